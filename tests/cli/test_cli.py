@@ -249,10 +249,20 @@ def test_version_and_module(folder):
 def test_a_reader_that_goes_away_is_no_error(folder):
     run("fit", "t.svm", "--model", "m", cwd=folder)
     (folder / "long.svm").write_text("0 1:1\n" * 50_000)
-    command = f"{sys.executable} -m linsep predict m long.svm | head -n 1"
-    done = subprocess.run(command, shell=True, cwd=folder, capture_output=True, check=False)
-    assert done.stderr == b""
-    assert done.stdout.count(b"\n") == 1
+    for command, reader in (
+        ("predict m long.svm --json", "head -n 1"),
+        ("predict m t.svm", "true"),
+        ("inspect m", "true"),
+        ("audit m t.svm", "true"),
+        ("describe t.svm", "true"),
+        ("trace t.svm", "true"),
+        ("fit --help", "true"),
+        ("--version", "true"),
+    ):
+        piped = f"{sys.executable} -m linsep {command} | {reader}; echo ${{PIPESTATUS[0]}} >&2"
+        done = subprocess.run(["bash", "-c", piped], cwd=folder, capture_output=True, check=False)
+        assert done.stderr == b"141\n", command
+        assert done.stdout.count(b"\n") == (reader != "true")
 
 
 @needs_speed

@@ -1,6 +1,7 @@
 """linsep convert: the same numbers to the bit, and nothing half-written."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -245,6 +246,54 @@ def test_refusals(folder, arguments, said, code):
     (folder / "bad.svm").write_text("1 1:1\n" * 5000 + "1 x\n")
     (folder / "list.jsonl").write_text('{"a": [1]}\n')
     assert_refused("convert", *arguments, cwd=folder, said=said, code=code)
+
+
+LONG = 2**53 + 1
+
+
+@pytest.mark.parametrize("out", ["o.svm", "o.rows", "o.parquet"])
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("t.csv", "t.csv line 2, column 'a' is 9007199254740993"),
+        ("t.jsonl", "t.jsonl line 1, column 'a' is 9007199254740993"),
+        ("t.parquet", "t.parquet row 1, feature 'a' is 9007199254740993"),
+        ("decimal.parquet", "decimal.parquet row 1, feature 'a' is 9007199254740993"),
+        ("t.svm", "t.svm line 1, feature 1 is 9007199254740993"),
+        ("t.vw", "t.vw line 1, feature 'a' is 9007199254740993"),
+    ],
+)
+def test_no_number_becomes_another(tmp_path, monkeypatch, name, said, out):
+    """Whole numbers beyond 2^53 were rounded; rows of weight 0 were left out with the check."""
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text(f"a,w,y\n{LONG},0,1\n1,1,2\n")
+    Path("t.jsonl").write_text(f'{{"a":{LONG},"w":0,"y":1}}\n{{"a":2,"w":1,"y":2}}\n')
+    table = pa.table({"a": [LONG, 1], "w": [0, 1], "y": [1, 2]})
+    pq.write_table(table, "t.parquet")
+    decimals = table["a"].cast(pa.decimal128(19))
+    pq.write_table(table.set_column(0, "a", decimals), "decimal.parquet")
+    Path("t.svm").write_text(f"1 1:{LONG}\n2 2:1\n")
+    Path("t.vw").write_text(f"1 0 | a:{LONG} b\n-1 | b:{LONG - 1}\n")
+    table_only = ["--target", "y", "--weight", "w"]
+    how = {"t.vw": ["--hash-bits", "5"], "t.svm": []}.get(name, table_only)
+    done = here("convert", name, out, *how, cwd=tmp_path)
+    if name.endswith(".parquet") and out == "o.parquet":
+        assert pq.read_table(out).equals(pq.read_table(name))
+        return
+    assert (done.returncode, done.stderr.startswith(f"linsep: {said}")) == (1, True), done.stderr
+    if name == "t.csv" and out != "o.parquet":
+        Path(name).write_text(f"a,w,y\n{LONG - 1},0,1\n1,1,2\n")
+        assert (
+            json.loads(here("convert", name, out, *how, "--json", cwd=tmp_path).stdout)["rows"] == 2
+        )
+
+
+@pytest.mark.parametrize("label", [2**53, -(2**53), 2**64 - 1])
+def test_labels_that_float_cannot_tell_apart_are_no_svmlight_text(tmp_path, label):
+    kind = pa.uint64() if label > 0 else pa.int64()
+    pq.write_table(pa.table({"a": [1, 2], "y": pa.array([1, label], kind)}), tmp_path / "t.parquet")
+    done = here("convert", "t.parquet", "t.svm", "--target", "y", cwd=tmp_path)
+    assert done.stderr.startswith(f"linsep: t.parquet row 2 has the label {label}, and labels")
 
 
 def test_ctrl_c_leaves_nothing(folder, tmp_path, monkeypatch):

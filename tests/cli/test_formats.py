@@ -336,3 +336,14 @@ def test_the_textbook_is_there_without_being_asked_for():
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.split() == ["False", "TableSource"]
+
+
+@pytest.mark.parametrize(("name", "said"), [
+    ("a.csv.xz", "a.csv.xz is packed in a way that linsep does not read: unpack it."),
+    ("a.zip", "a.zip is packed in a way that linsep does not read: unpack it."),
+    ("a.tar.gz", "a.tar.gz is packed in a way that linsep does not read: unpack it."),
+    ("A.XLSX", "A.XLSX is a spreadsheet: save it as CSV."),
+])  # fmt: skip
+def test_files_of_other_programs_are_named_for_what_they_are(tmp_path, name, said):
+    (tmp_path / name).write_bytes(b"PK\x03\x04")
+    assert_refused("fit", name, "--target", "y", cwd=tmp_path, said=said)

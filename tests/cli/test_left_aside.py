@@ -64,7 +64,8 @@ def test_values_unknown_to_the_model_are_counted(folder):
     (folder / "new.csv").write_text("x,colour,kind\n1,green,a\n2,red,b\n3,grey,a\n")
     done = here("predict", "m", "new.csv", cwd=folder)
     assert done.stdout.count("\n") == 3
-    assert done.stderr == ("linsep: 2 values of column 'colour' not seen in training; ignored.\n")
+    unknown = "2 values of column 'colour' not seen in training"
+    assert done.stderr == f"linsep: {unknown}; predicted as none of the known values.\n"
     shown = here("score", "m", "new.csv", cwd=folder).stdout
     assert re.search("unknown +2 values of column 'colour' not seen in training", shown)
     here("fit", "t.svm", "--model", "s", cwd=folder)

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -286,3 +287,34 @@ def test_messages_learnt_beside_their_length(shared_data, tmp_path):
     machine = LinearSVC().fit(words.transform([t for _, t in learnt]), [y for y, _ in learnt])
     theirs = machine.score(words.transform([t for _, t in held_out]), [y for y, _ in held_out])
     assert ours >= theirs
+
+
+@pytest.mark.parametrize("how", [
+    [], ["--vocabulary", "--tf-idf", "--ngrams", "1-2", "--min-df", "2"],
+    ["--text-bits", "9", "--norm", "none", "--binary", "--keep-case", "--analyzer", "char"],
+])  # fmt: skip
+@pytest.mark.parametrize("overlap", [False, True])
+def test_a_verdict_on_words_is_proved_and_verified(tmp_path, how, overlap):
+    texts = ["Free entry", "free prize now", "see you now", "you said so", "so free we are", "ok"]
+    rows = [f"{'spam' if 'ree' in text else 'ham'},{k},{text}" for k, text in enumerate(texts)]
+    rows += ["ham,0,Free entry"] * overlap
+    (tmp_path / "t.csv").write_text("\n".join(["kind,w,text", *rows]) + "\n")
+    given = ["--target", "kind", "--text", "text", "--exclude", "w", *how]
+    done = here("separate", "t.csv", *given, "--proof", "p.json", cwd=tmp_path)
+    assert ("verdict     quasi-separable" if overlap else "verdict     separable") in done.stdout
+    command = re.search("linsep (verify .*)   checks it", done.stdout)[1].split()
+    assert {*given} < {*command}
+    assert here(*command, cwd=tmp_path).returncode == 0
+    other = here("verify", "p.json", "t.csv", *given, "--sublinear", cwd=tmp_path)
+    assert (other.returncode, "with another words" in other.stderr) == (1, True)
+
+
+def test_a_verdict_on_messages(shared_data, tmp_path):
+    """Most columns of hashed words are empty; a linear program over all of them took minutes."""
+    with gzip.open(shared_data / "text" / "sms_spam.tsv.gz", "rt") as file:
+        lines = [next(file) for _ in range(40)]
+    lines.append("ham" + lines[2].removeprefix("spam"))
+    (tmp_path / "t.tsv").write_text("".join(lines))
+    how = ["--no-header", "--no-quotes", "--target", "column_1", "--text", "column_2"]
+    done = here("separate", "t.tsv", *how, "--json", cwd=tmp_path)
+    assert json.loads(done.stdout)["verdicts"][0]["kind"] == "quasi-separable", done.stderr

@@ -202,7 +202,9 @@ def test_what_is_printed(shifted):
         ([], "name values to compare with --grid, such as --grid keep=last,average", 2),
         (["--grid", "keep"], "--grid takes PARAMETER=VALUE,VALUE,..., such as", 2),
         (["--grid", "keep=last,"], "--grid takes PARAMETER=VALUE,VALUE,...", 2),
-        (["--grid", "depth=1"], "no such option: --depth; `linsep tune", 2),
+        (["--grid", "depth=1"], "--depth is no parameter of a learner; `linsep tune", 2),
+        (["--grid", "weight=a,b"], "--weight is about the data, which all models", 2),
+        (["--grid", "class_weight=balanced"], "--class-weight is not for --grid: it is the sa", 2),
         (
             ["--grid", "text_bits=8,9"],
             "--text-bits is about the data, which all models",

@@ -120,8 +120,12 @@ def test_one_column_to_leave_out_may_be_a_string(folder):
     [
         ("--max-iter", "0", "--max-iter must be a whole number of at least 1, not '0'"),
         ("--max-iter", "1.5", "--max-iter must be a whole number of at least 1, not '1.5'"),
-        ("--learning-rate", "0", "--learning-rate must be a number above 0 or 'auto', not '0'"),
-        ("--learning-rate", "nan", "--learning-rate must be a number above 0 or 'auto', not 'nan'"),
+        (
+            "--learning-rate",
+            "0",
+            "--learning-rate must be a number above 0 or 'auto' with --learner logistic, not '0'",
+        ),
+        ("--learning-rate", "nan", "'auto' with --learner logistic, not 'nan'"),
         ("--validation-fraction", "1", "must be a number above 0 and below 1, not '1'"),
         ("--tie", "never", "--tie must be one of 'negative', 'positive', 'random', not 'never'"),
         ("--missing", "skip", "--missing must be one of 'error', 'zero', 'drop', 'mean', not 's"),

@@ -138,7 +138,7 @@ def test_records_of_many_blocks_are_those_of_the_csv_module(tmp_path_factory, ro
         csv.writer(file).writerows([("s", "t"), *rows])
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(text_files, "BLOCK_BYTES", size)
-        batches = list(CsvFile(path, Fields()).chunks({"s": "text", "t": "text"}, True))
+        batches = list(CsvFile(path, Fields()).chunks({"s": "text", "t": "text"}))
     found = [(row["s"] or "", row["t"] or "") for batch in batches for row in batch.to_pylist()]
     assert found == rows
 

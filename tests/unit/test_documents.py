@@ -62,7 +62,7 @@ def boxed(path, messages):
 
 
 def rows_of(documents):
-    table = pa.Table.from_batches(documents.chunks(documents.columns(), False))
+    table = pa.Table.from_batches(documents.chunks(documents.columns()))
     return [tuple(row.values()) for row in table.to_pylist()]
 
 
@@ -72,6 +72,16 @@ def test_folders_are_labels_and_files_texts(mails):
     assert [found.where(k) for k in range(6)] == [str(mails / name) for name in READ]
     assert found.n_rows == 6
     assert found.position == found.size == sum(len(TEXTS[name].encode()) for name in READ)
+
+
+def test_a_text_beside_folders_of_texts_is_no_data(mails):
+    """README.txt made svmlight text of the folder."""
+    (mails / "README.txt").write_text("About these mails")
+    assert [b.y.size for b in open_source(mails, text="text").batches()] == [len(READ)]
+    (mails / "rows.svm").write_text("1 1:2\n")
+    assert open_source(mails / "rows.svm").kind == "svmlight"
+    with pytest.raises(DataError, match=r"README.txt"):
+        list(open_source(mails).batches())
 
 
 def test_texts_are_those_of_scikit_learn(mails):

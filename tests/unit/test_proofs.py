@@ -304,3 +304,14 @@ def test_verdicts_are_shown_as_text_and_html():
     every = separation(X, y)
     assert "1 against the rest" in str(every)
     assert "<table>" in every._repr_html_()
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("large", [1e3, 1e6, 1e12])
+def test_many_features_of_uneven_sizes(large, fit_intercept):
+    """The multipliers of a side were rounded to zero, so that the proof did not hold."""
+    X = sp.csr_matrix(([large, 3.0, 1.0], ([0, 0, 1], [0, 1, 1])), shape=(2, 1000))
+    y = [1, -1]
+    verdict = separation(X, y, fit_intercept=fit_intercept)
+    assert verdict.kind == "separable"
+    assert verdict.verify(X, y)

@@ -163,7 +163,12 @@ def test_tables_are_limited_as_well(tmp_path):
             (b"w,x,y,z\n", "text/csv", 422, "The body has no rows: send at least one."),
             (b"", "text/csv", 422, "The body has no rows: send at least one."),
             (b"\x00\xff", "text/csv", 422, "The body"),
-            (b'{"w": [[[[[]]]]]}', "application/jsonl", 422, "Line 1 of the body"),
+            (
+                b'{"w": [[[[[]]]]], "x": 1, "y": 1, "z": 1}',
+                "application/jsonl",
+                422,
+                "Line 1 of the body",
+            ),
             (b'{"w": ' + b"[" * 990 + b"]" * 990 + b"}", "application/jsonl", 422, "Line 1 of"),
             (b"w=1", "application/x-www-form-urlencoded", 415, "The Content-Type is 'app"),
             (b"1 1:2\n", "text/plain", 415, "The model was learnt from a table"),

@@ -276,7 +276,7 @@ def test_files_that_cannot_be_opened(tmp_path, name, monkeypatch):
 
 
 def test_names_that_say_no_table(tmp_path):
-    for name in ("a.xlsx", "a", "a.parquet.gz", "a.gz"):
+    for name in ("a.data", "a", "a.parquet.gz", "a.gz"):
         said = refusal(text_file(tmp_path, "a,y\n1,0\n", name))
         expected = "which does not say what it holds: rename it (known are .svm"
         assert ("a compressed .parquet file" if "parquet" in name else expected) in said
@@ -316,8 +316,9 @@ OTHERS = [
     ("b.csv", "t,a\np,1\n", "b.csv has no column 'y' to learn"),
     ("b.csv", "t,a,y\np,q,1\n", "b.csv line 2, column 'a' holds 'q', not a number"),
     ("b.csv", "t,a,y\np,1,1\np,,1\n", "b.csv line 3, column 'a' has no value"),
-    ("b.jsonl", '{"t":"p","y":1}\n', "b.jsonl line 1, column 'a' has no value"),
-    ("b.jsonl", '{"t":"p","y":1,"z":1}\n', "b.jsonl has a column 'z' that a.csv lacks"),
+    ("b.jsonl", '{"t":"p","y":1}\n', "b.jsonl has no column 'a', which a.csv has: add it (null"),
+    ("b.jsonl", '{"t":"p","y":1}\n{"a":1,"y":1}\n', "b.jsonl line 1, column 'a' has no value"),
+    ("b.jsonl", '{"a":1,"t":"p","y":1,"z":1}\n', "b.jsonl has a column 'z' that a.csv lacks"),
 ]
 
 

@@ -43,7 +43,7 @@ def seen(path, kinds):
     """What the first rows or all rows of a file are, or what is said of them."""
     file = CsvFile(path, Fields())
     try:
-        batches = list(file.chunks(kinds, True)) if kinds else [file.head()]
+        batches = list(file.chunks(kinds)) if kinds else [file.head()]
         return file._strips, [(batch.schema, batch.to_pylist()) for batch in batches]
     except (DataError, UnicodeDecodeError) as problem:
         return file._strips, str(problem)
@@ -70,7 +70,7 @@ def test_a_longer_file_is_read_at_once(tmp_path, monkeypatch):
     (tmp_path / "a.csv").write_text("a,b,c,d,e\n" + "1,x,true,2,y\n" * 100_000)
     file = CsvFile(tmp_path / "a.csv", Fields())
     assert not file._strips
-    assert sum(batch.num_rows for batch in file.chunks(KINDS, True)) == 100_000
+    assert sum(batch.num_rows for batch in file.chunks(KINDS)) == 100_000
 
 
 @thorough

@@ -33,7 +33,8 @@ def command() -> None:
     """Run the command line and raise SystemExit with the exit code.
 
     0: done, 1: the work failed, 2: wrong use, 3: undecided, 70: an internal error, 130:
-    interrupted. SIGTERM and SIGHUP are handled like Ctrl-C, with the exit codes 143 and 129.
+    interrupted, 141: nobody reads the output. SIGTERM and SIGHUP are handled like Ctrl-C, with the
+    exit codes 143 and 129.
     """
     try:
         from linsep.cli.app import app

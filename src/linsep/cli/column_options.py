@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import wraps
 from typing import Annotated, Any
 
@@ -150,23 +150,24 @@ ROLES = {"weight": Weight, "group": Group, **NAMESPACES}
 _FLAGS = ("vocabulary", "binary", "sublinear", "tf_idf", "keep_case")
 
 
-def added(command: Callable) -> Callable:
+def added(command: Callable, without: Collection[str] = ()) -> Callable:
     """Give a command with ``**parameters`` the options of columns of weights, groups and text,
-    and of namespaces.
+    and of namespaces, but for those ``without``.
 
     Its ``columns`` among these are arguments of :func:`linsep.open_source`.
     """
+    roles = {name: kind for name, kind in ROLES.items() if name not in without}
     signature = inspect.signature(command, eval_str=True)
 
     @wraps(command)
     def run(**given: Any) -> Any:
         chosen = {name: given.pop(name) for name in OPTIONS}
-        columns = {name: given.pop(name) for name in ROLES}
+        columns = {name: given.pop(name) for name in roles}
         columns["text"] = text_columns(given.pop("text"), chosen)
         return command(**given, columns=columns)
 
     own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    kinds = ROLES | {"text": Text} | {name: kind for name, (_, kind) in OPTIONS.items()}
+    kinds = roles | {"text": Text} | {name: kind for name, (_, kind) in OPTIONS.items()}
     made = [
         inspect.Parameter(
             name, own[-1].kind, default=False if name in _FLAGS else None, annotation=kind
@@ -178,6 +179,33 @@ def added(command: Callable) -> Callable:
     run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}
     return run
+
+
+def as_typed(columns: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of options by name that became ``columns``."""
+    given = {name: value for name, value in columns.items() if name != "text" and value}
+    if not columns["text"]:
+        return given
+    from linsep.sources.text.transformer import Text as TextColumn
+
+    how, usual = next(iter(columns["text"].values())), TextColumn()
+    given["text"] = list(columns["text"])
+    for name, (parameter, _) in OPTIONS.items():
+        value = getattr(how, parameter)
+        if value != getattr(usual, parameter):
+            given[name] = _typed(name, value)
+    return given
+
+
+def _typed(name: str, value: Any) -> Any:
+    """Return the value of an option from that of a parameter of :class:`linsep.Text`."""
+    if name == "ngrams":
+        return "-".join(map(str, value))
+    if name == "text_bits":
+        return value.bit_length() - 1
+    if name == "norm":
+        return {parameter: norm for norm, parameter in NORMS.items()}[value]
+    return True if name in _FLAGS else value
 
 
 def text_columns(columns: list[str] | None, given: dict[str, Any]) -> dict[str, Any] | None:

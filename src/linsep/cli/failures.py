@@ -27,6 +27,8 @@ UsageError: Any = typer.BadParameter.__base__
 
 #: exit code of an internal error: EX_SOFTWARE of sysexits.h
 INTERNAL_ERROR = 70
+#: exit code when the reader of the output has gone, as of programs that SIGPIPE ends
+CLOSED_PIPE = 141
 # Names of invisible characters on the command line.
 TYPED = {"\t": "tab"}
 
@@ -35,7 +37,8 @@ class Commands(TyperGroup):
     """Commands whose failures are printed in one sentence.
 
     Exit code 1; 2 for wrong use, 3 for an undecided verdict, 130 after Ctrl-C, 143 after SIGTERM,
-    129 after SIGHUP. Any other exception is an internal error: a traceback and exit code 70.
+    129 after SIGHUP, 141 without a word if the output is closed. Any other exception is an internal
+    error: a traceback and exit code 70.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
@@ -47,6 +50,9 @@ class Commands(TyperGroup):
             if not some:
                 raise
             fail(wrong_use(problem), 2)
+        except OSError as problem:  # of printing help or the version
+            _check_pipe(problem)
+            raise
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command and flush its output while failures can still be reported."""
@@ -69,9 +75,7 @@ class Commands(TyperGroup):
             if received() is not None:  # the terminal was closed before the results
                 _drop_output()
                 raise typer.Exit(interrupted_code()) from None
-            if problem.errno == errno.EPIPE:  # the reader of our output has closed the pipe
-                _drop_output()
-                raise typer.Exit(1) from None
+            _check_pipe(problem)
             what = "The output" if problem.filename is None else str(problem.filename)
             _drop_output()
             fail(f"{what} cannot be read or written: {problem.strerror or problem}.")
@@ -83,6 +87,13 @@ class Commands(TyperGroup):
                 fail(interrupted(ctx.meta.get("checkpoint")), interrupted_code())
             _internal_error(fault)
         return result
+
+
+def _check_pipe(problem: OSError) -> None:
+    """End the command in silence if the reader of its output has closed the pipe."""
+    if problem.errno == errno.EPIPE:
+        _drop_output()
+        raise typer.Exit(CLOSED_PIPE) from None
 
 
 def interrupted(checkpoint: Path | None) -> str:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from linsep.cli.column_options import ROLES
 from linsep.cli.failures import flag_of, in_options
 from linsep.cli.help import GROUPS
 from linsep.cli.options import TRACEABLE, reader
@@ -153,18 +154,21 @@ def _values(name: str, texts: str, learner: str) -> list[Any]:
     """Return the values of one parameter of a grid, each as if it were typed as an option."""
     owners = _owners(ALL)
     if name not in owners:
-        if name in (*GROUPS["Data"], *GROUPS["Text"]):
+        if name in (*GROUPS["Data"], *GROUPS["Text"], *ROLES):
             raise typer.BadParameter(
                 f"{flag_of(name)} is about the data, which all models of a --grid share: give it "
                 "as an option of its own, and tune once for each value."
             )
+        if name in GROUPS["Learner"]:
+            raise typer.BadParameter(_of_all(name))
         raise typer.BadParameter(
-            f"no such option: {flag_of(name)}; `linsep tune --learner {learner} --help` says more."
+            f"{flag_of(name)} is no parameter of a learner; `linsep tune --learner {learner} "
+            "--help` shows those of this one."
         )
     if learner not in owners[name]:
         raise typer.BadParameter(_not_of(learner, name, owners[name]))
     if name in (*FIXED["tune"], "validation_fraction"):
-        raise typer.BadParameter(f"{flag_of(name)} is not for --grid: it is the same for all.")
+        raise typer.BadParameter(_of_all(name))
     spec = _specs(learner)[name]
     if spec.kind is bool:
         known = {"true": True, "false": False}
@@ -176,6 +180,10 @@ def _values(name: str, texts: str, learner: str) -> list[Any]:
         return [reader(spec)(text.strip()) for text in texts.split(",")]
     except typer.BadParameter as problem:
         raise typer.BadParameter(f"{flag_of(name)} {problem.message}") from None
+
+
+def _of_all(option: str) -> str:
+    return f"{flag_of(option)} is not for --grid: it is the same for all."
 
 
 def _not_of(learner: str, option: str, owners: list[str]) -> str:
@@ -252,7 +260,7 @@ def _option(
         f"{flag}/--no-{flag[2:]}" if default is True else flag,
         help=f"{help[0].upper()}{help[1:]}.{shown}",
         metavar="|".join(["X", *either]) if either else words.get(parameter.kind),
-        parser=None if parameter.kind is bool else reader(*kinds),
+        parser=None if parameter.kind is bool else reader(*kinds, owners=[*kinds.values()]),
         show_default=False,
     )
     return inspect.Parameter(

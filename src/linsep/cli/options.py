@@ -1,6 +1,6 @@
 """Options shared by commands."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from math import isfinite
 from pathlib import Path
@@ -16,9 +16,9 @@ from linsep.sources.limits import bytes_of
 from linsep.sources.tables.roles import MISSING, SCALES
 
 
-def reader(*parameters: Parameter) -> Callable[[Any], Any]:
+def reader(*parameters: Parameter, owners: Sequence[list[str]] = ()) -> Callable[[Any], Any]:
     """Return a parser of an option's text into a value that one of ``parameters`` accepts (they
-    differ between learners); BadParameter if none does.
+    differ between learners, whose names are ``owners``); BadParameter if none does.
     """
 
     def read(text: Any) -> Any:
@@ -29,10 +29,15 @@ def reader(*parameters: Parameter) -> Callable[[Any], Any]:
                     value = parameter.kind(text)
             if parameter.accepts(value):
                 return value
-        kinds = dict.fromkeys(parameter.typed for parameter in parameters)
-        shortest = [k for k in kinds if not any(k != o and o.startswith(k + " or") for o in kinds)]
-        wanted = " or ".join(shortest)
-        raise typer.BadParameter(f"must be {wanted}, not {text!r}.")
+        kinds: dict[str, list[str]] = {}
+        for parameter, names in zip(parameters, owners or [[]] * len(parameters), strict=True):
+            kinds.setdefault(parameter.typed, []).extend(names)
+        wanted = []
+        for kind, names in kinds.items():
+            if not any(kind != other and other.startswith(kind + " or") for other in kinds):
+                some = any(kind.startswith(other + " or") for other in kinds)
+                wanted.append(f"{kind} with --learner {' or '.join(names)}" if some else kind)
+        raise typer.BadParameter(f"must be {' or '.join(wanted)}, not {text!r}.")
 
     return read
 

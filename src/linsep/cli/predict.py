@@ -9,9 +9,10 @@ from typing import Any, TextIO
 import numpy as np
 import typer
 
-from linsep.cli import file_options, options, report
+from linsep.cli import file_options, options
 from linsep.cli.failures import note
 from linsep.cli.file_options import Files
+from linsep.cli.gaps import gap_pairs, gaps_of, unknown_text
 from linsep.cli.output import never_overwrite, open_output
 from linsep.cli.progress import watching
 from linsep.cli.score import open_like
@@ -56,8 +57,11 @@ def predict(
             write_numbers(out, prediction.bands(interval, level), as_json=as_json)
         else:
             write_classes(out, estimator, prediction.codes(), beside, as_json=as_json)
+    unread = [estimator.recipe_.get(name) for name in ("target", "weight")]
+    for heading, text in gap_pairs(gaps_of(source, unread), estimator.recipe_):
+        note(f"{heading} {text}.")
     if prediction.unknown:
-        note(f"{report.unknown_text(prediction.unknown, estimator)}.")
+        note(f"{unknown_text(prediction.unknown, estimator)}.")
 
 
 def refuse_beside(model: Any, path: Path, beside: str | None, interval: str | None) -> None:

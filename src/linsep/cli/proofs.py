@@ -4,13 +4,14 @@ import json
 import shlex
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 
-from linsep.cli import cluster as clusters, file_options, options, report
+from linsep.cli import cluster as clusters, column_options, file_options, options, report
 from linsep.cli.failures import fail, in_options
 from linsep.cli.file_options import Files
 from linsep.cli.output import check_all_free, never_overwrite, open_output
@@ -83,6 +84,7 @@ MOST_ROWS, MOST_VALUES = 12, 5
 
 
 @reads_data
+@partial(column_options.added, without=("group",))
 @file_options.added
 def separate(
     data: options.Data,
@@ -92,7 +94,6 @@ def separate(
     fit_intercept: FitIntercept = True,
     proof: ProofOut = None,
     force: options.Force = False,
-    weight: options.Weight = None,
     missing: options.Missing = "error",
     hash_bits: options.HashBits = None,
     exclude: options.Exclude = None,
@@ -103,6 +104,7 @@ def separate(
     shard_mb: clusters.ReadSize = None,
     as_json: options.AsJson = False,
     plot: PlotFile = None,
+    **more: Any,
 ) -> None:
     """Decide whether a hyperplane separates the classes of DATA, and prove it.
 
@@ -117,10 +119,10 @@ def separate(
 
     check_all_free(force, proof, plot)
     how = {
-        "target": target, "weight": weight, "missing": missing, "hash_bits": hash_bits,
-        "exclude": exclude, "index_base": index_base,
+        "target": target, "missing": missing, "hash_bits": hash_bits, "exclude": exclude,
+        "index_base": index_base,
     }  # fmt: skip
-    source = open_source(data, **how, **files)
+    source = open_source(data, **how, **files, **more["columns"])
     never_overwrite(source.paths, proof, plot)
     with _opened(source, cluster, shard_mb) as opened:
         task = Task(time_limit)
@@ -140,7 +142,8 @@ def separate(
         if not as_json:
             print_claim(claim, opened, source, checked.reason)
     if proof is not None and not as_json:
-        print("\n" + escaped(f"{_command(proof, data, how | files)}   checks it"))
+        typed = how | files | column_options.as_typed(more["columns"])
+        print("\n" + escaped(f"{_command(proof, data, typed)}   checks it"))
     if plot is not None:
         _draw(claim, source, opened.n_features, plot, force)
     if checked.holds is None:
@@ -252,13 +255,13 @@ def witness_table(witness: Any, opened: Any, source: Source) -> tuple[list[str],
 
 
 @reads_data
+@partial(column_options.added, without=("group",))
 @file_options.added
 def verify(
     proof: ProofIn,
     data: options.Data,
     *,
     target: options.Target = None,
-    weight: options.Weight = None,
     missing: options.Missing = "error",
     hash_bits: options.HashBits = None,
     exclude: options.Exclude = None,
@@ -266,6 +269,7 @@ def verify(
     files: Files,
     time_limit: TimeLimit = 60.0,
     as_json: options.AsJson = False,
+    **more: Any,
 ) -> None:
     """Check a proof against DATA, in exact arithmetic. Exit code 0: it holds; 1: it does not.
 
@@ -277,8 +281,8 @@ def verify(
 
     claim, recipe = read_proof(proof)
     source = open_source(
-        data, target=target, weight=weight, missing=missing, hash_bits=hash_bits, exclude=exclude,
-        index_base=index_base, **files,
+        data, target=target, missing=missing, hash_bits=hash_bits, exclude=exclude,
+        index_base=index_base, **files, **more["columns"],
     )  # fmt: skip
     with watching(source):
         checked = _check(claim, recipe, source, time_limit)
@@ -342,7 +346,7 @@ FIRST = ("format", "target", "exclude", "missing", "hash_bits")
 #: settings of a recipe that do not change numbers
 STORAGE = ("delimiter", "quotes", "header", "null_values", "dtype")
 #: settings known only after all rows have been read
-LEARNT = ("target_kind", "text")
+LEARNT = ("target_kind", "text", "seen")
 
 
 def _difference(

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from linsep.cli.gaps import gap_pairs, gaps_of, unscored_pairs
 from linsep.cli.report import (
     baseline_text,
-    dropped_pairs,
     equation_pairs,
     equation_text,
     print_json,
@@ -16,7 +16,6 @@ from linsep.cli.report import (
     scale_of,
     training_scores,
     training_text,
-    unscored_pairs,
 )
 from linsep.cli.screen import (
     count,
@@ -68,7 +67,7 @@ def fit_summary(
 ) -> dict[str, Any]:
     """Return everything that ``linsep fit`` prints, as plain JSON, without ``test``."""
     return training_summary(model) | {
-        "rows_dropped": source.dropped,
+        **gaps_of(source),
         "scale": scale_of(model),
         "test": None,
         "seconds": {name: round(value, 4) for name, value in seconds.items()},
@@ -93,7 +92,7 @@ def print_fit(model: Any, summary: dict[str, Any], untested: str | None = None) 
     pairs += [
         ("learnt", learnt_text(summary)),
         *recipe_pairs(model),
-        *dropped_pairs(summary),
+        *gap_pairs(summary, getattr(model, "recipe_", {})),
         ("time", ", ".join(f"{name} {value:.2f} s" for name, value in summary["seconds"].items())),
         ("model", summary["model"] or "not saved; --model FILE saves it"),
     ]

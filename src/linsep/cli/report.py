@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from linsep.cli.gaps import gap_pairs, gaps_of, unscored_pairs
 from linsep.cli.screen import (
     count,
     label_text,
@@ -53,7 +54,7 @@ def fit_summary(
 ) -> dict[str, Any]:
     """Return everything that ``linsep fit`` prints, as plain JSON, without ``test``."""
     return training_summary(model) | {
-        "rows_dropped": source.dropped,
+        **gaps_of(source),
         "scale": scale_of(model),
         "uneven_columns": uneven(model, source) if scale_of(model) == "none" else None,
         "test": None,
@@ -211,7 +212,7 @@ def print_fit(model: Any, summary: dict[str, Any], untested: str | None = None) 
         *equation_pairs(model),
         *recipe_pairs(model),
         *kernel_pairs(summary),
-        *dropped_pairs(summary),
+        *gap_pairs(summary, getattr(model, "recipe_", {})),
         *calibration_pairs(summary),
         *shard_pairs(summary),
         ("passes", passes_text(summary)),
@@ -289,12 +290,8 @@ def stopped_text(model: Any) -> str:
         return "not by itself: it learnt rows as they were given"
     sentence = model.stop_sentence_
     if model.stop_reason_ == StopReason.MAX_ITER:
-        # The command does not read columns of text word by word.
-        of_words = getattr(model, "recipe_", {}).get("words")
         advice = "; `linsep separate` says if rows are separable"
-        if hasattr(model, "kernel_") or of_words:
-            advice = ""
-        sentence = ALL_PASSES + advice
+        sentence = ALL_PASSES + ("" if hasattr(model, "kernel_") else advice)
     return f"{model.stop_reason_}: {sentence}"
 
 
@@ -336,30 +333,6 @@ def shard_pairs(summary: dict[str, Any]) -> list[tuple[str, str]]:
         return []
     how = {"uniform": "in equal shares", "mistakes": "by their mistakes"}[summary["mixing"]]
     return [("shards", f"{summary['shards']:,}, whose weights were mixed {how} after every pass")]
-
-
-def dropped_pairs(result: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the number of rows left out for missing values, if any."""
-    rows = result["rows_dropped"]
-    return [("left out", f"{count(rows, 'row')} with missing values")] if rows else []
-
-
-def unknown_text(unknown: dict[str, int], model: Any) -> str:
-    """Return the counts of values not seen in training; ``unknown`` is that of a Prediction."""
-    references = getattr(model, "recipe_", {}).get("reference", {})
-    parts = [
-        f"{count(n, 'value')} of " + ("features" if name == "features" else f"column '{name}'")
-        for name, n in unknown.items()
-    ]
-    taken = [f"{name}={references[name]}" for name in unknown if name in references]
-    what = f"predicted as the reference {', '.join(taken)}" if taken else "ignored"
-    return f"{', '.join(parts)} not seen in training; {what}"
-
-
-def unscored_pairs(result: dict[str, Any], model: Any) -> list[tuple[str, str]]:
-    """Return the rows left out of a score, and the values that the model does not know."""
-    unknown = result["unknown_values"]
-    return dropped_pairs(result) + ([("unknown", unknown_text(unknown, model))] if unknown else [])
 
 
 def print_score(result: dict[str, Any], model: Any) -> None:

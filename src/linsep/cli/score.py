@@ -7,8 +7,8 @@ import numpy as np
 
 from linsep.cli import file_options, options, report
 from linsep.cli.file_options import Files
+from linsep.cli.gaps import gaps_of, unscored_pairs
 from linsep.cli.progress import watching
-from linsep.cli.report import unscored_pairs
 from linsep.cli.screen import print_pairs
 from linsep.cli.standard_input import reads_data
 from linsep.errors import DataError
@@ -82,7 +82,7 @@ def score_classes(model: Any, source: Source) -> dict[str, Any]:
         "most_frequent": counts.weights[:k].max() / weight,
         "unknown_labels": int(rows[k]),
         "unknown_values": prediction.unknown,
-        "rows_dropped": source.dropped,
+        **gaps_of(source),
         "classes": [
             {
                 "label": label,
@@ -146,7 +146,7 @@ def score_source(model: Any, source: Source) -> dict[str, Any]:
         "largest_error": found.largest,
         "standard_deviation": float(np.sqrt(found.spread / found.weight)),
         "unknown_values": prediction.unknown,
-        "rows_dropped": source.dropped,
+        **gaps_of(source),
     }
 
 

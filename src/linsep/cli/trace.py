@@ -158,10 +158,18 @@ class LineNames(Sequence):
 
 
 def feature_names(source: Source, n_features: int) -> list[str]:
-    """Return the names of the columns, or x and the index of svmlight text."""
+    """Return the names of the columns, or x and the index of svmlight text; a minus before the name
+    of a hashed word that counts negatively.
+    """
     if source.feature_names is not None:
         return source.feature_names
-    first = source.recipe().get("index_base", 0)
+    recipe = source.recipe()
+    if recipe.get("words"):
+        from linsep.sources.text.stored import FeatureNames
+
+        names, signs = FeatureNames(recipe).all()
+        return [name if sign > 0 else f"-{name}" for name, sign in zip(names, signs, strict=True)]
+    first = recipe.get("index_base", 0)
     return [f"x{j + first}" for j in range(n_features)]
 
 

@@ -8,6 +8,7 @@ import typer
 
 from linsep.cli import column_options, learners, options, report
 from linsep.cli.failures import in_options
+from linsep.cli.gaps import gap_pairs, gaps_of
 from linsep.cli.output import check_all_free, never_overwrite
 from linsep.cli.progress import watching
 from linsep.cli.reading import Reading, added
@@ -84,11 +85,13 @@ def tune(
     if model is not None:
         model_file.save(best, model, force=force)
     tested = score_source(best, reading.like(best, model, test)) if test else None
-    show = report.print_json if as_json else print_tune
     found = summary(race, learner, tested, model, perf_counter() - started)
     if group is not None:  # which `fit` takes with early stopping only
         found["options"] = f"{found['options']} {in_options('exclude', [group])}".strip()
-    show(found)
+    if as_json:
+        report.print_json(found)
+    else:
+        print_tune(found, source.recipe())
 
 
 def _estimators(
@@ -118,7 +121,7 @@ def summary(
         "options": " ".join([*options, learners.options_of_model(race.final)]).strip(),
         "models": [_of_model(model, race.best) for model in race.ranked],
         "passes": sum(fit.passes for fit in race.fits),
-        "rows_dropped": race.source.dropped,
+        **gaps_of(race.source),
         "test": tested,
         "seconds": round(seconds, 4),
         "model": None if path is None else str(path),
@@ -139,8 +142,8 @@ def _of_model(model: Model, best: Model) -> dict[str, Any]:
     }
 
 
-def print_tune(found: dict[str, Any]) -> None:
-    """Print the output of ``linsep tune``."""
+def print_tune(found: dict[str, Any], recipe: dict[str, Any]) -> None:
+    """Print the output of ``linsep tune``; ``recipe`` says how the rows were read."""
     first, models = found["models"][0], found["models"]
     rows = count(found["held_out_rows"], "held-out row")
     dropped = sum(model["stop_reason"] == "dropped" for model in models)
@@ -158,7 +161,7 @@ def print_tune(found: dict[str, Any]) -> None:
     pairs += [
         ("learnt", f"{count(len(models), 'model')} of {found['learner']}{spared}, "
                    f"{found['passes']:,} passes over {found['rows']:,} rows"),
-        *report.dropped_pairs(found),
+        *gap_pairs(found, recipe),
         ("time", f"total {found['seconds']:.2f} s"),
         ("model", found["model"] or "not saved; --model FILE learns the best from all rows"),
         ("options", f"{found['options'] or 'none'}; `linsep fit` learns the same with these"),

@@ -61,9 +61,7 @@ class TableDescription:
             stored = file.columns()
             kinds |= {name: "text" for name in others if name in stored and file.typed}
             start = 0
-            for table in rechunked(
-                file.chunks(kinds, True), rows_at_once(len(kinds), 1 << 19, 1 << 21)
-            ):
+            for table in rechunked(file.chunks(kinds), rows_at_once(len(kinds), 1 << 19, 1 << 21)):
                 place = partial(_place, file, start)
                 numbers.add(table)
                 for text in texts:

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from linsep.errors import DataError, hint
 from linsep.sources.base import Source
-from linsep.sources.exact import WholeNumbers
+from linsep.sources.exact import WholeNumbers, unrounded
 from linsep.sources.tables.arrow import TableFile, rows_at_once
 from linsep.sources.tables.encoding import Columns, plain
 from linsep.sources.tables.files import kinds_in, rechunked
@@ -91,7 +91,7 @@ class TableWriter:
                 exact = None if each.typed else WholeNumbers(each)
                 start, kinds = 0, {name: known[name] for name in names}
                 rows = rows_at_once(len(names), _VALUES, _VALUES)
-                for table in rechunked(each.chunks(kinds, False), rows):
+                for table in rechunked(each.chunks(kinds, columns.exclude), rows):
                     if exact is not None:
                         exact.check(start, table.select(list(columns.numeric)), None)
                     start += table.num_rows
@@ -133,7 +133,7 @@ class VectorWriter:
     def write(self, file: Any) -> None:
         """Write all rows to a binary file; DataError for too many features."""
         source, width, labelled, weighted = self._source, 0, True, False
-        for batch in source.batches():
+        for batch in unrounded(source):
             width, labelled = max(width, batch.X.shape[1]), labelled and batch.y is not None
             weighted = weighted or (batch.weights is not None and bool((batch.weights != 1).any()))
             if width > MOST_FEATURES:

@@ -5,6 +5,7 @@ from pathlib import Path
 from linsep.errors import DataError
 from linsep.interrupts import checkpoint
 from linsep.sources.base import Source
+from linsep.sources.exact import unrounded
 from linsep.sources.row_cache.source import KEY
 from linsep.sources.row_cache.writing import RowCacheWriter
 
@@ -29,7 +30,7 @@ class RowsWriter:
         """
         source, width = self._source, 0
         with RowCacheWriter(path, KEY) as writer:
-            for batch in source.batches():
+            for batch in unrounded(source):
                 checkpoint()
                 if batch.y is None:
                     raise DataError(f"{source.name} has no labels, which a file of rows needs.")

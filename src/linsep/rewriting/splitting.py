@@ -183,7 +183,7 @@ class Split:
         """Yield the tables of a file, each with the number of its first row."""
         start, stored = 0, file.columns()
         schema = pa.schema(list(stored.items()))
-        for batch in file.chunks(dict.fromkeys(stored, "text"), True):
+        for batch in file.chunks(dict.fromkeys(stored, "text")):
             columns = [
                 column
                 if column.type == kind

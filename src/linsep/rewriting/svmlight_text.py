@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from linsep.errors import DataError
 from linsep.sources.base import Batch, Source
+from linsep.sources.exact import EXACT, unrounded
 
 #: rows that are formatted at a time
 _ROWS = 4096
@@ -36,15 +37,26 @@ class SvmlightWriter:
 
     def write(self, file: Any) -> None:
         """Write all rows to a binary file; DataError if they cannot be read or have no labels."""
-        for batch in self._source.batches():
+        for batch in unrounded(self._source):
             if batch.y is None:
                 raise DataError(
                     f"{self._source.name} has no labels, which svmlight text begins with."
                 )
             if batch.y.dtype.kind not in "iuf" and not self.labels:
                 self._number_labels()
+            self._check_labels(batch)
             self._write(file, batch)
             self.rows += batch.X.shape[0]
+
+    def _check_labels(self, batch: Batch) -> None:
+        """Raise DataError for a whole number that a double does not tell from the next."""
+        y = np.asarray(batch.y)
+        if y.dtype.kind in "iu" and (long := (y >= EXACT) | (y <= -EXACT)).any():
+            row = int(np.argmax(long))
+            raise DataError(
+                f"{self._source.where(batch.first + row)} has the label {y[row]}, and labels of "
+                "svmlight text are read as floats: shorten the labels."
+            )
 
     def _number_labels(self) -> None:
         """Read all labels, and number them in order."""

@@ -41,20 +41,26 @@ def solved(
 ) -> Solution | None:
     """Minimise ``cost x`` with ``A x`` and ``x`` between bounds; None if the solver gives up.
 
+    Variables that nothing depends on are left out: most columns of hashed words are empty.
+
     Raises
     ------
     TooLarge
         If the time is up.
     """
-    doing(f"a linear program of {A.shape[0]:,} rows and {A.shape[1]:,} columns")
-    solver = opened(cost, A, rows, bounds, tolerance)
+    matrix = sp.csc_matrix(A)
+    low, high = (np.broadcast_to(bound, A.shape[1]) for bound in bounds)
+    used = np.flatnonzero((np.diff(matrix.indptr) > 0) | (cost != 0) | (low > 0) | (high < 0))
+    doing(f"a linear program of {A.shape[0]:,} rows and {used.size:,} columns")
+    solver = opened(cost[used], matrix[:, used], rows, (low[used], high[used]), tolerance)
     run(solver)
     if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
         check_time()
         return None
-    found = solver.getSolution()
+    found, x = solver.getSolution(), np.zeros(A.shape[1])
+    x[used] = found.col_value
     value = solver.getInfo().objective_function_value
-    return Solution(value, np.array(found.col_value), np.array(found.row_dual))
+    return Solution(value, x, np.array(found.row_dual))
 
 
 def opened(

@@ -54,7 +54,7 @@ class ArraySource(Source):
         """Yield the rows from the first to the last."""
         return self._batches_of(self._X)
 
-    def exactly(self) -> Iterator[Batch]:
+    def exactly(self, weightless: bool = False) -> Iterator[Batch]:
         """Yield the rows with every number as in X, for proofs: long whole numbers, decimals."""
         floats = getattr(self._given, "dtype", None) in (np.float32, np.float64)
         return self._batches_of(self._X if floats else exact_rows(self._given))

@@ -84,10 +84,11 @@ class Source(ABC):
     def batches(self) -> Iterator[Batch]:
         """Yield the rows from the first to the last; raise DataError if they are unusable."""
 
-    def exactly(self) -> Iterator[Batch]:
-        """Yield the rows with every number as in the file, for proofs.
+    def exactly(self, weightless: bool = False) -> Iterator[Batch]:
+        """Yield the rows with every number as in the file.
 
-        X is an array of Python's numbers where a batch holds some that no double equals.
+        X is an array of Python's numbers where a batch holds some that no double equals. Rows of
+        weight 0, which do not matter to proofs, are left out unless ``weightless``.
         """
         return self.batches()
 
@@ -101,6 +102,18 @@ class Source(ABC):
     @property
     def unseen(self) -> dict[str, int]:
         """Values of the last reading, by text column, that the recipe does not have."""
+        return {}
+
+    @property
+    def filled(self) -> dict[str, int]:
+        """Missing values of the last reading that were replaced, by column."""
+        return {}
+
+    @property
+    def ignored(self) -> dict[str, str]:
+        """Fields of the last reading that the recipe does not have, each with the place where it
+        is first.
+        """
         return {}
 
     @property

@@ -1,7 +1,7 @@
 """Exact integers and decimals of a file, for proofs: learners round them to floats."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from fractions import Fraction
 from itertools import islice
@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from linsep.errors import DataError, hint
+from linsep.errors import DataError, Hint, hint
+from linsep.sources.base import Batch, Source
 
 #: whole numbers up to here are floats
 EXACT = 2**53
@@ -71,6 +72,22 @@ def _exact(value: Any) -> int | Fraction:
     return value if isinstance(value, int) else Fraction(value)
 
 
+def unrounded(source: Source) -> Iterator[Batch]:
+    """Yield all rows of a source as floats; raise DataError for a number that no double equals."""
+    for batch in source.exactly(weightless=True):
+        if batch.X.dtype != object:
+            yield batch
+            continue
+        X = batch.X.astype(np.float64)
+        if (long := X != batch.X).any():
+            row, column = np.argwhere(long)[0].tolist()
+            raise DataError(
+                f"{source.where(batch.first + row)}, {source.feature(column)} is "
+                f"{batch.X[row, column]}, which float64 does not hold: shorten it."
+            )
+        yield batch._replace(X=X)
+
+
 class WholeNumbers:
     """Checks that no whole number in a text file is rounded.
 
@@ -100,7 +117,9 @@ class WholeNumbers:
             self._passed = row + 1
             for name in numbers.column_names:
                 if is_rounded(cells.get(name, "")):
-                    raise rounded(self._file.where(row), f"column '{name}'", cells[name])
+                    leave_out = hint("leave the column out with {}", exclude=[name])
+                    place = self._file.where(row)
+                    raise rounded(place, f"column '{name}'", cells[name], leave_out)
 
 
 def is_rounded(text: str) -> bool:
@@ -108,10 +127,11 @@ def is_rounded(text: str) -> bool:
     return bool(_DIGITS.fullmatch(text)) and Decimal(text.strip()) != Decimal(float(text))
 
 
-def rounded(place: str, column: str, text: str) -> DataError:
+def rounded(place: str, column: str, text: str, *hints: Hint) -> DataError:
     """Return what to raise where this is so."""
     return DataError(
         f"{place}, {column} is {text.strip()[:60]}, which float64 does not hold, and numbers in "
         "text are read as floats",
         "write them to Parquet",
+        *hints,
     )

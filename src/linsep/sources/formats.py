@@ -20,6 +20,15 @@ TEXT, LABEL = "text", "label"
 #: formats that are never compressed from outside
 BINARY = ("parquet", "arrow", "mbox", "rows")
 
+#: what files of other endings are, and what to do
+_FOREIGN = {
+    **dict.fromkeys(
+        (".xz", ".lzma", ".lz4", ".br", ".zip", ".7z", ".rar", ".tar", ".tgz"),
+        ("is packed in a way that linsep does not read", "unpack it"),
+    ),
+    **dict.fromkeys((".xlsx", ".xls", ".ods"), ("is a spreadsheet", "save it as CSV")),
+}
+
 _PEEK_BYTES = 1 << 16
 # A label and pairs, a number alone, or pairs alone; perhaps with a comment.
 _PAIR = rb"\w+:[^\s:]+"
@@ -62,6 +71,9 @@ def unknown_format(path: File) -> DataError:
     ending = endings[-1] if endings else ""
     if ENDINGS.get(ending.lower()) in BINARY:
         return DataError(f"{path} is a compressed {ending} file", "decompress it")
+    if ending.lower() in _FOREIGN:
+        what, change = _FOREIGN[ending.lower()]
+        return DataError(f"{path} {what}", change)
     message = f"has the ending '{ending}'" if ending else "has no ending"
     return DataError(
         f"{path} {message}, which does not say what it holds",

@@ -225,7 +225,8 @@ def find_files(data: list[Any], format: str | None = None) -> list[File]:
     """Return the files of names, folders and globs, folders and globs sorted by name.
 
     Folders yield files with known endings, or all files if ``format`` is given; a folder of folders
-    of texts is one. As in a shell, hidden files are skipped; ``**`` matches any depth of folders.
+    of texts is one, also with files named .txt beside two or more of these. As in a shell, hidden
+    files are skipped; ``**`` matches any depth of folders.
     """
     found: list[File] = []
     for item in data:
@@ -271,9 +272,11 @@ def _of_folder(folder: Path, format: str | None) -> list[Path]:
     if format == "folder":
         return [folder]
     inside = [path for path in sorted(folder.iterdir()) if _is_data(path, format)]
-    if not inside and format is None:
+    # Beside folders of texts, README.txt is no svmlight text.
+    if format is None and all(path.suffix.lower() == ".txt" for path in inside):
         labels = [path for path in folder.iterdir() if path.is_dir() and path.name[0] != "."]
-        inside = [folder] if labels else []
+        if len(labels) > (1 if inside else 0):
+            inside = [folder]
     if not inside:
         raise DataError(
             f"The directory {folder} holds no data file; name files, or a folder of "

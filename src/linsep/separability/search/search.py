@@ -121,10 +121,13 @@ class Quick:
         """
         found, missing = quick_weights(working.table(), self._start)
         self._start = self._start if found is None else found
-        for side in (1, -1):
-            chosen = working.groups() == side
+        groups = working.groups()
+        for side in np.unique(groups):
+            chosen = groups == side
             missing[chosen] += not missing[chosen].any()
-        self.last = np.round(missing * (2.0**16 / missing.max()))  # short numbers are enough
+            # Short numbers are enough: shares of a side, which must not be rounded away as a whole.
+            missing[chosen] = np.round(missing[chosen] * (2.0**16 / missing[chosen].max()))
+        self.last = missing
         return found, None
 
 

@@ -138,7 +138,7 @@ class SvmlightSource(ScannedFiles):
         if self._base is None:
             self._base = 1
 
-    def exactly(self) -> Iterator[Batch]:
+    def exactly(self, weightless: bool = False) -> Iterator[Batch]:
         """Yield the rows; raise DataError for a whole number that no double equals."""
         lines, passed = self._data_lines(), 0
         for batch in self.batches():

@@ -9,7 +9,7 @@ into a DataError. CSV and JSON lines, whose types must be guessed, are in ``csv_
 import os
 from abc import ABC, abstractmethod
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -27,6 +27,8 @@ from linsep.sources.tables.remote_files import arrow_stream, parquet_plan, parqu
 
 #: what each column is read as: "number", "bool" or "text"
 Kinds = Mapping[str, str]
+#: columns that are not read but may be there; None: any
+Others = list[str] | None
 
 #: rows shown to whoever guesses what the columns mean
 SAMPLE_ROWS = 10_000
@@ -52,8 +54,6 @@ class TableFile(ABC):
     typed = True
     #: how many rows there are, where the file says so and its columns were asked for
     n_rows: int | None = None
-    #: a row may leave a column out, so a column the first rows lack may still be there
-    sparse = False
     #: options can say what stands for a missing value
     marks_missing = False
 
@@ -91,12 +91,18 @@ class TableFile(ABC):
         return self._sample
 
     @abstractmethod
-    def chunks(self, kinds: Kinds, others_allowed: bool) -> Iterator[pa.RecordBatch]:
+    def chunks(self, kinds: Kinds, others: Others = None) -> Iterator[pa.RecordBatch]:
         """Yield the columns named by `kinds`, in that order; formats without types use the kinds.
 
-        `others_allowed` says whether a column that first turns up in a later row is left out
-        (True) or refused with a DataError (False); only JSON lines can have one.
+        `others` are columns that may be there, too. A column that is neither and turns up in some
+        row is refused with a DataError, or left out if `others` is None; only JSON lines can have
+        one.
         """
+
+    def absent(self, names: Iterable[str]) -> list[str]:
+        """Return those of `names` that are no column; may read the file to find out."""
+        found = self.columns()
+        return [name for name in names if name not in found]
 
     def where(self, row: int) -> str:
         """Return where the 0-based `row` of this file stands; may read the file to find out."""
@@ -132,7 +138,7 @@ class ParquetFile(TableFile):
                 return batch
             return _no_rows(file.schema_arrow)
 
-    def chunks(self, kinds: Kinds, others_allowed: bool) -> Iterator[pa.RecordBatch]:
+    def chunks(self, kinds: Kinds, others: Others = None) -> Iterator[pa.RecordBatch]:
         """Yield the columns in batches of some hundred thousand values."""
         self._sample = None
         rows = rows_at_once(len(kinds), _CELLS // 8, _CELLS)
@@ -223,7 +229,7 @@ class IpcFile(TableFile):
                     return batch.slice(0, SAMPLE_ROWS)
             return _no_rows(schema)
 
-    def chunks(self, kinds: Kinds, others_allowed: bool) -> Iterator[pa.RecordBatch]:
+    def chunks(self, kinds: Kinds, others: Others = None) -> Iterator[pa.RecordBatch]:
         """Yield the columns, one record batch of the file after the other."""
         first, self._first, self._sample = self._first, None, None
         self._done = 0.0

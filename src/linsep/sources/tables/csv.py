@@ -15,7 +15,7 @@ from linsep.errors import DataError, hint
 from linsep.sources import text_files
 from linsep.sources.limits import MAX_LINE
 from linsep.sources.remote.file import File
-from linsep.sources.tables.arrow import SAMPLE_ROWS, Kinds, check_names
+from linsep.sources.tables.arrow import SAMPLE_ROWS, Kinds, Others, check_names
 from linsep.sources.tables.csv_quotes import whole_records
 from linsep.sources.tables.csv_records import (
     Fields,
@@ -146,7 +146,7 @@ class CsvFile(TextFile):
                 return first
         raise DataError(f"{self.path} cannot be read as CSV: check its first rows.")
 
-    def chunks(self, kinds: Kinds, others_allowed: bool) -> Iterator[pa.RecordBatch]:
+    def chunks(self, kinds: Kinds, others: Others = None) -> Iterator[pa.RecordBatch]:
         """Yield the columns block by block; an empty cell, and what is given for missing values,
         are null in every column.
         """

@@ -16,7 +16,7 @@ from linsep.errors import DataError
 from linsep.sources.formats import LABEL, TEXT
 from linsep.sources.limits import MAX_LINE, Unchanged
 from linsep.sources.remote.file import File
-from linsep.sources.tables.arrow import Kinds, TableFile
+from linsep.sources.tables.arrow import Kinds, Others, TableFile
 
 #: a record batch ends at this many texts or bytes
 _TEXTS, _BYTES = 4096, 1 << 23
@@ -85,7 +85,7 @@ class Documents(TableFile):
         """Return the first texts."""
         return self._batch(self._documents[:_SHOWN], [d.read() for d in self._documents[:_SHOWN]])
 
-    def chunks(self, kinds: Kinds, others_allowed: bool) -> Iterator[pa.RecordBatch]:
+    def chunks(self, kinds: Kinds, others: Others = None) -> Iterator[pa.RecordBatch]:
         """Yield the columns in batches of some megabytes."""
         self._done, texts, size, start = 0, [], 0, 0
         for number, document in enumerate(self._documents):

@@ -7,6 +7,7 @@ values (by code point). A reference level has no feature. With ``hash_bits`` val
 UTF-8, the same in every process and version. Columns whose words are features come last.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,7 +20,7 @@ import scipy.sparse as sp
 from linsep.errors import DataError, hint
 from linsep.sources.declared import check_decoded
 from linsep.sources.exact import exact_numbers
-from linsep.sources.tables.words import learn_words, with_words
+from linsep.sources.tables.words import empty_texts, learn_words, with_words
 
 #: most characters of a label
 LONGEST_LABEL = 1000
@@ -123,11 +124,13 @@ class Encoder:
     Attributes
     ----------
     unseen : dict of text column to how many of its values were met that the columns do not have
+    filled : dict of column to how many missing values of it were replaced
     """
 
     def __init__(self, columns: Columns, labels_needed: bool):
         self.columns = columns
         self.unseen: dict[str, int] = {}
+        self.filled: Counter[str] = Counter()
         self.lows = np.full(len(columns.numeric), np.inf)
         self.highs = np.full(len(columns.numeric), -np.inf)
         self._labels_needed = labels_needed
@@ -168,6 +171,10 @@ class Encoder:
             means = self.columns.means
             fill = np.array([means.get(name, 0.0) for name in self.columns.numeric], X.dtype)
             np.copyto(X, fill, where=holes)
+            self.filled.update(
+                dict(zip(self.columns.numeric, holes.sum(axis=0).tolist(), strict=True))
+            )
+        self.filled.update({name: column.null_count for name, column in texts.items()})
         self._widen(X)
         if self.columns.scale:
             centre, spread = np.array(list(self.columns.scale.values()), X.dtype).T
@@ -180,6 +187,7 @@ class Encoder:
         whole = self._with_indicators(X, texts, place) if texts else X
         if self.columns.words:
             whole = with_words(whole, table, self.columns.words, kept, place)
+            self.filled.update(empty_texts(table, self.columns.words, kept))
         return whole, y, kept
 
     def _selected(

@@ -86,10 +86,11 @@ def kinds_in(
     found, by_recipe = file.columns(), first is None
     kinds = columns.numeric | dict.fromkeys([*columns.text, *columns.words], "text")
     model = "the model was learnt from" if by_recipe else f"{first} has"
-    absent = [f"'{name}'" for name in kinds if name not in found]
-    if absent and not file.sparse:
-        names, them = ", ".join(absent[:20]), "it" if len(absent) == 1 else "them"
-        raise DataError(f"{file.path} has no column {names}, which {model}: add {them}.")
+    if absent := file.absent(kinds):
+        names = ", ".join(f"'{name}'" for name in absent[:20])
+        them = "it" if len(absent) == 1 else "them"
+        null = " (null will do)" if isinstance(file, JsonFile) else ""
+        raise DataError(f"{file.path} has no column {names}, which {model}: add {them}{null}.")
     if not by_recipe:
         known = {*kinds, *columns.exclude, columns.target, columns.weight, columns.group}
         for name in found:
@@ -166,10 +167,31 @@ def place_in(file: TableFile, start: int, row: int) -> str:
     return file.where(start + row)
 
 
+def other_fields(files: Iterable[TableFile], columns: Columns) -> dict[str, str]:
+    """Return the fields of JSON lines that the last reading left out though nobody asked for it,
+    each with the place where it is first.
+    """
+    known = {columns.target, columns.weight, columns.group, *columns.exclude}
+    found: dict[str, str] = {}
+    for file in files:
+        if isinstance(file, JsonFile):
+            for name in file.others.keys() - known - found.keys():
+                found[name] = f"{file.path} line {file.others[name]}"
+    return dict(sorted(found.items()))
+
+
 def all_dropped(name: str) -> DataError:
     """Return the error for a table of which no row is left."""
     return DataError(
         f"{name} has a missing value in every row, so that dropping them leaves none",
         hint("choose {}", missing="zero"),
         hint("{}", missing="mean"),
+    )
+
+
+def changed(name: str, column: str) -> DataError:
+    """Return the error for a table that has new values when it is read again."""
+    return DataError(
+        f"{name} has changed while it was read: there are new values in column '{column}'; let "
+        "nobody write to it meanwhile."
     )

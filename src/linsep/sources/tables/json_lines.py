@@ -3,7 +3,7 @@
 import io
 import json
 import sys
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from itertools import islice
 
@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.json
 
 from linsep.errors import DataError, hint
-from linsep.sources.tables.arrow import SAMPLE_ROWS, Kinds, check_names, reading
+from linsep.sources.tables.arrow import SAMPLE_ROWS, Kinds, Others, check_names, reading
+from linsep.sources.tables.field_names import FieldNames
 from linsep.sources.text_files import ARROW_TYPES, LARGEST_BLOCK, TextFile, misfit
 
 #: brackets that may be open at once: parsers call themselves for each, until their stack is full
@@ -22,7 +23,8 @@ MOST_DEPTH = 100
 class JsonFile(TextFile):
     """JSON lines: one object per line, its fields the columns. Blank lines are skipped."""
 
-    sparse = True
+    #: fields that are not read, of the last reading; None before it
+    _others: FieldNames | None = None
 
     def columns(self) -> dict[str, pa.DataType | None]:
         """Return the fields of the objects in the first block."""
@@ -31,7 +33,7 @@ class JsonFile(TextFile):
     def head(self) -> pa.RecordBatch:
         """Return the rows of the first block with the types Arrow guesses."""
         options = pa.json.ParseOptions(unexpected_field_behavior="infer")
-        with closing(self._read(options, {}, True)) as batches:
+        with closing(self._read(options, {})) as batches:
             for batch in batches:
                 if batch.num_rows:
                     with reading(self.path, "UTF-8 text"):
@@ -39,15 +41,36 @@ class JsonFile(TextFile):
                     return batch.slice(0, SAMPLE_ROWS)
         return pa.record_batch([], names=[])
 
-    def chunks(self, kinds: Kinds, others_allowed: bool) -> Iterator[pa.RecordBatch]:
+    def chunks(self, kinds: Kinds, others: Others = None) -> Iterator[pa.RecordBatch]:
         """Yield the columns block by block; a field that is not there is null."""
         schema = pa.schema([(name, ARROW_TYPES[kind]) for name, kind in kinds.items()])
         options = pa.json.ParseOptions(
             explicit_schema=schema,
-            unexpected_field_behavior="ignore" if others_allowed else "error",
+            # Arrow is the fastest to find that there is a field more, but knows none to leave out.
+            unexpected_field_behavior="error" if others == [] else "ignore",
         )
-        for batch in self._read(options, kinds, others_allowed):
+        self._others = None if others == [] else FieldNames([*kinds, *(others or ())])
+        for batch in self._read(options, kinds):
+            if others and (found := self.others):
+                name, line = next(iter(found.items()))
+                raise _new_field(f"{self.path} line {line}", name)
             yield batch.select(list(kinds))
+
+    @property
+    def others(self) -> dict[str, int]:
+        """Fields that the last reading left out, each with the line that it is first in."""
+        return {} if self._others is None else dict(self._others.lines)
+
+    def absent(self, names: Iterable[str]) -> list[str]:
+        """Return those of `names` that no record has; reads as far as it must to find them."""
+        known = self.columns()
+        absent = [name for name in names if name not in known]
+        if absent:
+            self._others = found = FieldNames(known)
+            with closing(self.blocks()) as blocks:
+                while absent and next(blocks, None) is not None:
+                    absent = [name for name in absent if name not in found.lines]
+        return absent
 
     def where(self, row: int) -> str:
         """Return the line of the 0-based `row`."""
@@ -65,7 +88,7 @@ class JsonFile(TextFile):
             yield {name: value for name, value in values.items() if isinstance(value, _Digits)}
 
     def _read(
-        self, options: pa.json.ParseOptions, kinds: Kinds, others_allowed: bool
+        self, options: pa.json.ParseOptions, kinds: Kinds
     ) -> Generator[pa.RecordBatch, None, None]:
         if next(self._lines(), None) is None:
             return
@@ -75,11 +98,15 @@ class JsonFile(TextFile):
                 read_options=pa.json.ReadOptions(block_size=LARGEST_BLOCK),
                 parse_options=options,
             ),
-            lambda error, done: self._explain(done, kinds, others_allowed),
+            lambda error, done: self._explain(
+                done, kinds, options.unexpected_field_behavior == "error"
+            ),
         )
 
-    def _explain(self, done: int, kinds: Kinds, others_allowed: bool) -> DataError | None:
-        """Find the first line after `done` rows that does not fit; None when all seem to fit."""
+    def _explain(self, done: int, kinds: Kinds, only: bool) -> DataError | None:
+        """Find the first line after `done` rows that does not fit; None when all seem to fit.
+        ``only`` says that it may have no fields but those of ``kinds``.
+        """
         known = dict(kinds)
         for line, raw in islice(self._lines(), done, None):
             place = f"{self.path} line {line}"
@@ -93,12 +120,8 @@ class JsonFile(TextFile):
                 if not kinds and value is not None:  # still guessing: the first value says the kind
                     known.setdefault(name, _kind_of(value))
                 kind = known.get(name)
-                if kind is None and not others_allowed:
-                    return DataError(
-                        f"{place} has a field '{name}' that the first lines lack",
-                        "add it to the first line (null will do)",
-                        hint("leave it out with {}", exclude=[name]),
-                    )
+                if kind is None and only:
+                    return _new_field(place, name)
                 if kind is not None and value is not None and _kind_of(value) != kind:
                     return misfit(place, name, json.dumps(value), kind)
         return None
@@ -109,6 +132,8 @@ class JsonFile(TextFile):
 
         ended, at = look_at_lines(np.frombuffer(block, np.uint8), len(block), MOST_DEPTH)
         if ended == FINE:
+            if self._others is not None:
+                self._others.look_at(block, line_at)
             return block
         place = f"{self.path} line {line_at(at)}"
         if ended == TOO_DEEP:
@@ -129,6 +154,14 @@ class _Digits(str):
     """A whole number as it is written."""
 
     __slots__ = ()
+
+
+def _new_field(place: str, name: str) -> DataError:
+    return DataError(
+        f"{place} has a field '{name}' that the first lines lack",
+        "add it to the first line (null will do)",
+        hint("leave it out with {}", exclude=[name]),
+    )
 
 
 def _no_object(place: str) -> DataError:

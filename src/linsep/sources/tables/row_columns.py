@@ -1,6 +1,7 @@
 """Columns that say something about rows and are no features: their weights and their groups."""
 
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -43,7 +44,7 @@ def kinds_of_row_columns(file: TableFile, columns: Columns, by_recipe: bool) -> 
     """
     path, found, kinds = file.path, file.columns(), {}
     if columns.weight is not None:
-        if columns.weight not in found and not file.sparse:
+        if file.absent([columns.weight]):
             of_model = "with which the model learnt" if by_recipe else "as the first file has"
             raise DataError(
                 f"{path} has no column '{columns.weight}' of weights, {of_model}: add it, of ones "
@@ -57,7 +58,7 @@ def kinds_of_row_columns(file: TableFile, columns: Columns, by_recipe: bool) -> 
             )
         kinds[columns.weight] = "number"
     if columns.group is not None and not by_recipe:
-        if columns.group not in found and not file.sparse:
+        if file.absent([columns.group]):
             raise DataError(f"{path} has no column '{columns.group}' of groups: add it.")
         kinds[columns.group] = columns.group_kind
     return kinds
@@ -94,6 +95,18 @@ def _reads_as_number(text: str) -> bool:
         return float(text) == float(text)
     except ValueError:
         return False
+
+
+def of_rows(
+    table: pa.Table, columns: Columns, place: Place, kept: np.ndarray | None, wanted: bool
+) -> list[Any]:
+    """Return the weights and the groups of the rows that are kept, None if there are none or they
+    are not ``wanted``.
+    """
+    if not wanted:
+        return [None, None]
+    found = (read(table, columns, place) for read in (row_weights, row_groups))
+    return [each if each is None or kept is None else each[kept] for each in found]
 
 
 def row_weights(table: pa.Table, columns: Columns, place: Place) -> np.ndarray | None:

@@ -21,10 +21,12 @@ from linsep.sources.tables.documents import Documents
 from linsep.sources.tables.encoding import Encoder
 from linsep.sources.tables.files import (
     all_dropped,
+    changed,
     check_no_text_is_lost,
     check_separated,
     kinds_in,
     open_tables,
+    other_fields,
     place_in,
     rechunked,
     taken,
@@ -36,7 +38,7 @@ from linsep.sources.tables.roles import (
     guess_columns,
     to_recipe,
 )
-from linsep.sources.tables.row_columns import row_groups, row_weights
+from linsep.sources.tables.row_columns import of_rows, row_weights
 from linsep.sources.tables.survey import Survey
 from linsep.sources.tables.text_columns import check_text_columns
 from linsep.sources.tables.words import Given, finish_words, settings_of
@@ -158,7 +160,6 @@ class TableSource(Source):
         self._open(format, max_line, mixed=recipe is None and require_target)
         check_separated(self.paths[0], self.kind.split(" and "), given)
         self.by_recipe = recipe is not None
-        self._others_allowed = recipe is not None or bool(exclude)
         if recipe is None:
             self._columns = guess_columns(
                 self._files, target, exclude, require_target, words, weight, group
@@ -205,16 +206,16 @@ class TableSource(Source):
         """Yield the rows; see the class for X. Raises DataError naming file, row and column."""
         return self._described(exact=False)
 
-    def exactly(self) -> Iterator[Batch]:
+    def exactly(self, weightless: bool = False) -> Iterator[Batch]:
         """Yield the rows with whole numbers and decimals as in the file, unless they are scaled.
 
         Decimals in text are the nearest doubles all the same, whole numbers in text that no double
-        equals raise DataError. Rows of weight 0 are left out.
+        equals raise DataError. Rows of weight 0 are left out unless ``weightless``.
         """
-        return self._described(exact=True)
+        return self._described(exact=True, proving=not weightless)
 
-    def _described(self, exact: bool) -> Iterator[Batch]:
-        self._proving = exact
+    def _described(self, exact: bool, proving: bool = False) -> Iterator[Batch]:
+        self._proving = proving
         try:
             yield from self._batches(exact)
         except DataError as problem:
@@ -226,6 +227,7 @@ class TableSource(Source):
         kept = self._survey()
         self.stage = "reading"
         self._encoder.unseen, self.dropped = {}, 0
+        self._encoder.filled.clear()
         texts = {k: WholeNumbers(x) for k, x in enumerate(self._files) if isinstance(x, TextFile)}
         first, some = 0, False
         for number, start, table in self._all_tables() if kept is None else taken(kept):
@@ -234,8 +236,8 @@ class TableSource(Source):
             self._starts += [first] * (number + 1 - len(self._starts))
             place = partial(place_in, self._files[number], start)
             X, y, rows = self._encoder.encode(table, place, exact)
-            weights, groups = self._of_rows(table, rows, place)
-            if exact and weights is not None and not weights.all():
+            weights, groups = of_rows(table, self._columns, place, rows, self._require_target)
+            if self._proving and weights is not None and not weights.all():
                 X, rows = X[weights > 0], self._kept(table, place)
                 y = None if y is None else y[weights > 0]
             if exact and not self._columns.scale and number in texts:
@@ -262,10 +264,8 @@ class TableSource(Source):
         options, rows = self._options, 0
         scale = options["scale"] != "none"
         survey = Survey(self._columns, moments=scale or options["missing"] == "mean")
-        kept: list[tuple[int, int, pa.Table]] | None = []
-        held = 0
-        if (self.memory_needed or 0) > self.memory_bytes // 4:
-            kept = None
+        small, held = (self.memory_needed or 0) <= self.memory_bytes // 4, 0
+        kept: list[tuple[int, int, pa.Table]] | None = [] if small else None
         for number, start, table in self._all_tables():
             place = partial(place_in, self._files[number], start)
             X, values = self._encoder.survey(table, place)
@@ -298,10 +298,7 @@ class TableSource(Source):
     def _check_unchanged(self) -> None:
         """Raise DataError for text values that were not there when the table was surveyed."""
         if not self.by_recipe and (names := list(self._encoder.unseen)):
-            raise DataError(
-                f"{self.name} has changed while it was read: there are new values in column "
-                f"'{names[0]}'; let nobody write to it meanwhile."
-            )
+            raise changed(self.name, names[0])
 
     def where(self, row: int) -> str:
         """Return "file.csv line 18" or "file.parquet row 17" for the row of that number.
@@ -321,13 +318,6 @@ class TableSource(Source):
                     return file.where(start + int(rows[row - before]))
                 before += rows.size
         raise IndexError(f"{self.name} has {before} rows, no row {row}.")
-
-    def _of_rows(self, table: pa.Table, kept: np.ndarray | None, place: Any) -> list[Any]:
-        """Return the weights and the groups of the rows that are kept, None if there are none."""
-        if not self._require_target:
-            return [None, None]
-        found = (read(table, self._columns, place) for read in (row_weights, row_groups))
-        return [each if each is None or kept is None else each[kept] for each in found]
 
     def _kept(self, table: pa.Table, place: Any) -> np.ndarray | None:
         """Return which rows of the table are in a batch, None for all."""
@@ -356,6 +346,16 @@ class TableSource(Source):
         return dict(self._encoder.unseen)
 
     @property
+    def filled(self) -> dict[str, int]:
+        """Missing values of the last reading that were replaced, by column."""
+        return dict(+self._encoder.filled)
+
+    @property
+    def ignored(self) -> dict[str, str]:
+        """Fields of JSON lines that the recipe does not have, each with the line it is first in."""
+        return other_fields(self._files, self._columns)
+
+    @property
     def ranges(self) -> dict[str, tuple[float, float]]:
         """The least and the largest value of each numeric column, of the rows read so far."""
         ends = zip(self._encoder.lows.tolist(), self._encoder.highs.tolist(), strict=True)
@@ -381,8 +381,8 @@ class TableSource(Source):
     @property
     def position(self) -> int:
         """Bytes on disk read so far, about: text is counted as it is read ahead."""
-        done = sum(file.size for file in self._files[: self._running])
-        return done + self._files[self._running].position
+        running = self._files[self._running]
+        return sum(file.size for file in self._files[: self._running]) + running.position
 
     def options(self) -> dict[str, Any]:
         """Return the arguments that affect the rows."""
@@ -413,7 +413,8 @@ class TableSource(Source):
     def _tables(self, number: int) -> Iterator[tuple[int, pa.Table]]:
         """Yield tables of one file, each with the number of its first row in the file."""
         start = 0
-        chunks = self._files[number].chunks(self._kinds[number], self._others_allowed)
+        others = None if self.by_recipe else self._columns.exclude
+        chunks = self._files[number].chunks(self._kinds[number], others)
         for table in rechunked(chunks, self._batch_rows, words=bool(self._columns.words)):
             yield start, table
             start += table.num_rows

@@ -46,7 +46,7 @@ def check_kind(file: TableFile, name: str, kind: pa.DataType, family: str | None
     if family == "text" or dates or pa.types.is_null(kind):
         return
     if pa.types.is_binary(kind) and not file.typed:
-        for _ in file.chunks({name: "text"}, True):  # raises DataError, which names the line
+        for _ in file.chunks({name: "text"}):  # raises DataError, which names the line
             pass
     what = {"number": "numbers", "bool": "true and false"}.get(
         family or "", f"values of type {kind}"
@@ -93,6 +93,14 @@ def with_words(
     joined = sp.hstack([sp.csr_matrix(block) for block in blocks], format="csr", dtype=X.dtype)
     joined.has_canonical_format = True
     return joined
+
+
+def empty_texts(table: pa.Table, names: Iterable[str], kept: Any) -> dict[str, int]:
+    """Return how many texts are missing in the rows kept, by column."""
+    gaps = {name: table.column(name) for name in names}
+    if kept is not None:
+        gaps = {name: column.filter(pa.array(kept)) for name, column in gaps.items()}
+    return {name: column.null_count for name, column in gaps.items()}
 
 
 def _texts(table: pa.Table, name: str, kept: Any) -> pa.ChunkedArray:

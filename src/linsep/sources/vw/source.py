@@ -1,5 +1,6 @@
 """Vowpal Wabbit's text: scanned by compiled code on several threads, yielded in file order."""
 
+import re
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from itertools import islice
@@ -12,11 +13,15 @@ from linsep.compiled.scanners.vowpal_wabbit import DONE, PLAINLY, combine, count
 from linsep.errors import DataError
 from linsep.sources.base import Batch
 from linsep.sources.chunks import Chunk
+from linsep.sources.exact import EXACT, is_rounded, rounded
 from linsep.sources.limits import MAX_LINE
 from linsep.sources.remote.file import File
 from linsep.sources.scanned_files import CHUNK_BYTES, ScannedFiles, line_at
 from linsep.sources.svmlight.plain import DECIMAL, LABELS_BELOW
 from linsep.sources.vw.plain import DEFAULT_BITS, Line, Rules, parse_line, summed
+
+#: features with whole numbers
+WRITTEN = re.compile(r"(\S+?):([-+]?[0-9]+)(?=[\s|]|$)")
 
 
 class Scanned(NamedTuple):
@@ -105,14 +110,34 @@ class VwSource(ScannedFiles):
         self._proving = False
         return self._batches()
 
-    def exactly(self) -> Iterator[Batch]:
-        """Yield the rows of positive importance, for proofs."""
-        self._proving, first = True, 0
-        for batch in self._batches():
+    def exactly(self, weightless: bool = False) -> Iterator[Batch]:
+        """Yield the rows; raise DataError for a whole number that no double equals. Rows of
+        importance 0 are left out unless ``weightless``.
+        """
+        self._proving, first = not weightless, 0
+        for batch in self._whole():
             assert batch.weights is not None
+            if weightless:
+                yield batch
+                continue
             rows = batch.weights > 0
             yield Batch(batch.X[rows], None if batch.y is None else batch.y[rows], first)
             first += int(rows.sum())
+
+    def _whole(self) -> Iterator[Batch]:
+        """Yield the batches; raise DataError for a whole number that no double equals."""
+        lines, passed = self._data_lines(), 0
+        for batch in self._batches():
+            X: Any = batch.X
+            long = np.flatnonzero(np.abs(X.data) >= EXACT)
+            for row in np.unique(np.searchsorted(X.indptr, long, "right") - 1).tolist():
+                file, number, line = next(islice(lines, batch.first + row - passed, None))
+                passed = batch.first + row + 1
+                for name, value in WRITTEN.findall(line.decode(errors="replace")):
+                    if is_rounded(value):
+                        place = f"{self.paths[file]} line {number + 1}"
+                        raise rounded(place, f"feature '{name}'", value)
+            yield batch
 
     def _batches(self) -> Generator[Batch, None, None]:
         with closing(self._parts()) as parts:

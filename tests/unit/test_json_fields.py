@@ -1,0 +1,92 @@
+"""Fields of JSON lines: a misspelt name does not pass for a missing value."""
+
+import json
+
+import pytest
+
+from linsep import Perceptron
+from linsep.errors import DataError
+from linsep.sources import open_source, text_files
+from linsep.sources.tables.field_names import FieldNames
+
+ROWS = [{"height": k % 7, "city": "ab"[k % 2], "y": k % 2} for k in range(60)]
+MISSPELT = {"hieght": 1, "city": "a", "y": 0}
+
+
+def lines(folder, rows, name="a.jsonl"):
+    path = folder / name
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.fixture(params=[64, 1 << 20], ids=["blocks", "one_block"])
+def folder(tmp_path, monkeypatch, request):
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", request.param)
+    return tmp_path
+
+
+def model_of(folder, **how):
+    source = open_source(lines(folder, ROWS, "train.jsonl"), target="y", **how)
+    return Perceptron(max_iter=2).fit(source)
+
+
+@pytest.mark.parametrize("missing", ["error", "zero", "mean", "drop"])
+def test_a_column_that_no_record_has_is_refused(folder, missing):
+    model = model_of(folder, missing=missing)
+    path = lines(
+        folder, [{"hieght" if k == "height" else k: v for k, v in r.items()} for r in ROWS]
+    )
+    with pytest.raises(DataError, match="has no column 'height', which the model was learnt"):
+        model.predict(open_source(path, recipe=model.recipe_, labelled=False))
+    late = lines(folder, [MISSPELT] * 30 + [{"height": None, "city": "a"}])
+    if missing in ("zero", "mean"):
+        source = open_source(late, recipe=model.recipe_, labelled=False)
+        assert model.predict(source).size == 31
+
+
+def test_missing_values_and_unknown_fields_are_counted(folder):
+    model = model_of(folder, missing="mean")
+    rows = [{**row, "id": 1} for row in ROWS]
+    rows[40] = MISSPELT
+    path = lines(folder, rows)
+    source = open_source(path, recipe=model.recipe_)
+    for _ in range(2):
+        model.predict(source)
+        assert source.filled == {"height": 1}
+        assert source.ignored == {"hieght": f"{path} line 41", "id": f"{path} line 1"}
+
+
+@pytest.mark.parametrize("how", [{}, {"exclude": "city"}])
+def test_a_field_that_the_first_block_lacks_is_refused(tmp_path, monkeypatch, how):
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", 64)
+    path = lines(tmp_path, [*ROWS, MISSPELT])
+    source = open_source(path, target="y", missing="mean", **how)
+    with pytest.raises(DataError, match="line 61 has a field 'hieght' that the first lines lack"):
+        list(source.batches())
+
+
+NAMES = ["a", "b", "a\\\\", 'q\\"', "\\u00e9", "é", "", "a,b", "{"]
+
+
+def test_names_are_read_as_json_does():
+    values = ["1", '"a"', '{"x": 1, "b": [{"z": 2}]}', '[1, {"y": ","}]', '"\\\\"', "null"]
+    written = [f'"{name}"  : {values[k % 6]}' for k, name in enumerate(NAMES)]
+    objects = ["{ " + " , ".join(written[k:]) + "}" for k in range(len(NAMES))]
+    block = "\n\n".join(reversed(objects)).encode() + b"\n"
+    for known in ([], ["a"], ["é", "a"]):
+        names = FieldNames(known)
+        names.look_at(block, lambda at: 1 + block.count(b"\n", 0, at))
+        expected = {}
+        for number, line in enumerate(block.decode().splitlines(), 1):
+            for name in json.loads(line) if line else ():
+                if name not in known:
+                    expected.setdefault(name, number)
+        # An escaped spelling of a known name is another spelling, but no other name.
+        assert {k: v for k, v in names.lines.items() if k not in known} == expected
+
+
+def test_all_names_of_a_wide_record_are_found():
+    record = json.dumps({f"x{k}": k for k in range(3_000)}) + "\n"
+    names = FieldNames(())
+    names.look_at(record.encode() * 3, lambda at: 1)
+    assert list(names.lines) == [f"x{k}" for k in range(3_000)]
