@@ -152,17 +152,20 @@ class TextCounter:
         pieces = list(_pieces(column))
         with ThreadPoolExecutor(thread_count()) as pool:
             found = list(pool.map(self._count_piece, pieces))
+            stored = np.cumsum([0, *(values.size for values, *_ in found)])
+            values, columns = np.empty(stored[-1]), np.empty(stored[-1], np.int32)
+            starts = np.zeros(len(column) + 1, np.int64)
+
+            def place(first: int, before: int, end: int, piece: tuple[Any, ...]) -> None:
+                values[before:end], columns[before:end], ends, _ = piece
+                starts[first + 1 : first + 1 + ends.size] = ends + before
+
+            firsts = [first for first, _ in pieces]
+            list(pool.map(place, firsts, stored[:-1], stored[1:], found))
         if self.seen is not None:
             for *_, news in found:
                 self.seen.keep(news)
-        none = np.empty(0), np.empty(0, np.int32), np.empty(0, np.int64)
-        values, columns, ends = (
-            np.concatenate([none[k], *(f[k] for f in found)]) for k in range(3)
-        )
-        stored = np.cumsum([0, *(f[0].size for f in found)])
-        for (first, texts), before in zip(pieces, stored[:-1], strict=True):
-            ends[first : first + len(texts)] += before
-        return values, columns, np.concatenate([[0], ends])
+        return values, columns, starts
 
     def _count_piece(self, piece: tuple[int, pa.Array]) -> tuple[Any, ...]:
         """Return weighed counts, columns, ends of rows, and terms to be kept, of some texts."""
