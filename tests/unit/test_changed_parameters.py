@@ -17,6 +17,8 @@ from linsep import (
 )
 from linsep.exports.exporting import export
 
+pytestmark = pytest.mark.uncompiled
+
 X = np.array([[1.0, 0.5], [2.0, -1.0], [-1.0, 0.0], [3.0, 1.5], [4.0, -2.0], [0.5, 2.5]])
 Y = np.array([2.0, 4.0, 0.0, 4.5, 6.0, 1.0])
 TWO, THREE = np.array([0, 1, 1, 0, 1, 0]), np.array([0, 1, 2, 2, 1, 0])

@@ -16,6 +16,8 @@ from linsep import (
     Perceptron,
 )
 
+pytestmark = pytest.mark.uncompiled
+
 X = np.array([[1.0, 0.5], [2.0, -1.0], [-1.0, 0.2], [3.0, 1.5], [-2.0, -2.0], [0.5, 2.5]])
 Y, HUGE = np.array([1, 1, 0, 1, 0, 0]), np.full(6, 1e308)
 ESTIMATORS = [

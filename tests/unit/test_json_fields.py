@@ -9,6 +9,8 @@ from linsep.errors import DataError
 from linsep.sources import open_source, text_files
 from linsep.sources.tables.field_names import FieldNames
 
+pytestmark = pytest.mark.compiled
+
 ROWS = [{"height": k % 7, "city": "ab"[k % 2], "y": k % 2} for k in range(60)]
 MISSPELT = {"hieght": 1, "city": "a", "y": 0}
 

@@ -6,6 +6,8 @@ import pytest
 from linsep import LinearRegression, LogisticRegression
 from linsep.plot import LogisticDisplay, RegressionDisplay
 
+pytestmark = pytest.mark.uncompiled
+
 X = np.array([[1.0], [2.0], [1.5], [1.7], [0.2], [3.0]])
 TARGET, LABELS = X[:, 0] + [0.1, -0.2, 0.3, 0.0, 0.2, -0.1], np.array([0, 1, 0, 1, 1, 0])
 LINE, CURVE = LinearRegression().fit(X, TARGET), LogisticRegression().fit(X, LABELS)

@@ -116,7 +116,7 @@ def test_commands(path):
         ],
         path.parent,
     )
-    predicted = here(*"predict m a.csv --output labels.txt".split(), cwd=".")
+    predicted = here("predict", "m", "a.csv", "--output", "labels.txt", cwd=".")
     assert predicted.returncode == 0
     assert "'age' in 2 rows (taken for zero)" in predicted.stderr
     assert len(path.with_name("labels.txt").read_text().split()) == 6

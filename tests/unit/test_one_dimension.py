@@ -14,6 +14,8 @@ from linsep import (
     Winnow,
 )
 
+pytestmark = pytest.mark.uncompiled
+
 X, Y = np.array([[0.1], [0.2], [0.9], [0.7], [0.3], [0.4]]), np.array([0, 0, 1, 1, 1, 0])
 ESTIMATORS = [
     Perceptron, Winnow, LinearRegression, LogisticRegression, GaussianNaiveBayes, KernelPerceptron,

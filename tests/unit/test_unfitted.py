@@ -5,6 +5,8 @@ from sklearn.exceptions import NotFittedError
 
 from linsep.estimators.learners import LEARNERS, REGRESSIONS
 
+pytestmark = pytest.mark.uncompiled
+
 ESTIMATORS = list((LEARNERS | REGRESSIONS).values())
 #: methods that take no rows
 ASKED = ("weight_names", "confidence_intervals", "odds_ratios", "to_logistic")
