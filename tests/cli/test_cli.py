@@ -251,13 +251,8 @@ def test_a_reader_that_goes_away_is_no_error(folder):
     (folder / "long.svm").write_text("0 1:1\n" * 50_000)
     for command, reader in (
         ("predict m long.svm --json", "head -n 1"),
-        ("predict m t.svm", "true"),
         ("inspect m", "true"),
-        ("audit m t.svm", "true"),
-        ("describe t.svm", "true"),
-        ("trace t.svm", "true"),
         ("fit --help", "true"),
-        ("--version", "true"),
     ):
         piped = f"{sys.executable} -m linsep {command} | {reader}; echo ${{PIPESTATUS[0]}} >&2"
         done = subprocess.run(["bash", "-c", piped], cwd=folder, capture_output=True, check=False)
