@@ -2,13 +2,12 @@
 
 import time
 
-import numpy as np
-import pandas as pd
 import pytest
 
 from linsep import open_source
 from linsep.errors import DataError
 from linsep.sources.remote import ahead, asking, recent
+from remote_tables import rows_of, small_table
 
 pytestmark = pytest.mark.compiled
 fsspec = pytest.importorskip("fsspec")
@@ -16,9 +15,7 @@ fsspec = pytest.importorskip("fsspec")
 
 @pytest.fixture(scope="module")
 def table():
-    rng = np.random.default_rng(0)
-    made = pd.DataFrame(rng.normal(size=(300, 3)), columns=["a", "b", "c"])
-    return made.assign(kind=np.where(made.a > 0, "yes", "no"))
+    return small_table()
 
 
 @pytest.fixture(scope="module")
@@ -47,12 +44,6 @@ def small(monkeypatch):
     monkeypatch.setattr(ahead, "FIRST", 10_000)  # the emulator takes half a second for a range
     monkeypatch.setattr(asking, "WAIT", 0.001)
     monkeypatch.setattr(recent, "FRESH", 0.02)
-
-
-def rows_of(data):
-    batches = list(open_source(data, target="kind").batches())
-    X = np.concatenate([batch.X for batch in batches])
-    return X.tobytes(), np.concatenate([batch.y for batch in batches]).tolist()
 
 
 @pytest.mark.parametrize(

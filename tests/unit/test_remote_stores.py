@@ -7,14 +7,13 @@ import warnings
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from threading import Event, Thread
 
-import numpy as np
-import pandas as pd
 import pytest
 from campaign.web_server import WebServer
 
 from linsep import interrupts, open_source
 from linsep.errors import DataError
 from linsep.sources.remote import ahead, asking, recent
+from remote_tables import rows_of, small_table
 
 pytestmark = pytest.mark.compiled
 fsspec = pytest.importorskip("fsspec")
@@ -22,9 +21,7 @@ fsspec = pytest.importorskip("fsspec")
 
 @pytest.fixture(scope="module")
 def table():
-    rng = np.random.default_rng(0)
-    made = pd.DataFrame(rng.normal(size=(300, 3)), columns=["a", "b", "c"])
-    return made.assign(kind=np.where(made.a > 0, "yes", "no"))
+    return small_table()
 
 
 @pytest.fixture(autouse=True)
@@ -33,12 +30,6 @@ def small(monkeypatch):
         monkeypatch.setattr(ahead, name, size)
     monkeypatch.setattr(asking, "WAIT", 0.001)
     monkeypatch.setattr(recent, "FRESH", 0.02)
-
-
-def rows_of(data):
-    batches = list(open_source(data, target="kind").batches())
-    X = np.concatenate([batch.X for batch in batches])
-    return X.tobytes(), np.concatenate([batch.y for batch in batches]).tolist()
 
 
 @pytest.fixture(scope="module")
