@@ -31,6 +31,9 @@ def test_a_level_is_between_0_and_1(where, level):
     assert repr(level) in str(refused.value)
 
 
-@pytest.mark.parametrize("where", TAKEN)
-def test_a_level_of_numpy_is_taken(where):
-    TAKEN[where](np.float32(0.9))
+@pytest.mark.parametrize(
+    "where", ["intervals", "bands", "predict", "confidence_intervals", "odds_ratios"]
+)
+def test_a_level_of_numpy_is_taken_as_its_number(where):
+    given = np.float32(0.9)
+    np.testing.assert_equal(TAKEN[where](given), TAKEN[where](float(given)))

@@ -299,7 +299,7 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
             raise ParameterError(
                 f"interval is {interval!r}: choose None, 'confidence' or 'prediction'."
             )
-        check_level(level)
+        level = check_level(level)
         if isinstance(X, Source):
             parts = list(self._prediction(X).bands(interval, level))
         else:

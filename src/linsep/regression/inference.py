@@ -32,10 +32,11 @@ def f_tail(f: Any, a: float, b: float) -> Any:
     return found[()]
 
 
-def check_level(level: Any) -> None:
-    """Raise ParameterError unless ``level``, that of an interval, is between 0 and 1."""
+def check_level(level: Any) -> float:
+    """Return the level of an interval as a float; ParameterError unless it is between 0 and 1."""
     if not (isinstance(level, Real) and 0 < float(level) < 1):
         raise ParameterError(f"level is {level!r}: give a share between 0 and 1, such as 0.95.")
+    return float(level)
 
 
 def t_reach(level: float, df: float) -> float:
@@ -237,7 +238,7 @@ class Inference:
 
     def _quantile(self, level: float) -> float:
         """Return the half-width of an interval in standard errors."""
-        check_level(level)
+        level = check_level(level)
         return t_reach(level, self.df_residual) if self.df_residual > 0 else np.nan
 
     def summary(self, names: list[str], notes: list[str], target: str = "") -> Summary:

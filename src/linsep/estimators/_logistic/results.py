@@ -183,7 +183,7 @@ class LogisticResults(HasEquation):
             for.
         """
         level = self._level if level is None else level
-        check_level(level)
+        level = check_level(level)
         if self._intervals and level not in self._intervals:
             raise ValueError(
                 f"Profile intervals are computed while fitting, here at level={self._level:g}: "
