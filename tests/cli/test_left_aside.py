@@ -59,6 +59,15 @@ def test_files_that_are_learnt_from_are_no_test(folder):
     assert "too:" not in here(*FIT, *rows, cwd=folder).stderr
 
 
+def test_a_file_that_is_given_twice_is_told(folder):
+    done = here("fit", "t.csv", "./t.csv", *FIT[2:], cwd=folder)
+    assert done.returncode == 0
+    told = [line for line in done.stderr.splitlines() if "given" in line]
+    assert told == ["linsep: t.csv is given 2 times, and each of its rows counts 2 times."]
+    (folder / "other.csv").write_text((folder / "t.csv").read_text())
+    assert "given" not in here("fit", "t.csv", "other.csv", *FIT[2:], "--force", cwd=folder).stderr
+
+
 def test_values_unknown_to_the_model_are_counted(folder):
     here(*FIT, cwd=folder)
     (folder / "new.csv").write_text("x,colour,kind\n1,green,a\n2,red,b\n3,grey,a\n")

@@ -151,6 +151,11 @@ def test_options_that_do_not_go_together_are_wrong_use(folder):
     assert here(cwd=folder).returncode == 2
 
 
+def test_an_option_without_its_value_points_to_the_help_of_its_command(folder):
+    said = "^linsep: option '--target' requires an argument; `linsep fit --help` says more"
+    assert_refused("fit", "t.csv", "--target", cwd=folder, said=said, code=2)
+
+
 def test_wrong_use_is_one_sentence(folder):
     for words in (
         ["fit"],

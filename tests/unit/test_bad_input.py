@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from linsep import Perceptron
+from linsep import PassiveAggressive, Perceptron
 from linsep.errors import DataError
 from linsep.sources import ArraySource
 from storages import SCHEMES, STORAGES, blobs, classes_of, store, weights
@@ -91,7 +91,10 @@ def test_weights_beyond_floating_point_that_no_later_row_shows(scheme, storage):
     X = np.eye(k)
     X[-1] *= 1e300
     model = Perceptron(multiclass=multiclass, learning_rate=1e300, max_iter=1)
-    said = f"The weight of feature {k - 1} is beyond floating point; scale the features."
+    said = (
+        f"The weight of feature {k - 1} is beyond floating point; scale the features or choose a "
+        "smaller learning rate."
+    )
     with assert_refuses(said):
         model.fit(store(X, storage), range(k))
     assert not hasattr(model, "coef_")
@@ -107,13 +110,29 @@ def test_scores_beyond_floating_point(scheme, storage):
     y = np.arange(8) % k
     huge = store(X * 1e38, storage)
     model = Perceptron(multiclass=multiclass, learning_rate=1e308, max_iter=3)
-    with assert_refuses("Row ", "the score is beyond", "scale the features"):
+    with assert_refuses("Row ", "the score is beyond", "choose a smaller learning rate"):
         model.fit(huge, y)
     assert not hasattr(model, "coef_")
-    with assert_refuses(
-        "Row ", "the score is beyond", "scale the features", "rows before it were learnt"
-    ):
+    with assert_refuses("Row ", "the score is beyond", "rows before it were learnt"):
         model.partial_fit(huge, y, classes=range(k))
+
+
+@pytest.mark.parametrize(
+    ("model", "parameter"),
+    [
+        (Perceptron(learning_rate=1e308), "learning rate"),
+        (Perceptron(learning_rate=1e308, update="batch"), "learning rate"),
+        (PassiveAggressive(C=1e308), "C"),
+        (PassiveAggressive(C=1e300, loss="squared_hinge"), "C"),
+    ],
+    ids=repr,
+)
+def test_a_parameter_that_makes_scores_of_moderate_rows_overflow_is_named(model, parameter):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = 0.3 * rng.normal(size=200) > X[:, 0]
+    with assert_refuses("beyond floating point", f"choose a smaller {parameter}."):
+        model.fit(X, y)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

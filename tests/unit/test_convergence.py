@@ -119,6 +119,7 @@ def test_far_limits_have_logarithmic_axes():
         (Perceptron(schedule="inverse"), SPECIES == 0, {}, "a constant rate"),
         (Perceptron(learning_rate=lambda k: 1.0), SPECIES == 0, {}, "a constant rate"),
         (Perceptron(class_weight="balanced"), SPECIES == 0, {}, "classes that weigh alike"),
+        (Perceptron(learning_rate=1e200), SPECIES == 0, {}, "choose a smaller learning rate"),
         (Perceptron(), SPECIES, {}, "two classes, and y has 3"),
         (Perceptron(), SPECIES == 0, {"weights": [1, 2]}, "weights must be 5 finite numbers"),
         (Perceptron(), SPECIES == 0, {"weights": np.zeros(4)}, "not all zero"),

@@ -70,7 +70,7 @@ class Commands(TyperGroup):
             message = problem.render(as_options(self.get_command(ctx, ctx.invoked_subcommand)))
             fail(message, 2 if isinstance(problem, ParameterError) else 1)
         except UsageError as problem:
-            fail(wrong_use(problem), 2)
+            fail(wrong_use(problem, *filter(None, [ctx.invoked_subcommand])), 2)
         except OSError as problem:
             if received() is not None:  # the terminal was closed before the results
                 _drop_output()
@@ -137,12 +137,13 @@ def flag_of(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-def wrong_use(problem: Any) -> str:
+def wrong_use(problem: Any, *command: str) -> str:
     """Return what is wrong with the arguments of a command."""
     option = getattr(problem, "param", None)
     if type(problem) is typer.BadParameter:
         return f"{option.opts[0]} {problem.message}" if option else problem.message
-    where = problem.ctx.command_path if problem.ctx else "linsep"
+    # The parser of options, which finds an option without its value, knows no command.
+    where = problem.ctx.command_path if problem.ctx else " ".join(["linsep", *command])
     message = problem.format_message().rstrip(".")
     return f"{message[0].lower()}{message[1:]}; `{where} --help` says more."
 

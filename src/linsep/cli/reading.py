@@ -1,6 +1,7 @@
 """Options of how DATA to learn from are read, which ``fit`` and ``tune`` share."""
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -57,6 +58,7 @@ class Reading(NamedTuple):
         )
         columns = parameters.pop("columns")
         source = open_source(data, cache=None if no_cache else cache, **how, **columns)
+        _tell_repeated(source)
         _tell_absent(source, columns)
         return source
 
@@ -116,6 +118,14 @@ def _tell_absent(source: Source, given: dict[str, Any]) -> None:
 
 def _shown(letters: Iterable[str]) -> str:
     return ", ".join(map(repr, letters))
+
+
+def _tell_repeated(source: Source) -> None:
+    """Tell that a file is given more than once."""
+    counts = Counter(map(_whole, source.paths))
+    for path in {_whole(path): path for path in source.paths}.values():
+        if (count := counts[_whole(path)]) > 1:
+            note(f"{path} is given {count} times, and each of its rows counts {count} times.")
 
 
 def _whole(path: File) -> str:

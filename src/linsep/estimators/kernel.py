@@ -389,5 +389,7 @@ class KernelPerceptron(Supported, OnlineClassifier):
 class DualLearner(PerceptronLearner):
     """The kernel perceptron, for which the learning rate changes nothing but the scale."""
 
+    step = ""
+
     def __init__(self) -> None:
         super().__init__(Schedule(1.0, "constant"))

@@ -143,6 +143,7 @@ class PassiveAggressiveLearner(Learner):
     """PA-I ("hinge"; PA with an infinite C) or PA-II ("squared_hinge")."""
 
     needs_lengths = True
+    step = "C"
 
     def __init__(self, C: float, loss: str):
         soft = loss == "squared_hinge"

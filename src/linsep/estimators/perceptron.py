@@ -325,6 +325,7 @@ class PerceptronLearner(Learner):
     """Update at each mistake, with scheduled rates."""
 
     replayed = "single"
+    step = "learning rate"
 
     def __init__(self, schedule: Schedule):
         super().__init__()
@@ -343,7 +344,7 @@ class BatchLearner(Learner):
     """One update per pass: the sum of all mistakes."""
 
     replayed = "batch"
-
+    step = "learning rate"
     by_pass = True
 
     def __init__(self, schedule: Schedule):

@@ -222,7 +222,10 @@ class State:
 
 # A sum of weights may be rounded upwards, which keeps the bounds valid.
 ROUNDING = 1.0 + 1e-9
-TOO_LARGE = "the score is beyond floating point; scale the features"
+SCALE = "scale the features"
+TOO_LARGE = f"the score is beyond floating point; {SCALE}"
+#: values up to this size are not what made a score overflow
+MODERATE = 1e100
 
 
 class BadRow(LinsepError):
@@ -239,9 +242,9 @@ class BadRow(LinsepError):
         return self._template.format(feature=feature)
 
 
-def too_large(rows: Any, row: int) -> BadRow | None:
-    """Return the error for a row whose score overflows, which names its largest value; None for
-    rows without features.
+def too_large(rows: Any, row: int, step: str) -> BadRow | None:
+    """Return the error for a row whose score overflows, which names its largest value, and the
+    parameter that ``step`` names if that value is moderate; None for rows without features.
     """
     rows = rows.rows if isinstance(rows, Unit) else rows
     if isinstance(rows, Dense):
@@ -254,8 +257,9 @@ def too_large(rows: Any, row: int) -> BadRow | None:
     if not values.size or not np.isfinite(values).all():
         return None
     at = int(np.argmax(np.abs(values)))
-    message = f"the score is beyond floating point, {{feature}} being {values[at]:.3g}; scale the "
-    return BadRow(row, at if columns is None else int(columns[at]), message + "features")
+    advice = f"choose a smaller {step}" if step and abs(values[at]) <= MODERATE else SCALE
+    message = f"the score is beyond floating point, {{feature}} being {values[at]:.3g}; {advice}"
+    return BadRow(row, at if columns is None else int(columns[at]), message)
 
 
 class Unlearnable(LinsepError):
@@ -268,16 +272,17 @@ class Unlearnable(LinsepError):
         self.row, self.not_finite, self.bad = row, message == TOO_LARGE, bad
 
 
-def infinite_weight(W: np.ndarray, of_features: bool) -> Unlearnable:
+def infinite_weight(W: np.ndarray, of_features: bool, step: str) -> Unlearnable:
     """Return the error for weights that overflow, which names the first such feature.
 
     Parameters
     ----------
     W : array of shape (features + 1, ...), the intercept last; or weights of examples
     of_features : bool, whether they are weights of features
+    step : str, the parameter that scales updates, or ""
     """
     at = int(np.argwhere(~np.isfinite(W))[0, 0])
-    rest = "is beyond floating point; scale the features"
+    rest = f"is beyond floating point; {SCALE}" + (f" or choose a smaller {step}" if step else "")
     if not of_features:
         return Unlearnable(None, f"A weight of an example {rest}")
     if at == len(W) - 1:
@@ -292,6 +297,8 @@ class Learner:
     #: how cycle detection replays updates: "single", "batch" or None
     replayed: str | None = None
 
+    #: what the parameter is called that scales updates
+    step = ""
     #: initial weight of a feature
     fill = 0.0
     #: most rows to learn with one rule

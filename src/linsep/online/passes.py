@@ -189,7 +189,7 @@ def learn_batch(
         if done < piece.size:
             row, first = int(piece[done]), row_batch.first
             message = learner.complaint(row_batch.rows, row)
-            bad = too_large(row_batch.rows, row) if message == TOO_LARGE else None
+            bad = too_large(row_batch.rows, row, learner.step) if message == TOO_LARGE else None
             raise Unlearnable(None if first is None else first + row, message, bad)
     progress.learning += perf_counter() - started
 
@@ -271,7 +271,7 @@ def passes(
             reason = after_pass(run, stream, plan, progress, course, scores)
             # An infinite weight of a feature that no later row has does not affect any score.
             if reason is not None and not np.isfinite([state.W.min(), state.W.max()]).all():
-                raise infinite_weight(state.W, stream.of_features)
+                raise infinite_weight(state.W, stream.of_features, run.learner.step)
             report = reported(run, course, progress, scores, reason)
             course.advance(state.n_updates)
             if reason is not None:

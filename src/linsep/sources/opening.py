@@ -1,5 +1,6 @@
 """Open a source: a path, several paths, a folder or a glob."""
 
+from collections.abc import Iterable
 from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
@@ -98,7 +99,7 @@ def open_source(
     DataError
         If there are no files, formats are mixed, or an option does not fit the format.
     """
-    names: list[Any] = [data] if isinstance(data, str | Path) else list(data)
+    names = _names(data)
     if (recipe or {}).get("documents") and all(located(name).is_dir() for name in names):
         format = format or "folder"
     paths = find_files(names, format)
@@ -132,6 +133,23 @@ def open_source(
         source = _svmlight(paths, index_base, **how)
     source.cache, source.by_recipe = _cache_of(cache, paths), recipe is not None
     return source
+
+
+_NAME = (str, Path, RemoteFile)
+
+
+def _names(data: Any) -> list[Any]:
+    """Return the names of files; raises TypeError for anything else, such as an array."""
+    if isinstance(data, _NAME):
+        return [data]
+    if isinstance(data, Iterable) and not hasattr(data, "__array__"):
+        names = list(data)
+        if all(isinstance(name, _NAME) for name in names):
+            return names
+    raise TypeError(
+        f"data is of type {type(data).__name__}: give the path of a file, or a list of paths; "
+        "arrays and data frames are passed to the methods of estimators."
+    )
 
 
 def _for_predictions(recipe: dict[str, Any]) -> dict[str, Any]:

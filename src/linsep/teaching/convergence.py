@@ -168,9 +168,15 @@ def convergence(
     learnt = [int(one.row) for one in mistakes]
     scale, rate = 2.0**problem.exponent, float(estimator.learning_rate)
     gains = np.minimum(gamma, scale * np.asarray(problem.A[learnt] @ u))
-    products, lengths = W @ u, np.linalg.norm(W, axis=1)
     longest = problem.longest * scale
-    growth = (rate * longest) ** 2 * np.arange(len(mistakes) + 1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        products, lengths = W @ u, np.linalg.norm(W, axis=1)
+        growth = np.square(rate * longest) * np.arange(len(mistakes) + 1)
+    if not np.isfinite([lengths.max(), growth[-1]]).all():
+        raise DataError(
+            "The squared length of the weights is beyond floating point: choose a smaller learning "
+            "rate or scale the features."
+        )
     return Convergence(
         np.array([one.round for one in mistakes], dtype=int), np.array(learnt, dtype=int), products,
         products[0] + rate * np.append(0.0, np.cumsum(gains)), lengths,

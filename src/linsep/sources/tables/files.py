@@ -186,6 +186,7 @@ def all_dropped(name: str) -> DataError:
         f"{name} has a missing value in every row, so that dropping them leaves none",
         hint("choose {}", missing="zero"),
         hint("{}", missing="mean"),
+        f"leave out columns without values, which `linsep describe {name}` shows",
     )
 
 
