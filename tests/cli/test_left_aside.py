@@ -47,6 +47,23 @@ def test_rows_left_out_are_counted_from_the_cache_too(folder, monkeypatch):
     assert first["rows_dropped"] == again["rows_dropped"] == 2
 
 
+@pytest.mark.parametrize("way", [["--cache", "rows"], ["--cluster", "local"]])
+def test_values_taken_for_others_are_counted_from_the_cache_and_by_workers_too(
+    folder, monkeypatch, way
+):
+    monkeypatch.setattr("linsep.sources.base.Source.memory_bytes", 0)
+    fit = ("fit", "t.csv", "--target", "kind", "--missing", "mean", "--json", *way)
+    for _ in range(2):
+        told = json.loads(here(*fit, cwd=folder).stdout)
+        assert told["values_filled"] == {"x": 1, "colour": 1}
+
+
+def test_values_taken_for_others_are_counted_of_rows_that_were_converted(folder):
+    assert here("convert", "t.csv", "t.rows", "--target", "kind", "--missing", "zero", cwd=folder)
+    told = json.loads(here("fit", "t.rows", "--json", cwd=folder).stdout)
+    assert told["values_filled"] == {"x": 1, "colour": 1}
+
+
 def test_files_that_are_learnt_from_are_no_test(folder):
     here(*FIT, cwd=folder)
     rows = ("--test", f"{folder}/t.csv", "--calibrate", "new2.csv", "--calibrate", "t.csv")

@@ -16,7 +16,7 @@ def gaps_of(source: Source, unread: Container[str] = ()) -> dict[str, Any]:
 
     A field that the model does not have matters where another is missing: it may be a misspelling.
     """
-    gaps = {"rows_dropped": source.dropped, "values_filled": source.filled}
+    gaps = {"rows_dropped": source.dropped, "values_filled": dict(source.filled)}
     ignored = {x: where for x, where in source.ignored.items() if x not in unread}
     return gaps | {"fields_ignored": ignored if any(gaps.values()) else {}}
 

@@ -166,7 +166,7 @@ def _describe(estimator: Any, rows: ShardedRows, source: Any) -> None:
         if read:
             source.doing = None
     if read:
-        source.dropped = sum(about.dropped for about in rows.about)
+        source.dropped, source.filled = rows.dropped, rows.filled
         describe(estimator, source, rows.width)
         source.stage = "fitting"
         return

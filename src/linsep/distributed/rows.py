@@ -1,5 +1,6 @@
 """Rows of shards on the workers of a cluster, and what is known of them here."""
 
+from collections import Counter
 from collections.abc import Callable
 from copy import copy
 from math import fsum
@@ -28,6 +29,7 @@ class Described(NamedTuple):
     Attributes
     ----------
     rows, width, dropped : int
+    filled : dict, missing values that were replaced, by column
     counted : int, rows of positive weight
     labels, totals : the labels and the summed weights of each; empty for a regression
     weighted : bool
@@ -36,6 +38,7 @@ class Described(NamedTuple):
     rows: int
     width: int
     dropped: int
+    filled: dict[str, int]
     counted: int
     labels: list[Any]
     totals: np.ndarray
@@ -59,7 +62,9 @@ def described(rows: Rows, name: str, classes: bool) -> Described:
         totals = added(totals, numbers, np.zeros(0) if weights is None else weights)
     counted = n_rows if weights is None else int(np.count_nonzero(weights))
     width = rows.X.shape[1]
-    return Described(n_rows, width, rows.dropped, counted, book.labels, totals, weights is not None)
+    return Described(
+        n_rows, width, rows.dropped, rows.filled, counted, book.labels, totals, weights is not None
+    )
 
 
 class ShardedRows:
@@ -90,6 +95,16 @@ class ShardedRows:
     def n_rows(self) -> int:
         """Number of rows in all shards."""
         return sum(about.rows for about in self.about)
+
+    @property
+    def dropped(self) -> int:
+        """Rows of all shards left out for missing values."""
+        return sum(about.dropped for about in self.about)
+
+    @property
+    def filled(self) -> dict[str, int]:
+        """Missing values of all shards that were replaced, by column."""
+        return dict(sum((Counter(about.filled) for about in self.about), Counter[str]()))
 
     @property
     def width(self) -> int:

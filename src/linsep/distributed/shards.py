@@ -86,12 +86,14 @@ class Rows(NamedTuple):
     y : array of shape (rows,), labels as they stand in the data
     weights : array of shape (rows,), or None if all are 1
     dropped : int, rows left out for missing values
+    filled : dict, missing values that were replaced, by column
     """
 
     X: Any
     y: np.ndarray
     weights: np.ndarray | None
     dropped: int = 0
+    filled: dict[str, int] = {}  # noqa: RUF012
 
 
 def shards_of(source: Source, shard_bytes: int = SHARD_BYTES) -> list[Shard]:
@@ -141,12 +143,12 @@ def read(shard: Shard, reading: Reading, exact: bool = False) -> Rows:
     of weight 0 are left out, and weights are not returned.
     """
     parts: list[Any] = []
-    dropped = 0
+    dropped, filled = 0, dict[str, int]()
     with _opened(shard, reading) as source:
         try:
             if source is not None:
                 parts = list(exact_batches(source) if exact else source.batches())
-            dropped = 0 if source is None else source.dropped
+                dropped, filled = source.dropped, dict(source.filled)
         except DataError as error:
             if source is None or not _has_no_rows(error, source):
                 raise
@@ -161,7 +163,7 @@ def read(shard: Shard, reading: Reading, exact: bool = False) -> Rows:
     weights = None
     if not exact and parts[0].weights is not None:
         weights = np.concatenate([part.weights for part in parts])
-    return Rows(X, y, weights, dropped)
+    return Rows(X, y, weights, dropped, filled)
 
 
 def _stacked(parts: list[Any], width: int) -> Any:

@@ -7,7 +7,7 @@ from linsep.interrupts import checkpoint
 from linsep.sources.base import Source
 from linsep.sources.exact import unrounded
 from linsep.sources.row_cache.source import KEY
-from linsep.sources.row_cache.writing import RowCacheWriter
+from linsep.sources.row_cache.writing import RowCacheWriter, footer_of
 
 
 class RowsWriter:
@@ -36,6 +36,5 @@ class RowsWriter:
                     raise DataError(f"{source.name} has no labels, which a file of rows needs.")
                 writer.write(batch)
                 self.rows, width = self.rows + batch.X.shape[0], max(width, batch.X.shape[1])
-            names, recipe = source.feature_names, source.recipe()
-            writer.commit(width, names, recipe, source.dropped).close()
+            writer.commit(width, **footer_of(source)).close()
         self.lost = ["groups of rows are left out"] if source.grouped else []

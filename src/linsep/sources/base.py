@@ -1,8 +1,9 @@
 """Base class of sources, which yield the same batches of rows each time they are read."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,6 +62,8 @@ class Source(ABC):
     n_rows: int | None = None
     #: rows left out in the last reading, for their missing values
     dropped: int = 0
+    #: missing values of the last reading that were replaced, by column
+    filled: Mapping[str, int] = MappingProxyType({})
     #: rows have weights
     weighted: bool = False
     #: rows of a group are held out together, see :class:`Batch`
@@ -102,11 +105,6 @@ class Source(ABC):
     @property
     def unseen(self) -> dict[str, int]:
         """Values of the last reading, by text column, that the recipe does not have."""
-        return {}
-
-    @property
-    def filled(self) -> dict[str, int]:
-        """Missing values of the last reading that were replaced, by column."""
         return {}
 
     @property

@@ -12,9 +12,9 @@ from linsep.compiled.core.interleave import interleave
 from linsep.compiled.row_records import BLOCK
 from linsep.errors import LinsepError
 from linsep.online.rows.array import NO_IMPORTANCE, SMALL, block_sizes, shuffled, shuffled_blocks
-from linsep.sources.base import Batch
+from linsep.sources.base import Batch, Source
 from linsep.sources.row_cache.reading import RowCache
-from linsep.sources.row_cache.writing import RowCacheWriter
+from linsep.sources.row_cache.writing import RowCacheWriter, footer_of
 
 #: smallest array with a memory map of its own: a process may have some 65,000 maps
 LARGE = 1 << 20
@@ -133,11 +133,11 @@ class Keeper:
             self._parts = []
 
     def finish(
-        self, n_features: int, names: list[str] | None, recipe: dict[str, Any], dropped: int
+        self, n_features: int, source: Source
     ) -> RowCache | tuple[Any, np.ndarray, np.ndarray]:
         """Return the finished row cache, or all rows, labels and weights (if any) in memory."""
         if self._row_cache is not None:
-            return self._row_cache.commit(n_features, names, recipe, dropped)
+            return self._row_cache.commit(n_features, **footer_of(source))
         y = np.concatenate([np.asarray(part.y) for part in self._parts])
         weights = np.concatenate([weights_of(part) for part in self._parts])
         blocks = [part.X for part in self._parts]

@@ -172,7 +172,7 @@ class SourceStream(AsGiven):
             self.row_cache, self.from_cache = row_cache, True
             self.book = LabelBook(row_cache.labels, self.book.reference)
             self.n_rows, self.n_features = row_cache.n_rows, row_cache.n_features
-            self.source.dropped = row_cache.dropped
+            self.source.dropped, self.source.filled = row_cache.dropped, row_cache.filled
             self.source.stage = "reading the cache"
 
     def _forget_cache(self) -> None:
@@ -250,9 +250,7 @@ class SourceStream(AsGiven):
         return self.keep
 
     def _store(self, keeper: Keeper) -> None:
-        source = self.source
-        names, recipe = source.feature_names, source.recipe()
-        kept = keeper.finish(self.n_features, names, recipe, source.dropped)
+        kept = keeper.finish(self.n_features, self.source)
         if isinstance(kept, RowCache):
             self.row_cache = kept
         else:

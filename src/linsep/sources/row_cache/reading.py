@@ -160,7 +160,7 @@ class RowCache:
     labels : list of str, int, float or bool
         In the order of their first appearance: ``labels[code]`` is the label of a row.
     feature_names : list of str, or None
-    recipe : dict or None, and dropped : int, as they were given to the writer
+    recipe : dict or None, dropped : int, and filled : dict, as they were given to the writer
     """
 
     def __init__(self, path: Path, file: Any, footer: dict, offsets: np.ndarray, nonce: np.uint64):
@@ -173,6 +173,7 @@ class RowCache:
         self.feature_names: list[str] | None = footer["feature_names"]
         self.recipe: dict[str, Any] | None = footer["recipe"]
         self.dropped: int = footer.get("dropped", 0)
+        self.filled: dict[str, int] = footer.get("filled", {})
         self.n_blocks, self.n_bytes = len(offsets) - 1, int(offsets[-1])
         self._value, self._index = np.dtype(footer["value"]), np.dtype(footer["index"])
         self._file, self._offsets, self._nonce = file, offsets, nonce

@@ -32,7 +32,8 @@ class RowsSource(Source):
         self.paths, self.name = paths, str(paths[0])
         self._position = 0
         self._cache = self._open()
-        self.weighted, self.dropped = self._cache.weighted, self._cache.dropped
+        self.weighted = self._cache.weighted
+        self.dropped, self.filled = self._cache.dropped, self._cache.filled
         self.n_rows: int | None = self._cache.n_rows
 
     def _open(self) -> RowCache:

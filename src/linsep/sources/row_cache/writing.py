@@ -13,7 +13,7 @@ from linsep.errors import hint
 from linsep.interrupts import held
 from linsep.paths import cache_limit, trim
 from linsep.scratch import scratch_file, sync_folder
-from linsep.sources.base import Batch
+from linsep.sources.base import Batch, Source
 from linsep.sources.row_cache.reading import (
     FORMAT,
     GULP,
@@ -26,6 +26,14 @@ from linsep.sources.row_cache.reading import (
     plain,
     tail,
 )
+
+
+def footer_of(source: Source) -> dict[str, Any]:
+    """Return what :meth:`RowCacheWriter.commit` keeps of the reading of a source."""
+    return {
+        "feature_names": source.feature_names, "recipe": source.recipe(),
+        "dropped": source.dropped, "filled": dict(source.filled),
+    }  # fmt: skip
 
 
 class RowCacheWriter:
@@ -96,13 +104,15 @@ class RowCacheWriter:
         feature_names: list[str] | None = None,
         recipe: dict[str, Any] | None = None,
         dropped: int = 0,
+        filled: dict[str, int] | None = None,
     ) -> RowCache:
         """Finish the file, put it in its place in one step, and open it.
 
         Parameters
         ----------
         n_features : width of all rows; by default that of the widest batch
-        feature_names, recipe, dropped : plain JSON, kept for later
+        feature_names, recipe, dropped, filled : plain JSON, kept for later; see
+            :func:`footer_of`
 
         Raises RowCacheError when no row was written or ``n_features`` is less than was seen.
         """
@@ -128,6 +138,7 @@ class RowCacheWriter:
                 "feature_names": feature_names,
                 "recipe": recipe,
                 "dropped": dropped,
+                "filled": filled or {},
             }
             offsets = np.cumsum(np.concatenate([[HEAD.size], *self._sizes]), dtype=np.int64)
             self._send(tail(offsets, footer, self._nonce))

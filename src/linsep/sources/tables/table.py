@@ -226,7 +226,7 @@ class TableSource(Source):
     def _batches(self, exact: bool) -> Iterator[Batch]:
         kept = self._survey()
         self.stage = "reading"
-        self._encoder.unseen, self.dropped = {}, 0
+        self._encoder.unseen, self.dropped, self.filled = {}, 0, {}
         self._encoder.filled.clear()
         texts = {k: WholeNumbers(x) for k, x in enumerate(self._files) if isinstance(x, TextFile)}
         first, some = 0, False
@@ -248,7 +248,7 @@ class TableSource(Source):
                 yield Batch(X, y, first, weights, groups)
                 first += X.shape[0]
         self._starts += [first] * (len(self._files) - len(self._starts))
-        self.n_rows = first
+        self.n_rows, self.filled = first, dict(+self._encoder.filled)
         if not some:
             raise DataError(f"{self.name} has no rows: give a file with rows.")
         if first == 0:
@@ -344,11 +344,6 @@ class TableSource(Source):
     def unseen(self) -> dict[str, int]:
         """Values of the last reading, by text column, that the recipe does not have."""
         return dict(self._encoder.unseen)
-
-    @property
-    def filled(self) -> dict[str, int]:
-        """Missing values of the last reading that were replaced, by column."""
-        return dict(+self._encoder.filled)
 
     @property
     def ignored(self) -> dict[str, str]:
