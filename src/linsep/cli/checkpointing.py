@@ -52,7 +52,8 @@ class Resumable(OptionsInGroups):
             args = _stored(args)
         ctx.meta["arguments"] = list(args)
         rest = super().parse_args(ctx, args)
-        ctx.meta["checkpoint"] = ctx.params.get("checkpoint")
+        path = ctx.params.get("checkpoint")  # older releases of typer convert it later
+        ctx.meta["checkpoint"] = None if path is None else Path(path)
         return rest
 
 
