@@ -1,12 +1,9 @@
-"""Files that are not what they seem: none crashes a parser, is read wrongly, or changes unseen."""
+"""Text files that are not what they seem: none crashes a parser, is misread or fills memory."""
 
 import csv
 import gzip
 import json
-import os
 import re
-import subprocess
-import sys
 import tracemalloc
 
 import numpy as np
@@ -31,7 +28,6 @@ from linsep.sources.limits import bytes_of
 from linsep.sources.svmlight.source import load_svmlight
 from linsep.sources.tables.json_lines import MOST_DEPTH
 from linsep.sources.tables.loading import load_table
-from linsep.sources.tables.thrift import read_struct
 
 pytestmark = pytest.mark.compiled
 
@@ -253,155 +249,6 @@ def test_the_option_of_the_commands(tmp_path):
     assert_refused("fit", "a.svm", "--max-line", "x", cwd=tmp_path, said=said, code=2)
 
 
-def many_rows(folder, kind):
-    """A file of so many blocks that some are not read when the first rows come."""
-    path = folder / f"rows.{kind}"
-    rows = 120_000 if kind == "svm" else 400_000
-    x, y = np.arange(rows) * 1.5, np.arange(rows) % 2
-    if kind in ("parquet", "arrow"):
-        table = pa.table({"x": x, "y": y})
-        if kind == "parquet":
-            pq.write_table(table, path, row_group_size=1000)
-        else:
-            with pa.ipc.new_file(path, table.schema) as sink:
-                sink.write_table(table, max_chunksize=1000)
-        return path
-    line = {"csv": "{0},{1}\n", "jsonl": '{{"x":{0},"y":{1}}}\n', "svm": "{1} 1:{0}\n"}[kind]
-    text = "x,y\n" * (kind == "csv") + "".join(line.format(a, b) for a, b in zip(x, y, strict=True))
-    path.write_text(text * (3 if kind == "svm" else 1))
-    return path
-
-
-def cut(path):
-    os.truncate(path, path.stat().st_size // 2)
-
-
-def emptied(path):
-    path.write_bytes(b"")
-
-
-def appended(path):
-    with path.open("ab") as file:
-        file.write(b"\n")
-
-
-def touched(path):
-    os.utime(path, ns=(1, 1))
-
-
-def replaced(path):
-    other = path.with_name("other")
-    other.write_bytes(path.read_bytes())
-    os.utime(other, ns=(path.stat().st_atime_ns, path.stat().st_mtime_ns))
-    other.replace(path)
-
-
-def removed(path):
-    path.unlink()
-
-
-@pytest.mark.parametrize("change", [cut, emptied, appended, touched, replaced, removed])
-@pytest.mark.parametrize("kind", ["svm", "csv", "jsonl", "parquet", "arrow"])
-def test_files_that_change_while_they_are_read(tmp_path, kind, change, monkeypatch):
-    """An Arrow file cut short under a map of it ended the process; svmlight text gave a model."""
-    monkeypatch.setattr(text_files, "BLOCK_BYTES", 4096)
-    path = many_rows(tmp_path, kind)
-    options = {} if kind == "svm" else {"target": "y"}
-    source = open_source(path, **options)
-    batches = source.batches()
-    next(batches)
-    change(path)
-    with pytest.raises(DataError, match=rf"rows\.{kind} (changed|was removed) while it was read"):
-        list(batches)
-
-
-def test_files_that_change_between_two_readings(tmp_path):
-    path = many_rows(tmp_path, "csv")
-    source = open_source(path, target="y")
-    list(source.batches())
-    appended(path)
-    with pytest.raises(DataError, match=r"1 bytes|changed while it was read \("):
-        list(source.batches())
-    model = Perceptron(max_iter=1)
-    with pytest.raises(DataError, match="changed while it was read"):
-        model.fit(source)
-    assert not hasattr(model, "coef_")
-
-
-ROWS = 12_000_000  # 96 MB of zeros
-
-
-def swollen_parquet(path):
-    table = pa.table({"x": np.zeros(ROWS), "kind": np.arange(ROWS) % 2 == 0})
-    plain = {"use_dictionary": False, "compression": "zstd", "write_statistics": False}
-    pq.write_table(table, path, row_group_size=ROWS, **plain)
-
-
-def swollen_arrow(path, new=pa.ipc.new_file):
-    table = pa.table({"x": np.zeros(ROWS), "kind": np.arange(ROWS) % 2 == 0})
-    with new(path, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
-        writer.write_table(table, max_chunksize=ROWS)
-
-
-def swollen_stream(path):
-    swollen_arrow(path, pa.ipc.new_stream)
-
-
-@pytest.mark.parametrize(
-    ("name", "write"),
-    [("b.parquet", swollen_parquet), ("b.arrow", swollen_arrow), ("c.arrow", swollen_stream)],
-)
-def test_columns_that_swell_are_refused_before_they_do(tmp_path, name, write):
-    path = tmp_path / name
-    write(path)
-    before = pa.total_allocated_bytes()
-    for data in (path, afar(path)):
-        with pytest.raises(DataError, match=f"{name} becomes more than 500 times as large"):
-            next(open_source(data, target="kind").batches())
-        assert pa.total_allocated_bytes() - before < 1 << 20
-
-
-def afar(path):
-    """Return the address of the same bytes as a remote file."""
-    memory = pytest.importorskip("fsspec").filesystem("memory")
-    memory.pipe(f"/hostile/{path.name}", path.read_bytes())
-    return f"memory://hostile/{path.name}"
-
-
-def zigzag(number):
-    """A number as Thrift writes it."""
-    number, data = number << 1, b""
-    while number > 127:
-        data, number = data + bytes([number & 127 | 128]), number >> 7
-    return data + bytes([number])
-
-
-@pytest.mark.parametrize("version", ["1.0", "2.0"])
-@pytest.mark.parametrize("dictionary", [True, False])
-@pytest.mark.parametrize(("which", "said"), [(1, "damaged"), (0, "becomes more than 500 times")])
-def test_pages_that_claim_gigabytes_are_refused(tmp_path, version, dictionary, which, said):
-    """Arrow made room for what the header of a page asks for, whatever the footer says."""
-    path = tmp_path / "p.parquet"
-    table = pa.table({"x": np.arange(20_000.0) % 7, "kind": np.arange(20_000) % 2})
-    plain = {"use_dictionary": dictionary, "compression": "zstd", "write_statistics": False}
-    pq.write_table(table, path, data_page_version=version, **plain)
-    (batch,) = open_source(path, target="kind").batches()
-    assert batch.X.shape == (20_000, 1)
-    data = path.read_bytes()
-    sizes = [data[5:].index(b"\x15") + 6]  # after the type of the page, then after its first size
-    sizes.append(sizes[0] + data[sizes[0] :].index(b"\x15") + 1)
-    start = sizes[which]
-    end = start + next(k for k in range(9) if data[start + k] < 128) + 1
-    large = zigzag(2_000_000_000)
-    cut = 40 + len(large) - (end - start)  # as many bytes less of the page, so that the footer fits
-    path.write_bytes(data[:start] + large + data[end : end + 40] + data[end + cut :])
-    assert path.stat().st_size == len(data)
-    for place in (path, afar(path)):
-        with pytest.raises(DataError, match=said):
-            next(open_source(place, target="kind").batches())
-        assert pa.default_memory_pool().max_memory() < 1 << 30
-
-
 @pytest.mark.parametrize(
     "model", [Perceptron(), PassiveAggressive(), LogisticRegression(l2=1.0), GaussianNaiveBayes()]
 )
@@ -427,77 +274,3 @@ def test_weights_are_counted_for_each_class_and_byte(tmp_path):
         Perceptron().fit(open_source(path))
     path.write_text("".join(f"{k % 6} {3_000_000 + k}:1\n" for k in range(9000)))
     assert Perceptron(max_iter=1).fit(open_source(path)).n_features_in_ == 3_008_999
-
-
-FOOTERS = """
-import sys
-from pathlib import Path
-from linsep import open_source
-from linsep.errors import DataError
-
-path = Path(sys.argv[1])
-data, read = path.read_bytes(), 0
-beginning = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
-for at in range(beginning, len(data) - 8):
-    for flip in (1, 2, 128):
-        path.write_bytes(data[:at] + bytes([data[at] ^ flip]) + data[at + 1 :])
-        try:
-            list(open_source(path, target="kind").batches())
-            read += 1
-        except (DataError, ValueError):
-            pass
-print(read)
-"""
-
-
-DEEP = {
-    "lists": b"\x19" * 9999,
-    "structures": b"\x1c" * 9999,
-    "maps": b"\x1b\x01" + b"\xbb\x01" * 9999,
-}
-
-
-@pytest.mark.parametrize("data", DEEP.values(), ids=DEEP)
-def test_structures_without_end_are_damaged(data):
-    """They are deeper than Python's stack."""
-    with pytest.raises(ValueError, match="without end"):
-        read_struct(data)
-
-
-def test_no_damaged_footer_ends_the_process(tmp_path):
-    """Arrow's objects of a footer's columns abort on some, such as counts of levels that differ."""
-    path = tmp_path / "p.parquet"
-    table = pa.table({"x": [1.0, 2.0] * 4, "word": ["a", "b"] * 4, "kind": [0, 0, 1, 1] * 2})
-    pq.write_table(table.replace_schema_metadata(None), path)
-    code = "import warnings; warnings.simplefilter('ignore')" + FOOTERS
-    done = subprocess.run(
-        [sys.executable, "-c", code, path], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr[-500:]
-    assert int(done.stdout) > 100
-
-
-@pytest.mark.parametrize("name", ["t.parquet", "t.arrow"])
-def test_long_text_said_once_and_pointed_at_often_is_refused(tmp_path, name):
-    codes = pa.array(np.zeros(20_000, np.int32))
-    text = pa.DictionaryArray.from_arrays(codes, pa.array(["a" * 100_000]))  # 2 GB of text
-    table = pa.table({"x": np.arange(20_000.0), "t": text, "kind": np.arange(20_000) % 2})
-    path = tmp_path / name
-    if name.endswith("parquet"):
-        pq.write_table(table, path, store_schema=False)
-    else:
-        with pa.ipc.new_file(path, table.schema) as writer:
-            writer.write_table(table)
-    with pytest.raises(DataError, match=r"Column 't' has .* of text in .* rows: leave it out with"):
-        list(open_source(path, target="kind").batches())
-    rows = list(open_source(path, target="kind", exclude="t").batches())
-    assert sum(batch.X.shape[0] for batch in rows) == 20_000
-
-
-def test_text_that_repeats_is_read_as_it_was(tmp_path):
-    words = ["a", None, "b", "", "a"] * 700
-    table = pa.table({"t": words, "u": pa.array(words, pa.large_string()), "kind": [0, 1] * 1750})
-    pq.write_table(table, tmp_path / "w.parquet", row_group_size=1000)
-    (batch,) = open_source(tmp_path / "w.parquet", target="kind", missing="zero").batches()
-    expected = [[w == v for _ in "tu" for v in ("", "a", "b")] for w in words]
-    assert batch.X.toarray().tolist() == expected

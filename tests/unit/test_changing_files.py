@@ -1,0 +1,98 @@
+"""Files that change while they are read, or between two readings: no model is learnt from them."""
+
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from linsep import Perceptron, open_source
+from linsep.errors import DataError
+from linsep.sources import text_files
+
+pytestmark = pytest.mark.compiled
+
+
+def many_rows(folder, kind):
+    """Write a file of so many blocks that some are not read when the first rows come."""
+    path = folder / f"rows.{kind}"
+    rows = 120_000 if kind == "svm" else 400_000
+    x, y = np.arange(rows) * 1.5, np.arange(rows) % 2
+    if kind in ("parquet", "arrow"):
+        table = pa.table({"x": x, "y": y})
+        if kind == "parquet":
+            pq.write_table(table, path, row_group_size=1000)
+        else:
+            with pa.ipc.new_file(path, table.schema) as sink:
+                sink.write_table(table, max_chunksize=1000)
+        return path
+    line = {"csv": "{0},{1}\n", "jsonl": '{{"x":{0},"y":{1}}}\n', "svm": "{1} 1:{0}\n"}[kind]
+    text = "x,y\n" * (kind == "csv") + "".join(line.format(a, b) for a, b in zip(x, y, strict=True))
+    path.write_text(text * (3 if kind == "svm" else 1))
+    return path
+
+
+def cut(path):
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def emptied(path):
+    path.write_bytes(b"")
+
+
+def appended(path):
+    with path.open("ab") as file:
+        file.write(b"\n")
+
+
+def touched(path):
+    os.utime(path, ns=(1, 1))
+
+
+def replaced(path):
+    other = path.with_name("other")
+    other.write_bytes(path.read_bytes())
+    os.utime(other, ns=(path.stat().st_atime_ns, path.stat().st_mtime_ns))
+    other.replace(path)
+
+
+def removed(path):
+    path.unlink()
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """A file of each kind, not to be changed."""
+    folder = tmp_path_factory.mktemp("written")
+    return {kind: many_rows(folder, kind) for kind in ("svm", "csv", "jsonl", "parquet", "arrow")}
+
+
+@pytest.mark.parametrize("change", [cut, emptied, appended, touched, replaced, removed])
+@pytest.mark.parametrize("kind", ["svm", "csv", "jsonl", "parquet", "arrow"])
+def test_files_that_change_while_they_are_read(tmp_path, written, kind, change, monkeypatch):
+    """An Arrow file cut short under a map of it ended the process; svmlight text gave a model."""
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", 4096)
+    path = Path(shutil.copy(written[kind], tmp_path))
+    options = {} if kind == "svm" else {"target": "y"}
+    source = open_source(path, **options)
+    batches = source.batches()
+    next(batches)
+    change(path)
+    with pytest.raises(DataError, match=rf"rows\.{kind} (changed|was removed) while it was read"):
+        list(batches)
+
+
+def test_files_that_change_between_two_readings(tmp_path, written):
+    path = Path(shutil.copy(written["csv"], tmp_path))
+    source = open_source(path, target="y")
+    list(source.batches())
+    appended(path)
+    with pytest.raises(DataError, match=r"1 bytes|changed while it was read \("):
+        list(source.batches())
+    model = Perceptron(max_iter=1)
+    with pytest.raises(DataError, match="changed while it was read"):
+        model.fit(source)
+    assert not hasattr(model, "coef_")
