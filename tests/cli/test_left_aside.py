@@ -47,12 +47,9 @@ def test_rows_left_out_are_counted_from_the_cache_too(folder, monkeypatch):
     assert first["rows_dropped"] == again["rows_dropped"] == 2
 
 
-@pytest.mark.parametrize("way", [["--cache", "rows"], ["--cluster", "local"]])
-def test_values_taken_for_others_are_counted_from_the_cache_and_by_workers_too(
-    folder, monkeypatch, way
-):
+def test_values_taken_for_others_are_counted_from_the_cache_too(folder, monkeypatch):
     monkeypatch.setattr("linsep.sources.base.Source.memory_bytes", 0)
-    fit = ("fit", "t.csv", "--target", "kind", "--missing", "mean", "--json", *way)
+    fit = ("fit", "t.csv", "--target", "kind", "--missing", "mean", "--json", "--cache", "rows")
     for _ in range(2):
         told = json.loads(here(*fit, cwd=folder).stdout)
         assert told["values_filled"] == {"x": 1, "colour": 1}

@@ -120,6 +120,18 @@ def test_a_remote_file_is_a_shard(client, table, tmp_path):
     assert np.array_equal(one.coef_, model.coef_)
 
 
+def test_missing_values_of_all_shards_are_counted(client, tmp_path):
+    rows = "".join(f"{'' if k % 10 == 1 else k},{'ab'[k % 2]}\n" for k in range(200))
+    for name in ("1.csv", "2.csv"):
+        (tmp_path / name).write_text("x,y\n" + rows)
+    source = open_source(tmp_path / "*.csv", target="y", missing="mean")
+    fit(Perceptron(max_iter=1), source, client=client, shard_mb=0.0001)
+    assert source.filled == {"x": 40}
+    source = open_source(tmp_path / "*.csv", target="y", missing="drop")
+    fit(Perceptron(max_iter=1), source, client=client, shard_mb=0.0001)
+    assert (source.dropped, source.filled) == (40, {})
+
+
 def test_bad_rows_are_named(client, tmp_path):
     lines = [f"{k % 2} 1:{k} 2:1\n" for k in range(300)]
     lines[205] = "1 1:nan\n"
