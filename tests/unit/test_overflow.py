@@ -62,6 +62,20 @@ def test_a_feature_beyond_floating_point_is_named(model, size):
         clone(model).fit(ArraySource(X, LABELS))
 
 
+@pytest.mark.parametrize("model", [*MODELS[:5], LinearRegression()], ids=str)
+def test_rows_of_weight_zero_may_hold_any_numbers(model):
+    more, labels = np.vstack([ROWS[:7], [[1e200, -1e160, 1.0]], ROWS[7:]]), np.insert(LABELS, 7, 1)
+    weights = np.insert(np.ones(40), 7, 0)
+    found, plain = clone(model).fit(more, labels, weights), clone(model).fit(ROWS, LABELS)
+    if not isinstance(model, LinearRegression):
+        sparse = clone(model).fit(sp.csr_matrix(more), labels, weights)
+        np.testing.assert_allclose(sparse.predict_proba(ROWS), plain.predict_proba(ROWS), rtol=1e-9)
+        found, plain = found.predict_proba(ROWS), plain.predict_proba(ROWS)
+    else:
+        found, plain = found.predict(ROWS), plain.predict(ROWS)
+    np.testing.assert_allclose(found, plain, rtol=1e-9)
+
+
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # scikit-learn sums columns
 def test_least_squares_go_as_far_as_numbers_do():
     y = ROWS @ [1.0, 2.0, 3.0]
