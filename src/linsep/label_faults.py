@@ -32,7 +32,7 @@ def labels_of(y: Any) -> np.ndarray:
         If y has another shape; as a DataError that names row and value if a label is missing,
         infinite, or neither text nor a number, and if text is beside numbers.
     """
-    y = column_or_1d(y, warn=True)
+    y = column_or_1d(_whole(y), warn=True)
     kind = y.dtype.kind
     if kind == "f" and not np.isfinite(y).all():
         row = int(np.argmin(np.isfinite(y)))
@@ -40,6 +40,14 @@ def labels_of(y: Any) -> np.ndarray:
     if kind in "mM" and np.isnat(y).any():
         raise _missing(int(np.argmax(np.isnat(y))), "NaT")
     return _of_objects(y) if kind == "O" else y
+
+
+def _whole(y: Any) -> Any:
+    """Return whole numbers and booleans of pandas' own types as an array, because scikit-learn
+    makes floats of them, which merge long numbers.
+    """
+    types = np.ravel(np.asarray(getattr(y, "dtypes", getattr(y, "dtype", None)), dtype=object))
+    return np.asarray(y) if all(getattr(one, "kind", "") in set("biu") for one in types) else y
 
 
 def _of_objects(y: np.ndarray) -> np.ndarray:
@@ -62,7 +70,19 @@ def _of_objects(y: np.ndarray) -> np.ndarray:
         raise DataError(
             "y holds both text and numbers", "give all labels as text, such as y.astype(str)"
         )
-    return np.array(values) if numbers else y
+    return _as_numbers(values) if numbers else y
+
+
+def _as_numbers(values: list[Any]) -> np.ndarray:
+    """Return labels that are all numbers as an array of numbers."""
+    found = np.array(values)
+    for row, (value, number) in enumerate(zip(values, found.tolist(), strict=True)):
+        if found.dtype.kind == "O" or value != number:
+            raise DataError(
+                f"y holds a number of too many digits in row {row} (counted from 0)",
+                "give all labels as text, such as str(label) for each label",
+            )
+    return found
 
 
 def _is_missing(value: Any) -> bool:
