@@ -32,14 +32,32 @@ def labels_of(y: Any) -> np.ndarray:
         If y has another shape; as a DataError that names row and value if a label is missing,
         infinite, or neither text nor a number, and if text is beside numbers.
     """
-    y = column_or_1d(_whole(y), warn=True)
+    y = one_column(_whole(y))
     kind = y.dtype.kind
-    if kind == "f" and not np.isfinite(y).all():
-        row = int(np.argmin(np.isfinite(y)))
-        raise _missing(row, "NaN" if np.isnan(y[row]) else "infinity")
+    if kind == "f":
+        refuse_gaps(y, _LEAVE)
     if kind in "mM" and np.isnat(y).any():
         raise _missing(int(np.argmax(np.isnat(y))), "NaT")
     return _of_objects(y) if kind == "O" else y
+
+
+def refuse_gaps(y: np.ndarray, advice: str) -> None:
+    """Raise DataError with the advice if a value of y is NaN or infinite."""
+    if not np.isfinite(y).all():
+        row = int(np.argmin(np.isfinite(y)))
+        raise _missing(row, "NaN" if np.isnan(y[row]) else "infinity", advice)
+
+
+def one_column(y: Any) -> np.ndarray:
+    """Return y as one real value for each row, with scikit-learn's checks and warning."""
+    try:
+        return column_or_1d(y, warn=True)
+    except ValueError as problem:
+        if not str(problem).startswith("Complex data"):  # which shows all of them
+            raise
+        raise DataError(
+            "Complex data not supported: y holds complex numbers", "give real ones"
+        ) from None
 
 
 def _whole(y: Any) -> Any:
@@ -90,5 +108,5 @@ def _is_missing(value: Any) -> bool:
     return value is None or nan or type(value).__name__ in MISSING_TYPES
 
 
-def _missing(row: int, what: str) -> DataError:
-    return DataError(f"Input y contains {what} in row {row} (counted from 0)", _LEAVE)
+def _missing(row: int, what: str, advice: str = _LEAVE) -> DataError:
+    return DataError(f"Input y contains {what} in row {row} (counted from 0)", advice)

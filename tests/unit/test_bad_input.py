@@ -206,6 +206,8 @@ def test_labels_that_are_missing_or_no_labels():
         Perceptron().partial_fit(X, None, classes=[0, 1])
     with assert_refuses("Unknown label type", "continuous"):
         Perceptron().fit(X, [0.5, 1.7, 2.2])
+    with assert_refuses("Complex data not supported: y holds complex numbers: give real ones."):
+        Perceptron().fit(X, [0, 1, 1j])
     with assert_refuses("Input y contains NaN"):
         Perceptron().fit(X, [0.0, np.nan, 1.0])
     with assert_refuses("1d array"):

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep.drawing import display
 from linsep.errors import DataError, ParameterError
@@ -27,6 +27,7 @@ from linsep.estimators._common.from_source import Reading, describe
 from linsep.estimators._common.predicting_sources import LinearPrediction, check_weights_to_score
 from linsep.estimators._common.regression_rows import check_whole, source_blocks
 from linsep.interrupts import held
+from linsep.label_faults import one_column, refuse_gaps
 from linsep.learnt import learnt
 from linsep.online.passes import StopReason
 from linsep.regression.assumptions import Assumptions
@@ -208,7 +209,7 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
                 f"y has {y.shape[1]} columns: give one number a row, and fit a regression for "
                 "each column."
             )
-        y = column_or_1d(y, warn=True)
+        y = one_column(y)
         if y.dtype.kind in "mM":
             what = "dates" if y.dtype.kind == "M" else "durations"
             raise ValueError(
@@ -222,7 +223,7 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
                     "y has values that are not numbers: a regression needs one number a row, and "
                     "classes are for a classifier."
                 ) from None
-        assert_all_finite(y, input_name="y")
+        refuse_gaps(y, "give the number, or leave the row out")
         if y.size != n_rows:
             raise ValueError(
                 f"Found input variables with inconsistent numbers of samples: X has {n_rows} "
