@@ -251,7 +251,8 @@ def log_probabilities(scores: np.ndarray) -> np.ndarray:
     """Return log-probabilities of the classes, shape (rows, classes), from log-odds."""
     if scores.ndim == 1:
         return -np.column_stack([np.logaddexp(0.0, scores), np.logaddexp(0.0, -scores)])
-    return scores - np.logaddexp.reduce(scores, axis=1)[:, None]
+    below = scores - scores.max(axis=1, keepdims=True)  # huge scores leave no digits for the sum
+    return below - np.logaddexp.reduce(below, axis=1)[:, None]
 
 
 def probabilities_of(model: Any, scores: np.ndarray) -> np.ndarray:
