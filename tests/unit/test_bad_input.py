@@ -350,7 +350,9 @@ def test_a_learner_changed_between_calls():
         (np.r_[np.ones(11), -1.0], ("sample_weight of row 11 is -1.0", "at least 0")),
         (np.r_[1.0, np.nan, np.ones(10)], ("sample_weight of row 1 is nan", "finite")),
         (np.r_[np.inf, np.ones(11)], ("sample_weight of row 0 is inf", "finite")),
-        (["heavy"] * 12, ("could not convert string to float",)),
+        (["heavy"] * 12, ("sample_weight holds values that are not numbers: give numbers",)),
+        (["1"] * 12, ("sample_weight holds values that are not numbers",)),
+        ([1 + 1j] * 12, ("sample_weight holds values that are not numbers",)),
     ],
 )
 def test_sample_weight(weight, words):

@@ -306,21 +306,30 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
         else:
             X = self._features(X, reset=False)
             parts = [
-                self._predict(X[first : first + 8192], interval, level)
+                self._predict(X[first : first + 8192], interval, level, first)
                 for first in range(0, X.shape[0], 8192)
             ]
         if interval is None:
             return np.concatenate(parts)
         return Bands(*map(np.concatenate, zip(*parts, strict=True)))
 
-    def _predict(self, X: Any, interval: str | None, level: float) -> Any:
+    def _predict(self, X: Any, interval: str | None, level: float, first: int = 0) -> Any:
+        """Return the predictions of rows, the first of which has this number, or their bands."""
         more = self.coef_.size - X.shape[1]  # rows of a sparse source may be narrower
         if more:
             X = sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], self.coef_.size))
-        predicted = self._fitted.predicted(X)
-        if interval is None:
-            return predicted
-        return self.inference_.bands(X, predicted, interval, level)
+        with np.errstate(over="ignore", invalid="ignore"):
+            predicted, inference = self._fitted.predicted(X), self.inference_
+            known, bands = np.isfinite(predicted), None
+            if interval is not None:
+                bands = inference.bands(X, predicted, interval, level)
+                known &= np.isfinite(bands.high) | (inference.df_residual <= 0)
+        if not known.all():
+            raise DataError(
+                f"The prediction of row {first + int(np.argmin(known))} is beyond floating point; "
+                "scale the features."
+            )
+        return predicted if bands is None else bands
 
     def _prediction(self, source: Source) -> LinearPrediction:
         """Return the predictions for the rows of a source."""

@@ -201,15 +201,16 @@ class LinearPrediction(Prediction):
 
     def bands(self, interval: str | None, level: float) -> Iterator[Any]:
         """Yield the predictions of each batch, or :class:`linsep.regression.inference.Bands`."""
-        for _, X in self.rows():
-            yield self.model._predict(X, interval, level)
+        for batch, X in self.rows():
+            yield self.model._predict(X, interval, level, batch.first)
 
     def residuals(self) -> Residuals:
         """Return the errors of the predictions."""
         found = Residuals()
         for batch, X in self.rows():
             truth = numbers(batch.y, self.source, batch.first)
-            found = found.and_more(self.model._predict(X, None, 0.5), truth, batch.weights)
+            predicted = self.model._predict(X, None, 0.5, batch.first)
+            found = found.and_more(predicted, truth, batch.weights)
         if not found.weight:
             raise DataError(f"{self.source.name} has no rows to score.")
         return found
