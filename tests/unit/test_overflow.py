@@ -103,6 +103,8 @@ def test_predictions_beyond_floating_point_are_refused(interval):
     rows = [[0.0, 0.0, 0.0], [1e308, 1e308, 1e308]]
     with pytest.raises(DataError, match=r"The prediction of row 1 is beyond .*; scale the"):
         model.predict(rows, interval=interval)
+    with pytest.raises(DataError, match=r"The prediction of .*row 1.* is beyond .*; scale the"):
+        model.predict(ArraySource(rows), interval=interval)
     if interval:
         with pytest.raises(DataError, match="The prediction of row 0 is beyond"):
             model.predict([[1e200, 0.0, 0.0]], interval=interval)

@@ -1,6 +1,7 @@
 """Linear regression by least squares with statistical inference, as a scikit-learn estimator."""
 
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -306,30 +307,39 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
         else:
             X = self._features(X, reset=False)
             parts = [
-                self._predict(X[first : first + 8192], interval, level, first)
+                self._checked(
+                    self._predict(X[first : first + 8192], interval, level), first, "row {}".format
+                )
                 for first in range(0, X.shape[0], 8192)
             ]
         if interval is None:
             return np.concatenate(parts)
         return Bands(*map(np.concatenate, zip(*parts, strict=True)))
 
-    def _predict(self, X: Any, interval: str | None, level: float, first: int = 0) -> Any:
-        """Return the predictions of rows, the first of which has this number, or their bands."""
+    def _predict(self, X: Any, interval: str | None, level: float) -> Any:
         more = self.coef_.size - X.shape[1]  # rows of a sparse source may be narrower
         if more:
             X = sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], self.coef_.size))
-        with np.errstate(over="ignore", invalid="ignore"):
-            predicted, inference = self._fitted.predicted(X), self.inference_
-            known, bands = np.isfinite(predicted), None
-            if interval is not None:
-                bands = inference.bands(X, predicted, interval, level)
-                known &= np.isfinite(bands.high) | (inference.df_residual <= 0)
+        with np.errstate(over="ignore", invalid="ignore"):  # see _checked
+            predicted = self._fitted.predicted(X)
+            if interval is None:
+                return predicted
+            return self.inference_.bands(X, predicted, interval, level)
+
+    def _checked(self, found: Any, first: int, where: Callable[[int], str]) -> Any:
+        """Return what ``_predict`` found; raise DataError if it is beyond floating point.
+
+        ``where`` names a row by its number, that of the first here being ``first``.
+        """
+        known = np.isfinite(found[0] if isinstance(found, Bands) else found)
+        if isinstance(found, Bands) and self.inference_.df_residual > 0:
+            known &= np.isfinite(found.high)
         if not known.all():
+            row = first + int(np.argmin(known))
             raise DataError(
-                f"The prediction of row {first + int(np.argmin(known))} is beyond floating point; "
-                "scale the features."
+                f"The prediction of {where(row)} is beyond floating point; scale the features."
             )
-        return predicted if bands is None else bands
+        return found
 
     def _prediction(self, source: Source) -> LinearPrediction:
         """Return the predictions for the rows of a source."""

@@ -202,14 +202,16 @@ class LinearPrediction(Prediction):
     def bands(self, interval: str | None, level: float) -> Iterator[Any]:
         """Yield the predictions of each batch, or :class:`linsep.regression.inference.Bands`."""
         for batch, X in self.rows():
-            yield self.model._predict(X, interval, level, batch.first)
+            found = self.model._predict(X, interval, level)
+            yield self.model._checked(found, batch.first, self.source.where)
 
     def residuals(self) -> Residuals:
         """Return the errors of the predictions."""
         found = Residuals()
         for batch, X in self.rows():
             truth = numbers(batch.y, self.source, batch.first)
-            predicted = self.model._predict(X, None, 0.5, batch.first)
+            predicted = self.model._predict(X, None, 0.5)
+            self.model._checked(predicted, batch.first, self.source.where)
             found = found.and_more(predicted, truth, batch.weights)
         if not found.weight:
             raise DataError(f"{self.source.name} has no rows to score.")
