@@ -32,14 +32,40 @@ def labels_of(y: Any) -> np.ndarray:
         If y has another shape; as a DataError that names row and value if a label is missing,
         infinite, or neither text nor a number, and if text is beside numbers.
     """
-    y = column_or_1d(y, warn=True)
+    y = one_column(_whole(y))
     kind = y.dtype.kind
-    if kind == "f" and not np.isfinite(y).all():
-        row = int(np.argmin(np.isfinite(y)))
-        raise _missing(row, "NaN" if np.isnan(y[row]) else "infinity")
+    if kind == "f":
+        refuse_gaps(y, _LEAVE)
     if kind in "mM" and np.isnat(y).any():
         raise _missing(int(np.argmax(np.isnat(y))), "NaT")
     return _of_objects(y) if kind == "O" else y
+
+
+def refuse_gaps(y: np.ndarray, advice: str) -> None:
+    """Raise DataError with the advice if a value of y is NaN or infinite."""
+    if not np.isfinite(y).all():
+        row = int(np.argmin(np.isfinite(y)))
+        raise _missing(row, "NaN" if np.isnan(y[row]) else "infinity", advice)
+
+
+def one_column(y: Any) -> np.ndarray:
+    """Return y as one real value for each row, with scikit-learn's checks and warning."""
+    try:
+        return column_or_1d(y, warn=True)
+    except ValueError as problem:
+        if not str(problem).startswith("Complex data"):  # which shows all of them
+            raise
+        raise DataError(
+            "Complex data not supported: y holds complex numbers", "give real ones"
+        ) from None
+
+
+def _whole(y: Any) -> Any:
+    """Return whole numbers and booleans of pandas' own types as an array, because scikit-learn
+    makes floats of them, which merge long numbers.
+    """
+    types = np.ravel(np.asarray(getattr(y, "dtypes", getattr(y, "dtype", None)), dtype=object))
+    return np.asarray(y) if all(getattr(one, "kind", "") in set("biu") for one in types) else y
 
 
 def _of_objects(y: np.ndarray) -> np.ndarray:
@@ -62,7 +88,19 @@ def _of_objects(y: np.ndarray) -> np.ndarray:
         raise DataError(
             "y holds both text and numbers", "give all labels as text, such as y.astype(str)"
         )
-    return np.array(values) if numbers else y
+    return _as_numbers(values) if numbers else y
+
+
+def _as_numbers(values: list[Any]) -> np.ndarray:
+    """Return labels that are all numbers as an array of numbers."""
+    found = np.array(values)
+    for row, (value, number) in enumerate(zip(values, found.tolist(), strict=True)):
+        if found.dtype.kind == "O" or value != number:
+            raise DataError(
+                f"y holds a number of too many digits in row {row} (counted from 0)",
+                "give all labels as text, such as str(label) for each label",
+            )
+    return found
 
 
 def _is_missing(value: Any) -> bool:
@@ -70,5 +108,5 @@ def _is_missing(value: Any) -> bool:
     return value is None or nan or type(value).__name__ in MISSING_TYPES
 
 
-def _missing(row: int, what: str) -> DataError:
-    return DataError(f"Input y contains {what} in row {row} (counted from 0)", _LEAVE)
+def _missing(row: int, what: str, advice: str = _LEAVE) -> DataError:
+    return DataError(f"Input y contains {what} in row {row} (counted from 0)", advice)

@@ -145,6 +145,21 @@ def test_gradient_ascent_leaves_out_what_others_add_up_to():
     assert np.allclose(found.standard_errors_[0, [0, 1, 3]], plain.standard_errors_, rtol=1e-6)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [{"solver": solver} for solver in ("newton", "lbfgs", "gradient_ascent")]
+    + [{"penalty": "firth"}, {"intervals": "profile"}],
+    ids=str,
+)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_fit_whose_features_are_all_left_out(options, classes):
+    model = LogisticRegression(fit_intercept=False, **options)
+    model.fit(np.zeros((6, 2)), np.arange(6) % classes)
+    assert (model.limits_ == "dependent").all()
+    assert model.log_likelihood_ == pytest.approx(-6 * np.log(classes))
+    assert "x1  dependent" in str(model.summary_)
+
+
 def test_advice_about_the_rate_is_the_right_way_round():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((80, 2))

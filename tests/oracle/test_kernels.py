@@ -176,6 +176,11 @@ def test_gamma_from_the_data():
     rows = 3 * X + 1
     assert RBF().fitted(rows).gamma == pytest.approx(1 / (5 * rows.var()))
     assert RBF().fitted(sp.csr_array(rows)).gamma == pytest.approx(1 / (5 * rows.var()))
+    far = 1e9 + rows
+    assert RBF().fitted(sp.csr_array(far)).gamma == pytest.approx(1 / (5 * far.var()))
+    for size in (1e200, 1e-160):
+        with pytest.raises(DataError, match="variance of X, of which gamma='scale' is made"):
+            RBF().fitted(size * rows)
     assert Normalized(Linear() + Laplacian("auto")).fitted(rows).kernel.right.gamma == 1 / 5
     assert RBF().fitted(np.ones((2, 3))).gamma == 1
     y = np.arange(12) % 2

@@ -108,6 +108,13 @@ def test_floats_of_all_sizes_have_the_signs_of_whole_numbers():
         assert verdict.verify(X * np.array(scale), y, exact=True)
 
 
+def test_the_supremum_of_classes_that_only_rounding_separates_is_zero():
+    x = np.array([1.8, -3.1, 1.0, 0.1, 1.3, 0.4])
+    with pytest.warns(SeparationWarning, match="The data are separable"):
+        model = LogisticRegression().fit(np.column_stack([x, 2 * x + 1]), [0, 1, 1, 0, 1, 1])
+    assert (model.log_likelihood_, model.mcfadden_r2_) == (0.0, 1.0)
+
+
 def test_the_first_of_columns_that_depend_on_each_other_is_kept():
     x = np.array([1.0, 2.0, 3.0, 3.0, 4.0])
     y = np.array([0, 0, 0, 1, 1])

@@ -252,6 +252,13 @@ def test_fewer_rows_than_columns_fit_perfectly_and_it_is_said():
     assert np.isnan(model.predict(X, interval="prediction").low).all()
 
 
+def test_a_table_of_features_that_are_all_left_out():
+    with pytest.warns(DependentFeaturesWarning, match="x0 is zero in all rows"):
+        model = LinearRegression(fit_intercept=False).fit([[0.0], [0.0]], [1.0, 2.0])
+    assert np.isnan(model.inference_.standard_errors).all()
+    assert "\nx0  dependent\n" in str(model.summary_)
+
+
 def test_a_perfect_fit_has_no_t():
     X = np.arange(20.0).reshape(10, 2) ** 1.5
     model = LinearRegression().fit(X, 0.1 * X[:, 0] - 0.3 * X[:, 1] + 0.7)
@@ -281,7 +288,9 @@ def test_rows_of_weight_zero_are_left_out(diabetes):
 @pytest.mark.parametrize(
     ("X", "y", "weights", "said"),
     [
-        ([[1.0], [2.0]], [1.0, np.nan], None, "NaN"),
+        ([[1.0], [2.0]], [1.0, np.nan], None, r"NaN in row 1 \(counted from 0\): give the number"),
+        ([[1.0], [2.0]], [-np.inf, 1.0], None, "y contains infinity in row 0"),
+        ([[1.0], [2.0]], [1.0, 1.0j], None, "y holds complex numbers: give real ones.$"),
         ([[1.0], [np.inf]], [1.0, 2.0], None, "infinity"),
         ([[1.0], [2.0]], [[1.0, 2.0], [2.0, 3.0]], None, "y has 2 columns"),
         ([[1.0], [2.0]], ["a", "b"], None, "y has values that are not numbers"),

@@ -122,3 +122,9 @@ def test_entries_that_are_stored_twice_are_summed():
     dense, sparse = (GaussianNaiveBayes().fit(Z, y) for Z in (X, twice))
     assert sparse.variances_ == pytest.approx(dense.variances_)
     assert twice.nnz == 2 * once.nnz  # as it was given
+
+
+def test_probabilities_of_huge_log_odds_sum_to_one():
+    X = np.array([-1.0, 0.0, 1.0, 3.0, 4.0, 5.0, 1e8, 1e8 + 1, 1e8 + 2])[:, None]
+    P = GaussianNaiveBayes().fit(X, np.repeat(["a", "b", "c"], 3)).predict_proba(X)
+    np.testing.assert_allclose(P.sum(axis=1), 1)

@@ -206,6 +206,8 @@ def test_labels_that_are_missing_or_no_labels():
         Perceptron().partial_fit(X, None, classes=[0, 1])
     with assert_refuses("Unknown label type", "continuous"):
         Perceptron().fit(X, [0.5, 1.7, 2.2])
+    with assert_refuses("Complex data not supported: y holds complex numbers: give real ones."):
+        Perceptron().fit(X, [0, 1, 1j])
     with assert_refuses("Input y contains NaN"):
         Perceptron().fit(X, [0.0, np.nan, 1.0])
     with assert_refuses("1d array"):
@@ -348,7 +350,9 @@ def test_a_learner_changed_between_calls():
         (np.r_[np.ones(11), -1.0], ("sample_weight of row 11 is -1.0", "at least 0")),
         (np.r_[1.0, np.nan, np.ones(10)], ("sample_weight of row 1 is nan", "finite")),
         (np.r_[np.inf, np.ones(11)], ("sample_weight of row 0 is inf", "finite")),
-        (["heavy"] * 12, ("could not convert string to float",)),
+        (["heavy"] * 12, ("sample_weight holds values that are not numbers: give numbers",)),
+        (["1"] * 12, ("sample_weight holds values that are not numbers",)),
+        ([1 + 1j] * 12, ("sample_weight holds values that are not numbers",)),
     ],
 )
 def test_sample_weight(weight, words):

@@ -101,6 +101,12 @@ def test_the_adversary_leaves_no_room():
     assert shown.region_ is not None
 
 
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_squares_too_small_for_floats_are_refused(fit_intercept):
+    with pytest.raises(ValueError, match="too small for floating point: scale the features"):
+        convergence(Perceptron(fit_intercept=fit_intercept), 1e-200 * IRIS, SPECIES == 0)
+
+
 def test_far_limits_have_logarithmic_axes():
     shown = ConvergenceDisplay.from_estimator(Perceptron(), IRIS, SPECIES == 0)
     assert shown.ax_.get_xscale() == shown.ax_.get_yscale() == "log"
@@ -123,6 +129,7 @@ def test_far_limits_have_logarithmic_axes():
         (Perceptron(), SPECIES, {}, "two classes, and y has 3"),
         (Perceptron(), SPECIES == 0, {"weights": [1, 2]}, "weights must be 5 finite numbers"),
         (Perceptron(), SPECIES == 0, {"weights": np.zeros(4)}, "not all zero"),
+        (Perceptron(learning_rate=1e-150), SPECIES == 0, {}, "small for floating point: scale"),
         (PassiveAggressive(), SPECIES == 0, {}, "about a Perceptron, not a PassiveAggressive"),
     ],
 )

@@ -1,8 +1,11 @@
 """Labels with more digits than a float holds: refused, never merged with their neighbours."""
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from data_files import assert_refused
+from linsep import GaussianNaiveBayes, separation
 from linsep.errors import DataError
 from linsep.sources.svmlight.plain import parse_svmlight
 from linsep.sources.svmlight.source import load_svmlight
@@ -49,3 +52,36 @@ def test_svmlight_refuses_what_comes_first(tmp_path):
     assert said.startswith("a.svm line 1: the label 'no' is not a number")
     said = refusal(load_svmlight, tmp_path / "a.svm", f"1 1:1\n2 1:inf\n{LARGE} 1:1\n")
     assert said.startswith("a.svm line 2: the value 'inf' is not finite")
+
+
+def nullable(*labels):
+    return pd.Series(labels * 3, dtype="Int64")
+
+
+@pytest.mark.parametrize("column", [nullable, lambda *x: nullable(*x).to_frame()])
+@pytest.mark.filterwarnings("ignore:A column-vector")
+def test_long_labels_of_pandas_own_types_are_not_merged(column):
+    X, y = np.arange(6.0)[:, None], column(LARGE, LARGE + 1)
+    model = GaussianNaiveBayes().fit(X, y)
+    assert model.classes_.tolist() == [LARGE, LARGE + 1]
+    assert separation(X, y).kind == "overlapping"
+    right = model.predict(X) == y.to_numpy().ravel()
+    assert model.score(X, y) == right.mean() < 1
+
+
+def test_booleans_of_pandas_own_types_are_booleans():
+    y = pd.Series([True, False] * 3, dtype="boolean")
+    assert GaussianNaiveBayes().fit(np.arange(6.0)[:, None], y).classes_.dtype == bool
+
+
+@pytest.mark.parametrize("other", [0.5, -1, 2**64])
+def test_objects_that_numpy_would_round_are_refused(other):
+    y = np.array([other, 2**63 + 1] * 3, dtype=object)
+    said = r"a number of too many digits in row [01] \(counted from 0\): give all labels as text"
+    with pytest.raises(DataError, match=said):
+        GaussianNaiveBayes().fit(np.arange(6.0)[:, None], y)
+
+
+def test_objects_are_scored_as_they_are_learnt():
+    X, y = np.arange(6.0)[:, None], np.array([1, 1, 1, 2.0, 2.0, True + True], dtype=object)
+    assert GaussianNaiveBayes().fit(X, y).score(X, y) == 1

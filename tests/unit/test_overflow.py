@@ -62,6 +62,20 @@ def test_a_feature_beyond_floating_point_is_named(model, size):
         clone(model).fit(ArraySource(X, LABELS))
 
 
+@pytest.mark.parametrize("model", [*MODELS[:5], LinearRegression()], ids=str)
+def test_rows_of_weight_zero_may_hold_any_numbers(model):
+    more, labels = np.vstack([ROWS[:7], [[1e200, -1e160, 1.0]], ROWS[7:]]), np.insert(LABELS, 7, 1)
+    weights = np.insert(np.ones(40), 7, 0)
+    found, plain = clone(model).fit(more, labels, weights), clone(model).fit(ROWS, LABELS)
+    if not isinstance(model, LinearRegression):
+        sparse = clone(model).fit(sp.csr_matrix(more), labels, weights)
+        np.testing.assert_allclose(sparse.predict_proba(ROWS), plain.predict_proba(ROWS), rtol=1e-9)
+        found, plain = found.predict_proba(ROWS), plain.predict_proba(ROWS)
+    else:
+        found, plain = found.predict(ROWS), plain.predict(ROWS)
+    np.testing.assert_allclose(found, plain, rtol=1e-9)
+
+
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # scikit-learn sums columns
 def test_least_squares_go_as_far_as_numbers_do():
     y = ROWS @ [1.0, 2.0, 3.0]
@@ -81,3 +95,24 @@ def test_what_is_learnt_of_large_values_can_be_saved_and_loaded(model, size, tmp
         found.fit(X, LABELS)
     copy = linsep.load(linsep.save(found, tmp_path / "m"))
     assert copy.predict(X).tolist() == found.predict(X).tolist()
+
+
+@pytest.mark.parametrize("interval", [None, "confidence", "prediction"])
+def test_predictions_beyond_floating_point_are_refused(interval):
+    model = LinearRegression().fit(ROWS, ROWS @ [1.0, 2.0, 3.0] + LABELS)
+    rows = [[0.0, 0.0, 0.0], [1e308, 1e308, 1e308]]
+    with pytest.raises(DataError, match=r"The prediction of row 1 is beyond .*; scale the"):
+        model.predict(rows, interval=interval)
+    with pytest.raises(DataError, match=r"The prediction of .*row 1.* is beyond .*; scale the"):
+        model.predict(ArraySource(rows), interval=interval)
+    if interval:
+        with pytest.raises(DataError, match="The prediction of row 0 is beyond"):
+            model.predict([[1e200, 0.0, 0.0]], interval=interval)
+    else:
+        assert np.isfinite(model.predict([[1e200, 0.0, 0.0]])).all()
+
+
+def test_scores_beyond_floating_point_are_refused_without_a_warning():
+    model = LogisticRegression(l2=1e-3).fit(ROWS, ROWS[:, 0] > 0)
+    with pytest.raises(DataError, match="The score of row 0 is beyond floating point"):
+        model.predict(1e308 * np.sign(model.coef_))

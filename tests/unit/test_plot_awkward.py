@@ -6,7 +6,7 @@ import pytest
 import scipy.sparse as sp
 
 from command_line import here
-from linsep import LinearRegression, LogisticRegression, Perceptron, calibrate
+from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression, Perceptron, calibrate
 from linsep.plot import (
     AssumptionsDisplay,
     CoefficientDisplay,
@@ -124,3 +124,20 @@ def test_legends_call_rows_and_classes_what_they_are():
     assert entry.get_text().startswith("rows: ")
     drawn = ReliabilityDisplay.from_estimator(calibrate(model, X, y), X, y)
     assert drawn.legend_.get_texts()[0].get_text().startswith("1: Brier score ")
+
+
+def test_rows_on_one_line_are_drawn_in_any_plane_through_it():
+    X = np.outer([1.0, 2.0, 3.0, 5.0], [1.0, -2.0, 0.5, 3.0, 1.0])
+    for rows, model in ((X, GaussianNaiveBayes()), (X[:2], Perceptron())):
+        shown = model.fit(rows, np.arange(len(rows)) % 2).plot(rows, np.arange(len(rows)) % 2)
+        across, up = shown.plane.across, shown.plane.up
+        assert np.linalg.norm(up) == pytest.approx(1)
+        assert across @ up == pytest.approx(0, abs=1e-9)
+        assert shown.figure_ is not None
+
+
+@pytest.mark.parametrize("features", [2, 5])
+def test_an_arrow_of_tiny_weights(features):
+    X = 1e-200 * np.random.default_rng(0).standard_normal((20, features))
+    shown = Perceptron(fit_intercept=False).fit(X, X[:, 0] > 0).plot(X, X[:, 0] > 0)
+    assert np.isfinite(shown.points).all()

@@ -248,3 +248,8 @@ def test_nothing_at_all_is_refused():
         for data in ((X, y), (ArraySource(X, y),)):
             with pytest.raises(ValueError, match="No row is left to learn from"):
                 model.fit(*data)
+
+
+def test_class_weights_that_are_no_numbers_are_refused():
+    with pytest.raises(ValueError, match="class_weight holds values that are not numbers: give"):
+        Perceptron(class_weight={0: "heavy"}).fit([[0.0], [1.0]], [0, 1])

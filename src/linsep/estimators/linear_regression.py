@@ -1,13 +1,14 @@
 """Linear regression by least squares with statistical inference, as a scikit-learn estimator."""
 
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep.drawing import display
 from linsep.errors import DataError, ParameterError
@@ -27,6 +28,7 @@ from linsep.estimators._common.from_source import Reading, describe
 from linsep.estimators._common.predicting_sources import LinearPrediction, check_weights_to_score
 from linsep.estimators._common.regression_rows import check_whole, source_blocks
 from linsep.interrupts import held
+from linsep.label_faults import one_column, refuse_gaps
 from linsep.learnt import learnt
 from linsep.online.passes import StopReason
 from linsep.regression.assumptions import Assumptions
@@ -208,7 +210,7 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
                 f"y has {y.shape[1]} columns: give one number a row, and fit a regression for "
                 "each column."
             )
-        y = column_or_1d(y, warn=True)
+        y = one_column(y)
         if y.dtype.kind in "mM":
             what = "dates" if y.dtype.kind == "M" else "durations"
             raise ValueError(
@@ -222,7 +224,7 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
                     "y has values that are not numbers: a regression needs one number a row, and "
                     "classes are for a classifier."
                 ) from None
-        assert_all_finite(y, input_name="y")
+        refuse_gaps(y, "give the number, or leave the row out")
         if y.size != n_rows:
             raise ValueError(
                 f"Found input variables with inconsistent numbers of samples: X has {n_rows} "
@@ -305,7 +307,9 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
         else:
             X = self._features(X, reset=False)
             parts = [
-                self._predict(X[first : first + 8192], interval, level)
+                self._checked(
+                    self._predict(X[first : first + 8192], interval, level), first, "row {}".format
+                )
                 for first in range(0, X.shape[0], 8192)
             ]
         if interval is None:
@@ -316,10 +320,26 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
         more = self.coef_.size - X.shape[1]  # rows of a sparse source may be narrower
         if more:
             X = sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], self.coef_.size))
-        predicted = self._fitted.predicted(X)
-        if interval is None:
-            return predicted
-        return self.inference_.bands(X, predicted, interval, level)
+        with np.errstate(over="ignore", invalid="ignore"):  # see _checked
+            predicted = self._fitted.predicted(X)
+            if interval is None:
+                return predicted
+            return self.inference_.bands(X, predicted, interval, level)
+
+    def _checked(self, found: Any, first: int, where: Callable[[int], str]) -> Any:
+        """Return what ``_predict`` found; raise DataError if it is beyond floating point.
+
+        ``where`` names a row by its number, that of the first here being ``first``.
+        """
+        known = np.isfinite(found[0] if isinstance(found, Bands) else found)
+        if isinstance(found, Bands) and self.inference_.df_residual > 0:
+            known &= np.isfinite(found.high)
+        if not known.all():
+            row = first + int(np.argmin(known))
+            raise DataError(
+                f"The prediction of {where(row)} is beyond floating point; scale the features."
+            )
+        return found
 
     def _prediction(self, source: Source) -> LinearPrediction:
         """Return the predictions for the rows of a source."""

@@ -364,7 +364,8 @@ class LogisticRegression(
 
     def _scores(self, X: Any) -> np.ndarray:
         d = X.shape[1]  # rows of a sparse source may be narrower
-        scores = np.asarray(X @ self.coef_[:, :d].T) + self.intercept_
+        with np.errstate(over="ignore", invalid="ignore"):  # said below
+            scores = np.asarray(X @ self.coef_[:, :d].T) + self.intercept_
         bad = ~np.isfinite(scores) & np.isfinite(self.intercept_)  # of classes with weight
         if bad.any():
             row = int(np.argwhere(bad)[0, 0])

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from linsep.compiled.core.row_arrays import csr_rows, read_only
 from linsep.compiled.core.rows import Whole
 from linsep.compiled.kernel_products import all_subsets, distances, multiply_sparse, powers
-from linsep.errors import ParameterError
+from linsep.errors import DataError, ParameterError
 from linsep.kernels.base import HUGE, BeyondFloats, Kernel, number
 from linsep.kernels.rows import CACHED, Parts, dense_blocks, rows_of, same_width, vectors
 from linsep.parallel import spread
@@ -97,12 +97,21 @@ class WithGamma(Kernel):
 
 def _scale(X: Any) -> float:
     """Return 1 / (features * variance of all values), as in scikit-learn's SVC."""
-    if sp.issparse(X):
-        mean = X.sum(dtype=np.float64) / np.prod(X.shape, dtype=float)
-        variance = squares(X).sum() / np.prod(X.shape, dtype=float) - mean**2
-    else:
-        variance = float(X.var(dtype=np.float64))
-    return float(1 / (X.shape[1] * variance)) if variance > 0 else 1.0
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        if sp.issparse(X):
+            size = np.prod(X.shape, dtype=float)
+            mean = X.sum(dtype=np.float64) / size
+            absent = (size - X.nnz) * mean**2
+            variance = (np.square(X.data - mean).sum() + absent) / size
+        else:
+            variance = X.var(dtype=np.float64)
+        gamma = float(1 / (X.shape[1] * variance)) if variance > 0 else 1.0
+    if not (gamma > 0 and np.isfinite(gamma)):
+        raise DataError(
+            "The variance of X, of which gamma='scale' is made, is beyond floating point: scale "
+            "the features, or give a number for gamma."
+        )
+    return gamma
 
 
 @dataclass(frozen=True)

@@ -257,7 +257,8 @@ class DecisionDisplay(Display):
 
     def _draw_normal(self, normal: np.ndarray, offset: float) -> None:
         """The weight vector as an arrow from the line, a fifth of the picture long at most."""
-        centre = np.array([self.xs.mean(), self.ys.mean()])
+        centre, size = np.array([self.xs.mean(), self.ys.mean()]), np.abs(normal).max()
+        normal, offset = normal / size, offset / size  # whose squares are floats
         foot = centre - (normal @ centre + offset) / (normal @ normal) * normal
         inside = self.xs[0] < foot[0] < self.xs[-1] and self.ys[0] < foot[1] < self.ys[-1]
         if not inside:

@@ -132,7 +132,8 @@ def line_ends(
 
 def plane_along(normal: np.ndarray, X: Any) -> Plane:
     """Return the plane of a normal vector and the direction across it in which rows differ most."""
-    mean, across = np.asarray(X.mean(axis=0)).ravel(), normal / np.linalg.norm(normal)
+    mean, across = np.asarray(X.mean(axis=0)).ravel(), normal / np.abs(normal).max()
+    across /= np.linalg.norm(across)
     said = f"{X.shape[1]:,} features, projected on w and the widest direction orthogonal to it"
     names = "distance along w", "widest direction"
     return Plane(mean, across, widest(X, mean, [across]), names, said)
@@ -182,11 +183,15 @@ def widest(X: Any, mean: np.ndarray, without: list[np.ndarray]) -> np.ndarray:
         found = np.linalg.eigh((dense + dense.T) / 2)[1][:, -1]
     else:
         start = project(np.random.default_rng(0).standard_normal(mean.size))
-        found = sp.linalg.eigsh(operator, k=1, v0=start)[1][:, 0]
+        try:
+            found = sp.linalg.eigsh(operator, k=1, v0=start)[1][:, 0]
+        except sp.linalg.ArpackError:  # there is no such direction
+            found = np.zeros(mean.size)
     found = project(found)
     length = np.linalg.norm(found)
     if length == 0.0 or not np.isfinite(length):  # all rows are alike but along those left out
-        found = project(np.eye(mean.size)[np.argmin(np.abs(without[0])) if without else 0])
+        taken = sum((u**2 for u in without), np.zeros(mean.size))
+        found = project(np.eye(mean.size)[np.argmin(taken)])
         length = np.linalg.norm(found)
     found = found / length
     return found * (1.0 if found[np.argmax(np.abs(found))] > 0 else -1.0)

@@ -32,9 +32,12 @@ class InClasses(NamedTuple):
 
     def __call__(self, lane: Block) -> ClassMoments:
         """Return them."""
-        weights = np.ones(lane.y.size) if lane.weights is None else lane.weights
+        X, codes = lane.X, lane.y
+        weights = np.ones(codes.size) if lane.weights is None else lane.weights
+        if not weights.all():  # others may be beyond floating point
+            X, codes, weights = X[weights > 0], codes[weights > 0], weights[weights > 0]
         with np.errstate(over="ignore", invalid="ignore"):  # overflow is checked at the end
-            return _of(lane.X, lane.y, weights, self.n_classes)
+            return _of(X, codes, weights, self.n_classes)
 
 
 def class_moments(rows: Lanes, n_classes: int) -> ClassMoments:

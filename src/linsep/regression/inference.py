@@ -125,7 +125,7 @@ class Inference:
     def standard_errors(self) -> np.ndarray:
         """Square roots of the diagonal of the covariance."""
         root = self.fit.root[:, self._from :]
-        largest = np.abs(root).max(axis=0)
+        largest = np.abs(root).max(axis=0, initial=0.0)  # without rows if nothing was estimated
         shares = root / np.where(largest > 0, largest, 1.0)
         lengths = largest * np.sqrt(np.square(shares).sum(axis=0))
         lengths[np.isnan(self.estimates)] = np.nan

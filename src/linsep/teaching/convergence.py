@@ -15,6 +15,8 @@ from linsep.mistake_bounds.rounding import length
 from linsep.teaching.trace.table import TraceRow, short
 from linsep.teaching.trace.tracer import trace
 
+#: smallest square of a length whose multiples and parts have all their digits
+SMALLEST_SQUARE = 1e-280
 HEADS = ("mistake", "round", "row", "<w, u>", "at least", "||w||", "at most")
 
 
@@ -68,10 +70,12 @@ class Convergence:
         """The number of mistakes at which ``least`` reaches ``most``."""
         if not self.separates:
             return None
-        a, b = self.least[0] / self.rate, self.lengths[0] / self.rate
-        half = self.longest**2 / 2 - a * self.gamma
-        root = np.hypot(half, self.gamma * np.sqrt(max(0.0, (b - a) * (b + a))))
-        return float((half + root) / self.gamma / self.gamma)
+        unit = self.rate * self.longest  # in which no square underflows
+        a, b, gamma = self.least[0] / unit, self.lengths[0] / unit, self.gamma / self.longest
+        half = 0.5 - a * gamma
+        root = np.hypot(half, gamma * np.sqrt(max(0.0, (b - a) * (b + a))))
+        with np.errstate(over="ignore"):
+            return float((half + root) / np.float64(gamma) / gamma)
 
     def curves(self, mistakes: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return ``least`` and ``most`` for any numbers of mistakes, if u separates the rows."""
@@ -177,11 +181,17 @@ def convergence(
             "The squared length of the weights is beyond floating point: choose a smaller learning "
             "rate or scale the features."
         )
-    return Convergence(
+    found = Convergence(
         np.array([one.round for one in mistakes], dtype=int), np.array(learnt, dtype=int), products,
         products[0] + rate * np.append(0.0, np.cumsum(gains)), lengths,
         np.sqrt(lengths[0] ** 2 + growth), u, gamma, longest, rate, problem.margin is not None,
     )  # fmt: skip
+    if np.square(rate * longest) >= SMALLEST_SQUARE and found.limit != np.inf:
+        return found
+    raise DataError(
+        "The squares of the rows, or of their margin, are too small for floating point: scale the "
+        "features."
+    )
 
 
 def _check(estimator: Any) -> None:

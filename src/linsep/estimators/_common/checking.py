@@ -306,7 +306,7 @@ def check_sample_weight(
     """Return row weights as float64 of shape (n_rows,), empty for None; check them."""
     if sample_weight is None:
         return NO_IMPORTANCE
-    weights = np.asarray(sample_weight, dtype=np.float64)
+    weights = _numbers(sample_weight, "sample_weight holds values that are not numbers")
     if weights.ndim == 0:
         weights = np.full(n_rows, weights)
     if weights.shape != (n_rows,):
@@ -322,6 +322,17 @@ def check_sample_weight(
         raise DataError("All of sample_weight is zero, so there is nothing to learn from.")
     check_summable(weights, "sample_weight")
     return weights
+
+
+def _numbers(given: Any, refusal: str) -> np.ndarray:
+    """Return weights as float64; raise DataError if they are no real numbers."""
+    try:
+        found = np.asarray(given)
+        if found.dtype.kind in "biufO":
+            return found.astype(np.float64, copy=False)
+    except (TypeError, ValueError):  # lists of several lengths, or objects
+        pass
+    raise DataError(refusal, "give numbers that are at least 0")
 
 
 def importance(
@@ -357,7 +368,8 @@ def weigh_classes(class_weight: Any, classes: np.ndarray, totals: np.ndarray | N
                 f"The classes, {missing}, are not in class_weight, which has others: name classes "
                 "of y."
             )
-        weights = np.array([class_weight.get(label, 1.0) for label in known], dtype=np.float64)
+        given = [class_weight.get(label, 1.0) for label in known]
+        weights = _numbers(given, "class_weight holds values that are not numbers")
     else:
         raise DataError(
             "class_weight must be a dict of weights by label, 'balanced' or None, got "

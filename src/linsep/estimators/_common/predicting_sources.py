@@ -201,15 +201,18 @@ class LinearPrediction(Prediction):
 
     def bands(self, interval: str | None, level: float) -> Iterator[Any]:
         """Yield the predictions of each batch, or :class:`linsep.regression.inference.Bands`."""
-        for _, X in self.rows():
-            yield self.model._predict(X, interval, level)
+        for batch, X in self.rows():
+            found = self.model._predict(X, interval, level)
+            yield self.model._checked(found, batch.first, self.source.where)
 
     def residuals(self) -> Residuals:
         """Return the errors of the predictions."""
         found = Residuals()
         for batch, X in self.rows():
             truth = numbers(batch.y, self.source, batch.first)
-            found = found.and_more(self.model._predict(X, None, 0.5), truth, batch.weights)
+            predicted = self.model._predict(X, None, 0.5)
+            self.model._checked(predicted, batch.first, self.source.where)
+            found = found.and_more(predicted, truth, batch.weights)
         if not found.weight:
             raise DataError(f"{self.source.name} has no rows to score.")
         return found
@@ -251,7 +254,8 @@ def log_probabilities(scores: np.ndarray) -> np.ndarray:
     """Return log-probabilities of the classes, shape (rows, classes), from log-odds."""
     if scores.ndim == 1:
         return -np.column_stack([np.logaddexp(0.0, scores), np.logaddexp(0.0, -scores)])
-    return scores - np.logaddexp.reduce(scores, axis=1)[:, None]
+    below = scores - scores.max(axis=1, keepdims=True)  # huge scores leave no digits for the sum
+    return below - np.logaddexp.reduce(below, axis=1)[:, None]
 
 
 def probabilities_of(model: Any, scores: np.ndarray) -> np.ndarray:

@@ -45,6 +45,8 @@ def examined(likelihood: Likelihood, point: Point, step: np.ndarray) -> tuple[bo
     point : Point, with a Hessian
     step : array of the shape of the weights, approximately the inverse Hessian times the gradient
     """
+    if not likelihood.used.any():  # no weights, so the likelihood is at its maximum
+        return True, False
     proof = _Proof.begun(likelihood, point, step)
     if proof is not None and proof.by_curvature() < 1.0:
         return True, False

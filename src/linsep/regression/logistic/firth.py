@@ -132,7 +132,7 @@ def inverse_of(matrix: np.ndarray) -> np.ndarray | None:
         factor = cho_factor(matrix * roots * roots[:, None], lower=True)
     except LinAlgError:
         return None
-    if np.diag(factor[0]).min() < PIVOT:
+    if np.diag(factor[0]).min(initial=1.0) < PIVOT:
         return None
     with np.errstate(over="ignore"):
         inverse = cho_solve(factor, np.diag(roots)) * roots[:, None]

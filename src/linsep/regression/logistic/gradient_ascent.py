@@ -73,7 +73,7 @@ def _ascended(
     factors[: task.n_features] = task.l2
     penalty = Penalty(factors, task.share)
     if isinstance(learning_rate, str):
-        learning_rate = 1.0 / _steepest(task, likelihood)
+        learning_rate = 1.0 / (_steepest(task, likelihood) or 1.0)
     once = _Once(likelihood, report)
     return minimize(
         lambda B: once(B).value - penalty.value(B),

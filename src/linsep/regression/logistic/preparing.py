@@ -224,6 +224,7 @@ def _moments(batches: Batches, d: int, intercept: bool) -> tuple[np.ndarray, np.
         more = float(weights.sum())
         if not more:
             continue
+        X[weights == 0] = first  # may be beyond the sizes that were seen
         Z = np.ldexp(X - first, -exponents)
         total += more
         own = weights @ Z / more if intercept else means

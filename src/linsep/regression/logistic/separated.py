@@ -150,6 +150,8 @@ def limit(
         covariance = np.full((limits.size, limits.size), np.nan)
         return Limit(last, limits, 0.0, covariance)
     B, value, covariance = conditional(Z, codes, weights, ~behind)
+    if isinstance(verdict, Separable):  # in exact arithmetic, whatever floats can tell apart
+        value = 0.0
     eta = np.column_stack([Z @ B.T, np.zeros(len(Z))])
     with np.errstate(divide="ignore", invalid="ignore"):
         needed = (CERTAIN - (eta[rows, codes][:, None] - eta)) / (own[:, None] - scores)

@@ -207,7 +207,9 @@ class Terms:
         return np.ascontiguousarray(B)
 
     def blocks(self, lane: Batch) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield the standardised rows of a lane in blocks, in a buffer that is reused."""
+        """Yield the standardised rows of a lane in blocks, in a buffer that is reused; rows of
+        weight 0 are zero, because theirs may be beyond floating point.
+        """
         most = self.block_rows
         room = np.empty((min(most, lane.size), self.width))
         for start in range(0, lane.size, most):
@@ -216,6 +218,8 @@ class Terms:
             if lane.columns:
                 j, more = list(lane.columns), lane.extra[start : start + len(Z)]
                 Z[:, j] = (more - self.centres[j]) * self.scales[j]
+            if lane.weights.size:
+                Z[lane.weights[start : start + len(Z)] == 0] = 0.0
             yield start, Z
 
     def point(self, lane: Batch, B: np.ndarray, hessian: bool) -> Point:
