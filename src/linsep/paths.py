@@ -14,6 +14,12 @@ from linsep.errors import LinsepError
 MOST_BYTES, DISK_PARTS = 20e9, 5
 
 
+def is_address(path: Path) -> bool:
+    """Return whether a path was an address, such as s3://bucket/x, before it became a Path."""
+    first = path.parts[0] if path.parts else ""
+    return first.endswith(":") and len(first) > 2 and not Path(first).exists()
+
+
 def cache_folder() -> Path:
     """Return ``$LINSEP_CACHE_DIR``, else the user's cache folder; it may not exist yet.
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from linsep.errors import ModelFileError, hint
 from linsep.interrupts import held
+from linsep.paths import is_address
 from linsep.scratch import process_mark, sweep, sync_folder
 
 
@@ -26,7 +27,7 @@ def check_free(path: Path, force: bool) -> None:
         if path.exists() and not force:
             raise _exists(path)
         if not folder.exists():
-            if path.parts and path.parts[0].endswith(":") and len(path.parts[0]) > 2:
+            if is_address(path):
                 raise ModelFileError(f"{path.parts[0]}// is read, not written; name a local file.")
             raise ModelFileError(f"The folder {path.parent} does not exist; make it first.")
         if not folder.is_dir():

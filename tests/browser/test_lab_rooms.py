@@ -179,6 +179,35 @@ def test_a_lesson_is_chosen_from_the_list(tab):
     assert tab.says("#fit-title", "pressure = 98.7147 + 0.97087 age")
 
 
+#: choose a lesson, and change the rounds while its scene is awaited, the second question
+CHANGED_MEANWHILE = """lab => {
+  const field = lab.querySelector("input[aria-label='Rounds at most']");
+  const before = Number(lab.dataset.asked);
+  new MutationObserver((_, observer) => {
+    if (Number(lab.dataset.asked) < before + 2) return;
+    observer.disconnect();
+    field.value = "0.5";
+    field.dispatchEvent(new Event("change"));
+  }).observe(lab, { attributeFilter: ["data-asked"] });
+  const menu = lab.querySelector("select[aria-label=Lesson]");
+  menu.value = "margin";
+  menu.dispatchEvent(new Event("change"));
+  return before + 4;
+}"""
+
+
+def test_a_lesson_replaces_what_is_changed_while_it_is_awaited(tab):
+    """The plane showed the points of the scene before, in the axes of that scene."""
+    tab.visit("?lesson=margin")
+    tab.says("#status", "40 of 40")
+    expected = tab.point(1)
+    tab.click("Leave the lesson")
+    tab.open("data=iris-easy")
+    tab.ready(tab.page.locator(".lab").evaluate(CHANGED_MEANWHILE))
+    assert tab.point(1) == pytest.approx(expected, abs=1)
+    assert tab.says("#status", "40 of 40")
+
+
 def test_an_unknown_lesson_leaves_the_page_usable(tab):
     tab.visit("?lesson=nothing&step=x")
     tab.says("#fault", "There is no lesson 'nothing'")

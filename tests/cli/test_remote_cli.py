@@ -34,7 +34,8 @@ def url(folder):
 
 COMMANDS = [
     ("describe", "DATA", "--target", "kind"),
-    ("fit", "DATA", "--target", "kind", "--exclude", "price", "--test", "DATA", "--model", "OUT"),
+    ("fit", "DATA", "--target", "kind", "--exclude", "price", "--test", "DATA", "--model", "OUT",
+     "--calibrate", "DATA"),
     ("fit", "DATA", "--target", "price", "--exclude", "kind", "--learner", "linear"),
     ("predict", "MODEL", "DATA", "--output", "OUT"),
     ("score", "MODEL", "DATA"),
@@ -46,7 +47,7 @@ COMMANDS = [
     ("convert", "DATA", "OUT.parquet"),
     ("split", "DATA", "--test", "0.2", "--output", "."),
     ("tune", "DATA", "--target", "kind", "--exclude", "price", "--grid", "max-iter=1,2"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
@@ -84,3 +85,9 @@ def test_a_file_that_is_not_there(url, tmp_path):
 def test_a_remote_file_is_no_place_to_write(folder, tmp_path):
     said = "s3:// is read, not written; name a local file"
     assert_refused("convert", folder / "x.csv", "s3://bucket/x.svm", cwd=tmp_path, said=said)
+    said = (
+        "Parsed rows are kept on this machine, not at s3://: name a local folder by --cache FOLDER"
+    )
+    words = ("--target", "kind", "--exclude", "price", "--cache", "s3://bucket/cache")
+    assert_refused("fit", folder / "x.csv", *words, cwd=tmp_path, said=said, code=2)
+    assert not (tmp_path / "s3:").exists()

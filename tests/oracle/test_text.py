@@ -367,3 +367,13 @@ def test_bytes_that_are_not_utf8_behind_other_pieces(monkeypatch):
 def test_texts_without_words(texts):
     for column in (texts, pa.array(texts, pa.string()), pa.chunked_array([texts], pa.string())):
         assert_same(Text().transform(column), sp.csr_matrix((len(texts), 1 << 18)))
+
+
+def test_loops_are_compiled_for_one_kind_of_buffers():
+    """Arrow's own may be written to, those of a file may not; without letters there is none."""
+    stored = pa.BufferOutputStream()
+    with pa.ipc.new_stream(stored, pa.schema({"text": pa.string()})) as writer:
+        writer.write_table(pa.table({"text": ["a b"]}))
+    read = pa.ipc.open_stream(stored.getvalue()).read_all()["text"].chunk(0)
+    for column in (pa.array(["a b"]), pa.array([""]), read):
+        assert not vocabulary_room.texts_of(column).data.flags.writeable

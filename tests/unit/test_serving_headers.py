@@ -96,6 +96,32 @@ def test_requests_beyond_the_connections_are_counted(tmp_path):
         assert 'total{path="other",status="503"} 1\n' in client.get("/metrics").decode()
 
 
+def test_offers_of_other_protocols_are_ignored(tmp_path):
+    """Java's HttpClient offers HTTP/2 with every request; bodies count all the same."""
+    body = b'{"rows": [[1.0, 2.0]]}'
+    parts = b"5\r\n%b\r\n%x\r\n%b\r\n0\r\n\r\n" % (body[:5], len(body) - 5, body[5:])
+    offer = (
+        b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAA\r\n\r\n"
+    )
+    post = b"POST /predict HTTP/1.%d\r\nHost: x\r\n"
+    whole = post % 1 + b"Content-Length: %d\r\n" % len(body) + offer + body
+    chunked = post % 1 + b"Transfer-Encoding: chunked\r\n" + offer + parts
+    old = whole.replace(b"/1.1", b"/1.0")  # after which the connection is closed
+    with serving(small(tmp_path)) as client:
+        for packets, number in [
+            ([(whole + chunked) * 300 + old], 601),
+            ([bytes([byte]) for byte in whole + chunked + old], 3),
+        ]:
+            with client.raw() as one:
+                for packet in packets:
+                    one.sendall(packet)
+                answer = b"".join(iter(lambda one=one: one.recv(1 << 16), b""))
+            assert answer.count(b" 200 OK") == answer.count(b'{"predictions":["a"]}') == number
+        with client.raw() as one:
+            one.sendall(b"CONNECT x:80 HTTP/1.1\r\n" + offer)
+            assert one.recv(1000).startswith(b"HTTP/1.1 400")
+
+
 def small(folder):
     model = linsep.Perceptron(max_iter=2).fit([[1.0, 2.0], [2.0, 1.0]], ["a", "b"])
     return linsep.save(model, folder / "m.linsep", force=True)

@@ -66,6 +66,23 @@ def test_a_snapshot_that_is_damaged_is_passed_over(tmp_path, model):
         assert "s.log-2.linsep is not the snapshot" in said[0]
 
 
+def test_a_model_named_like_a_snapshot_of_the_log_is_refused(tmp_path, model):
+    """Who removes the log and goes on from its snapshot: the next one would remove the model."""
+    taught(model, tmp_path / "s.log", "a")
+    (tmp_path / "s.log").unlink()
+    snapshot, link = tmp_path / "s.log-2.linsep", tmp_path / "link.linsep"
+    link.symlink_to(snapshot)
+    for name in (snapshot, link):
+        with (
+            pytest.raises(LogError, match=r"has the name of a snapshot of s\.log.*: rename the"),
+            serving(name, token=TOKEN, log=tmp_path / "s.log"),
+        ):
+            pass
+    assert not (tmp_path / "s.log").exists()
+    taught(snapshot, tmp_path / "other.log", "a")
+    assert snapshot.exists()
+
+
 def test_a_link_to_a_log_is_that_log(tmp_path, model):
     taught(model, tmp_path / "s.log", "a", 1)
     (tmp_path / "other").mkdir()

@@ -11,6 +11,7 @@ from linsep.errors import LinsepError
 from linsep.estimators._common.checking import Parameter
 from linsep.estimators.learners import REGRESSIONS
 from linsep.interrupts import window
+from linsep.sources.remote.address import shown
 
 Calibrate = Annotated[
     list[str] | None,
@@ -69,5 +70,6 @@ def calibrated(
         return Calibrated(error=problem)
     except KeyboardInterrupt:
         return Calibrated(interrupted=True)
-    told = {"method": estimator.calibration_.method, "rows": source.n_rows, "data": list(data)}
+    names = [shown(name) for name in data]
+    told = {"method": estimator.calibration_.method, "rows": source.n_rows, "data": names}
     return Calibrated(told)

@@ -25,7 +25,7 @@ from linsep.estimators.kernel import KernelPerceptron
 from linsep.model_files import format as model_file
 from linsep.serving.bodies import Bodies
 from linsep.serving.limits import Refused
-from linsep.serving.log import Entry, Log, LogError
+from linsep.serving.log import Entry, Log, LogError, check_model_name
 from linsep.serving.model import Served
 from linsep.serving.rows import place, shown
 
@@ -137,6 +137,7 @@ class Learning:
     ):
         if (why := can_learn(served.model)) is not None:
             raise LinsepError(f"{served.name} {why}: serve it without --log.")
+        check_model_name(served.name, path)
         self._rows_a_snapshot, self._seconds = rows_a_snapshot, seconds_a_snapshot
         self.served, self._bodies, self._say = served, bodies, say
         self.commits, self.snapshots = 0, 0

@@ -270,11 +270,8 @@ class Log:
     def sweep(self) -> None:
         """Remove snapshots that the log does not name, as a server that was killed leaves them."""
         known = {file for (file,) in self._db.execute("SELECT file FROM snapshots")}
-        prefix = f"{self.path.name}-"
         for path in self.path.parent.iterdir():
-            number = path.name.removeprefix(prefix).removesuffix(".linsep")
-            own = path.name == f"{prefix}{number}.linsep" and number.isdecimal()
-            if own and path.name not in known:
+            if is_snapshot(path.name, self.path.name) and path.name not in known:
                 path.unlink(missing_ok=True)
 
     def close(self) -> None:
@@ -290,6 +287,22 @@ class Log:
 
     def _unwritable(self, problem: OSError) -> LogError:
         return LogError(f"{self.path} cannot be written: {problem.strerror or problem}.")
+
+
+def is_snapshot(name: str, log: str) -> bool:
+    """Return whether a file beside a log has the name of one of its snapshots."""
+    number = name.removeprefix(f"{log}-").removesuffix(".linsep")
+    return number.isdecimal() and name == f"{log}-{number}.linsep"
+
+
+def check_model_name(model: str, log: Path) -> None:
+    """Raise LogError if a model has the name of a snapshot of a log, which would replace it."""
+    file, log = Path(os.path.realpath(model)), Path(os.path.realpath(log))
+    if file.parent == log.parent and is_snapshot(file.name, log.name):
+        raise LogError(
+            f"{model} has the name of a snapshot of {log.name}, which would replace it: rename "
+            "the model, or name another log."
+        )
 
 
 def _digest(path: Path) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
+from httptools import HttpRequestParser
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from linsep.errors import LinsepError, ParameterError, hint
@@ -286,6 +287,7 @@ class Connection(HttpToolsProtocol):
         self._metrics: Metrics = config.linsep_metrics
         self._timer: asyncio.TimerHandle | None = None
         self._in_head, self._head_bytes = True, 0
+        self._arrived, self._again = b"", b""
 
     def connection_made(self, transport: Any) -> None:
         """Wait for the first request, not for ever."""
@@ -300,6 +302,8 @@ class Connection(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Note that the head is complete."""
+        if self.parser.should_upgrade() and self._should_upgrade():
+            return  # it comes again, without its Upgrade
         self._in_head = False
         if self._timer is not None:
             self._timer.cancel()
@@ -310,13 +314,36 @@ class Connection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Parse what has arrived; heads that stay incomplete are timed and counted."""
+        self._arrived = data
         super().data_received(data)
+        while again := self._again:
+            data = self._arrived = again
+            self._again = b""
+            super().data_received(data)
         if self._in_head and not self.transport.is_closing():
             self._head_bytes += len(data)
             if self._head_bytes > MOST_HEAD:
                 self._refuse(b"431 Request Header Fields Too Large", "The head is too large.")
             elif self._timer is None:
                 self._timer = self.loop.call_later(self._patience, self._too_late)
+
+    def _should_upgrade(self) -> bool:
+        """Return whether :meth:`handle_websocket_upgrade` is to be called."""
+        return self.parser.get_method() != b"CONNECT"
+
+    def handle_websocket_upgrade(self) -> None:
+        """Let a request be parsed again without its header Upgrade, which servers may ignore.
+
+        Java's HttpClient offers HTTP/2 by it with every request, and the parser takes what follows
+        the head, the body, for the other protocol.
+        """
+        offset = sys.exception().args[0]  # type: ignore[union-attr]  # of HttpParserUpgrade
+        version = self.parser.get_http_version().encode()
+        lines = [b"%b %b HTTP/%b" % (self.parser.get_method(), self.url, version)]
+        lines += [b"%b: %b" % pair for pair in self.headers if pair[0] != b"upgrade"]
+        self._again = b"\r\n".join([*lines, b"", self._arrived[offset:]])
+        self.parser = HttpRequestParser(self)  # the other may take this request for its last
+        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn's
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is no HTTP in the form of all errors."""

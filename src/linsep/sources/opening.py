@@ -5,7 +5,8 @@ from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
 
-from linsep.errors import DataError, hint
+from linsep.errors import DataError, ParameterError, hint
+from linsep.paths import is_address
 from linsep.private import warn_without
 from linsep.sources.base import Source
 from linsep.sources.formats import DOCUMENTS, ENDINGS, LABEL, TEXT, format_by_name, format_of
@@ -164,6 +165,11 @@ def _cache_of(cache: Path | None, paths: list[File]) -> Path | None:
     """Return the folder for parsed rows; None, with a warning, if a later run could not know
     whether a file is still the same.
     """
+    if cache is not None and is_address(Path(cache)):
+        raise ParameterError(
+            f"Parsed rows are kept on this machine, not at {Path(cache).parts[0]}//",
+            hint("name a local folder by {}", cache="FOLDER"),
+        )
     for path in paths if cache is not None else ():
         if isinstance(path, RemoteFile) and path.state[2] is None:
             warn_without(

@@ -75,7 +75,10 @@ export class Lab {
     const mine = this.openings;
     const answer = await this.ask("open", { url });
     clearTimeout(this.remembering);
-    return mine === this.openings ? answer : null;
+    if (mine !== this.openings) return null;
+    // What was changed meanwhile was the scene before.
+    if (answer.scene) Object.assign(this, { next: null, wanted: null, asking: null });
+    return answer;
   }
 
   async reopen() {
@@ -175,11 +178,14 @@ export class Lab {
     this.changing = true;
     try {
       while (this.next) {
-        const { request, ...how } = this.next;
-        this.next = null;
+        const mine = this.next;
+        const { request, ...how } = mine;
+        Object.assign(this, { next: null, asking: mine });
         // eslint-disable-next-line no-await-in-loop
         const answer = await this.ask("scene", typeof request === "string" ? { ready: request }
           : { scene: { ...request, at: 0 } });
+        if (mine !== this.asking) continue; // an address was opened meanwhile
+        if (!this.next) this.wanted = null;
         const atEnd = this.run && how.at && how.at === this.run.rounds;
         this.take(answer, { at: atEnd && answer.run ? answer.run.rounds : how.at, fit: how.fit });
         if (!answer.scene) this.redraw();

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from linsep.compiled.core.row_arrays import read_only
 from linsep.compiled.text_counting import Vocabulary, add_terms, learn_terms, rebuilt
 from linsep.compiled.text_cutting import Texts
 from linsep.errors import DataError, hint
@@ -65,8 +66,8 @@ def texts_of(column: pa.Array) -> Texts:
     begin = np.frombuffer(offsets, kind)[column.offset : column.offset + len(column) + 1]
     begin = begin.astype(np.int64)
     if data is None or not data.size:
-        return Texts(np.zeros(1, np.uint8), begin)
-    return Texts(np.frombuffer(data, np.uint8), begin)
+        return Texts(read_only(np.zeros(1, np.uint8)), begin)
+    return Texts(read_only(np.frombuffer(data, np.uint8)), begin)
 
 
 def _as_arrow(pool: np.ndarray, ends: np.ndarray) -> pa.Array:
