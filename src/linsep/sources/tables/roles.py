@@ -133,6 +133,14 @@ def check_target(path: File, names: Iterable[str], target: str | None, exclude: 
         raise DataError(message, hint("choose one of these with {}", target=None))
 
 
+def check_column(path: File, names: Iterable[str], name: str) -> None:
+    """Raise DataError unless a column of this name, whatever it is for, is one of ``names``."""
+    names = list(names)
+    if name not in names:
+        advice = _closest(name, names) or "check its name."
+        raise DataError(f"{path} has no column '{name}', only {listed(names)}: {advice}")
+
+
 def family_of(kind: pa.DataType) -> str | None:
     """Return "number", "bool" or "text"; None for a type that cannot be a feature."""
     types = pa.types
