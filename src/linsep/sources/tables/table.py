@@ -36,6 +36,7 @@ from linsep.sources.tables.roles import (
     check_reference,
     from_recipe,
     guess_columns,
+    possible,
     to_recipe,
 )
 from linsep.sources.tables.row_columns import of_rows, row_weights
@@ -219,9 +220,8 @@ class TableSource(Source):
         try:
             yield from self._batches(exact)
         except DataError as problem:
-            if not self.by_recipe:
-                raise
-            raise problem.of_model() from problem.__cause__
+            found = possible(problem, self._columns)
+            raise (found.of_model() if self.by_recipe else found) from problem.__cause__
 
     def _batches(self, exact: bool) -> Iterator[Batch]:
         kept = self._survey()
