@@ -151,7 +151,8 @@ def _separable(found: dict[str, Any], rows: int, words: bool) -> str:
     if found["verdict"] == "quasi-separable":
         return f"almost: a hyperplane has no row on the wrong side, but some on it (all {of})"
     if found.get("of_sample"):
-        return f"not decided: {found['of_sample']} are {of} of {rows:,}; `linsep separate` decides"
+        some = f"{count(found['rows'], 'row')} of {rows:,}{without}"
+        return f"not decided: {found['of_sample']} are {some}; `linsep separate` decides"
     # The command does not read columns of text word by word.
     return "not decided at a glance" + ("" if words else "; `linsep separate` decides")
 
