@@ -195,6 +195,19 @@ def test_dates_odd_names_and_labels_that_are_missing(tmp_path):
     assert re.search(r"\nday +date", text)
 
 
+def test_missing_values_of_columns_that_are_no_features(tmp_path):
+    rows = [{"day": "2024-01-01" if k % 3 else None, "x": [k], "y": k % 2} for k in range(30)]
+    (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    text = here("describe", "t.jsonl", cwd=tmp_path).stdout
+    assert "\nmissing  day 10; not counted in x\n" in text
+    table(tmp_path, "t.csv", ["day", "y"], [(row["day"] or "", row["y"]) for row in rows])
+    assert described("t.csv", cwd=tmp_path)["columns"][0]["missing"] == 10
+    frame = pd.DataFrame(rows)
+    frame.to_parquet(tmp_path / "t.parquet")
+    found = described("t.parquet", cwd=tmp_path)["columns"]
+    assert [column["missing"] for column in found] == frame.isna().sum().tolist()
+
+
 def test_a_folder_of_texts(tmp_path):
     """Also its conversion, and a grid."""
     for k in range(20):

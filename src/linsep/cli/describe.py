@@ -80,6 +80,8 @@ def _of_table(found: dict[str, Any]) -> list[tuple[str, str]]:
     gaps = {c["name"]: c["missing"] for c in found["columns"] if c["missing"]}
     most = sorted(gaps, key=lambda name: -gaps[name])
     missing = _names([f"{_named(name)} {gaps[name]:,}" for name in most])
+    if unread := [c["name"] for c in found["columns"] if c["missing"] is None]:
+        missing = f"{missing or 'none'}; not counted in {_names(unread)}"
     pairs.append(("missing", missing or "none"))
     infinite = [c["name"] for c in found["columns"] if c.get("infinite")]
     if infinite:
