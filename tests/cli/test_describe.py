@@ -261,6 +261,14 @@ def test_next_leaves_out_what_fit_refuses(tmp_path):
         assert here(*shlex.split(found["next"])[1:], "--force", cwd=tmp_path).returncode == 0
 
 
+def test_next_leaves_out_sentences_without_a_name(tmp_path):
+    rows = [(k, "a b c d" if k % 3 else "b c d e", "pq"[k % 2]) for k in range(40)]
+    table(tmp_path, "t.csv", ["a", "", "y"], rows)
+    found = described("t.csv", "--target", "y", cwd=tmp_path)
+    assert (found["left_out"], found["words"]) == ([""], [])
+    assert here(*shlex.split(found["next"])[1:], cwd=tmp_path).returncode == 0
+
+
 def test_next_leaves_rows_and_columns(tmp_path):
     """Where a label is missing rows are dropped, but not for a column that is mostly missing."""
     (tmp_path / "t.csv").write_text("a,b,y\n1,,p\n2,,q\n3,4,\n4,,p\n5,,q\n,1,p\n")
