@@ -261,6 +261,17 @@ def test_next_leaves_out_what_fit_refuses(tmp_path):
         assert here(*shlex.split(found["next"])[1:], "--force", cwd=tmp_path).returncode == 0
 
 
+@pytest.mark.parametrize(
+    ("name", "text"), [("t.csv", "x,y\n1,a\n2,a\n"), ("t.svm", "1 1:1\n1 2:1\n")]
+)
+def test_one_class_is_not_separated_from_others(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    target = ("--target", "y") if name == "t.csv" else ()
+    done = here("describe", name, *target, cwd=tmp_path)
+    assert ", 1 class: " in done.stdout or "1 class: 1" in done.stdout
+    assert "separa" not in done.stdout
+
+
 def test_next_leaves_out_sentences_without_a_name(tmp_path):
     rows = [(k, "a b c d" if k % 3 else "b c d e", "pq"[k % 2]) for k in range(40)]
     table(tmp_path, "t.csv", ["a", "", "y"], rows)

@@ -160,6 +160,29 @@ def test_all_weights_are_zero(tmp_path):
         Perceptron().fit(open_source(path, target="y", weight="w"))
 
 
+def test_rows_to_prove_or_to_score_that_all_have_weight_0(tmp_path):
+    """They are not called missing."""
+    texts = {
+        "t.csv": "".join(f"{k},{'ab'[k % 2]},1\n" for k in range(9)),
+        "none.csv": "1,a,0\n2,b,0\n", "some.csv": ",a,1\n2,b,0\n",
+    }  # fmt: skip
+    for name, text in texts.items():
+        (tmp_path / name).write_text("x,y,w\n" + text)
+    (tmp_path / "none.vw").write_text("1 0 |a x\n-1 0 |a y\n")
+    said = "none.vw has weight 0 in every row: check the weights"
+    assert_refused("separate", "none.vw", cwd=tmp_path, said=said)
+    how = "--target", "y", "--weight", "w"
+    said = "none.csv has weight 0 in every row: check the weights"
+    assert_refused("separate", "none.csv", *how, cwd=tmp_path, said=said)
+    said = "some.csv has weight 0 in every row without a missing value: check the weights"
+    assert_refused("separate", "some.csv", *how, "--missing", "drop", cwd=tmp_path, said=said)
+    for learner, target in (("perceptron", "y"), ("linear", "x")):
+        how = "--target", target, "--weight", "w", "--learner", learner, "--force"
+        assert here("fit", "t.csv", *how, "--model", "m", cwd=tmp_path).returncode == 0
+        said = "none.csv has no rows to score: all have weight 0"
+        assert_refused("score", "m", "none.csv", cwd=tmp_path, said=said)
+
+
 def test_a_class_without_weight_is_noted(tmp_path):
     X, y, weights = rows(3)
     path = table(tmp_path / "rows.csv", X, y, np.where(y == 1, 0.0, weights))

@@ -140,7 +140,8 @@ def _label(label: dict[str, Any], rows: int) -> str:
         for name, one in zip(labels[:MOST_CLASSES], classes, strict=False)
     ]
     more = ", ..." if len(classes) > MOST_CLASSES else ""
-    return f"{column}{len(classes):,} classes: {', '.join(shown)}{more}{missing}"
+    number = "1 class" if len(classes) == 1 else f"{len(classes):,} classes"
+    return f"{column}{number}: {', '.join(shown)}{more}{missing}"
 
 
 def _separable(found: dict[str, Any], rows: int, words: bool) -> str:

@@ -211,7 +211,7 @@ class LinearPrediction(Prediction):
             truth = numbers(batch.y, self.source, batch.first)
             found = found.and_more(self.model._predict(X, None, 0.5), truth, batch.weights)
         if not found.weight:
-            raise DataError(f"{self.source.name} has no rows to score.")
+            raise DataError(f"{self.source.name} has no rows to score: all have weight 0.")
         return found
 
 

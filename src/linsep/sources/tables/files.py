@@ -191,6 +191,12 @@ def all_dropped(name: str) -> DataError:
     )
 
 
+def no_weight(name: str, dropped: int) -> DataError:
+    """Return the error for a table whose rows all have weight 0, but for those ``dropped``."""
+    rows = "every row without a missing value" if dropped else "every row"
+    return DataError(f"{name} has weight 0 in {rows}: check the weights.")
+
+
 def changed(name: str, column: str) -> DataError:
     """Return the error for a table that has new values when it is read again."""
     return DataError(
