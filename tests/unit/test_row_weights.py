@@ -231,6 +231,29 @@ def test_separate_leaves_out_rows_of_weight_0(tmp_path):
 
 
 @pytest.mark.compiled
+def test_rows_that_were_converted_leave_out_those_of_weight_0(tmp_path):
+    """As the file does that they were made from; so do arrays with weights, and describe."""
+    path = tmp_path / "t.csv"
+    path.write_text("a,y,w\n5,0,0\n1,0,2\n2,1,1\n3,1,0.5\n")
+    how = ["--target", "y", "--weight", "w"]
+    assert here("convert", path, "t.rows", *how, cwd=tmp_path).returncode == 0
+    done = here("separate", path, *how, "--proof", "p.json", cwd=tmp_path)
+    of_rows = here("separate", "t.rows", cwd=tmp_path)
+    assert of_rows.stdout.split("\n", 1)[0] == done.stdout.split("\n", 1)[0]
+    assert here("verify", "p.json", "t.rows", cwd=tmp_path).returncode == 0
+    assert "(all 3 rows)" in here("describe", "t.rows", cwd=tmp_path).stdout
+    X, weights = np.array([[5.0], [1], [2], [3]]), np.array([0, 2, 1, 0.5])
+    for source in (open_source(tmp_path / "t.rows"), ArraySource(X, [0, 0, 1, 1], weights)):
+        assert type(linsep.separation(source)).__name__ == "Separable"
+        assert np.concatenate([b.X for b in source.exactly()]).ravel().tolist() == [1, 2, 3]
+        place = source.where(0)
+        assert sum(batch.X.shape[0] for batch in source.batches()) == 4
+        assert source.where(1) == place
+    (tmp_path / "none.vw").write_text("1 0 |a x\n-1 0 |a y\n")
+    assert "separa" not in here("describe", "none.vw", cwd=tmp_path).stdout
+
+
+@pytest.mark.compiled
 @pytest.mark.parametrize("kind", [Perceptron, linsep.KernelPerceptron])
 @pytest.mark.parametrize("memory_bytes", [0, 1 << 30], ids=["row cache", "memory"])
 def test_groups_are_held_out_whole(kind, memory_bytes, tmp_path, small_blocks, monkeypatch):

@@ -131,6 +131,6 @@ class Description:
             "min": min(labels) if numbers else None,
             "max": max(labels) if numbers else None,
         }
-        if separable and label["classes"] and len(label["classes"]) > 1:
-            found["separable"] = at_a_glance(reader.sample, found["rows"], None, [])
+        if separable and label["classes"] and len(label["classes"]) > 1 and reader.weighed:
+            found["separable"] = at_a_glance(reader.sample, reader.weighed, None, [])
         return found
