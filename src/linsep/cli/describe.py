@@ -1,13 +1,12 @@
 """The command ``describe``: what files hold, on one screen, and what to do next."""
 
-from pathlib import Path
 from typing import Any
 
 from linsep.cli import file_options, options, report
 from linsep.cli.file_options import Files
 from linsep.cli.progress import watching
 from linsep.cli.screen import count, label_text, percent, print_pairs, print_table
-from linsep.cli.standard_input import NAME, reads_data
+from linsep.cli.standard_input import as_given, reads_data
 from linsep.describing import columns
 from linsep.describing.describing import Description
 from linsep.estimators._common.checking import plain_labels
@@ -33,7 +32,7 @@ def describe(
     """
     description = Description(
         data, target=target, index_base=index_base, **files,
-        typed=["-" if Path(item).name == NAME else item for item in data],
+        typed=as_given(data),
     )  # fmt: skip
     with watching(description.source):  # type: ignore[arg-type]
         found = description.read()
@@ -47,7 +46,7 @@ def print_description(found: dict[str, Any]) -> None:
     """Print the output of ``linsep describe``."""
     size = "" if found["bytes"] is None else f", {size_text(found['bytes'])}"
     pairs = [
-        ("data", f"{_shown(found['data'])}, {found['format']}{size}"),
+        ("data", f"{found['data']}, {found['format']}{size}"),
         ("rows", f"{found['rows']:,}"),
     ]
     pairs += _of_table(found) if found["columns"] is not None else _of_vectors(found)
@@ -63,10 +62,6 @@ def print_description(found: dict[str, Any]) -> None:
     if found["columns"] is not None:
         print()
         _print_columns(found["columns"])
-
-
-def _shown(name: str) -> str:
-    return NAME if Path(name).name == NAME else name
 
 
 def _of_table(found: dict[str, Any]) -> list[tuple[str, str]]:
