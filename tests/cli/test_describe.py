@@ -139,6 +139,10 @@ def test_a_sample_proves_that_classes_overlap_but_not_that_they_do_not(tmp_path,
     assert (found["verdict"], found["of_sample"]) == (None, "separable")
     text = here("describe", "yes.csv", "--target", "y", cwd=tmp_path).stdout
     assert "not decided: separable are 50 rows of 400; `linsep separate` decides" in text
+    dated = [(k, "2025-01-01", "pq"[k > 200]) for _, k, _ in rows]
+    table(tmp_path, "yes.csv", ["a", "day", "y"], dated)
+    text = here("describe", "yes.csv", "--target", "y", cwd=tmp_path).stdout
+    assert "not decided: separable are 50 rows of 400, without day; `linsep separate`" in text
     table(tmp_path, "yes.csv", ["a", "b", "y"], [(k, 1, "pq"[k > 20]) for _, k, _ in rows[:40]])
     text = here("describe", "yes.csv", "--target", "y", cwd=tmp_path).stdout
     assert "yes: a hyperplane separates the classes (all 40 rows)" in text
@@ -189,6 +193,19 @@ def test_dates_odd_names_and_labels_that_are_missing(tmp_path):
     assert "next      linsep describe 'my data.csv' --target COLUMN" in text
     assert "infinite  far" in text
     assert re.search(r"\nday +date", text)
+
+
+def test_missing_values_of_columns_that_are_no_features(tmp_path):
+    rows = [{"day": "2024-01-01" if k % 3 else None, "x": [k], "y": k % 2} for k in range(30)]
+    (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    text = here("describe", "t.jsonl", cwd=tmp_path).stdout
+    assert "\nmissing  day 10; not counted in x\n" in text
+    table(tmp_path, "t.csv", ["day", "y"], [(row["day"] or "", row["y"]) for row in rows])
+    assert described("t.csv", cwd=tmp_path)["columns"][0]["missing"] == 10
+    frame = pd.DataFrame(rows)
+    frame.to_parquet(tmp_path / "t.parquet")
+    found = described("t.parquet", cwd=tmp_path)["columns"]
+    assert [column["missing"] for column in found] == frame.isna().sum().tolist()
 
 
 def test_a_folder_of_texts(tmp_path):
@@ -242,6 +259,25 @@ def test_next_leaves_out_what_fit_refuses(tmp_path):
         found = described(name, "--target", "y", cwd=tmp_path)
         assert found["left_out"] == ["sum", "late"]
         assert here(*shlex.split(found["next"])[1:], "--force", cwd=tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("t.csv", "x,y\n1,a\n2,a\n"), ("t.svm", "1 1:1\n1 2:1\n")]
+)
+def test_one_class_is_not_separated_from_others(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    target = ("--target", "y") if name == "t.csv" else ()
+    done = here("describe", name, *target, cwd=tmp_path)
+    assert ", 1 class: " in done.stdout or "1 class: 1" in done.stdout
+    assert "separa" not in done.stdout
+
+
+def test_next_leaves_out_sentences_without_a_name(tmp_path):
+    rows = [(k, "a b c d" if k % 3 else "b c d e", "pq"[k % 2]) for k in range(40)]
+    table(tmp_path, "t.csv", ["a", "", "y"], rows)
+    found = described("t.csv", "--target", "y", cwd=tmp_path)
+    assert (found["left_out"], found["words"]) == ([""], [])
+    assert here(*shlex.split(found["next"])[1:], cwd=tmp_path).returncode == 0
 
 
 def test_next_leaves_rows_and_columns(tmp_path):

@@ -192,6 +192,19 @@ def test_standard_input(folder, monkeypatch):
     broken = fed(folder, text + "1,2\n", "score", "m", "-", "--format", "csv")
     assert broken.returncode == 1
     assert broken.stderr.startswith("linsep: standard input line 32 has 2 fields")
+    odd = "a,code,kind\n" + "".join(f"{'?' if k == 30 else k},{k},{k % 2}\n" for k in range(40))
+    told = fed(folder, odd, "describe", "-", "--format", "csv", "--target", "kind")
+    assert "\nodd        standard input line 32, column 'a' holds '?'" in told.stdout
+    told = fed(folder, odd, "describe", "-", "--format", "csv", "--json")
+    assert json.loads(told.stdout)["data"] == "standard input"
+    how = "-", "--format", "csv", "--target", "kind"
+    told = fed(folder, text, "separate", *how, "--proof", "p.json")
+    assert "tmp" not in told.stdout
+    assert "\nlinsep verify p.json - --target kind --format csv   checks it" in told.stdout
+    assert fed(folder, text, "verify", "p.json", *how).returncode == 0
+    told = fed(folder, "a,kind\n,1\n", "fit", "-", "--format", "csv", "--target", "kind",
+               "--missing", "drop")  # fmt: skip
+    assert "`linsep describe standard input` shows" in told.stderr
     told = fed(folder, text, "fit", "c.csv", "--test", "-", "--format", "csv", "--target", "kind")
     assert told.stdout.startswith("test ")
     assert os.listdir(folder / "tmp") == []

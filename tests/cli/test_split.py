@@ -202,13 +202,19 @@ def test_records_are_those_of_the_csv_module(tmp_path_factory, rows):
             2,
         ),
         (["t.csv", "--test", 0.2, "--target", "z"], "has no column 'z'", 1),
-        (["t.parquet", "--test", 0.2, "--group", "z"], "has no column 'z'", 1),
+        (["t.parquet", "--test", 0.2, "--group", "z"], "no column 'z', only .*: check its name", 1),
+        (["t.csv", "--test", 0.2, "--time", "dya"], "'dya', only .*: did you mean 'day'\\?", 1),
         (["t.svm", "--test", 0.2, "--group", "z"], "has labels first and no columns", 1),
         (["t.csv", "t.svm", "--test", 0.2], "split files of one format at a time", 1),
         (["t.csv", "--test", 0.2, "--time", "y"], "holds '.*', which is no number and no date", 1),
         (["t.csv", "--test", 0.2, "--target", "note"], "line .* has no value in column 'note'", 1),
         (["one.csv", "--test", 0.2, "--target", "y"], "All rows have the label a in column 'y'", 1),
         (["one.csv", "--test", 0.2, "--group", "y"], "All rows are of one group, a", 1),
+        (
+            ["mixed.csv", "--test", 0.2, "--time", "x"],
+            "line 4, column 'x' holds '2025', a number where rows before hold dates: write all",
+            1,
+        ),
         (["one.csv", "--test", 0.2, "--time", "x"], "has 1 different times in 3 rows, too few", 1),
         (["one.csv", "--test", 0.01], "No row of one.csv falls into the test part", 1),
         (["empty.csv", "--test", 0.2], "empty.csv is empty", 1),
@@ -228,6 +234,7 @@ def test_refusals(folder, arguments, said, code):
         "one.csv": "x,y\n1,a\n1,a\n1,a\n", "empty.csv": "", "head.csv": "x,y\n",
         "odd.csv": "x,y\n1,2\n1,2,3\n", "bad.jsonl": '{"y": 1}\n{"y"\n', "x.csv": "x,y\n1,2\n",
         "x-test.csv": "", "x-train.csv": "x,y\n",
+        "mixed.csv": "x,y\n2025-01-01,1\n2024-01-01,2\n2025,3\n",
     }  # fmt: skip
     (folder / "mails" / "ham").mkdir(parents=True)
     (folder / "mails" / "ham" / "1.txt").write_text("hello")
@@ -258,6 +265,70 @@ def test_cells_that_are_no_class_and_no_group(tmp_path, ending, option):
         assert_refused(
             "split", f"t.{ending}", "--test", 0.5, option, column, cwd=tmp_path, said=said
         )
+
+
+def test_one_number_in_two_spellings_is_one_group_and_one_class(tmp_path):
+    """As pandas writes them: whole numbers become floats where a value is missing."""
+    table(tmp_path, "a.csv", ["who", "y"], [(k // 2, k % 2) for k in range(40)])
+    table(tmp_path, "b.csv", ["who", "y"], [(f" {k // 2}.0", f"+{k % 2}.00") for k in range(40)])
+    parts = split("a.csv", "b.csv", "--test", 0.25, "--group", "who", cwd=tmp_path)
+    found = {part: read(path)["who"].astype(float) for part, path in parts.items()}
+    assert not set(found["test"]) & set(found["train"])
+    assert [found[part].size for part in ("train", "test")] == [60, 20]
+    parts = split("a.csv", "b.csv", "--test", 0.025, "--target", "y", cwd=tmp_path)
+    assert read(parts["test"])["y"].astype(float).tolist() in ([0, 1], [1, 0])
+    codes = [f"{k % 4:02}" for k in range(40)]  # texts, as the zeros before them say
+    assert {records.one_spelling(code) for code in codes} == set(codes)
+
+
+@pytest.mark.parametrize("option", ["--time", "--group", "--target"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pa.timestamp("ns"),
+        pa.timestamp("s"),
+        pa.timestamp("us", "No/Where"),
+        pa.date32(),
+        pa.date64(),
+    ],
+)
+def test_dates_that_python_does_not_hold(tmp_path, kind, option):
+    """Of more digits, later years and unknown zones."""
+    number = pa.int32() if kind == pa.date32() else pa.int64()
+    days = 86_400_000 if kind == pa.date64() else 1
+    first = 2_000_000 if kind in (pa.date32(), pa.date64()) else 1_704_067_200 * 10**9 // days
+    if kind == pa.timestamp("s"):
+        first = 2**60
+    times = pa.array([(first + 256 * (k % 25)) * days for k in range(50)], number).cast(kind)
+    rows = pa.table({"t": times, "k": [k % 25 for k in range(50)], "d": times.dictionary_encode()})
+    with pa.ipc.new_file(tmp_path / "t.arrow", rows.schema) as file:
+        file.write_table(rows)
+    for column in ("t", "d"):
+        parts = split("t.arrow", "--test", 0.2, option, column, cwd=tmp_path)
+        test = pa.ipc.open_file(parts["test"]).read_all()["k"].to_pylist()
+        if option == "--time":
+            assert test == [20, 21, 22, 23, 24] * 2
+        elif option == "--group":
+            assert len(test) == 10
+            assert sorted(test)[::2] == sorted(set(test))
+        else:
+            assert len(test) == len(set(test)) > 0
+
+
+def test_columns_that_are_no_times(tmp_path):
+    for name, values in (("s", pa.array([1, 2], pa.duration("ns"))), ("b", pa.array([b"1", b"2"]))):
+        pq.write_table(pa.table({name: values}), tmp_path / "t.parquet")
+        said = f"column '{name}' holds values of type .*, which are no numbers and no dates"
+        assert_refused("split", "t.parquet", "--test", 0.5, "--time", name, cwd=tmp_path, said=said)
+
+
+@pytest.mark.parametrize("option", ["--time", "--group", "--target"])
+def test_text_of_parquet_that_is_not_utf8(tmp_path, option):
+    data = pa.array([b"x", b"caf\xe9"])
+    text = pa.StringArray.from_buffers(2, *data.buffers()[1:])
+    pq.write_table(pa.table({"s": text}), tmp_path / "t.parquet")
+    said = "t.parquet row 2, column 's' is not UTF-8 text: correct it"
+    assert_refused("split", "t.parquet", "--test", 0.5, option, "s", cwd=tmp_path, said=said)
 
 
 @pytest.mark.parametrize(

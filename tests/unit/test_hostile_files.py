@@ -265,6 +265,23 @@ def test_a_few_bytes_do_not_ask_for_gigabytes_of_weights(tmp_path, model, ending
     assert X.shape == (2, 2147483000)
 
 
+@pytest.mark.parametrize(
+    ("name", "how", "advice"),
+    [
+        ("t.csv", {"text": "s"}, "learn the words with vocabulary=True or hash them into fewer "
+         "features with text_bits=12"),
+        ("t.csv", {"hash_bits": 20}, "choose fewer hash_bits"),
+        ("t.vw", {"hash_bits": 20}, "choose fewer hash_bits"),
+    ],
+)  # fmt: skip
+def test_fewer_hashed_features_are_what_a_small_file_needs(tmp_path, name, how, advice):
+    rows = [f"{k} |s a{k}" if name == "t.vw" else f"{k},a{k % 60} b c" for k in range(70)]
+    (tmp_path / name).write_text("\n".join(["y,s"] * (name == "t.csv") + rows))
+    how = how if name == "t.vw" else how | {"target": "y"}
+    with pytest.raises(DataError, match=f"for each of 70 classes: {advice}[.]$"):
+        Perceptron().fit(open_source(tmp_path / name, **how))
+
+
 def test_weights_are_counted_for_each_class_and_byte(tmp_path):
     path = tmp_path / "rows.svm"
     path.write_text("0 1:1\n1 3000000:1\n2 2:1\n3 3:1\n")

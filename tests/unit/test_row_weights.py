@@ -160,6 +160,29 @@ def test_all_weights_are_zero(tmp_path):
         Perceptron().fit(open_source(path, target="y", weight="w"))
 
 
+def test_rows_to_prove_or_to_score_that_all_have_weight_0(tmp_path):
+    """They are not called missing."""
+    texts = {
+        "t.csv": "".join(f"{k},{'ab'[k % 2]},1\n" for k in range(9)),
+        "none.csv": "1,a,0\n2,b,0\n", "some.csv": ",a,1\n2,b,0\n",
+    }  # fmt: skip
+    for name, text in texts.items():
+        (tmp_path / name).write_text("x,y,w\n" + text)
+    (tmp_path / "none.vw").write_text("1 0 |a x\n-1 0 |a y\n")
+    said = "none.vw has weight 0 in every row: check the weights"
+    assert_refused("separate", "none.vw", cwd=tmp_path, said=said)
+    how = "--target", "y", "--weight", "w"
+    said = "none.csv has weight 0 in every row: check the weights"
+    assert_refused("separate", "none.csv", *how, cwd=tmp_path, said=said)
+    said = "some.csv has weight 0 in every row without a missing value: check the weights"
+    assert_refused("separate", "some.csv", *how, "--missing", "drop", cwd=tmp_path, said=said)
+    for learner, target in (("perceptron", "y"), ("linear", "x")):
+        how = "--target", target, "--weight", "w", "--learner", learner, "--force"
+        assert here("fit", "t.csv", *how, "--model", "m", cwd=tmp_path).returncode == 0
+        said = "none.csv has no rows to score: all have weight 0"
+        assert_refused("score", "m", "none.csv", cwd=tmp_path, said=said)
+
+
 def test_a_class_without_weight_is_noted(tmp_path):
     X, y, weights = rows(3)
     path = table(tmp_path / "rows.csv", X, y, np.where(y == 1, 0.0, weights))
@@ -205,6 +228,29 @@ def test_separate_leaves_out_rows_of_weight_0(tmp_path):
     assert source.where(0).endswith("line 3")
     assert sum(batch.X.shape[0] for batch in source.batches()) == 4
     assert source.where(0).endswith("line 2")
+
+
+@pytest.mark.compiled
+def test_rows_that_were_converted_leave_out_those_of_weight_0(tmp_path):
+    """As the file does that they were made from; so do arrays with weights, and describe."""
+    path = tmp_path / "t.csv"
+    path.write_text("a,y,w\n5,0,0\n1,0,2\n2,1,1\n3,1,0.5\n")
+    how = ["--target", "y", "--weight", "w"]
+    assert here("convert", path, "t.rows", *how, cwd=tmp_path).returncode == 0
+    done = here("separate", path, *how, "--proof", "p.json", cwd=tmp_path)
+    of_rows = here("separate", "t.rows", cwd=tmp_path)
+    assert of_rows.stdout.split("\n", 1)[0] == done.stdout.split("\n", 1)[0]
+    assert here("verify", "p.json", "t.rows", cwd=tmp_path).returncode == 0
+    assert "(all 3 rows)" in here("describe", "t.rows", cwd=tmp_path).stdout
+    X, weights = np.array([[5.0], [1], [2], [3]]), np.array([0, 2, 1, 0.5])
+    for source in (open_source(tmp_path / "t.rows"), ArraySource(X, [0, 0, 1, 1], weights)):
+        assert type(linsep.separation(source)).__name__ == "Separable"
+        assert np.concatenate([b.X for b in source.exactly()]).ravel().tolist() == [1, 2, 3]
+        place = source.where(0)
+        assert sum(batch.X.shape[0] for batch in source.batches()) == 4
+        assert source.where(1) == place
+    (tmp_path / "none.vw").write_text("1 0 |a x\n-1 0 |a y\n")
+    assert "separa" not in here("describe", "none.vw", cwd=tmp_path).stdout
 
 
 @pytest.mark.compiled

@@ -244,6 +244,22 @@ def test_several_files_in_other_column_orders_and_formats(tmp_path):
     assert source.position == source.size
 
 
+def test_columns_of_nulls_are_of_any_kind(tmp_path):
+    """As pandas writes a part of a table in which a column has no value."""
+    some = {"a": [1.5, 2], "b": [True, False], "t": ["p", "q"], "y": ["yes", "no"]}
+    one = write(tmp_path, some, "parquet", "one")
+    none = {name: pa.nulls(2) for name in ("a", "b", "t")}
+    two = write(tmp_path, none | {"y": ["yes", "yes"]}, "parquet", "two")
+    X, _, names = load_table([one, two], target="y", missing="mean")
+    assert names == ["a", "b", "t=p", "t=q"]
+    assert dense(X).tolist() == [[1.5, 1, 1, 0], [2, 0, 0, 1], [1.75, 0.5, 0, 0], [1.75, 0.5, 0, 0]]
+    recipe = TableSource([one], target="y", missing="zero").recipe()
+    assert not load_table(two, recipe=recipe)[0].toarray().any()
+    three = write(tmp_path, some | {"y": pa.nulls(2)}, "arrow", "three")
+    with pytest.raises(DataError, match="row 1 has no label in column 'y'"):
+        load_table([one, three], target="y")
+
+
 def test_where_works_before_any_pass(tmp_path):
     one = write(tmp_path, {"a": [1, 2], "y": [0, 1]}, "csv", "one")
     two = write(tmp_path, {"a": [1, 2], "y": [0, 1]}, "csv", "two")

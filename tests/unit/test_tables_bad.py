@@ -337,6 +337,32 @@ def test_second_file_of_another_type(tmp_path, column, values):
     assert refusal([one, two]).startswith(f"b.parquet, column '{column}' holds ")
 
 
+@pytest.mark.parametrize(
+    ("column", "advice"),
+    [
+        ("a", 'correct it, leave the column out with exclude=["a"] or take it for a missing value'),
+        ("y", "correct it or take it for a missing value with"),
+        ("w", "correct it."),
+        ("g", "correct it."),
+    ],
+)
+def test_no_advice_to_leave_out_columns_that_are_needed(tmp_path, column, advice):
+    roles = {"target": "y", "weight": "w", "group": "g"}
+    one = text_file(tmp_path, "a,y,w,g\n1,0,1,1\n2,1,1,1\n")
+    row = {"a": "1", "y": "1", "w": "1", "g": "1"} | {column: "x"}
+    two = text_file(tmp_path, "\n".join(map(",".join, (row, row.values()))), "b.csv")
+    with pytest.raises(DataError) as problem:
+        load_table([one, two], **roles)
+    assert f"column '{column}' holds 'x', not a number as in the rows before: {advice}" in str(
+        problem.value
+    )
+    source = TableSource([two], recipe=TableSource([one], **roles).recipe(), target=None)
+    if column != "g":  # which a model does not need
+        with pytest.raises(DataError) as problem:
+            list(source.batches())
+        assert ("exclude" in str(problem.value)) == (column == "a")
+
+
 def test_mean_of_nothing_and_dropping_all(tmp_path):
     path = text_file(tmp_path, "a,b,y\n,1,0\n,,1\n")
     assert refusal(path, missing="mean").startswith("a.csv, column 'a' has no value at all")

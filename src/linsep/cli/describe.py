@@ -1,13 +1,12 @@
 """The command ``describe``: what files hold, on one screen, and what to do next."""
 
-from pathlib import Path
 from typing import Any
 
 from linsep.cli import file_options, options, report
 from linsep.cli.file_options import Files
 from linsep.cli.progress import watching
 from linsep.cli.screen import count, label_text, percent, print_pairs, print_table
-from linsep.cli.standard_input import NAME, reads_data
+from linsep.cli.standard_input import as_given, reads_data
 from linsep.describing import columns
 from linsep.describing.describing import Description
 from linsep.estimators._common.checking import plain_labels
@@ -33,7 +32,7 @@ def describe(
     """
     description = Description(
         data, target=target, index_base=index_base, **files,
-        typed=["-" if Path(item).name == NAME else item for item in data],
+        typed=as_given(data),
     )  # fmt: skip
     with watching(description.source):  # type: ignore[arg-type]
         found = description.read()
@@ -47,7 +46,7 @@ def print_description(found: dict[str, Any]) -> None:
     """Print the output of ``linsep describe``."""
     size = "" if found["bytes"] is None else f", {size_text(found['bytes'])}"
     pairs = [
-        ("data", f"{_shown(found['data'])}, {found['format']}{size}"),
+        ("data", f"{found['data']}, {found['format']}{size}"),
         ("rows", f"{found['rows']:,}"),
     ]
     pairs += _of_table(found) if found["columns"] is not None else _of_vectors(found)
@@ -65,10 +64,6 @@ def print_description(found: dict[str, Any]) -> None:
         _print_columns(found["columns"])
 
 
-def _shown(name: str) -> str:
-    return NAME if Path(name).name == NAME else name
-
-
 def _of_table(found: dict[str, Any]) -> list[tuple[str, str]]:
     kinds: dict[str, int] = {}
     names = {"number": "numeric", "int": "numeric", "bool": "true or false"}
@@ -80,6 +75,8 @@ def _of_table(found: dict[str, Any]) -> list[tuple[str, str]]:
     gaps = {c["name"]: c["missing"] for c in found["columns"] if c["missing"]}
     most = sorted(gaps, key=lambda name: -gaps[name])
     missing = _names([f"{_named(name)} {gaps[name]:,}" for name in most])
+    if unread := [c["name"] for c in found["columns"] if c["missing"] is None]:
+        missing = f"{missing or 'none'}; not counted in {_names(unread)}"
     pairs.append(("missing", missing or "none"))
     infinite = [c["name"] for c in found["columns"] if c.get("infinite")]
     if infinite:
@@ -138,7 +135,8 @@ def _label(label: dict[str, Any], rows: int) -> str:
         for name, one in zip(labels[:MOST_CLASSES], classes, strict=False)
     ]
     more = ", ..." if len(classes) > MOST_CLASSES else ""
-    return f"{column}{len(classes):,} classes: {', '.join(shown)}{more}{missing}"
+    number = "1 class" if len(classes) == 1 else f"{len(classes):,} classes"
+    return f"{column}{number}: {', '.join(shown)}{more}{missing}"
 
 
 def _separable(found: dict[str, Any], rows: int, words: bool) -> str:
@@ -151,7 +149,8 @@ def _separable(found: dict[str, Any], rows: int, words: bool) -> str:
     if found["verdict"] == "quasi-separable":
         return f"almost: a hyperplane has no row on the wrong side, but some on it (all {of})"
     if found.get("of_sample"):
-        return f"not decided: {found['of_sample']} are {of} of {rows:,}; `linsep separate` decides"
+        some = f"{count(found['rows'], 'row')} of {rows:,}{without}"
+        return f"not decided: {found['of_sample']} are {some}; `linsep separate` decides"
     # The command does not read columns of text word by word.
     return "not decided at a glance" + ("" if words else "; `linsep separate` decides")
 

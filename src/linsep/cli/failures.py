@@ -17,6 +17,7 @@ import typer
 from typer.core import TyperGroup
 
 import linsep
+from linsep.cli.standard_input import named
 from linsep.errors import Hint, LinsepError, ParameterError
 from linsep.escaping import escaped
 from linsep.interrupts import received, window
@@ -152,7 +153,8 @@ def note(message: str) -> None:
     """Print one line to stderr, beside the results."""
     if sys.stderr is not None:
         with suppress(OSError):  # stderr is closed
-            print("linsep:", escaped(" ".join(message.splitlines())), file=sys.stderr)
+            line = named(" ".join(message.splitlines()))
+            print("linsep:", escaped(line), file=sys.stderr)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from linsep.cli.output import check_all_free, never_overwrite, open_output
 from linsep.cli.pictures import PlotFile, rows_of, write_picture
 from linsep.cli.progress import watching
 from linsep.cli.screen import label_text, labels_text, print_pairs, print_table
-from linsep.cli.standard_input import reads_data
+from linsep.cli.standard_input import as_given, reads_data
 from linsep.errors import DataError
 from linsep.escaping import escaped
 from linsep.estimators._common.checking import Parameter
@@ -143,7 +143,7 @@ def separate(
             print_claim(claim, opened, source, checked.reason)
     if proof is not None and not as_json:
         typed = how | files | column_options.as_typed(more["columns"])
-        print("\n" + escaped(f"{_command(proof, data, typed)}   checks it"))
+        print("\n" + escaped(f"{_command(proof, as_given(data), typed)}   checks it"))
     if plot is not None:
         _draw(claim, source, opened.n_features, plot, force)
     if checked.holds is None:

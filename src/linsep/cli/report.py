@@ -15,6 +15,7 @@ from linsep.cli.screen import (
     print_pairs,
     print_table,
 )
+from linsep.cli.standard_input import named
 from linsep.estimators._common.checking import plain_labels
 from linsep.estimators._common.equations import MOST_TERMS
 from linsep.online.passes import ALL_PASSES, StopReason
@@ -46,6 +47,8 @@ def _finite(content: Any) -> Any:
         return [_finite(value) for value in content]
     if isinstance(content, np.generic | np.ndarray):
         return _finite(content.tolist())
+    if isinstance(content, str):
+        return named(content)
     return None if isinstance(content, float) and not np.isfinite(content) else content
 
 

@@ -73,7 +73,7 @@ def score_classes(model: Any, source: Source) -> dict[str, Any]:
     rows, right = counts.rows, counts.right
     total, weight = int(rows.sum()), counts.weights.sum()
     if not weight:
-        raise DataError(f"{source.name} has no rows to score.")
+        raise DataError(f"{source.name} has no rows to score: all have weight 0.")
     return {
         "rows": total,
         "weight": float(weight) if source.weighted else None,

@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.cells import cell_len
 
+from linsep.cli.standard_input import named
 from linsep.escaping import escaped
 from linsep.estimators._common.checking import label_text
 
@@ -35,7 +36,7 @@ def on_terminal() -> bool:
 
 def print_pairs(pairs: list[tuple[str, str]]) -> None:
     """Print aligned ``name  text`` lines, with bold names on a terminal."""
-    pairs = [(escaped(name), escaped(text)) for name, text in pairs]
+    pairs = [(escaped(name), escaped(named(text))) for name, text in pairs]
     indent = max(cell_len(name) for name, _ in pairs) + 2
     for name, text in pairs:
         first, *more = _folded(text, indent)
@@ -46,7 +47,7 @@ def print_pairs(pairs: list[tuple[str, str]]) -> None:
 
 def print_table(header: list[str], rows: list[list[str]]) -> None:
     """Print a plain table: the first column left-aligned, numbers right-aligned."""
-    lines = [[escaped(cell) for cell in line] for line in (header, *rows)]
+    lines = [[escaped(named(cell)) for cell in line] for line in (header, *rows)]
     widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
     for number, (first, *cells) in enumerate(lines):
         text = "  ".join(

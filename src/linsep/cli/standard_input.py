@@ -10,10 +10,24 @@ from typing import Any
 
 import typer
 
-from linsep.errors import DataError, LinsepError
+from linsep.errors import DataError
 from linsep.scratch import scratch_folder
 
 NAME = "standard input"
+#: the file that it was copied to, if it was
+_copies: list[str] = []
+
+
+def named(text: str) -> str:
+    """Return what a command prints, with standard input by its name and not that of its copy."""
+    for copy in _copies:
+        text = text.replace(copy, NAME)
+    return text
+
+
+def as_given(data: list[str]) -> list[str]:
+    """Return the names of data with ``-`` for the copy of standard input."""
+    return ["-" if item in _copies else item for item in data]
 
 
 def reads_data(command: Callable) -> Callable:
@@ -34,15 +48,12 @@ def reads_data(command: Callable) -> Callable:
             raise typer.BadParameter(f"- has no file name to infer its format from: add {option}.")
         with scratch_folder() as folder:
             path = _filled(Path(folder) / NAME)
+            _copies[:] = [str(path)]
             for name in {"data", "test"} & given.keys():
                 given[name] = [str(path) if item == "-" else item for item in given[name] or ()]
             if "no_cache" in given:
                 given["no_cache"] = True  # its rows are never read again
-            try:
-                return command(**given)
-            except LinsepError as problem:
-                message = problem.message.replace(str(path), NAME)
-                raise type(problem)(message, *problem.hints) from None
+            return command(**given)
 
     run.__signature__ = inspect.signature(command)  # type: ignore[attr-defined]
     return run

@@ -64,14 +64,11 @@ def left_out(columns: list[dict[str, Any]], target: str | None) -> tuple[list[st
         text = column["type"] == "text"
         other = column["type"] not in ("text", "number", "int", "bool")
         empty = column["missing"] and column.get("min", 0) is None
-        if text and (column["words"] or 0) >= WORDS:
+        if is_row_label(column["name"]):
+            out.append(column["name"])
+        elif text and (column["words"] or 0) >= WORDS:
             words.append(column["name"])
-        elif (
-            other
-            or empty
-            or is_row_label(column["name"])
-            or any(column.get(what) for what in UNUSABLE)
-        ):
+        elif other or empty or any(column.get(what) for what in UNUSABLE):
             out.append(column["name"])
     return out, words
 

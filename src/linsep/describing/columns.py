@@ -204,8 +204,8 @@ class TextColumn:
 
 
 class OtherColumn:
-    """A column of dates, lists or other values that are no features: only missing ones count, in
-    files that have types.
+    """A column of dates, lists or other values that are no features: only missing ones count, but
+    for lists in JSON lines, which are not read.
     """
 
     def __init__(self, name: str, kind: str):

@@ -109,7 +109,7 @@ class Description:
                 "min": own.get("min"),
                 "max": own.get("max"),
             }
-            if separable and label["classes"]:
+            if separable and label["classes"] and len(label["classes"]) > 1:
                 without, labelled = [*out, *words], found["rows"] - own["missing"]
                 found["separable"] = at_a_glance(self.source.sample, labelled, target, without)
         return found
@@ -131,6 +131,6 @@ class Description:
             "min": min(labels) if numbers else None,
             "max": max(labels) if numbers else None,
         }
-        if separable and label["classes"]:
-            found["separable"] = at_a_glance(reader.sample, found["rows"], None, [])
+        if separable and label["classes"] and len(label["classes"]) > 1 and reader.weighed:
+            found["separable"] = at_a_glance(reader.sample, reader.weighed, None, [])
         return found

@@ -59,7 +59,11 @@ class TableDescription:
             self._running = number
             kinds = kinds_in(file, columns, False, first.path)
             stored = file.columns()
-            kinds |= {name: "text" for name in others if name in stored and file.typed}
+            kinds |= {
+                name: "text"
+                for name, kind in others.items()
+                if name in stored and (file.typed or kind == "date")
+            }
             start = 0
             for table in rechunked(file.chunks(kinds), rows_at_once(len(kinds), 1 << 19, 1 << 21)):
                 place = partial(_place, file, start)

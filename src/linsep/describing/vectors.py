@@ -22,12 +22,13 @@ class VectorDescription:
     Attributes
     ----------
     rows : number of rows read
-    sample : X and labels of some rows, spread evenly; None without labels
+    weighed : how many of them have labels and a weight above 0
+    sample : X and labels of some of these, spread evenly; None without labels
     """
 
     def __init__(self, source: Source):
         self._source = source
-        self.rows, self._stored, self._every = 0, 0, 1
+        self.rows, self.weighed, self._stored, self._every = 0, 0, 0, 1
         self._low, self._high = np.inf, -np.inf
         self._features = Features()
         self._sample: list[tuple[sp.csr_matrix, np.ndarray, np.ndarray]] = []
@@ -50,7 +51,7 @@ class VectorDescription:
             else:
                 values, counts = np.unique(batch.y, return_counts=True)
                 self._labels.update(dict(zip(values.tolist(), counts.tolist(), strict=True)))
-                self._draw(X, batch.y)
+                self._draw(X, batch.y, batch.weights)
             if batch.weights is not None:
                 self._weights[0] = min(self._weights[0], float(batch.weights.min()))
                 self._weights[1] = max(self._weights[1], float(batch.weights.max()))
@@ -84,9 +85,12 @@ class VectorDescription:
         recipe = self._source.recipe()
         return str(column + recipe.get("index_base", 0))
 
-    def _draw(self, X: sp.csr_matrix, y: np.ndarray) -> None:
+    def _draw(self, X: sp.csr_matrix, y: np.ndarray, weights: np.ndarray | None) -> None:
         """Add every k-th row to the sample; k is a power of two that grows with the rows."""
-        self._keep(X, y, np.arange(self.rows, self.rows + len(y)))
+        if weights is not None and not weights.all():
+            X, y = X[weights > 0], y[weights > 0]
+        self._keep(X, y, np.arange(self.weighed, self.weighed + len(y)))
+        self.weighed += len(y)
         while sum(len(part[1]) for part in self._sample) > SAMPLE_ROWS:
             self._every *= 2
             before, self._sample = self._sample, []

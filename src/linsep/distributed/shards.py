@@ -174,8 +174,13 @@ def _stacked(parts: list[Any], width: int) -> Any:
 
 
 def _has_no_rows(error: DataError, source: Source) -> bool:
-    """Return whether a source was refused because all its rows are comments, or were dropped."""
-    said = ("holds no rows", "has no rows", "has a missing value in every row")
+    """Return whether a source was refused because all its rows are comments, were dropped, or have
+    weight 0.
+    """
+    said = (
+        "holds no rows", "has no rows", "has a missing value in every row",
+        "has weight 0 in every row",
+    )  # fmt: skip
     return error.message.startswith(tuple(f"{source.name} {words}" for words in said))
 
 

@@ -13,7 +13,7 @@ from linsep.sources.exact import WholeNumbers, unrounded
 from linsep.sources.tables.arrow import TableFile, rows_at_once
 from linsep.sources.tables.encoding import Columns, plain
 from linsep.sources.tables.files import kinds_in, rechunked
-from linsep.sources.tables.roles import family_of, first_rows, listed
+from linsep.sources.tables.roles import check_column, family_of, first_rows
 
 #: most features of sparse rows, each of which becomes a column
 MOST_FEATURES = 10_000
@@ -40,11 +40,7 @@ class TableWriter:
         self._first, head = first_rows(files)
         stored = self._first.columns()
         for name in [*exclude, *needed]:
-            if name not in stored:
-                raise DataError(
-                    f"{self._first.path} has no column '{name}', only {listed(list(stored))}: "
-                    "check its name."
-                )
+            check_column(self._first.path, stored, name)
         self._columns = Columns(numeric={}, text={}, target=None, target_kind=None)
         self._columns.exclude = exclude
         self._others: dict[str, pa.DataType] = {}

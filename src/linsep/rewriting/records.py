@@ -2,8 +2,9 @@
 
 import io
 import json
+import re
 from collections.abc import Generator, Iterator
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from linsep.errors import DataError
@@ -12,11 +13,13 @@ from linsep.sources.remote.file import File
 from linsep.sources.tables.arrow import SAMPLE_ROWS
 from linsep.sources.tables.csv_quotes import whole_records
 from linsep.sources.tables.csv_records import Fields, csv_records, names_of, no_header
-from linsep.sources.tables.roles import WHITESPACE, check_target, squeezed
+from linsep.sources.tables.roles import WHITESPACE, check_column, squeezed
 
 #: bytes read at a time
 _CHUNK = 1 << 20
 _MARK = "\ufeff"
+#: a number without an exponent; with a zero before others it is a code
+_DECIMAL = re.compile(r"\s*([-+])?(0|[1-9]\d*)(?:\.(\d*?)0*)?\s*")
 
 
 class Record(NamedTuple):
@@ -123,7 +126,7 @@ class TextRecords:
                 width, headed = len(fields), self._fields.header is not False
                 names = fields if headed else names_of(width)
                 if self._column is not None:
-                    check_target(self.path, names, self._column, [])
+                    check_column(self.path, names, self._column)
                     at = names.index(self._column)
                 if headed:
                     self.header = (_MARK if self._marked else "") + text
@@ -179,20 +182,34 @@ def _label(line: str, number: int) -> str:
     return line.partition("|")[0].split()[0] if line[0] != "|" else ""
 
 
-def time_of(cell: Any) -> float | None:
-    """Return the number that a cell holds, or the seconds of an ISO date; None if neither."""
+def one_spelling(cell: str) -> str:
+    """Return the text of a cell; of equal numbers, such as 1, 1.0 and +1, the same."""
+    found = _DECIMAL.fullmatch(cell)
+    if found is None:
+        return cell
+    sign, whole, part = found.groups(default="")
+    number = f"{whole}.{part}" if part else whole
+    return f"-{number}" if sign == "-" and number != "0" else number
+
+
+class Time(NamedTuple):
+    """A number, or the seconds of a date."""
+
+    value: float
+    is_date: bool
+
+
+def time_of(cell: Any) -> Time | None:
+    """Return the number or the ISO date that a cell holds; None if it holds neither."""
     if isinstance(cell, bool) or cell is None:
         return None
-    if isinstance(cell, datetime):
-        return (cell if cell.tzinfo else cell.replace(tzinfo=UTC)).timestamp()
-    if isinstance(cell, date):
-        return time_of(datetime(cell.year, cell.month, cell.day))
     try:
         found = float(cell)
-        return found if abs(found) < float("inf") else None
+        return Time(found, False) if abs(found) < float("inf") else None
     except (TypeError, ValueError):
         pass
     try:
-        return time_of(datetime.fromisoformat(cell.strip()))
+        date = datetime.fromisoformat(cell.strip())
     except (AttributeError, ValueError):
         return None
+    return Time((date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp(), True)

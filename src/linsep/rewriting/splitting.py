@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
 from math import isnan
 from typing import Any
 
@@ -11,19 +12,21 @@ import pyarrow.parquet as pq
 
 from linsep.errors import DataError
 from linsep.rewriting.parts import ByClass, ByGroup, ByTime
-from linsep.rewriting.records import TextRecords, time_of
+from linsep.rewriting.records import TextRecords, one_spelling, time_of
 from linsep.sources.limits import MAX_LINE
 from linsep.sources.remote.file import File
 from linsep.sources.tables.arrow import TableFile
 from linsep.sources.tables.csv_records import Fields
-from linsep.sources.tables.encoding import plain
-from linsep.sources.tables.files import check_separated, open_table
-from linsep.sources.tables.roles import check_target
+from linsep.sources.tables.encoding import Place, coded, plain
+from linsep.sources.tables.files import check_separated, open_table, place_in
+from linsep.sources.tables.roles import check_column, family_of
 
 #: names of the parts
 PARTS = ("train", "test", "validation")
 #: formats whose files hold lines
 TEXT = ("csv", "tsv", "jsonl", "svmlight", "vw")
+#: parts of a second in the units of Arrow's times
+_PARTS_OF_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 class Split:
@@ -56,7 +59,8 @@ class Split:
         in_order: bool = False, fields: Fields | None = None, max_line: int | None = None,
     ):  # fmt: skip
         self._column = group or time or (None if in_order else target)
-        self._target, self._time, self._in_order = target, time, in_order
+        self._time, self._in_order = time, in_order
+        self._dates: bool | None = None  # whether times are dates; None before the first
         self.stage, self.name = "reading", str(paths[0])
         self._by: Any = ByClass(shares, seed)
         if time is not None or in_order:
@@ -75,7 +79,9 @@ class Split:
         self.size = sum(path.stat().st_size for path in paths)
         if not self._is_text and self._column is not None:
             for file in self._files:
-                check_target(file.path, file.columns(), self._column, [])
+                check_column(file.path, file.columns(), self._column)
+                if time is not None:
+                    _check_times(file, time)
 
     @property
     def position(self) -> int:
@@ -134,15 +140,9 @@ class Split:
         if self._in_order or (self._column is None and self._format not in ("svmlight", "vw")):
             return None
         if self._time is not None:
-            time = time_of(cell)
-            if time is None:
-                raise DataError(
-                    f"{self._place(file, number)}, column '{self._time}' holds {cell!r:.60}, which "
-                    "is no number and no date such as 2025-05-31: correct it."
-                )
-            return time
+            return self._time_of(cell, file, number)
         if self._format in ("svmlight", "vw"):
-            return cell
+            return one_spelling(cell)
         if isinstance(cell, list | dict):
             raise DataError(
                 f"{self._place(file, number)}, column '{self._column}' holds {cell!r:.60}, which "
@@ -152,7 +152,27 @@ class Split:
             raise DataError(
                 f"{self._place(file, number)} has no value in column '{self._column}': fill it in."
             )
-        return cell
+        return one_spelling(cell) if self._format in ("csv", "tsv") else cell
+
+    def _time_of(self, cell: Any, file: Any, number: int) -> float:
+        """Return the time of a row; DataError if it has none, or a number where others have dates,
+        which could not be compared.
+        """
+        where, time = f"{self._place(file, number)}, column '{self._time}'", time_of(cell)
+        if time is None:
+            raise DataError(
+                f"{where} holds {cell!r:.60}, which is no number and no date such as 2025-05-31: "
+                "correct it."
+            )
+        if self._dates is None:
+            self._dates = time.is_date
+        if time.is_date != self._dates:
+            this, others = ("a date", "numbers") if time.is_date else ("a number", "dates")
+            raise DataError(
+                f"{where} holds {cell!r:.60}, {this} where rows before hold {others}: write all "
+                "times alike."
+            )
+        return time.value
 
     def _place(self, file: Any, number: int) -> str:
         return f"{file.path} line {number}" if self._is_text else file.where(number - 1)
@@ -197,7 +217,11 @@ class Split:
         if self._column is None:
             yield from [None] * table.num_rows
             return
-        for row, cell in enumerate(table.column(self._column).to_pylist()):
+        column, name = table.column(self._column), self._column
+        dates = self._time is not None and _is_date(column.type)
+        place = partial(place_in, file, start)
+        cells = _seconds(column, name) if dates else _cells(column, name, place)
+        for row, cell in enumerate(cells):
             yield self._key(cell, file, start + row + 1)
 
     def _write_tables(self, files: list[Any]) -> None:
@@ -227,6 +251,50 @@ class Split:
         finally:
             for writer in writers:
                 writer.close()
+
+
+def _is_date(kind: pa.DataType) -> bool:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return pa.types.is_timestamp(kind) or pa.types.is_date(kind)
+
+
+def _check_times(file: TableFile, name: str) -> None:
+    """Raise DataError for a column of a type that holds neither numbers nor dates."""
+    kind = file.columns()[name]
+    assert kind is not None
+    if not _is_date(kind) and family_of(kind) not in ("number", "text"):
+        raise DataError(
+            f"{file.path}, column '{name}' holds values of type {kind}, which are no numbers "
+            "and no dates: choose another column."
+        )
+
+
+def _seconds(column: pa.ChunkedArray, name: str) -> list[float | None]:
+    """Return the seconds of dates, also of those that Python's cannot hold."""
+    column = plain(column, name)
+    if pa.types.is_date(column.type):
+        column = column.cast(pa.timestamp("s" if pa.types.is_date32(column.type) else "ms"))
+    parts = _PARTS_OF_SECOND[column.type.unit]
+    whole = column.cast(pa.int64()).to_pylist()
+    return [None if number is None else number / parts for number in whole]
+
+
+def _cells(column: pa.ChunkedArray, name: str, place: Place) -> list[Any]:
+    """Return the cells of a column; times are text, since Python's cannot hold all of them.
+
+    Raises DataError where text is not UTF-8.
+    """
+    if pa.types.is_dictionary(column.type):
+        column = plain(column, name)
+    kind = column.type
+    if pa.types.is_timestamp(kind):
+        column = column.cast(pa.timestamp(kind.unit))  # whatever the zone
+    if pa.types.is_temporal(kind) and not pa.types.is_interval(kind):
+        return column.cast(pa.string()).to_pylist()
+    if family_of(kind) != "text":
+        return column.to_pylist()
+    codes, values = coded(column, name, place)
+    return [values[code] if code >= 0 else None for code in codes.tolist()]
 
 
 def _bytes(text: str) -> bytes:

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from linsep.certificate.numbers import exact_rows
 from linsep.errors import DataError
-from linsep.sources.base import Batch, Source
+from linsep.sources.base import Batch, Source, number_of_weighed, weighed
 from linsep.sparse_rows import as_csr
 
 
@@ -40,7 +40,9 @@ class ArraySource(Source):
             self._X = self._X.astype(np.float64)
         self.n_rows = self._X.shape[0] if self._X.ndim else 0
         self._y = None if y is None else np.asarray(y)
-        self._weights, self.weighted = weights, weights is not None
+        self._weights = None if weights is None else np.asarray(weights)
+        self.weighted = weights is not None
+        self._proving = False
         self._batch_rows = batch_rows
         if self._X.ndim != 2 or self._X.shape[0] == 0:
             raise DataError(f"X has shape {self._X.shape}: give rows of features, at least one.")
@@ -52,12 +54,18 @@ class ArraySource(Source):
 
     def batches(self) -> Iterator[Batch]:
         """Yield the rows from the first to the last."""
+        self._proving = False
         return self._batches_of(self._X)
 
     def exactly(self, weightless: bool = False) -> Iterator[Batch]:
-        """Yield the rows with every number as in X, for proofs: long whole numbers, decimals."""
+        """Yield the rows with every number as in X, for proofs: long whole numbers, decimals.
+
+        Rows of weight 0 are left out unless ``weightless``.
+        """
         floats = getattr(self._given, "dtype", None) in (np.float32, np.float64)
-        return self._batches_of(self._X if floats else exact_rows(self._given))
+        found = self._batches_of(self._X if floats else exact_rows(self._given))
+        self._proving = self.weighted and not weightless
+        return weighed(found) if self._proving else found
 
     def _batches_of(self, rows: Any) -> Iterator[Batch]:
         for first in range(0, rows.shape[0], self._batch_rows):
@@ -74,12 +82,14 @@ class ArraySource(Source):
         X = X.tocoo() if sp.issparse(X) else sp.coo_array(X)
         at = int(np.argmin(np.isfinite(X.data)))
         raise DataError(
-            f"{self.where(first + int(X.row[at]))}, feature {X.col[at]} is {X.data[at]}: replace "
+            f"row {first + int(X.row[at])}, feature {X.col[at]} is {X.data[at]}: replace "
             "the value or leave out the row."
         )
 
     def where(self, row: int) -> str:
         """Return ``row 17``, counted from 0 as in arrays."""
+        if self._proving:
+            row = number_of_weighed(self._batches_of(self._X), row)
         return f"row {row}"
 
     def options(self) -> dict[str, Any]:

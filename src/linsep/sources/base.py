@@ -1,7 +1,7 @@
 """Base class of sources, which yield the same batches of rows each time they are read."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -35,6 +35,27 @@ class Batch(NamedTuple):
     first: int
     weights: np.ndarray | None = None
     groups: np.ndarray | None = None
+
+
+def weighed(batches: Iterable[Batch]) -> Iterator[Batch]:
+    """Yield the batches without their rows of weight 0, which proofs leave out."""
+    first = 0
+    for X, y, _, weights, _ in batches:
+        rows: Any = slice(None) if weights is None else weights > 0
+        batch = Batch(X[rows], None if y is None else y[rows], first)
+        yield batch
+        first += batch.X.shape[0]
+
+
+def number_of_weighed(batches: Iterable[Batch], row: int) -> int:
+    """Return the number, among all rows, of a row that :func:`weighed` gives this number."""
+    for batch in batches:
+        assert batch.weights is not None
+        rows = np.flatnonzero(batch.weights > 0)
+        if row < rows.size:
+            return batch.first + int(rows[row])
+        row -= rows.size
+    raise IndexError("No row of a weight above 0 has this number.")
 
 
 class Source(ABC):

@@ -82,15 +82,21 @@ def check_weights(source: Any, n_features: int, n_classes: int) -> None:
     n_bytes, n_columns = source.size or source.position, n_classes if n_classes > 2 else 1
     if n_bytes and n_features * n_columns > FREE_WEIGHTS + WEIGHTS_PER_BYTE * n_bytes:
         each = f" for each of {n_columns:,} classes" if n_columns > 1 else ""
-        advice = (
-            "choose fewer hash bits"
-            if source.kind == "vw"
-            else ("number its features from 0 or 1 without large gaps")
-        )
         raise DataError(
-            f"{source.name} has {n_bytes:,} bytes and asks for {n_features:,} weights{each}: "
-            f"{advice}."
+            f"{source.name} has {n_bytes:,} bytes and asks for {n_features:,} weights{each}",
+            *_fewer(source),
         )
+
+
+def _fewer(source: Any) -> list[Hint | str]:
+    """Return how the rows of a source can have fewer features."""
+    layout = {} if source.kind in ("svmlight", "arrays") else source.layout()
+    if layout.get("words"):
+        fewer = hint("hash them into fewer features with {}", text_bits=12)
+        return [hint("learn the words with {}", vocabulary=True), fewer]
+    if source.kind == "vw" or layout.get("hash_bits"):
+        return [hint("choose fewer {}", hash_bits=None)]
+    return ["number its features from 0 or 1 without large gaps"]
 
 
 class Unchanged:

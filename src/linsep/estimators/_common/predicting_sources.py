@@ -214,7 +214,7 @@ class LinearPrediction(Prediction):
             self.model._checked(predicted, batch.first, self.source.where)
             found = found.and_more(predicted, truth, batch.weights)
         if not found.weight:
-            raise DataError(f"{self.source.name} has no rows to score.")
+            raise DataError(f"{self.source.name} has no rows to score: all have weight 0.")
         return found
 
 

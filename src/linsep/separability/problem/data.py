@@ -245,7 +245,7 @@ def _from_source(source: Any) -> Data:
             kept.append(Batch(X.copy(), y.copy(), first))
             kept = kept if size <= source.memory_bytes else None
     if not n_rows:
-        raise DataError(f"{source.name} has no rows.")
+        raise DataError(f"{source.name} has weight 0 in every row: check the weights.")
     classes = np.array(sorted(labels))
     check_two_classes(classes)
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from linsep.errors import DataError
-from linsep.sources.base import Batch, Source
+from linsep.sources.base import Batch, Source, number_of_weighed, weighed
 from linsep.sources.remote.file import File, local
 from linsep.sources.row_cache.reading import RowCache, RowCacheDamaged
 
@@ -30,7 +30,7 @@ class RowsSource(Source):
         if len(paths) > 1:
             raise DataError(f"{paths[0]} holds rows with their recipe: give it alone.")
         self.paths, self.name = paths, str(paths[0])
-        self._position = 0
+        self._position, self._proving = 0, False
         self._cache = self._open()
         self.weighted = self._cache.weighted
         self.dropped, self.filled = self._cache.dropped, self._cache.filled
@@ -48,6 +48,15 @@ class RowsSource(Source):
 
     def batches(self) -> Iterator[Batch]:
         """Yield the rows, each checked; DataError if the file is damaged."""
+        self._proving = False
+        return self._batches()
+
+    def exactly(self, weightless: bool = False) -> Iterator[Batch]:
+        """Yield the rows; those of weight 0 are left out unless ``weightless``."""
+        self._proving = self.weighted and not weightless
+        return weighed(self._batches()) if self._proving else self._batches()
+
+    def _batches(self) -> Iterator[Batch]:
         labels, first = np.array(self._cache.labels), 0
         try:
             for rows in self._cache.iterate(_BATCH_BYTES):
@@ -60,7 +69,8 @@ class RowsSource(Source):
 
     def where(self, row: int) -> str:
         """Return ``file.rows row 18``, counted from 1."""
-        return f"{self.name} row {row + 1}"
+        number = number_of_weighed(self._batches(), row) if self._proving else row
+        return f"{self.name} row {number + 1}"
 
     @property
     def feature_names(self) -> list[str] | None:

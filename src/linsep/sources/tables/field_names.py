@@ -23,7 +23,9 @@ class FieldNames:
 
     def __init__(self, known: Iterable[str]):
         self.lines: dict[str, int] = {}
-        self._hashes = np.array([_hash(name.encode()) for name in known], np.uint64)
+        names = list(known)
+        self._known = frozenset(names)
+        self._hashes = np.array([_hash(name.encode()) for name in names], np.uint64)
 
     def look_at(self, block: bytes, line_at: Callable[[int], int]) -> None:
         """Take the names in a block of lines that are one object each."""
@@ -37,7 +39,9 @@ class FieldNames:
             written = _STRING.match(block, at)[0]  # type: ignore[index]
             self._hashes = np.append(self._hashes, np.uint64(_hash(written)))
             with suppress(ValueError):  # which the parser explains
-                self.lines.setdefault(json.loads(b'"%b"' % written), line_at(at))
+                name = json.loads(b'"%b"' % written)
+                if name not in self._known:  # as it is where letters are escaped
+                    self.lines.setdefault(name, line_at(at))
             at = block.rfind(b"\n", 0, at) + 1
 
 

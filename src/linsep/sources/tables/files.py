@@ -116,16 +116,17 @@ def kinds_in(
     own = kinds_of_row_columns(file, columns, by_recipe) if needs else {}
     for name, kind in kinds.items():
         stored = found.get(name)
-        if stored is not None and not _fits(family_of(stored), kind, name == columns.target):
+        if stored is not None and not _fits(stored, kind, name == columns.target):
             raise DataError(
                 f"{file.path}, column '{name}' holds {stored} where {model} {kind}: convert it."
             )
     return kinds | own
 
 
-def _fits(family: str | None, kind: str, is_target: bool) -> bool:
+def _fits(stored: pa.DataType, kind: str, is_target: bool) -> bool:
+    family = family_of(stored)
     mixed = {family, kind} == {"number", "bool"} and not is_target
-    return family == kind or mixed
+    return family == kind or mixed or pa.types.is_null(stored)  # no value is of any kind
 
 
 def rechunked(
@@ -188,6 +189,12 @@ def all_dropped(name: str) -> DataError:
         hint("{}", missing="mean"),
         f"leave out columns without values, which `linsep describe {name}` shows",
     )
+
+
+def no_weight(name: str, dropped: int) -> DataError:
+    """Return the error for a table whose rows all have weight 0, but for those ``dropped``."""
+    rows = "every row without a missing value" if dropped else "every row"
+    return DataError(f"{name} has weight 0 in {rows}: check the weights.")
 
 
 def changed(name: str, column: str) -> DataError:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from linsep.errors import DataError, hint
+from linsep.errors import DataError, Hint, hint
 from linsep.sources.remote.file import File
 from linsep.sources.tables.arrow import TableFile
 from linsep.sources.tables.encoding import Columns
@@ -131,6 +131,27 @@ def check_target(path: File, names: Iterable[str], target: str | None, exclude: 
         if advice := _closest(target, names):
             raise DataError(f"{message}: {advice}")
         raise DataError(message, hint("choose one of these with {}", target=None))
+
+
+def possible(problem: DataError, columns: Columns) -> DataError:
+    """Return the same error without advice that cannot be followed: to leave out the column of
+    labels, weights or groups, or to mark a weight or group as missing.
+    """
+    hints = [hint for hint in problem.hints if isinstance(hint, Hint)]
+    named = {name for hint in hints for name in hint.settings.get("exclude", ())}
+    if not named & {columns.target, columns.weight, columns.group}:
+        return problem
+    idle = {"exclude"} if columns.target in named else {"exclude", "null_values"}
+    kept = [h for h in problem.hints if isinstance(h, str) or not idle & h.settings.keys()]
+    return DataError(problem.message, *kept)
+
+
+def check_column(path: File, names: Iterable[str], name: str) -> None:
+    """Raise DataError unless a column of this name, whatever it is for, is one of ``names``."""
+    names = list(names)
+    if name not in names:
+        advice = _closest(name, names) or "check its name."
+        raise DataError(f"{path} has no column '{name}', only {listed(names)}: {advice}")
 
 
 def family_of(kind: pa.DataType) -> str | None:

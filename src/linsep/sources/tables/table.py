@@ -25,6 +25,7 @@ from linsep.sources.tables.files import (
     check_no_text_is_lost,
     check_separated,
     kinds_in,
+    no_weight,
     open_tables,
     other_fields,
     place_in,
@@ -36,6 +37,7 @@ from linsep.sources.tables.roles import (
     check_reference,
     from_recipe,
     guess_columns,
+    possible,
     to_recipe,
 )
 from linsep.sources.tables.row_columns import of_rows, row_weights
@@ -219,9 +221,8 @@ class TableSource(Source):
         try:
             yield from self._batches(exact)
         except DataError as problem:
-            if not self.by_recipe:
-                raise
-            raise problem.of_model() from problem.__cause__
+            found = possible(problem, self._columns)
+            raise (found.of_model() if self.by_recipe else found) from problem.__cause__
 
     def _batches(self, exact: bool) -> Iterator[Batch]:
         kept = self._survey()
@@ -229,7 +230,7 @@ class TableSource(Source):
         self._encoder.unseen, self.dropped, self.filled = {}, 0, {}
         self._encoder.filled.clear()
         texts = {k: WholeNumbers(x) for k, x in enumerate(self._files) if isinstance(x, TextFile)}
-        first, some = 0, False
+        first, some, weightless = 0, False, False
         for number, start, table in self._all_tables() if kept is None else taken(kept):
             some = True
             # Files without rows begin where the next one does.
@@ -237,12 +238,13 @@ class TableSource(Source):
             place = partial(place_in, self._files[number], start)
             X, y, rows = self._encoder.encode(table, place, exact)
             weights, groups = of_rows(table, self._columns, place, rows, self._require_target)
+            self.dropped += table.num_rows - X.shape[0]
             if self._proving and weights is not None and not weights.all():
                 X, rows = X[weights > 0], self._kept(table, place)
                 y = None if y is None else y[weights > 0]
             if exact and not self._columns.scale and number in texts:
                 texts[number].check(start, table.select(list(self._columns.numeric)), rows)
-            self.dropped += table.num_rows - X.shape[0]
+            weightless |= weights is not None and weights.size > X.shape[0]
             self._check_unchanged()
             if X.shape[0]:
                 yield Batch(X, y, first, weights, groups)
@@ -252,7 +254,7 @@ class TableSource(Source):
         if not some:
             raise DataError(f"{self.name} has no rows: give a file with rows.")
         if first == 0:
-            raise all_dropped(self.name)
+            raise no_weight(self.name, self.dropped) if weightless else all_dropped(self.name)
 
     def _survey(self) -> list[tuple[int, int, pa.Table]] | None:
         """Learn what must be known of all rows, unless it is known; the tables that were read for

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from linsep.compiled.scanners.vowpal_wabbit import DONE, PLAINLY, combine, count, scan
 from linsep.errors import DataError
-from linsep.sources.base import Batch
+from linsep.sources.base import Batch, weighed
 from linsep.sources.chunks import Chunk
 from linsep.sources.exact import EXACT, is_rounded, rounded
 from linsep.sources.limits import MAX_LINE
@@ -114,15 +114,8 @@ class VwSource(ScannedFiles):
         """Yield the rows; raise DataError for a whole number that no double equals. Rows of
         importance 0 are left out unless ``weightless``.
         """
-        self._proving, first = not weightless, 0
-        for batch in self._whole():
-            assert batch.weights is not None
-            if weightless:
-                yield batch
-                continue
-            rows = batch.weights > 0
-            yield Batch(batch.X[rows], None if batch.y is None else batch.y[rows], first)
-            first += int(rows.sum())
+        self._proving = not weightless
+        yield from self._whole() if weightless else weighed(self._whole())
 
     def _whole(self) -> Iterator[Batch]:
         """Yield the batches; raise DataError for a whole number that no double equals."""
