@@ -1,6 +1,7 @@
 """Every command that reads data reads it from a web server as from this machine."""
 
 import re
+import shutil
 
 import numpy as np
 import pandas as pd
@@ -8,7 +9,8 @@ import pytest
 from campaign.web_server import WebServer
 
 from command_line import assert_refused, here
-from linsep import load
+from linsep import load, open_source
+from linsep.errors import ParameterError
 
 pytestmark = pytest.mark.compiled
 pytest.importorskip("aiohttp")
@@ -83,11 +85,38 @@ def test_a_file_that_is_not_there(url, tmp_path):
 
 
 def test_a_remote_file_is_no_place_to_write(folder, tmp_path):
-    said = "s3:// is read, not written; name a local file"
-    assert_refused("convert", folder / "x.csv", "s3://bucket/x.svm", cwd=tmp_path, said=said)
-    said = (
-        "Parsed rows are kept on this machine, not at s3://: name a local folder by --cache FOLDER"
-    )
+    words = ("convert", folder / "x.csv", "s3://bucket/x.svm")
+    said = "OUT is an address (s3://...): only DATA are read from other machines, and nothing is"
+    assert_refused(*words, cwd=tmp_path, said=re.escape(said), code=2)
     words = ("--target", "kind", "--exclude", "price", "--cache", "s3://bucket/cache")
+    said = re.escape("--cache is an address (s3://...): ")
     assert_refused("fit", folder / "x.csv", *words, cwd=tmp_path, said=said, code=2)
     assert not (tmp_path / "s3:").exists()
+    with pytest.raises(ParameterError, match="are kept on this machine, not at s3://: name a loc"):
+        open_source(folder / "x.csv", target="kind", cache="s3://bucket/cache")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "score SECRET x.csv", "predict SECRET x.csv", "audit SECRET x.csv --row 1", "plot SECRET",
+        "inspect SECRET", "summary SECRET", "export SECRET m.json", "serve SECRET",
+        "bounds x.csv --target kind --model SECRET", "verify SECRET x.csv",
+        "fit x.csv --target kind --plot SECRET", "fit x.csv --target kind --model SECRET",
+        "fit x.csv --target kind --model m --checkpoint SECRET", "fit --resume SECRET",
+        "convert x.csv SECRET --target kind", "split x.csv --output SECRET", "lab SECRET",
+        "lab --scene SECRET", "lab --export SECRET", "compile SECRET",
+        "separate x.csv --target kind --proof SECRET",
+        "trace x.csv --target kind --output SECRET",
+    ],
+)  # fmt: skip
+def test_secrets_of_addresses_are_not_shown_where_files_of_this_machine_are_named(
+    folder, tmp_path, monkeypatch, command
+):
+    shutil.copy(folder / "x.csv", tmp_path)
+    secret = "http://bob:pw1@127.0.0.1:9/m.linsep?sig=pw2"
+    done = here(*[secret if word == "SECRET" else word for word in command.split()], cwd=tmp_path)
+    assert done.returncode in (1, 2)
+    assert done.stderr.count("\n") == 1
+    assert "pw" not in done.stderr + done.stdout
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["x.csv"]

@@ -2,7 +2,9 @@
 
 import gc
 from importlib import import_module
-from typing import Annotated, Any
+from inspect import signature
+from pathlib import Path
+from typing import Annotated, Any, get_args
 
 import typer
 
@@ -69,9 +71,21 @@ def _imported(name: str) -> Any:
     finally:
         gc.freeze()
         gc.enable()
-    alone = typer.Typer(add_completion=False, **_LIKE_ALL)
-    alone.command(name, cls=getattr(module, "COMMAND", OptionsInGroups))(getattr(module, name))
-    return typer.main.get_command(alone)
+    alone, function = typer.Typer(add_completion=False, **_LIKE_ALL), getattr(module, name)
+    alone.command(name, cls=getattr(module, "COMMAND", OptionsInGroups))(function)
+    command: Any = typer.main.get_command(alone)
+    command.local = _paths_of(function)
+    return command
+
+
+def _paths_of(function: Any) -> frozenset[str]:
+    """Return the names of the parameters that are paths; addresses are text."""
+    parameters = signature(function, eval_str=True).parameters
+    return frozenset(name for name, one in parameters.items() if _has_path(one.annotation))
+
+
+def _has_path(kind: Any) -> bool:
+    return kind is Path or any(map(_has_path, get_args(kind)))
 
 
 app = typer.Typer(cls=LazyCommands, no_args_is_help=True, **_LIKE_ALL)

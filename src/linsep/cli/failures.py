@@ -22,6 +22,7 @@ from linsep.errors import Hint, LinsepError, ParameterError
 from linsep.escaping import escaped
 from linsep.interrupts import received, window
 from linsep.scratch import sweep
+from linsep.sources.remote.address import all_shown
 
 # Typer has its own click, or uses the installed one.
 UsageError: Any = typer.BadParameter.__base__
@@ -153,7 +154,7 @@ def note(message: str) -> None:
     """Print one line to stderr, beside the results."""
     if sys.stderr is not None:
         with suppress(OSError):  # stderr is closed
-            line = named(" ".join(message.splitlines()))
+            line = all_shown(named(" ".join(message.splitlines())))
             print("linsep:", escaped(line), file=sys.stderr)
 
 

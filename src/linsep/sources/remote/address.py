@@ -8,6 +8,7 @@ from urllib.parse import unquote
 #: what stands between the links of a chain, such as zip://rows.csv::https://host/rows.zip
 _LINK = re.compile(r"::(?=[a-z][a-z0-9+._-]*(?:://|::))", re.IGNORECASE)
 _ADDRESS = re.compile(r"([a-z][a-z0-9+._-]*)://(.*)", re.IGNORECASE | re.DOTALL)
+_IN_TEXT = re.compile(r"\b([a-z][a-z0-9+._-]+):/{1,2}([^\s'\"]*)", re.IGNORECASE)
 #: protocols whose addresses may have a query, and name one file each
 WEB = ("http", "https")
 #: protocols whose addresses start with a server
@@ -90,6 +91,18 @@ def name_of(address: str) -> PurePosixPath:
     """Return the last part of the path of an address."""
     path = shown(address).removesuffix("?...").partition("://")[2].partition("/")[2]
     return PurePosixPath(unquote(path)).relative_to(PurePosixPath(unquote(path)).parent)
+
+
+def all_shown(text: str) -> str:
+    """Return a text with each address in it as :func:`shown`; that of a path has one slash."""
+    return _IN_TEXT.sub(_as_shown, text)
+
+
+def _as_shown(found: re.Match) -> str:
+    rest = found[2].rstrip(".,;:)")
+    if "@" not in rest and re.search(r"\?(?!\.\.\.)", found[2]) is None:
+        return found[0]
+    return shown(f"{found[1]}://{rest}") + found[2][len(rest) :]
 
 
 def without_secrets(text: str, address: str) -> str:

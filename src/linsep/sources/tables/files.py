@@ -187,7 +187,7 @@ def all_dropped(name: str) -> DataError:
         f"{name} has a missing value in every row, so that dropping them leaves none",
         hint("choose {}", missing="zero"),
         hint("{}", missing="mean"),
-        f"leave out columns without values, which `linsep describe {name}` shows",
+        "leave out columns without values, which `linsep describe` shows",
     )
 
 
