@@ -260,6 +260,19 @@ def test_columns_of_nulls_are_of_any_kind(tmp_path):
         load_table([one, three], target="y")
 
 
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet", "arrow"])
+def test_what_a_column_holds_that_is_empty_in_the_first_file_is_seen_in_the_next(tmp_path, kind):
+    some = {"a": [1.5, 2], "b": [True, False], "t": ["p", "q"], "y": ["yes", "no"]}
+    none = {name: pa.nulls(2) for name in ("a", "b", "t")}
+    files = [
+        write(tmp_path, none | {"y": ["yes", "yes"]}, kind, "one"),
+        write(tmp_path, some, kind, "two"),
+    ]
+    X, _, names = load_table(files, target="y", missing="zero")
+    assert names == ["a", "b", "t=p", "t=q"]
+    assert dense(X).tolist() == [[0, 0, 0, 0], [0, 0, 0, 0], [1.5, 1, 1, 0], [2, 0, 0, 1]]
+
+
 def test_where_works_before_any_pass(tmp_path):
     one = write(tmp_path, {"a": [1, 2], "y": [0, 1]}, "csv", "one")
     two = write(tmp_path, {"a": [1, 2], "y": [0, 1]}, "csv", "two")

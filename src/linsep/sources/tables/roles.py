@@ -45,7 +45,8 @@ def guess_columns(
     files: list[TableFile], target: str | None, exclude: list[str], require_target: bool,
     text: dict[str, Any] | None = None, weight: str | None = None, group: str | None = None,
 ) -> Columns:  # fmt: skip
-    """Guess the columns from the first file with rows.
+    """Guess the columns from the first file with rows, and from the next ones what a column holds
+    of which that has no value.
 
     Parameters
     ----------
@@ -79,6 +80,8 @@ def guess_columns(
     check_row_columns(file, columns)
     for name, guessed in zip(names, head.schema.types, strict=True):
         kind = stored[name] or guessed
+        if pa.types.is_null(kind):
+            kind = _kind_elsewhere(files, name) or kind
         if name == target:
             columns.target_kind = _label_kind(file, name, kind)
         elif name == weight:
@@ -309,6 +312,17 @@ def first_rows(files: list[TableFile]) -> tuple[TableFile, pa.RecordBatch]:
             return file, head
     more = "" if len(files) == 1 else f" and the {len(files) - 1} other files"
     raise DataError(f"{files[0].path}{more} has no rows: give a file with rows.")
+
+
+def _kind_elsewhere(files: list[TableFile], name: str) -> pa.DataType | None:
+    """Return the type of a column in the first file whose first rows have a value of it."""
+    for file in files:
+        head = file.sample()
+        if head.num_rows and name in head.schema.names:
+            kind = file.columns()[name] or head.schema.field(name).type
+            if not pa.types.is_null(kind):
+                return kind
+    return None
 
 
 def _label_kind(file: TableFile, name: str, kind: pa.DataType) -> str:
