@@ -235,7 +235,7 @@ def test_a_damaged_cache_that_cannot_be_removed_is_passed_by(file, tmp_path, mon
 def test_without_room_only_unshuffled_passes_go_on(file, tmp_path, monkeypatch, call):
     path, cache = file(LATE), tmp_path / "cache"
 
-    def full(writer, *arguments):
+    def full(writer, *arguments, **about):
         writer.abort()
         raise RowCacheError("The cache cannot be written: no space left.")
 
