@@ -204,7 +204,7 @@ def test_standard_input(folder, monkeypatch):
     assert fed(folder, text, "verify", "p.json", *how).returncode == 0
     told = fed(folder, "a,kind\n,1\n", "fit", "-", "--format", "csv", "--target", "kind",
                "--missing", "drop")  # fmt: skip
-    assert "`linsep describe standard input` shows" in told.stderr
+    assert "`linsep describe` shows" in told.stderr
     told = fed(folder, text, "fit", "c.csv", "--test", "-", "--format", "csv", "--target", "kind")
     assert told.stdout.startswith("test ")
     assert os.listdir(folder / "tmp") == []
