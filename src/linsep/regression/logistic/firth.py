@@ -124,6 +124,8 @@ class Objective:
 
 def inverse_of(matrix: np.ndarray) -> np.ndarray | None:
     """Return the inverse of a positive definite matrix; None if numerically singular."""
+    if not matrix.size:  # which older releases of scipy do not take
+        return matrix.copy()
     diagonal = np.diag(matrix)
     if not ((diagonal > 0) & np.isfinite(diagonal)).all():
         return None
@@ -132,7 +134,7 @@ def inverse_of(matrix: np.ndarray) -> np.ndarray | None:
         factor = cho_factor(matrix * roots * roots[:, None], lower=True)
     except LinAlgError:
         return None
-    if np.diag(factor[0]).min(initial=1.0) < PIVOT:
+    if np.diag(factor[0]).min() < PIVOT:
         return None
     with np.errstate(over="ignore"):
         inverse = cho_solve(factor, np.diag(roots)) * roots[:, None]
