@@ -85,6 +85,10 @@ class DataError(LinsepError, ValueError):
     """Unusable data: what is wrong, where (file, line or row), and what to do."""
 
 
+class NoRows(DataError):
+    """No row is in files, or none that counts: the others are left out, or have weight 0."""
+
+
 class FeatureOverflow(DataError):
     """Values of a feature are too large or too small for floating point.
 

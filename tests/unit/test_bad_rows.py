@@ -47,7 +47,7 @@ VALUES = {
 }
 
 
-def refused(call, words):
+def assert_refused(call, words):
     with pytest.raises(DataError, match=re.escape(words)) as caught:
         call()
     assert "\n" not in str(caught.value)
@@ -58,9 +58,9 @@ def refused(call, words):
 def test_a_column_of_a_data_frame_is_named(estimator, name):
     values, words = VALUES[name]
     X = pd.DataFrame({"a": GOOD[:, 0], "b": values}, index=np.arange(N) + 100)
-    refused(lambda: estimator.fit(X, Y), words)
+    assert_refused(lambda: estimator.fit(X, Y), words)
     model = estimator.fit(pd.DataFrame(GOOD, columns=["a", "b"]), Y)
-    refused(lambda: model.predict(X), words)
+    assert_refused(lambda: model.predict(X), words)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
@@ -70,13 +70,17 @@ def test_a_feature_of_an_array_is_numbered(estimator, made):
         pytest.skip("lists are objects to kernels")
     X = GOOD.copy()
     X[7, 1] = np.nan
-    refused(lambda: estimator.fit(made(X), Y), "contains NaN in feature 1, row 7 (counted from 0)")
+    assert_refused(
+        lambda: estimator.fit(made(X), Y), "contains NaN in feature 1, row 7 (counted from 0)"
+    )
 
 
 def test_columns_of_an_array_have_the_names_of_fit():
     model = LogisticRegression(l2=1.0).fit(pd.DataFrame(GOOD, columns=["a", "b"]), Y)
     with pytest.warns(UserWarning, match="valid feature names"):
-        refused(lambda: model.predict([[1.0, np.inf]]), "contains infinity in column 'b', row 0")
+        assert_refused(
+            lambda: model.predict([[1.0, np.inf]]), "contains infinity in column 'b', row 0"
+        )
 
 
 def test_other_columns_than_those_of_fit_are_told_first():
@@ -89,7 +93,7 @@ def test_other_columns_than_those_of_fit_are_told_first():
 def test_two_columns_of_one_name():
     X = pd.DataFrame(GOOD.astype(object), columns=["a", "a"])
     X.iloc[3, 1] = "red"
-    refused(lambda: Perceptron().fit(X, Y), "holds text in column 'a' ('red' in row 3")
+    assert_refused(lambda: Perceptron().fit(X, Y), "holds text in column 'a' ('red' in row 3")
 
 
 def test_numbers_of_other_types_are_numbers():
@@ -111,5 +115,7 @@ def test_separation_names_column_and_row(value):
     X = pd.DataFrame(GOOD, columns=["a", "b"])
     X.loc[5, "b"] = value
     what = "NaN" if np.isnan(value) else "infinity"
-    refused(lambda: separation(X, Y), f"{what} in column 'b', row 5 (counted from 0)")
-    refused(lambda: separation(X.to_numpy(), Y), f"{what} in feature 1, row 5 (counted from 0)")
+    assert_refused(lambda: separation(X, Y), f"{what} in column 'b', row 5 (counted from 0)")
+    assert_refused(
+        lambda: separation(X.to_numpy(), Y), f"{what} in feature 1, row 5 (counted from 0)"
+    )

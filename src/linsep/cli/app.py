@@ -2,9 +2,7 @@
 
 import gc
 from importlib import import_module
-from inspect import signature
-from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
 import typer
 
@@ -12,6 +10,7 @@ import linsep
 from linsep.cli.failures import Commands
 from linsep.cli.help import OptionsInGroups
 from linsep.cli.lazy_imports import import_lazily
+from linsep.cli.local_paths import paths_of
 
 _LIKE_ALL: dict[str, Any] = {
     "rich_markup_mode": None,
@@ -74,18 +73,8 @@ def _imported(name: str) -> Any:
     alone, function = typer.Typer(add_completion=False, **_LIKE_ALL), getattr(module, name)
     alone.command(name, cls=getattr(module, "COMMAND", OptionsInGroups))(function)
     command: Any = typer.main.get_command(alone)
-    command.local = _paths_of(function)
+    command.paths = paths_of(function)
     return command
-
-
-def _paths_of(function: Any) -> frozenset[str]:
-    """Return the names of the parameters that are paths; addresses are text."""
-    parameters = signature(function, eval_str=True).parameters
-    return frozenset(name for name, one in parameters.items() if _has_path(one.annotation))
-
-
-def _has_path(kind: Any) -> bool:
-    return kind is Path or any(map(_has_path, get_args(kind)))
 
 
 app = typer.Typer(cls=LazyCommands, no_args_is_help=True, **_LIKE_ALL)

@@ -1,13 +1,11 @@
 """The help of commands that learn: options in groups, for one learner at a time."""
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
-from typer import BadParameter
-from typer.core import TyperCommand, TyperOption
+from typer.core import TyperOption
 
-from linsep.paths import is_address
+from linsep.cli.local_paths import LocalPaths
 
 #: parameters whose options form a group; all others are about output
 GROUPS = {
@@ -30,24 +28,13 @@ GROUPS = {
 }  # fmt: skip
 
 
-class OptionsInGroups(TyperCommand):
+class OptionsInGroups(LocalPaths):
     """A command whose help shows the options of --learner, or of the default learner."""
 
-    #: parameters that name files of this machine
-    local: frozenset[str] = frozenset()
-
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
-        """Remember which learner is named, since ``--help`` ends parsing; refuse addresses where
-        files of this machine are named.
-        """
+        """Remember which learner is named, since ``--help`` ends parsing."""
         ctx.meta["learner"] = _named(args)
-        rest = super().parse_args(ctx, args)
-        for option in self.get_params(ctx):
-            value = ctx.params.get(option.name) if option.name in self.local else None
-            for path in value if isinstance(value, list | tuple) else [value]:
-                if path is not None and is_address(Path(path)):
-                    _refuse_address(Path(path).parts[0], option)
-        return rest
+        return super().parse_args(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments, then the options by group."""
@@ -67,15 +54,6 @@ class OptionsInGroups(TyperCommand):
         formatter.write_text(
             f"`linsep {self.name} --learner NAME --help` shows the options of another learner."
         )
-
-
-def _refuse_address(protocol: str, option: Any) -> None:
-    """Raise BadParameter, which shows nothing of the address that may be secret."""
-    name = option.opts[0] if isinstance(option, TyperOption) else option.name.upper()
-    raise BadParameter(
-        f"{name} is an address ({protocol}//...): only DATA are read from other machines, and "
-        "nothing is written there; name a file or a folder of this machine."
-    )
 
 
 def _named(args: list[str]) -> str | None:

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import scipy.sparse as sp
 
-from linsep.errors import DataError, LinsepError
+from linsep.errors import DataError, LinsepError, NoRows
 from linsep.scratch import process_mark
 from linsep.separability.problem.data import exact_batches
 from linsep.sources.base import Source
@@ -149,10 +149,8 @@ def read(shard: Shard, reading: Reading, exact: bool = False) -> Rows:
             if source is not None:
                 parts = list(exact_batches(source) if exact else source.batches())
                 dropped, filled = source.dropped, dict(source.filled)
-        except DataError as error:
-            if source is None or not _has_no_rows(error, source):
-                raise
-            dropped = source.dropped
+        except NoRows:
+            dropped = 0 if source is None else source.dropped
     if not parts:
         return Rows(sp.csr_matrix((0, 0)), np.zeros(0), None, dropped)
     width = parts[-1].X.shape[1]
@@ -171,17 +169,6 @@ def _stacked(parts: list[Any], width: int) -> Any:
         return np.concatenate(parts)
     widened = [sp.csr_matrix((p.data, p.indices, p.indptr), (p.shape[0], width)) for p in parts]
     return sp.vstack(widened, format="csr")
-
-
-def _has_no_rows(error: DataError, source: Source) -> bool:
-    """Return whether a source was refused because all its rows are comments, were dropped, or have
-    weight 0.
-    """
-    said = (
-        "holds no rows", "has no rows", "has a missing value in every row",
-        "has weight 0 in every row",
-    )  # fmt: skip
-    return error.message.startswith(tuple(f"{source.name} {words}" for words in said))
 
 
 @contextmanager

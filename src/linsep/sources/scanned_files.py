@@ -8,7 +8,7 @@ from contextlib import closing
 from typing import Any
 
 from linsep.compiled.scanners.numbers import PADDING
-from linsep.errors import DataError, LinsepError
+from linsep.errors import DataError, LinsepError, NoRows
 from linsep.interrupts import count_signal
 from linsep.parallel import thread_count
 from linsep.sources.base import Source
@@ -105,7 +105,7 @@ class ScannedFiles(Source):
                 first += part.labels.size
         if first == 0:
             what = "holds" if len(self.paths) == 1 else "hold"
-            raise DataError(f"{self.name} {what} no rows: give lines such as '{self.example}'.")
+            raise NoRows(f"{self.name} {what} no rows: give lines such as '{self.example}'.")
         self.n_rows = first
 
     def _explained(self, part: Any, lines: int) -> LinsepError:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from linsep.certificate.blocks import sha256_of
 from linsep.certificate.numbers import labelled_rows, same_as_doubles, tidy
-from linsep.errors import DataError
+from linsep.errors import DataError, NoRows
 from linsep.separability.problem.pieces import Part, Piece, lane_rows, lanes_of, part_of
 from linsep.value_faults import faults_named
 
@@ -245,7 +245,7 @@ def _from_source(source: Any) -> Data:
             kept.append(Batch(X.copy(), y.copy(), first))
             kept = kept if size <= source.memory_bytes else None
     if not n_rows:
-        raise DataError(f"{source.name} has weight 0 in every row: check the weights.")
+        raise NoRows(f"{source.name} has weight 0 in every row: check the weights.")
     classes = np.array(sorted(labels))
     check_two_classes(classes)
 

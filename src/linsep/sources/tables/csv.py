@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from linsep.errors import DataError, hint
+from linsep.errors import DataError, NoRows, hint
 from linsep.sources import text_files
 from linsep.sources.limits import MAX_LINE
 from linsep.sources.remote.file import File
@@ -76,7 +76,7 @@ class CsvFile(TextFile):
         records = [fields for _, fields in islice(self._records(), 2)]
         if not records:
             if not self._before:
-                raise DataError(f"{path} has no rows: give a file with rows.")
+                raise NoRows(f"{path} has no rows: give a file with rows.")
             raise DataError(f"{path} has no header row: give a file with column names and rows.")
         header = records[0] if self._before else names_of(len(records[0]))
         if _EXCEL.fullmatch("".join(records[0])):

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 
-from linsep.errors import DataError, hint
+from linsep.errors import DataError, NoRows, hint
 from linsep.sources.formats import DOCUMENTS, format_by_name, unknown_format
 from linsep.sources.limits import MAX_LINE
 from linsep.sources.remote.file import File, local
@@ -181,9 +181,9 @@ def other_fields(files: Iterable[TableFile], columns: Columns) -> dict[str, str]
     return dict(sorted(found.items()))
 
 
-def all_dropped(name: str) -> DataError:
+def all_dropped(name: str) -> NoRows:
     """Return the error for a table of which no row is left."""
-    return DataError(
+    return NoRows(
         f"{name} has a missing value in every row, so that dropping them leaves none",
         hint("choose {}", missing="zero"),
         hint("{}", missing="mean"),
@@ -191,10 +191,10 @@ def all_dropped(name: str) -> DataError:
     )
 
 
-def no_weight(name: str, dropped: int) -> DataError:
+def no_weight(name: str, dropped: int) -> NoRows:
     """Return the error for a table whose rows all have weight 0, but for those ``dropped``."""
     rows = "every row without a missing value" if dropped else "every row"
-    return DataError(f"{name} has weight 0 in {rows}: check the weights.")
+    return NoRows(f"{name} has weight 0 in {rows}: check the weights.")
 
 
 def changed(name: str, column: str) -> DataError:

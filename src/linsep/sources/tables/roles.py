@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from linsep.errors import DataError, Hint, hint
+from linsep.errors import DataError, Hint, NoRows, hint
 from linsep.sources.remote.file import File
 from linsep.sources.tables.arrow import TableFile
 from linsep.sources.tables.encoding import Columns
@@ -311,7 +311,7 @@ def first_rows(files: list[TableFile]) -> tuple[TableFile, pa.RecordBatch]:
         if head.num_rows:
             return file, head
     more = "" if len(files) == 1 else f" and the {len(files) - 1} other files"
-    raise DataError(f"{files[0].path}{more} has no rows: give a file with rows.")
+    raise NoRows(f"{files[0].path}{more} has no rows: give a file with rows.")
 
 
 def _kind_elsewhere(files: list[TableFile], name: str) -> pa.DataType | None:

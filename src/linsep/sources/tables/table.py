@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from linsep.background import elsewhere
-from linsep.errors import DataError
+from linsep.errors import DataError, NoRows
 from linsep.sources.base import Batch, Source
 from linsep.sources.exact import WholeNumbers
 from linsep.sources.formats import format_by_name
@@ -252,7 +252,7 @@ class TableSource(Source):
         self._starts += [first] * (len(self._files) - len(self._starts))
         self.n_rows, self.filled = first, dict(+self._encoder.filled)
         if not some:
-            raise DataError(f"{self.name} has no rows: give a file with rows.")
+            raise NoRows(f"{self.name} has no rows: give a file with rows.")
         if first == 0:
             raise no_weight(self.name, self.dropped) if weightless else all_dropped(self.name)
 
