@@ -9,11 +9,14 @@ import sys
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 from command_line import assert_refused, here, table
+from data_files import write
 from linsep.describing import columns, tables, vectors
 from linsep.describing.describing import Description
+from linsep.sources import text_files
 from linsep.sources.svmlight.source import SvmlightSource
 
 pytestmark = pytest.mark.compiled
@@ -193,6 +196,23 @@ def test_dates_odd_names_and_labels_that_are_missing(tmp_path):
     assert "next      linsep describe 'my data.csv' --target COLUMN" in text
     assert "infinite  far" in text
     assert re.search(r"\nday +date", text)
+
+
+@pytest.mark.parametrize("name", ["late.csv", "late.jsonl"])
+def test_columns_whose_first_rows_are_empty_are_what_comes_later(tmp_path, name, monkeypatch):
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", 64)
+    n = 50
+    columns = {
+        "word": [None] * n + ["p", "q"],
+        "never": [None] * (n + 2),
+        "y": [0, 1] * (n // 2 + 1),
+    }
+    write(tmp_path, columns, name.partition(".")[2], "late")
+    shown = described(name, cwd=tmp_path)
+    found = {column["name"]: (column["type"], column["missing"]) for column in shown["columns"]}
+    assert found == {"word": ("text", n), "never": ("int", n + 2), "y": ("int", 0)}
+    assert here("convert", name, "late.parquet", cwd=tmp_path).returncode == 0
+    assert pq.read_table(tmp_path / "late.parquet")["word"].to_pylist()[-2:] == ["p", "q"]
 
 
 def test_missing_values_of_columns_that_are_no_features(tmp_path):

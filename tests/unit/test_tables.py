@@ -273,6 +273,23 @@ def test_what_a_column_holds_that_is_empty_in_the_first_file_is_seen_in_the_next
     assert dense(X).tolist() == [[0, 0, 0, 0], [0, 0, 0, 0], [1.5, 1, 1, 0], [2, 0, 0, 1]]
 
 
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_what_a_column_holds_whose_first_rows_are_empty_is_seen_later(tmp_path, kind, monkeypatch):
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", 64)
+    n = 50
+    late = {"a": [1.5, 2], "b": [True, False], "t": ['p, "q"\nr', "s"], "y": ["yes", "no"]}
+    columns = {name: [None] * n + cells for name, cells in late.items() if name != "y"}
+    columns |= {
+        "never": [None] * (n + 2),
+        "x": list(range(n + 2)),
+        "y": ["yes", "no"] * (n // 2 + 1),
+    }
+    path = write(tmp_path, columns, kind)
+    X, _, names = load_table(path, target="y", missing="zero")
+    assert names == ["a", "b", "never", "x", "t=" + late["t"][0], "t=s"]
+    assert dense(X)[-2:].tolist() == [[1.5, 1, 0, n, 1, 0], [2, 0, 0, n + 1, 0, 1]]
+
+
 def test_where_works_before_any_pass(tmp_path):
     one = write(tmp_path, {"a": [1, 2], "y": [0, 1]}, "csv", "one")
     two = write(tmp_path, {"a": [1, 2], "y": [0, 1]}, "csv", "two")

@@ -11,7 +11,7 @@ from linsep.errors import DataError
 from linsep.sources.tables.arrow import TableFile, rows_at_once
 from linsep.sources.tables.encoding import Columns, plain
 from linsep.sources.tables.files import kinds_in, rechunked
-from linsep.sources.tables.roles import check_target, family_of, first_rows
+from linsep.sources.tables.roles import check_target, column_types, family_of, first_rows
 from linsep.sources.tables.text_columns import text_refusal
 
 #: rows of the sample on which separability is decided
@@ -101,8 +101,7 @@ class TableDescription:
             check_target(file.path, stored, self.target, [])
         columns = Columns(numeric={}, text={}, target=None, target_kind=None)
         others: dict[str, str] = {}
-        for name, guessed in zip(stored, head.schema.types, strict=True):
-            kind = stored[name] or guessed
+        for name, kind in column_types(self._files).items():
             family = family_of(kind)
             if family is None:
                 others[name] = "date" if pa.types.is_temporal(kind) else str(kind)

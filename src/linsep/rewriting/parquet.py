@@ -13,7 +13,7 @@ from linsep.sources.exact import WholeNumbers, unrounded
 from linsep.sources.tables.arrow import TableFile, rows_at_once
 from linsep.sources.tables.encoding import Columns, plain
 from linsep.sources.tables.files import kinds_in, rechunked
-from linsep.sources.tables.roles import check_column, family_of, first_rows
+from linsep.sources.tables.roles import check_column, column_types, family_of, first_rows
 
 #: most features of sparse rows, each of which becomes a column
 MOST_FEATURES = 10_000
@@ -37,16 +37,16 @@ class TableWriter:
         self._files, self._running, self.rows = files, 0, 0
         self.name, self.size = str(files[0].path), sum(file.size for file in files)
         self.lost: list[str] = []
-        self._first, head = first_rows(files)
+        self._first, _ = first_rows(files)
         stored = self._first.columns()
         for name in [*exclude, *needed]:
             check_column(self._first.path, stored, name)
         self._columns = Columns(numeric={}, text={}, target=None, target_kind=None)
         self._columns.exclude = exclude
         self._others: dict[str, pa.DataType] = {}
-        for name, guessed in zip(stored, head.schema.types, strict=True):
+        for name, kind in column_types(files, exclude).items():
             if name not in exclude:
-                self._take(name, stored[name], guessed)
+                self._take(name, stored[name], kind)
         if not (self._columns.numeric or self._columns.text or self._others):
             raise DataError(f"{self._first.path} has no column left to write.")
 

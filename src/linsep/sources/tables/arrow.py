@@ -2,8 +2,8 @@
 
 A table file yields the columns asked for as Arrow record batches, from the first row to the last,
 holding only a bounded part of the file at a time, and turns what Arrow says about a damaged file
-into a DataError. CSV and JSON lines, whose types must be guessed, are in ``csv_files`` and
-``json_files``.
+into a DataError. CSV and JSON lines, whose types must be guessed, are in ``csv`` and
+``json_lines``.
 """
 
 import os
@@ -89,6 +89,12 @@ class TableFile(ABC):
         if self._sample is None:
             self._sample = self.head()
         return self._sample
+
+    def later_types(self, names: list[str]) -> dict[str, pa.DataType]:
+        """Return the types of columns without a value in the first rows, as the first rows with one
+        say; a column without any is left out. May read the file to find out.
+        """
+        return {}
 
     @abstractmethod
     def chunks(self, kinds: Kinds, others: Others = None) -> Iterator[pa.RecordBatch]:

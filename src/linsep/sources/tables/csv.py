@@ -146,7 +146,35 @@ class CsvFile(TextFile):
                 return first
         raise DataError(f"{self.path} cannot be read as CSV: check its first rows.")
 
-    def chunks(self, kinds: Kinds, others: Others = None) -> Iterator[pa.RecordBatch]:
+    def later_types(self, names: list[str]) -> dict[str, pa.DataType]:
+        """Return the types Arrow guesses from the first block with a value of each column."""
+        found: dict[str, pa.DataType] = {}
+        with closing(self.chunks(dict.fromkeys(names, "text"))) as batches:
+            for batch in batches:
+                for name in set(names) - found.keys():
+                    kind = self._type_of(batch.column(name).drop_null())
+                    if not pa.types.is_null(kind):
+                        found[name] = kind
+                if len(found) == len(names):
+                    break
+        return found
+
+    def _type_of(self, cells: pa.StringArray) -> pa.DataType:
+        """Return the type Arrow guesses for a column of these cells."""
+        text = io.BytesIO()
+        pa.csv.write_csv(pa.table({"cell": cells}), text)
+        text.seek(0)
+        table = pa.csv.read_csv(
+            text,
+            read_options=pa.csv.ReadOptions(block_size=LARGEST_BLOCK),
+            parse_options=pa.csv.ParseOptions(newlines_in_values=True),
+            convert_options=pa.csv.ConvertOptions(
+                null_values=[*NULL_VALUES, *self._fields.null_cells()]
+            ),
+        )
+        return table.schema.types[0]
+
+    def chunks(self, kinds: Kinds, others: Others = None) -> Generator[pa.RecordBatch, None, None]:
         """Yield the columns block by block; an empty cell, and what is given for missing values,
         are null in every column.
         """

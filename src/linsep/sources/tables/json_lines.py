@@ -4,7 +4,7 @@ import io
 import json
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from itertools import islice
 
 import numpy as np
@@ -40,6 +40,20 @@ class JsonFile(TextFile):
                         check_names(self.path, batch.schema.names)
                     return batch.slice(0, SAMPLE_ROWS)
         return pa.record_batch([], names=[])
+
+    def later_types(self, names: list[str]) -> dict[str, pa.DataType]:
+        """Return the types Arrow guesses from the first block with a value of each column."""
+        found: dict[str, pa.DataType] = {}
+        options = pa.json.ReadOptions(block_size=LARGEST_BLOCK)
+        with closing(self.blocks()) as blocks, suppress(pa.ArrowInvalid):  # said by who reads it
+            for block in blocks:
+                schema = pa.json.read_json(io.BytesIO(block), read_options=options).schema
+                for name in (set(names) & set(schema.names)) - found.keys():
+                    if not pa.types.is_null(schema.field(name).type):
+                        found[name] = schema.field(name).type
+                if len(found) == len(names):
+                    break
+        return found
 
     def chunks(self, kinds: Kinds, others: Others = None) -> Iterator[pa.RecordBatch]:
         """Yield the columns block by block; a field that is not there is null."""

@@ -78,10 +78,7 @@ def guess_columns(
             raise _no_text_column(file, name, names, target)
     columns.words, columns.weight, columns.group = counters_of(text), weight, group
     check_row_columns(file, columns)
-    for name, guessed in zip(names, head.schema.types, strict=True):
-        kind = stored[name] or guessed
-        if pa.types.is_null(kind):
-            kind = _kind_elsewhere(files, name) or kind
+    for name, kind in column_types(files, exclude).items():
         if name == target:
             columns.target_kind = _label_kind(file, name, kind)
         elif name == weight:
@@ -314,15 +311,29 @@ def first_rows(files: list[TableFile]) -> tuple[TableFile, pa.RecordBatch]:
     raise NoRows(f"{files[0].path}{more} has no rows: give a file with rows.")
 
 
-def _kind_elsewhere(files: list[TableFile], name: str) -> pa.DataType | None:
-    """Return the type of a column in the first file whose first rows have a value of it."""
-    for file in files:
-        head = file.sample()
-        if head.num_rows and name in head.schema.names:
-            kind = file.columns()[name] or head.schema.field(name).type
-            if not pa.types.is_null(kind):
-                return kind
-    return None
+def column_types(files: list[TableFile], exclude: Iterable[str] = ()) -> dict[str, pa.DataType]:
+    """Return the types of all columns of the first file with rows: what it states or, in text, what
+    its first rows say; where these have no value, what the first rows with one say. Columns of
+    ``exclude`` are not searched for values.
+    """
+    file, head = first_rows(files)
+    guessed = zip(file.columns().items(), head.schema.types, strict=True)
+    found = {name: stored or kind for (name, stored), kind in guessed}
+    empty = [n for n, kind in found.items() if pa.types.is_null(kind) and n not in exclude]
+    for look in (_first_types, lambda other, names: other.later_types(names)):
+        for other in files:
+            known = look(other, empty) if empty else {}
+            found |= known
+            empty = [name for name in empty if name not in known]
+    return found
+
+
+def _first_types(file: TableFile, names: list[str]) -> dict[str, pa.DataType]:
+    """Return the types of columns of which the first rows of a file have a value."""
+    head, stored = file.sample(), file.columns()
+    there = [name for name in names if head.num_rows and name in head.schema.names]
+    found = {name: stored[name] or head.schema.field(name).type for name in there}
+    return {name: kind for name, kind in found.items() if not pa.types.is_null(kind)}
 
 
 def _label_kind(file: TableFile, name: str, kind: pa.DataType) -> str:
