@@ -132,6 +132,6 @@ def rounded(place: str, column: str, text: str, *hints: Hint) -> DataError:
     return DataError(
         f"{place}, {column} is {text.strip()[:60]}, which float64 does not hold, and numbers in "
         "text are read as floats",
-        "write them to Parquet",
+        "save them as Parquet in the program that they come from",
         *hints,
     )
