@@ -16,12 +16,14 @@ from linsep import (
     BalancedWinnow,
     GaussianNaiveBayes,
     KernelPerceptron,
+    LinearRegression,
     LogisticRegression,
     MarginPerceptron,
     PassiveAggressive,
     Perceptron,
     Winnow,
 )
+from linsep.errors import DataError
 from linsep.estimators._common import checking as labels
 from linsep.sources.arrays import ArraySource
 from storages import blobs
@@ -253,3 +255,16 @@ def test_nothing_at_all_is_refused():
 def test_class_weights_that_are_no_numbers_are_refused():
     with pytest.raises(ValueError, match="class_weight holds values that are not numbers: give"):
         Perceptron(class_weight={0: "heavy"}).fit([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.parametrize(
+    "kind", [Perceptron, LogisticRegression, GaussianNaiveBayes, LinearRegression]
+)
+def test_one_number_is_the_weight_of_every_row(kind):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 3))
+    y = (X[:, 0] + rng.standard_normal(60) > 0).astype(int)
+    one, each = (kind().fit(X, y, sample_weight=weight) for weight in (2.0, np.full(60, 2.0)))
+    assert one.score(X, y, sample_weight=2.0) == each.score(X, y, sample_weight=np.full(60, 2.0))
+    with pytest.raises(DataError, match="All of sample_weight is zero, so there is no row to"):
+        one.score(X, y, sample_weight=0)

@@ -25,7 +25,7 @@ from linsep.estimators._common.checking import (
 )
 from linsep.estimators._common.equations import HasEquation
 from linsep.estimators._common.from_source import Reading, describe
-from linsep.estimators._common.predicting_sources import LinearPrediction, check_weights_to_score
+from linsep.estimators._common.predicting_sources import LinearPrediction, weights_to_score
 from linsep.estimators._common.regression_rows import check_whole, source_blocks
 from linsep.interrupts import held
 from linsep.label_faults import one_column, refuse_gaps
@@ -355,8 +355,8 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
         sample_weight : array of shape (rows,), default ones
         """
         if not brings_labels(X, y, sample_weight):
-            check_weights_to_score(sample_weight, y)
-            return float(RegressorMixin.score(self, X, y, sample_weight))
+            weights = weights_to_score(sample_weight, y)
+            return float(RegressorMixin.score(self, X, y, weights))
         check_is_fitted(self)
         return self._prediction(X).residuals().r_squared
 

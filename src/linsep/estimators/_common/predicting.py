@@ -14,7 +14,7 @@ from linsep.estimators._common.attributes import Counted
 from linsep.estimators._common.calibration import Calibration
 from linsep.estimators._common.checking import brings_labels
 from linsep.estimators._common.plotting import PlotsDecision
-from linsep.estimators._common.predicting_sources import Prediction, check_weights_to_score
+from linsep.estimators._common.predicting_sources import Prediction, weights_to_score
 from linsep.label_faults import labels_of
 from linsep.learnt import learnt
 from linsep.online.deciding import Draws, decision, numbered, predicted, seeded
@@ -26,9 +26,9 @@ from linsep.value_faults import faults_named
 def share_right(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
     """Return the accuracy of a classifier on X and y, or on a source with its own labels."""
     if not brings_labels(X, y, sample_weight):
-        check_weights_to_score(sample_weight, y)
+        weights = weights_to_score(sample_weight, y)
         labels = y if y is None else labels_of(y)
-        return ClassifierMixin.score(model, X, labels, sample_weight)
+        return ClassifierMixin.score(model, X, labels, weights)
     check_is_fitted(model)
     found = model._prediction(X).share_right()
     if found is None:

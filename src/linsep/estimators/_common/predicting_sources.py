@@ -20,11 +20,16 @@ FEATURES = (
 )  # fmt: skip
 
 
-def check_weights_to_score(sample_weight: Any, y: Any) -> None:
-    """Raise ValueError if the weights of rows to score are invalid, or all zero."""
+def weights_to_score(sample_weight: Any, y: Any) -> np.ndarray | None:
+    """Return the weights of rows to score, one a row, or None; raise ValueError if they are invalid
+    or all zero.
+    """
+    if sample_weight is None:
+        return None
     weights = check_sample_weight(sample_weight, np.size(y), all_may_be_zero=True)
     if weights.size and not weights.any():
         raise DataError("All of sample_weight is zero, so there is no row to score.")
+    return weights
 
 
 class Prediction:
