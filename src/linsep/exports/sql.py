@@ -27,6 +27,8 @@ UNIT = (
     "CASE WHEN linsep_square > 1e280 THEN power(2e0, -700) "
     "WHEN linsep_square < 1e-280 THEN power(2e0, 700) ELSE 1e0 END"
 )
+#: numbers of the texts of a column of true and false
+TRUTHS = " WHEN 'true' THEN 1e0 WHEN 'false' THEN 0e0"
 #: terms of a sum on a line
 INDENT = "\n        "
 
@@ -154,6 +156,8 @@ def _number(column: NumericColumn, kind: str) -> str:
     cell = f"data.{identifier(name)}"
     # empty text is missing: SQLite would cast it to 0, DuckDB refuse it
     cell = f"CASE WHEN CAST({cell} AS VARCHAR) <> '' THEN {cell} END"
+    if column.truth:  # SQLite imports true and false as text, and would cast both to 0
+        cell = f"CASE lower(CAST({cell} AS VARCHAR)){TRUTHS} ELSE CAST({cell} AS DOUBLE) END"
     # DuckDB has NaN, and compares the text as a number
     value = f"NULLIF(CAST({cell} AS DOUBLE), 'NaN')"
     if column.fill is not None:
