@@ -74,13 +74,7 @@ def _check(scoring: Scoring) -> None:
                 f"Columns '{lower[name.lower()]}' and '{name}' are the same in SQL, which ignores "
                 "case: rename one and learn the model again."
             )
-    values = [value for known in scoring.columns.text.values() for value in known]
-    labels = [label for label in scoring.rule.classes if isinstance(label, str)]
-    for text in (*names, *values, *labels):
-        if "\0" in text:
-            raise ExportError(
-                f"SQL cannot hold {text!r:.80}, which has a NUL character: rename it."
-            )
+    _check_texts(scoring, names)
     if "" in names:
         raise ExportError("A column without a name cannot be read in SQL: give it a name.")
     # with scores, and what follows from them
@@ -90,6 +84,23 @@ def _check(scoring: Scoring) -> None:
             f"A table in SQLite has {MOST_COLUMNS:,} columns at most, and this model would need "
             f"{width:,}: write it as Python or C."
         )
+
+
+def _check_texts(scoring: Scoring, names: list[str]) -> None:
+    """Raise ExportError for texts and labels that SQLite or DuckDB cannot hold."""
+    values = [value for known in scoring.columns.text.values() for value in known]
+    labels = [label for label in scoring.rule.classes if isinstance(label, str)]
+    for text in (*names, *values, *labels):
+        if "\0" in text:
+            raise ExportError(
+                f"SQL cannot hold {text!r:.80}, which has a NUL character: rename it."
+            )
+    for label in scoring.rule.classes:
+        if isinstance(label, int) and not -(2**63) <= label < 2**63:
+            raise ExportError(
+                f"SQLite cannot hold the label {label}, which is beyond integers of 64 bits: make "
+                "labels text."
+            )
 
 
 def _used(scoring: Scoring) -> list[NumericColumn]:
