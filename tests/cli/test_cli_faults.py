@@ -51,6 +51,22 @@ def test_outputs_never_overwrite_what_is_read(learnt):
         assert (learnt / path).read_bytes() == before
 
 
+def test_what_is_missing_is_said_beside_an_output_to_overwrite(learnt):
+    (learnt / "old.csv").write_text("old")
+    (learnt / "old.png").write_text("old")
+    for command in (
+        ("export", "none", "old.csv"),
+        ("plot", "curve", "none", "--output", "old.png"),
+        ("summary", "none", "--plot", "old.png"),
+    ):
+        said = "There is no model file none"
+        assert_refused(*command, "--force", cwd=learnt, said=said)
+    said = "There is no file none.svm"
+    gone = ("plot", "margins", "m", "none.svm", "--output", "old.png", "--force")
+    assert_refused(*gone, cwd=learnt, said=said)
+    assert (learnt / "old.csv").read_text() == (learnt / "old.png").read_text() == "old"
+
+
 def test_links_and_permissions_stay_as_they_are(folder):
     (folder / "real").write_text("old")
     (folder / "real").chmod(0o640)

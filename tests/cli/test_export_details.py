@@ -60,6 +60,31 @@ def test_empty_text_in_a_database_is_missing(missing, tmp_path):
         assert [line["linsep_prediction"] for line in lines] == wanted
 
 
+@pytest.mark.parametrize("missing", ["error", "mean"])
+def test_true_and_false_as_text_are_numbers(missing, tmp_path):
+    """SQLite imports those of a CSV file as text, and so does the csv module of Python."""
+    truths = ["true", "false", "True", "FALSE", "1", "0"]
+    cells = [[truth, k % 3, "pq"[truth in truths[1::2]]] for k, truth in enumerate(truths * 2)]
+    table(tmp_path, "t.csv", ["flag", "n", "y"], [["true", 1, "p"], ["false", 1, "q"]])
+    source = open_source(tmp_path / "t.csv", target="y", missing=missing, scale="none")
+    model = Perceptron(max_iter=9).fit(source)
+    table(tmp_path, "new.csv", ["flag", "n"], [cell[:2] for cell in cells])
+    new = open_source(tmp_path / "new.csv", recipe=model.recipe_, labelled=False)
+    wanted = model.predict(new).tolist()
+    assert wanted == [label for _, _, label in cells]
+    rows = [{"flag": truth, "n": str(n)} for truth, n, _ in cells]
+    assert list(map(module(export(model, tmp_path / "m.py"))["predict"], rows)) == wanted
+    rows += [{"flag": "", "n": "1"}, {"flag": None, "n": "1"}]
+    wanted += list(map(module(tmp_path / "m.py")["predict"], rows[-2:]))
+    assert (wanted[-2:] == [None] * 2) == (missing == "error")
+    path = export(model, tmp_path / "m.sql")
+    for lines in of_databases(path, {"flag": str, "n": str}, rows):
+        assert [line["linsep_prediction"] for line in lines] == wanted
+    truth = [{"flag": row["flag"] in truths[::2], "n": 1} for row in rows[:12]]
+    for lines in of_databases(path, {"flag": bool, "n": float}, truth):
+        assert [line["linsep_prediction"] for line in lines] == wanted[:12]
+
+
 @pytest.mark.parametrize(("tie", "above"), [("positive", "at least 0"), ("negative", "above 0")])
 def test_csv_says_where_ties_go_and_what_may_be_missing(tie, above, tmp_path):
     table(tmp_path, "t.csv", ["n", "t", "y"], [[1, "u", "p"], [2, "v", "q"]])

@@ -102,6 +102,7 @@ def test_without_onnx(models, monkeypatch):
         (["a", "A"], ["p", "q"], "sql", "'a' and 'A' are the same in SQL"),
         (["a", "b\0"], ["p", "q"], "sql", "SQL cannot hold 'b.x00', which has a NUL"),
         (["a", ""], ["p", "q"], "sql", "A column without a name"),
+        (["a", "b"], [2**63, 2**64 - 1], "sql", "SQLite cannot hold the label 9223372036854775808"),
         (["a", "b"], ["p", "q\0q"], "h", "C cannot hold 'q.x00q', which has a NUL"),
         (["a", "b\ud800"], ["p", "q"], "json", "lone surrogate"),
         (["a", "a"], ["p", "q"], "csv", "Two columns are called 'a'"),

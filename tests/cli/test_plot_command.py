@@ -69,6 +69,20 @@ def test_every_picture_is_written(models, tmp_path, drawn):
     assert path.read_bytes().startswith(STARTS["png"])
 
 
+def test_a_picture_is_replaced_whatever_names_the_rows(models, tmp_path):
+    (tmp_path / "picture.png").write_text("old")
+    for rows in (models / "tw?.csv", models / "two.csv"):
+        drawn = ("decision", "p.linsep", rows, "--output", tmp_path / "picture.png", "--force")
+        done = here("plot", *drawn, cwd=models)
+        assert done.returncode == 0, done.stderr
+    (tmp_path / "rows.png").write_text(TWO)
+    for rows in ("rows.png", "row?.png"):
+        drawn = ("decision", models / "p.linsep", rows, "--format", "csv", "--output", "rows.png")
+        said = "rows.png is read by this command"
+        assert_refused("plot", *drawn, "--force", cwd=tmp_path, said=said)
+    assert (tmp_path / "rows.png").read_text() == TWO
+
+
 @pytest.mark.parametrize("ending", STARTS)
 def test_the_ending_is_the_format(models, tmp_path, ending):
     path = tmp_path / f"picture.{ending}"

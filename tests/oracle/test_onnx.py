@@ -123,7 +123,7 @@ def test_rows_beside_the_boundary():
     assert (labels == (scores > 0)).all()
 
 
-@pytest.mark.parametrize("labels", [[False, True], [-1, 1], [1.0, 2.0]])
+@pytest.mark.parametrize("labels", [[False, True], [-1, 1], [1.0, 2.0], [2**63, 2**64 - 1]])
 def test_types_of_labels(labels, tmp_path):
     X, y = rows(4, 2, False)
     model = Perceptron(max_iter=3).fit(X, np.array(labels)[y])

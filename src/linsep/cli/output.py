@@ -41,5 +41,13 @@ def never_overwrite(read: Sequence[File], *paths: Path | None) -> None:
         if written.count(os.path.realpath(path)) > 1:
             raise DataError(f"{path} is to be two files at once; give each a name of its own.")
     for path in filter(None, paths):
-        if path.exists() and any(path.samefile(file) for file in read if isinstance(file, Path)):
+        if path.exists() and any(_same(path, file) for file in read if isinstance(file, Path)):
             raise DataError(f"{path} is read by this command; give the result another name.")
+
+
+def _same(path: Path, file: Path) -> bool:
+    """Return whether an existing path is a file, which whoever reads it refuses if it is none."""
+    try:
+        return path.samefile(file)
+    except OSError:
+        return False

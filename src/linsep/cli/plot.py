@@ -111,7 +111,7 @@ def plot(
         needs = "needs DATA to draw" if shown.rows else "is drawn without DATA"
         raise DataError(f"linsep plot {kind} {needs}.")
     check_all_free(force, output)
-    never_overwrite([model, *map(Path, data or [])], output)
+    never_overwrite([model], output)
     estimator = model_file.load(model)
     if shown.of and (shown.of == "classifier") != hasattr(estimator, "classes_"):
         raise DataError(f"linsep plot {kind} draws a {shown.of}, and {model} is none.")
@@ -119,6 +119,7 @@ def plot(
     if data is not None:
         labelled = None if kind == "decision" else True
         source = open_like(estimator, model, data, **files, labelled=labelled)
+        never_overwrite(source.paths, output)
         *rows, weights = rows_of(
             source, estimator.n_features_in_, MOST_ROWS if shown.rows == "some" else None
         )

@@ -139,7 +139,9 @@ def labels(graph: Graph, classes: list[Any], codes: str) -> tuple[str, str]:
         array, kind = np.array(classes), "BOOL"
     elif all(isinstance(label, int) and -(2**63) <= label < 2**63 for label in classes):
         array, kind = np.array(classes, dtype=np.int64), "INT64"
-    elif all(isinstance(label, int | float) for label in classes):
+    elif all(isinstance(label, int) and 0 <= label < 2**64 for label in classes):
+        array, kind = np.array(classes, dtype=np.uint64), "UINT64"
+    elif all(isinstance(label, int | float) and label == float(label) for label in classes):
         array, kind = np.array(classes, dtype=np.float64), "DOUBLE"
     else:
         raise ExportError(

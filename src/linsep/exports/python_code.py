@@ -21,7 +21,7 @@ def scores(row):
     """
     found = [0.0] * len(INTERCEPTS){squares}
     for column, (missing, subtract, divide, weights) in NUMBERS.items():
-        value = {read}
+        value = {read}{truths}
         if value is None or value == "" or value != value:
             value = missing
         if value is None or float(value) - float(value) != 0.0:
@@ -38,6 +38,10 @@ TEXTS = """    for column, values in TEXTS.items():
             for k, weight in enumerate(values[value]):
                 found[k] += weight
 """
+#: in rows of a CSV file true and false are text
+TRUTHS = """
+        if column in TRUTHS and isinstance(value, str):
+            value = {"true": 1.0, "false": 0.0}.get(value.lower(), value)"""
 SQUARE = "\n        features.append(value)\n        squares += value * value"
 COUNT = "\n            features.append(1.0)\n            squares += 1.0"
 RESULT = "    return [score + intercept for score, intercept in zip(found, INTERCEPTS)]\n"
@@ -94,6 +98,7 @@ def as_python(model: Any) -> str:
             read=READ[columns.kind],
             squares="\n    features, squares = [], 0.0" if rule.normalize else "",
             square=SQUARE if rule.normalize else "",
+            truths=TRUTHS if any(column.truth for column in columns.numeric) else "",
         ),
     ]
     if columns.text:
@@ -131,6 +136,8 @@ def _tables(scoring: Scoring) -> list[str]:
         if columns.kind != "svmlight" or rule.normalize or any(coef[j]):
             parts.append(f"    {column.name!r}: {about!r},\n")
     parts.append("}\n")
+    if truths := [column.name for column in columns.numeric if column.truth]:
+        parts.append(f"# columns of true and false, which are 1 and 0\nTRUTHS = {truths!r}\n")
     if columns.text:
         parts.append("# column: {value: weights}\nTEXTS = {\n")
         for name, values in columns.text.items():

@@ -134,12 +134,14 @@ class NumericColumn:
 
     ``name`` is the name of a column, its number in an array, or the number of a feature. ``fill``
     replaces a missing value; None if none may be missing. Without scaling ``divide`` is None.
+    ``truth`` is whether the column holds true and false, which are 1 and 0.
     """
 
     name: str | int
     fill: float | None = None
     subtract: float = 0.0
     divide: float | None = None
+    truth: bool = False
 
 
 def text_of(label: Any) -> str:
@@ -278,10 +280,10 @@ def table_columns(read: Columns) -> ModelColumns:
         )
     refuse = read.missing in ("error", "drop")
     numeric = []
-    for name in read.numeric:
+    for name, kind in read.numeric.items():
         subtract, divide = read.scale.get(name, (0.0, None))
         fill = None if refuse else read.means.get(name, 0.0) if read.missing == "mean" else 0.0
-        numeric.append(NumericColumn(name, fill, subtract, divide))
+        numeric.append(NumericColumn(name, fill, subtract, divide, kind == "bool"))
     return ModelColumns(
         "table", numeric, read.text, read.reference, not refuse, read.dtype == "float32"
     )

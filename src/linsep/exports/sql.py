@@ -27,6 +27,8 @@ UNIT = (
     "CASE WHEN linsep_square > 1e280 THEN power(2e0, -700) "
     "WHEN linsep_square < 1e-280 THEN power(2e0, 700) ELSE 1e0 END"
 )
+#: numbers of the texts of a column of true and false
+TRUTHS = " WHEN 'true' THEN 1e0 WHEN 'false' THEN 0e0"
 #: terms of a sum on a line
 INDENT = "\n        "
 
@@ -72,13 +74,7 @@ def _check(scoring: Scoring) -> None:
                 f"Columns '{lower[name.lower()]}' and '{name}' are the same in SQL, which ignores "
                 "case: rename one and learn the model again."
             )
-    values = [value for known in scoring.columns.text.values() for value in known]
-    labels = [label for label in scoring.rule.classes if isinstance(label, str)]
-    for text in (*names, *values, *labels):
-        if "\0" in text:
-            raise ExportError(
-                f"SQL cannot hold {text!r:.80}, which has a NUL character: rename it."
-            )
+    _check_texts(scoring, names)
     if "" in names:
         raise ExportError("A column without a name cannot be read in SQL: give it a name.")
     # with scores, and what follows from them
@@ -88,6 +84,23 @@ def _check(scoring: Scoring) -> None:
             f"A table in SQLite has {MOST_COLUMNS:,} columns at most, and this model would need "
             f"{width:,}: write it as Python or C."
         )
+
+
+def _check_texts(scoring: Scoring, names: list[str]) -> None:
+    """Raise ExportError for texts and labels that SQLite or DuckDB cannot hold."""
+    values = [value for known in scoring.columns.text.values() for value in known]
+    labels = [label for label in scoring.rule.classes if isinstance(label, str)]
+    for text in (*names, *values, *labels):
+        if "\0" in text:
+            raise ExportError(
+                f"SQL cannot hold {text!r:.80}, which has a NUL character: rename it."
+            )
+    for label in scoring.rule.classes:
+        if isinstance(label, int) and not -(2**63) <= label < 2**63:
+            raise ExportError(
+                f"SQLite cannot hold the label {label}, which is beyond integers of 64 bits: make "
+                "labels text."
+            )
 
 
 def _used(scoring: Scoring) -> list[NumericColumn]:
@@ -154,6 +167,8 @@ def _number(column: NumericColumn, kind: str) -> str:
     cell = f"data.{identifier(name)}"
     # empty text is missing: SQLite would cast it to 0, DuckDB refuse it
     cell = f"CASE WHEN CAST({cell} AS VARCHAR) <> '' THEN {cell} END"
+    if column.truth:  # SQLite imports true and false as text, and would cast both to 0
+        cell = f"CASE lower(CAST({cell} AS VARCHAR)){TRUTHS} ELSE CAST({cell} AS DOUBLE) END"
     # DuckDB has NaN, and compares the text as a number
     value = f"NULLIF(CAST({cell} AS DOUBLE), 'NaN')"
     if column.fill is not None:
