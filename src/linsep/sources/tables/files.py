@@ -88,9 +88,9 @@ def kinds_in(
     model = "the model was learnt from" if by_recipe else f"{first} has"
     if absent := file.absent(kinds):
         names = ", ".join(f"'{name}'" for name in absent[:20])
-        them = "it" if len(absent) == 1 else "them"
+        s, them = ("", "it") if len(absent) == 1 else ("s", "them")
         null = " (null will do)" if isinstance(file, JsonFile) else ""
-        raise DataError(f"{file.path} has no column {names}, which {model}: add {them}{null}.")
+        raise DataError(f"{file.path} has no column{s} {names}, which {model}: add {them}{null}.")
     if not by_recipe:
         known = {*kinds, *columns.exclude, columns.target, columns.weight, columns.group}
         for name in found:
