@@ -139,6 +139,29 @@ def test_units_cover_every_lane_once():
         assert rows == sum(sizes)
 
 
+def test_rows_that_do_not_count_are_said_as_on_one_machine(client, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,y,w\n" + "1,x,2,0\n3,y,4,0\n" * 40)
+    wide = {"hash_bits": 8, "target": "y", "weight": "w"}
+    for options in (wide, {"exclude": ["b"], "target": "y", "weight": "w"}):
+        for how in ({}, {"client": client, "shard_mb": 0.0002}):
+            source = open_source(path, **options)
+            with pytest.raises(DataError, match=r"^Every row has weight 0: check the weights\.$"):
+                fit(LinearRegression(), source, **how) if how else LinearRegression().fit(source)
+    path.write_text("a,b,y\n" + "1,,2\n" * 80)
+    source = open_source(path, target="y", hash_bits=8, missing="drop")
+    with pytest.raises(DataError, match=r"t\.csv has a missing value in every row, so that"):
+        fit(LinearRegression(), source, client=client, shard_mb=0.0002)
+
+
+def test_one_class_is_said_of_the_whole_file(client, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,y\n" + "1,no\n" * 80)
+    source = open_source(path, target="y")
+    with pytest.raises(DataError, match=r"Only one class \('no'\) is in \S+t\.csv; a class"):
+        fit(GaussianNaiveBayes(), source, client=client, shard_mb=0.0001)
+
+
 def test_bad_targets_and_weights_are_named(client, folder, tmp_path):
     source = open_source(folder / "t.parquet", target="label", exclude=["y", "w"])
     with pytest.raises(DataError, match=r"row group.* has text for labels"):

@@ -52,7 +52,7 @@ def rows_of_collections(
         )
         for k, name in enumerate(names)
     ]
-    return ShardedRows(cluster, names, futures)
+    return ShardedRows(cluster, names, futures, "X")
 
 
 def names_of(X: Any) -> list[str]:

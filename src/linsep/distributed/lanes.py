@@ -14,10 +14,9 @@ import numpy as np
 from linsep.distributed.cluster import Cluster, given
 from linsep.distributed.rows import FIRST, ShardedRows
 from linsep.distributed.shards import Rows
-from linsep.errors import DataError
 from linsep.lanes import FAN
 from linsep.parallel import one_blas_thread
-from linsep.regression.blocks import Block
+from linsep.regression.blocks import Block, no_weight
 from linsep.regression.lanes import (
     Add,
     Lanes,
@@ -152,7 +151,7 @@ class ClusterLanes(Lanes):
         self._holders = self._cluster.holders(self.blocks)
         some = [about for about in known if about.rows]
         if not some:
-            raise DataError(f"{rows.names[0]} and all other shards have no rows to learn from.")
+            raise no_weight()
         self.width = max(about.width for about in some)
         self._sizes = [about.rows for about in known]
         self._lane = some[0].lane

@@ -185,7 +185,7 @@ class ClusterRows(BatchRows):
 def fit_logistic(estimator: Any, rows: ShardedRows, source: Any, saving: Saving) -> None:
     """Fit a logistic regression to described rows of a source, or of Dask collections."""
     files = source if isinstance(source, Source) else None
-    name, weight = rows.names[0] if files is None else files.name, estimator.class_weight
+    name, weight = rows.name, estimator.class_weight
     classes, totals = rows.classes()
     labels.check_two_classes(classes, name)
     lanes, none = ClusterLanes(rows, Codes(classes)), Counted(0, np.zeros(classes.size))

@@ -68,7 +68,7 @@ def fit_linear(estimator: Any, rows: ShardedRows, source: Any, saving: Saving) -
 def fit_naive_bayes(estimator: Any, rows: ShardedRows, source: Any, saving: Saving) -> None:
     """Fit Gaussian naive Bayes to described rows."""
     classes, totals = rows.classes()
-    labels.check_two_classes(classes, rows.names[0])
+    labels.check_two_classes(classes, rows.name)
     counted = sum(about.counted for about in rows.about)
     lanes = ClusterLanes(rows, Codes(classes))
     estimator._take(classes, class_moments(lanes, classes.size))

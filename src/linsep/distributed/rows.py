@@ -10,12 +10,13 @@ import numpy as np
 
 from linsep.distributed.cluster import Cluster, given, refuse_others, versions
 from linsep.distributed.shards import Reading, Rows, Shard, read, shards_of
-from linsep.errors import DataError
+from linsep.errors import DataError, NoRows
 from linsep.online.rows.label_book import BadLabel, LabelBook
 from linsep.online.rows.sample import added
 from linsep.sources.arrays import ArraySource
 from linsep.sources.base import Source
 from linsep.sources.tables.csv_records import Fields
+from linsep.sources.tables.files import all_dropped
 
 #: importance of tasks: what uses rows comes before reading more
 FIRST = 10
@@ -73,12 +74,13 @@ class ShardedRows:
     Attributes
     ----------
     names : list of str, of the shards
+    name : str, of all of them together
     rows : list of futures
     about : list of Described
     """
 
-    def __init__(self, cluster: Cluster, names: list[str], rows: list[Any]):
-        self.cluster, self.names, self.rows = cluster, names, rows
+    def __init__(self, cluster: Cluster, names: list[str], rows: list[Any], name: str):
+        self.cluster, self.names, self.rows, self.name = cluster, names, rows, name
         self.about: list[Described] = []
 
     def describe(self, classes: bool, done: Callable[[int], None] | None = None) -> None:
@@ -89,7 +91,9 @@ class ShardedRows:
         ]
         self.about = self.cluster.results(futures, done)
         if not self.n_rows:
-            raise DataError(f"{self.names[0]} and all other shards have no rows to learn from.")
+            if self.dropped:
+                raise all_dropped(self.name)
+            raise NoRows(f"{self.name} has no rows to learn from.")
 
     @property
     def n_rows(self) -> int:
@@ -145,7 +149,7 @@ def rows_of_source(
     futures = [
         cluster.submit("read shard", _read, shard, reading, known, exact) for shard in shards
     ]
-    return ShardedRows(cluster, [str(shard) for shard in shards], futures)
+    return ShardedRows(cluster, [str(shard) for shard in shards], futures, source.name)
 
 
 def _options(source: Source) -> tuple[Fields, int | None]:

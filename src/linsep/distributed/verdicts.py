@@ -118,7 +118,7 @@ def opened_by(client: Any, source: Any, y: Any, shard_mb: float) -> "ShardedData
     known = cluster.results(tasks)
     some = [about for about in known if about.rows]
     if not some:
-        raise DataError(f"{rows.names[0]} and all other shards have no rows.")
+        raise DataError(f"{rows.name} has no rows.")
     classes = np.array(sorted(set().union(*(about.labels for about in some))))
     check_two_classes(classes)
     shape = sum(about.rows for about in some), max(about.width for about in some)

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from linsep.errors import NoRows
+
 
 class Block(NamedTuple):
     """A block of rows.
@@ -62,3 +64,8 @@ def columns(block: Block, width: int) -> Any:
     Z[:, 0], Z[:, 1] = ones, block.y
     Z[:, 2 : 2 + block.X.shape[1]] = block.dense()
     return Z
+
+
+def no_weight() -> NoRows:
+    """Return the error for rows of which none has a positive weight."""
+    return NoRows("Every row has weight 0: check the weights.")

@@ -5,8 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.errors import DataError
-from linsep.regression.blocks import Block
+from linsep.regression.blocks import Block, no_weight
 from linsep.regression.lanes import Lanes
 
 
@@ -48,7 +47,7 @@ def class_moments(rows: Lanes, n_classes: int) -> ClassMoments:
     """
     moments = rows.sum(InClasses(n_classes), added_moments)
     if moments is None:
-        raise DataError("Every row has weight 0: check the weights.")
+        raise no_weight()
     return widened(moments, rows.width)
 
 

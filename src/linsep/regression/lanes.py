@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from linsep.lanes import FAN, in_lanes
 from linsep.parallel import in_order
-from linsep.regression.blocks import Block, Blocks
+from linsep.regression.blocks import Block, Blocks, no_weight
 
 #: rows of a lane of sparse rows
 SPARSE_ROWS = 1 << 15
@@ -143,7 +143,9 @@ class Lanes:
     def first(self) -> Block:
         """Return the first lane; the next sum goes on with this reading."""
         lanes = lanes_of(self._seen())
-        lane = next(lanes)
+        lane = next(lanes, None)
+        if lane is None:
+            raise no_weight()
         self._begun = chain([lane], lanes)
         return lane
 

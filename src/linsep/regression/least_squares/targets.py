@@ -4,8 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linsep.errors import DataError
-from linsep.regression.blocks import Block
+from linsep.regression.blocks import Block, no_weight
 
 
 class Targets(NamedTuple):
@@ -33,7 +32,7 @@ class Targets(NamedTuple):
     def of(cls, block: Block) -> "Targets":
         """Count the rows of a block; DataError if all were of weight 0."""
         if not block.y.size:
-            raise DataError("Every row has weight 0: check the weights.")
+            raise no_weight()
         y, weights = block.y.astype(np.float64, copy=False), block.weights
         low, high = float(y.min()), float(y.max())
         total, logs = float(y.size), 0.0
