@@ -38,6 +38,8 @@ def in_python(name: str, value: Any) -> str:
     """Spell a parameter as in Python."""
     if value is None:
         return name
+    if name == "text_bits":  # of the command line only
+        return f"Text(n_features={1 << value})"
     plain = repr(value) if isinstance(value, bool) else json.dumps(value, ensure_ascii=False)
     return f"{name}={plain}"
 

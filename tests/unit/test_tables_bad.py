@@ -369,6 +369,12 @@ def test_mean_of_nothing_and_dropping_all(tmp_path):
     assert refusal(path, missing="drop").startswith("a.csv has a missing value in every row")
 
 
+def test_bits_of_words_are_named_as_python_takes_them(tmp_path):
+    path = text_file(tmp_path, "t,y\nhi you,0\nhi there,1\n")
+    said = refusal(path, text=["t"], hash_bits=10)
+    assert said.endswith("words are hashed by a setting of their own: take Text(n_features=1024).")
+
+
 def test_too_many_values_of_a_text_column(tmp_path, monkeypatch):
     monkeypatch.setattr("linsep.sources.tables.survey.MOST_VALUES", 3)
     path = text_file(tmp_path, "t,y\n" + "".join(f"v{i % 4},0\n" for i in range(9)))
