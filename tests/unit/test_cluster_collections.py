@@ -13,7 +13,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 from linsep import GaussianNaiveBayes, LinearRegression, Perceptron
-from linsep.distributed import ClusterError, fit
+from linsep.distributed import ClusterError, fit, separation
 from linsep.errors import DataError, ParameterError
 from linsep.estimators._common.mixing import fit_in_shards
 from linsep.regression import lanes
@@ -89,6 +89,41 @@ def test_what_is_wrong_is_named(client, rows):
     frame = dd.from_pandas(pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]}), npartitions=1)
     with pytest.raises(DataError, match="partition 0, column 'b' holds"):
         fit(LinearRegression(), frame, frame["a"], client=client)
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        (
+            ["a", np.nan],
+            r"partition \d: Input y contains (NaN|<NA>) in row 1 \(counted from 0\): give",
+        ),
+        (["a", None], r"partition \d: Input y contains (None|<NA>) in row 1 "),
+        (["a", 1], r"partition \d: y holds both text and numbers: give all labels as text"),
+        ([b"a", b"b"], r"partition \d: y holds a value of type bytes in row 0 "),
+        ([1, 2**70], r"partition \d: y holds a number of too many digits in row 0 "),
+    ],
+)
+def test_labels_that_are_missing_or_mixed_are_no_classes(client, rows, labels, said):
+    X = da.from_array(rows[0][:40], chunks=(20, 4))
+    y = np.array(labels * 20, dtype=object)
+    for learn in (
+        separation,
+        lambda *how, client: fit(Perceptron(max_iter=2), *how, client=client),
+    ):
+        with pytest.raises(DataError, match=said):
+            learn(X, da.from_array(y, chunks=20), client=client)
+    if labels[0] == "a" and labels[1] != 1:  # as Dask keeps text
+        frame = dd.from_pandas(pd.DataFrame({"x": rows[0][:40, 0], "y": y}), npartitions=2)
+        with pytest.raises(DataError, match=said):
+            fit(Perceptron(max_iter=2), frame[["x"]], frame["y"], client=client)
+
+
+def test_naive_bayes_of_weightless_rows(client, rows):
+    X, y = rows
+    dX, dy = da.from_array(X, chunks=(100, 4)), da.from_array(y > 0, chunks=100)
+    with pytest.raises(DataError, match=r"^Every row has weight 0: check the weights\.$"):
+        fit(GaussianNaiveBayes(), dX, dy, sample_weight=0.0 * dy, client=client)
 
 
 def test_a_slow_partition_is_waited_for(client, rows, monkeypatch):

@@ -11,6 +11,7 @@ from linsep.distributed.cluster import Cluster
 from linsep.distributed.rows import ShardedRows
 from linsep.distributed.shards import Rows
 from linsep.errors import DataError, ParameterError
+from linsep.label_faults import labels_of
 from linsep.sparse_rows import as_csr
 
 #: returns the rows of a partition, given its name and X
@@ -64,8 +65,8 @@ def _rows(numbers: Numbers, name: str, X: Any, y: Any, weights: Any = None) -> R
     """Return the rows of a partition; DataError names it, and a column."""
     values = numbers(name, X)
     labels = np.asarray(y)
-    if labels.dtype.kind == "O":  # text, whatever pandas keeps it in, or categories
-        labels = np.array(labels.tolist())
+    if labels.dtype.kind == "O" and labels.ndim == 1:
+        labels = _plain_labels(name, labels)
     if labels.ndim != 1 or len(labels) != values.shape[0]:
         raise DataError(
             f"{name} has {values.shape[0]:,} rows of X, and y of shape {labels.shape}: give one "
@@ -79,6 +80,17 @@ def _rows(numbers: Numbers, name: str, X: Any, y: Any, weights: Any = None) -> R
     if counts.shape != labels.shape or not np.isfinite(counts).all() or (counts < 0).any():
         raise DataError(f"{name} has weights that are not one number of at least 0 a row.")
     return Rows(values, labels, counts)
+
+
+def _plain_labels(name: str, y: np.ndarray) -> np.ndarray:
+    """Return labels that come as objects, such as text of pandas or categories, as an array of text
+    or numbers; DataError if one is missing, or text is beside numbers.
+    """
+    try:
+        labels = labels_of(y)
+    except DataError as problem:
+        raise problem.at(f"{name}: ") from None
+    return np.array(labels.tolist())
 
 
 def exact_numbers(name: str, X: Any) -> Any:

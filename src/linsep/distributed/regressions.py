@@ -11,7 +11,7 @@ from linsep.errors import DataError, hint
 from linsep.estimators._common import checking as labels
 from linsep.online.course import Saving
 from linsep.online.rows.array import summed
-from linsep.regression.blocks import Block
+from linsep.regression.blocks import Block, no_weight
 from linsep.regression.class_moments import class_moments
 from linsep.sources.base import Source
 
@@ -70,6 +70,8 @@ def fit_naive_bayes(estimator: Any, rows: ShardedRows, source: Any, saving: Savi
     classes, totals = rows.classes()
     labels.check_two_classes(classes, rows.name)
     counted = sum(about.counted for about in rows.about)
+    if not counted:
+        raise no_weight()
     lanes = ClusterLanes(rows, Codes(classes))
     estimator._take(classes, class_moments(lanes, classes.size))
     estimator.n_rows_ = counted
