@@ -215,7 +215,7 @@ def test_refusals(folder):
         "--text",
         "subject",
     ]
-    assert_refused(*two, cwd=folder, said="other.csv has no column .*'body'.*: add")
+    assert_refused(*two, cwd=folder, said="other.csv has no columns .*'body'.*: add")
 
 
 def test_a_second_file_must_have_the_text(folder):
