@@ -94,8 +94,9 @@ def _of_objects(y: np.ndarray) -> np.ndarray:
 def _as_numbers(values: list[Any]) -> np.ndarray:
     """Return labels that are all numbers as an array of numbers."""
     found = np.array(values)
+    unfit = found.dtype.kind == "O"  # one is beyond integers of 64 bits
     for row, (value, number) in enumerate(zip(values, found.tolist(), strict=True)):
-        if found.dtype.kind == "O" or value != number:
+        if abs(value) >= 1 << 63 if unfit else value != number:
             raise DataError(
                 f"y holds a number of too many digits in row {row} (counted from 0)",
                 "give all labels as text, such as str(label) for each label",

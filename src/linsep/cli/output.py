@@ -46,7 +46,7 @@ def never_overwrite(read: Sequence[File], *paths: Path | None) -> None:
 
 
 def _same(path: Path, file: Path) -> bool:
-    """Return whether an existing path is a file, which whoever reads it refuses if it is none."""
+    """Return whether an existing path is this file; one that is missing is refused when read."""
     try:
         return path.samefile(file)
     except OSError:

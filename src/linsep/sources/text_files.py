@@ -38,6 +38,8 @@ LARGEST_BLOCK = (1 << 31) - 1
 
 #: the Arrow type that a column of each kind is read as
 ARROW_TYPES = {"number": pa.float64(), "bool": pa.bool_(), "text": pa.string()}
+#: returns the Arrow type of a column by name
+Guess = Callable[[str], pa.DataType]
 _WANTED = {"number": "a number", "bool": "true or false", "text": "text"}
 
 
@@ -65,6 +67,21 @@ class TextFile(TableFile):
     def position(self) -> int:
         """Bytes on disk read so far, ahead of the rows by some blocks."""
         return 0 if self._reader is None else self._reader.position
+
+    def later_types(self, names: list[str]) -> dict[str, pa.DataType]:
+        """Return the types Arrow guesses from the first block with a value of each column."""
+        found: dict[str, pa.DataType] = {}
+        with closing(self._guesses(names)) as blocks:
+            for guess in blocks:
+                types = {name: guess(name) for name in names if name not in found}
+                found |= {name: kind for name, kind in types.items() if not pa.types.is_null(kind)}
+                if len(found) == len(names):
+                    break
+        return found
+
+    @abstractmethod
+    def _guesses(self, names: list[str]) -> Generator[Guess, None, None]:
+        """Yield for each block what guesses the types of these columns, null without a value."""
 
     @contextmanager
     def open(self, watched: bool = False) -> Iterator["BlockStream"]:

@@ -4,7 +4,7 @@ import io
 import re
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
-from functools import reduce
+from functools import partial, reduce
 from itertools import islice
 
 import pyarrow as pa
@@ -28,6 +28,7 @@ from linsep.sources.tables.text_columns import missing_mark
 from linsep.sources.text_files import (
     ARROW_TYPES,
     LARGEST_BLOCK,
+    Guess,
     TextFile,
     misfit,
 )
@@ -146,23 +147,15 @@ class CsvFile(TextFile):
                 return first
         raise DataError(f"{self.path} cannot be read as CSV: check its first rows.")
 
-    def later_types(self, names: list[str]) -> dict[str, pa.DataType]:
-        """Return the types Arrow guesses from the first block with a value of each column."""
-        found: dict[str, pa.DataType] = {}
+    def _guesses(self, names: list[str]) -> Generator[Guess, None, None]:
         with closing(self.chunks(dict.fromkeys(names, "text"))) as batches:
             for batch in batches:
-                for name in set(names) - found.keys():
-                    kind = self._type_of(batch.column(name).drop_null())
-                    if not pa.types.is_null(kind):
-                        found[name] = kind
-                if len(found) == len(names):
-                    break
-        return found
+                yield partial(self._type_in, batch)
 
-    def _type_of(self, cells: pa.StringArray) -> pa.DataType:
-        """Return the type Arrow guesses for a column of these cells."""
+    def _type_in(self, batch: pa.RecordBatch, name: str) -> pa.DataType:
+        """Return the type Arrow guesses for the cells of a column that were read as text."""
         text = io.BytesIO()
-        pa.csv.write_csv(pa.table({"cell": cells}), text)
+        pa.csv.write_csv(pa.table({name: batch.column(name).drop_null()}), text)
         text.seek(0)
         table = pa.csv.read_csv(
             text,

@@ -3,6 +3,7 @@
 import io
 import json
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, suppress
 from itertools import islice
@@ -14,7 +15,7 @@ import pyarrow.json
 from linsep.errors import DataError, hint
 from linsep.sources.tables.arrow import SAMPLE_ROWS, Kinds, Others, check_names, reading
 from linsep.sources.tables.field_names import FieldNames
-from linsep.sources.text_files import ARROW_TYPES, LARGEST_BLOCK, TextFile, misfit
+from linsep.sources.text_files import ARROW_TYPES, LARGEST_BLOCK, Guess, TextFile, misfit
 
 #: brackets that may be open at once: parsers call themselves for each, until their stack is full
 MOST_DEPTH = 100
@@ -41,19 +42,12 @@ class JsonFile(TextFile):
                     return batch.slice(0, SAMPLE_ROWS)
         return pa.record_batch([], names=[])
 
-    def later_types(self, names: list[str]) -> dict[str, pa.DataType]:
-        """Return the types Arrow guesses from the first block with a value of each column."""
-        found: dict[str, pa.DataType] = {}
+    def _guesses(self, names: list[str]) -> Generator[Guess, None, None]:
         options = pa.json.ReadOptions(block_size=LARGEST_BLOCK)
         with closing(self.blocks()) as blocks, suppress(pa.ArrowInvalid):  # said by who reads it
             for block in blocks:
-                schema = pa.json.read_json(io.BytesIO(block), read_options=options).schema
-                for name in (set(names) & set(schema.names)) - found.keys():
-                    if not pa.types.is_null(schema.field(name).type):
-                        found[name] = schema.field(name).type
-                if len(found) == len(names):
-                    break
-        return found
+                found = pa.json.read_json(io.BytesIO(block), read_options=options).schema
+                yield defaultdict(pa.null, zip(found.names, found.types, strict=True)).__getitem__
 
     def chunks(self, kinds: Kinds, others: Others = None) -> Iterator[pa.RecordBatch]:
         """Yield the columns block by block; a field that is not there is null."""
