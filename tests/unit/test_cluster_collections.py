@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from distributed import Client, LocalCluster
 
-from linsep import GaussianNaiveBayes, LinearRegression, Perceptron
+from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression, Perceptron
 from linsep.distributed import ClusterError, fit, separation
 from linsep.errors import DataError, ParameterError
 from linsep.estimators._common.mixing import fit_in_shards
@@ -117,6 +117,16 @@ def test_labels_that_are_missing_or_mixed_are_no_classes(client, rows, labels, s
         frame = dd.from_pandas(pd.DataFrame({"x": rows[0][:40, 0], "y": y}), npartitions=2)
         with pytest.raises(DataError, match=said):
             fit(Perceptron(max_iter=2), frame[["x"]], frame["y"], client=client)
+
+
+@pytest.mark.parametrize(
+    "kind", [GaussianNaiveBayes, LinearRegression, LogisticRegression, Perceptron]
+)
+def test_rows_without_features_are_refused(client, rows, kind):
+    X, y = da.from_array(rows[0], chunks=(100, 4)), da.from_array(rows[1] > 0, chunks=100)
+    for none in (X[:, :0], dd.from_dask_array(X, columns=list("abcd"))[[]]):
+        with pytest.raises(DataError, match=r"^X has no columns: give one feature or more\.$"):
+            fit(kind(), none, y, client=client)
 
 
 def test_naive_bayes_of_weightless_rows(client, rows):

@@ -45,6 +45,8 @@ def rows_of_collections(
                 f"{name} has {len(parts[name]):,} partitions, X {len(parts['X']):,}: repartition "
                 "them alike."
             )
+    if X.shape[1:] == (0,):
+        raise DataError("X has no columns: give one feature or more.")
     names = [f"partition {k:,}" for k in range(len(parts["X"]))]
     computed = {name: cluster.client.compute(delayed) for name, delayed in parts.items()}
     futures = [
