@@ -154,7 +154,9 @@ class ParquetFile(TableFile):
             rows = min(
                 rows, max(64, _ROWS_BYTES * total // max(1, _bytes_of(file.metadata, kinds)))
             )
-            for batch in file.iter_batches(rows, columns=list(kinds), row_groups=self.row_groups):
+            # Threads would wait for each other to read from a server, which goes through Python.
+            threads = not isinstance(self.path, RemoteFile)
+            for batch in file.iter_batches(rows, self.row_groups, list(kinds), threads):
                 self.unchanged.check(self.path)
                 _check_codes(batch)
                 read += batch.num_rows
@@ -267,7 +269,7 @@ class IpcFile(TableFile):
         ):
             file = pa.ipc.open_file(raw)
             schema = file.schema
-            if names is not None:
+            if names is not None and set(schema.names) - set(names):  # Arrow copies what it chooses
                 chosen = [i for i, name in enumerate(schema.names) if name in set(names)]
                 options = pa.ipc.IpcReadOptions(included_fields=chosen)
                 file = pa.ipc.open_file(raw, options=options)
