@@ -1,4 +1,5 @@
-"""One pass over files of a web server with 20 ms added to each request, beside the local files.
+"""One pass over files of a web server with 20 ms added to each request, beside the local files, and
+beside the same server without the delay.
 
 The server is another process of this machine, whose work takes processor time from the reader's.
 """
@@ -6,7 +7,6 @@ The server is another process of this machine, whose work takes processor time f
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from time import perf_counter, process_time
@@ -46,53 +46,65 @@ def fitted(data: str) -> tuple[float, float, bytes]:
     return perf_counter() - started, process_time() - work, model.coef_.tobytes()
 
 
+class Server:
+    """A web server of a folder in another process; a context manager."""
+
+    def __init__(self, folder: str, delay: float):
+        command = [sys.executable, "-m", "campaign.web_server", folder, "--delay", str(delay)]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        assert self._process.stdout is not None
+        self.url = self._process.stdout.readline().strip()
+
+    def __enter__(self) -> "Server":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.communicate()
+
+    def work(self) -> float:
+        """Return the seconds of the processor that it took so far."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+        return float(self._process.stdout.readline())
+
+
 def main() -> list[dict[str, Any]]:
-    """Print medians of both sides, in turn, and their ratio."""
-    print(f"{'one pass, perceptron':24}{'MB':>7}{'local':>9}{'remote':>9}{'ratio':>7}")
-    rows = []
+    """Print medians of three sides, in turn, and ratios of the delayed one to the others."""
+    print(f"{'one pass, perceptron':24}{'MB':>7}{'local':>9}{'no delay':>10}{'20 ms':>9}  ratios")
     with tempfile.TemporaryDirectory() as folder:
         files = write(Path(folder))
-        command = [sys.executable, "-m", "campaign.web_server", folder, "--delay", str(DELAY)]
-        with subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        ) as server:
-            assert server.stdin is not None
-            assert server.stdout is not None
-            url = server.stdout.readline().strip()
-
-            def server_work() -> float:
-                server.stdin.write("\n")
-                server.stdin.flush()
-                return float(server.stdout.readline())
-
-            for path in files:
-                rows.append(_raced(path, f"{url}/{path.name}", server_work))
-            server.stdin.close()
-    return rows
+        with Server(folder, 0) as prompt, Server(folder, DELAY) as slow:
+            return [_raced(path, prompt, slow) for path in files]
 
 
-def _raced(path: Path, address: str, server_work: Callable[[], float]) -> dict[str, Any]:
-    times: dict[str, list[tuple[float, float, bytes]]] = {str(path): [], address: []}
+def _raced(path: Path, prompt: Server, slow: Server) -> dict[str, Any]:
+    sides = [str(path), f"{prompt.url}/{path.name}", f"{slow.url}/{path.name}"]
+    times: list[list[tuple[float, float, bytes]]] = [[] for _ in sides]
     for turn in range(REPEATS + 1):
-        for data, found in times.items():
-            one = fitted(data)
+        for side, found in zip(sides, times, strict=True):
+            one = fitted(side)
             if turn:
                 found.append(one)
-            else:
-                before = server_work()
-    served = (server_work() - before) / REPEATS
-    assert len({weights for found in times.values() for _, _, weights in found}) == 1
-    local, remote = (median(seconds for seconds, _, _ in found) for found in times.values())
-    work = [median(seconds for _, seconds, _ in found) for found in times.values()]
+        if not turn:
+            before = slow.work()
+    served = (slow.work() - before) / REPEATS
+    assert len({weights for found in times for _, _, weights in found}) == 1
+    local, undelayed, remote = (median(seconds for seconds, _, _ in found) for found in times)
+    work = [median(seconds for _, seconds, _ in found) for found in (times[0], times[2])]
     size = path.stat().st_size / 1e6
     print(
-        f"{path.name:24}{size:7.0f}{local:8.2f}s{remote:8.2f}s{remote / local:7.2f}   processor "
+        f"{path.name:24}{size:7.0f}{local:8.2f}s{undelayed:9.2f}s{remote:8.2f}s"
+        f"{remote / local:7.2f}{remote / undelayed:6.2f}   processor "
         f"{work[0]:.2f} and {work[1]:.2f} s, server {served:.2f} s",
         flush=True,
     )
     return {
-        "name": f"remote {path.name}", "local": local, "remote": remote, "megabytes": size,
-        "processor": work, "server": served,
+        "name": f"remote {path.name}", "local": local, "undelayed": undelayed, "remote": remote,
+        "megabytes": size, "processor": work, "server": served,
     }  # fmt: skip
 
 
