@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import threading
 import time
 from itertools import pairwise
 from types import SimpleNamespace
@@ -18,6 +19,9 @@ from linsep import open_source
 from linsep.sources.declared import messages, placed_batches
 from linsep.sources.remote import ahead, asking, direct
 from linsep.sources.remote.ahead import gathered
+from linsep.sources.remote.file import located
+from linsep.sources.tables import remote_files
+from linsep.sources.tables.files import open_table
 from linsep.sources.tables.remote_files import parquet_plan
 
 pytest.importorskip("aiohttp")
@@ -115,6 +119,32 @@ class TestRanges:
             ranges = [asked for _, _, asked, _ in server.requests]
         assert len(ranges) <= 2 + 4  # head and end, and each batch
         assert len(set(ranges)) == len(ranges)
+
+    @pytest.mark.parametrize(("names", "copied"), [("abcy", False), ("aby", True)])
+    def test_record_batches_are_copied_only_where_columns_are_chosen(self, arrow, names, copied):
+        with WebServer({"/x.arrow": arrow}) as server:
+            file = open_table(located(f"{server.url}/x.arrow"))
+            before, most = pa.total_allocated_bytes(), 0
+            for batch in file.chunks(dict.fromkeys(names, "number")):
+                assert batch.num_rows == 100_000
+                most = max(most, pa.total_allocated_bytes() - before)
+        assert (most > 2_000_000) is copied  # of 3,200,000 bytes
+
+    def test_one_thread_reads_a_parquet_file(self, tmp_path, monkeypatch):
+        table = pa.table({"a": NUMBERS, "b": NUMBERS, "y": (NUMBERS > 0).astype(int)})
+        pq.write_table(table, tmp_path / "x.parquet")
+        monkeypatch.setattr(ahead, "AHEAD", 300_000)  # so that it comes in pieces
+        threads, read = set(), remote_files._CheckedPages.read
+
+        def noted(self, size=-1):
+            threads.add(threading.get_ident())
+            return read(self, size)
+
+        monkeypatch.setattr(remote_files._CheckedPages, "read", noted)
+        with WebServer({"/x.parquet": tmp_path / "x.parquet"}) as server:
+            file = open_table(located(f"{server.url}/x.parquet"))
+            assert sum(batch.num_rows for batch in file.chunks(dict.fromkeys("aby", "number")))
+        assert threads == {threading.get_ident()}
 
     @pytest.mark.parametrize("batches", [1, 2])
     @pytest.mark.parametrize("compression", ["uncompressed", "zstd"])
