@@ -103,6 +103,7 @@ def test_commands_in_the_readme(tmp_path):
     assert run_commands("README.md", tmp_path) == 3
     assert run_commands("docs/command-line.md", tmp_path) >= 11
     assert run_commands("docs/learners.md", tmp_path) >= 2
+    (tmp_path / "digits.linsep").rename(demo / "digits.linsep")
     assert run_commands("docs/plots.md", tmp_path) == 2
     assert run_commands("docs/tune.md", tmp_path) == 1
 

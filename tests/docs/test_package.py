@@ -1,0 +1,36 @@
+"""What the package says of itself agrees with the other files that say it."""
+
+import re
+import tomllib
+
+from documents import ROOT
+from linsep import __version__
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+CITATION = (ROOT / "CITATION.cff").read_text("utf-8")
+
+
+def test_authors_and_version_are_those_of_the_citation():
+    authors = [author["name"] for author in PROJECT["project"]["authors"]]
+    assert authors == re.findall(r"^  - name: (.+)$", CITATION, re.M)
+    assert re.search(r"^version: (.+)$", CITATION, re.M).group(1) == __version__
+
+
+def test_the_source_distribution_names_files_that_exist():
+    included = PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    assert {"CONTRIBUTING.md", "CITATION.cff", "tests", "docs"} <= set(included)
+    assert [name for name in included if not (ROOT / name).exists()] == []
+
+
+def test_the_readme_is_short_and_names_every_extra():
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert len(text.split()) <= 700
+    extras = PROJECT["project"]["optional-dependencies"].keys() - {"test", "lint", "bench"}
+    assert [extra for extra in extras if not re.search(rf"`{extra}`", text)] == []
+
+
+def test_pages_install_from_a_clone_as_long_as_there_is_no_site():
+    assert not PROJECT["project"]["urls"]
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    from_an_index = r"pip install ['\"]?linsep"
+    assert [page.name for page in pages if re.search(from_an_index, page.read_text("utf-8"))] == []
