@@ -43,7 +43,8 @@ class WebServer:
 
     Parameters
     ----------
-    files : dict of path, such as "/rows.csv", to bytes or the Path of a file; may change
+    files : dict of path, such as "/rows.csv", to bytes or the Path of a file; may change. A path
+        may have a query, and stands for any query where there is none
     fault : function of the number of a request, from 0, and its path, that returns one of
         :data:`FAULTS` or None
     delay : seconds added to each request
@@ -106,7 +107,10 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer()
 
     def _answer(self) -> None:
-        owner, path = self.server.owner, unquote(urlsplit(self.path).path)
+        owner, asked_for = self.server.owner, urlsplit(self.path)
+        path = unquote(asked_for.path)
+        if (named := f"{path}?{asked_for.query}") in owner.files:
+            path = named
         asked = self.headers.get("Range") if owner.ranges else None
         with owner.lock:
             number = len(owner.requests)

@@ -52,6 +52,17 @@ def touched(path):
     os.utime(path, ns=(1, 1))
 
 
+def edited(path):
+    """Change a byte and put the time back."""
+    about = path.stat()
+    with path.open("r+b") as file:
+        file.seek(-9, os.SEEK_END)
+        byte = file.read(1)
+        file.seek(-9, os.SEEK_END)
+        file.write(bytes([byte[0] ^ 1]))
+    os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))
+
+
 def replaced(path):
     other = path.with_name("other")
     other.write_bytes(path.read_bytes())
@@ -70,7 +81,7 @@ def written(tmp_path_factory):
     return {kind: many_rows(folder, kind) for kind in ("svm", "csv", "jsonl", "parquet", "arrow")}
 
 
-@pytest.mark.parametrize("change", [cut, emptied, appended, touched, replaced, removed])
+@pytest.mark.parametrize("change", [cut, emptied, appended, touched, edited, replaced, removed])
 @pytest.mark.parametrize("kind", ["svm", "csv", "jsonl", "parquet", "arrow"])
 def test_files_that_change_while_they_are_read(tmp_path, written, kind, change, monkeypatch):
     """An Arrow file cut short under a map of it ended the process; svmlight text gave a model."""
@@ -96,3 +107,19 @@ def test_files_that_change_between_two_readings(tmp_path, written):
     with pytest.raises(DataError, match="changed while it was read"):
         model.fit(source)
     assert not hasattr(model, "coef_")
+
+
+def test_texts_that_change_between_two_readings(tmp_path):
+    for label in ("a", "b"):
+        (tmp_path / label).mkdir()
+        for number in range(5):
+            (tmp_path / label / f"{number}.txt").write_text(f"{label} word {number}")
+    source = open_source(tmp_path)
+    rows = sum(batch.X.shape[0] for batch in source.batches())
+    assert rows == 10
+    edited_text = tmp_path / "b" / "3.txt"
+    about = edited_text.stat()
+    edited_text.write_text("a word 3")
+    os.utime(edited_text, ns=(about.st_atime_ns, about.st_mtime_ns))
+    with pytest.raises(DataError, match=r"3\.txt changed while it was read: start again"):
+        list(source.batches())

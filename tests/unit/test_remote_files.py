@@ -1,6 +1,7 @@
 """Files of a web server with faults: the same rows as from the local file, or one sentence."""
 
 import pickle
+import re
 import socket
 import sys
 import threading
@@ -14,12 +15,13 @@ import pytest
 import scipy.sparse as sp
 from campaign.web_server import WebServer
 
+from interrupting import in_pass
 from linsep import Perceptron, open_source, save
-from linsep.errors import DataError
+from linsep.errors import CheckpointError, DataError
 from linsep.private import CacheWarning
 from linsep.sources.chunks import CODECS
 from linsep.sources.remote import ahead, asking, recent, servers
-from linsep.sources.remote.address import shown
+from linsep.sources.remote.address import identified, shown
 from linsep.sources.remote.file import located, no_file
 
 pytestmark = pytest.mark.compiled
@@ -246,6 +248,58 @@ def test_rows_are_kept_for_later_runs(serve, folder, tmp_path):
     assert len(server.requests) > count
 
 
+def of_two_queries(serve):
+    """Addresses of two files of equal size and date, which differ in their query only."""
+    server = serve(tags=False)
+    text = server.files["/x.csv"]
+    turned = text.replace(b"yes", b"xxx").replace(b"no\n", b"yes\n").replace(b"xxx", b"no")
+    some = min(len(text), len(turned))
+    for name, content in (("/t.csv?t=1", text), ("/t.csv?t=2", turned)):
+        server.files[name] = content.ljust(2 * some, b"\n")
+    assert len(server.files["/t.csv?t=1"]) == len(server.files["/t.csv?t=2"])
+    return [f"{server.url}/t.csv?t={k}" for k in (1, 2)]
+
+
+def test_addresses_that_differ_in_their_query_are_other_files(serve, tmp_path):
+    one, other = of_two_queries(serve)
+
+    def fitted(address, cache):
+        source = open_source(address, target="kind", cache=cache)
+        source.memory_bytes = 0
+        return Perceptron().fit(source)
+
+    plain = [fitted(address, None).coef_.tobytes() for address in (one, other)]
+    assert plain[0] != plain[1]
+    for _ in range(2):
+        assert [fitted(address, tmp_path).coef_.tobytes() for address in (one, other)] == plain
+    caches = list((tmp_path / "linsep-rows").iterdir())
+    assert len(caches) == 2  # none takes the place of the other
+    assert not any(b"t=" in path.read_bytes() for path in caches)
+
+
+def test_a_checkpoint_of_another_query_is_refused(serve, tmp_path, monkeypatch):
+    one, other = of_two_queries(serve)
+    path = tmp_path / "c"
+
+    def fit(*addresses):
+        sources = [open_source(list(addresses), target="kind")]
+        return Perceptron(max_iter=3).fit(*sources, checkpoint=path)
+
+    for first, second, said in [
+        ((one,), (other,), r"/t\.csv\?\.\.\. \([0-9a-f]{16}\) was missing and is of"),
+        ((one, other), (other, one), "its files came in another order"),
+        ((one, one), (one, other), r"/t\.csv\?\.\.\. \([0-9a-f]{16}\) was missing and is of"),
+    ]:
+        with in_pass(1), pytest.raises(KeyboardInterrupt):
+            fit(*first)
+        assert b"t=1" not in path.read_bytes()
+        with pytest.raises(CheckpointError, match=said) as raised:
+            fit(*second)
+        assert "t=2" not in str(raised.value)
+        fit(*first)
+        assert not path.exists()
+
+
 def test_no_rows_are_kept_of_a_server_that_says_no_date(serve, tmp_path):
     server = serve(tags=False, dates=False)
     with pytest.warns(CacheWarning, match=r"Parsed rows of http://.*/x.csv are not kept for later"):
@@ -304,6 +358,31 @@ def test_nothing_shows_user_password_or_signature(serve, tmp_path):
 )  # fmt: skip
 def test_shown_addresses(address, seen):
     assert shown(address) == seen
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("https://host/a.csv?t=1", "https://host/a.csv?t=2"),
+        ("https://host/a.csv", "https://host/a.csv?t=2"),
+        ("s3://bucket/a.csv?versionId=7", "s3://bucket/a.csv?versionId=8"),
+        ("ftp://me:word@host/a.csv", "ftp://you:word@host/a.csv"),
+        ("abfs://box:key@account/a.csv", "abfs://bag:key@account/a.csv"),
+    ],
+)
+def test_addresses_of_other_files_are_told_apart(one, other):
+    assert identified(one) != identified(other)
+    for address in (one, other):
+        hides = shown(address) != address
+        assert re.fullmatch(
+            re.escape(shown(address)) + r"( \([0-9a-f]{16}\))" * hides, identified(address)
+        )
+
+
+@pytest.mark.parametrize("address", ["ftp://me:{}@host/a.csv", "http://me:{}@host/a.csv?t=1"])
+def test_a_password_is_in_no_hash(address):
+    words = ["one", "t/wo", "th?ree", "fo@ur", ""]
+    assert len({identified(address.format(word)) for word in words}) == 1
 
 
 def test_a_missing_package(monkeypatch):

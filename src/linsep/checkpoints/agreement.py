@@ -14,7 +14,8 @@ import scipy.sparse as sp
 import linsep
 from linsep.errors import CheckpointError
 from linsep.kernels.base import Kernel
-from linsep.sources.row_cache.reading import source_key
+from linsep.sources.fingerprints import hashes, known
+from linsep.sources.remote.file import located
 
 #: longest text of a value in a message
 LONGEST = 90
@@ -22,6 +23,16 @@ LONGEST = 90
 PLACE = re.compile(r" at 0x[0-9a-fA-F]+")
 #: parameters that do not change what is learnt
 FREE = ("verbose", "n_jobs")
+#: what to say of a difference that has no two sides to show
+OTHERS = {
+    "hash": "the values of the rows, their labels or weights were others",
+    "start": "the initial weights were others",
+    "order": "its files came in another order",
+}
+OF_FILES = {
+    "content": "{} had other content, of the same size and time",
+    "marks": "{} was copied, moved or written since, which its size and time do not show",
+}
 
 
 def of_estimator(estimator: Any) -> dict[str, Any]:
@@ -75,17 +86,38 @@ def of_arrays(X: Any, *labels: np.ndarray) -> dict[str, Any]:
     return {"shape": list(X.shape), "hash": digest.hexdigest()}
 
 
-def of_source(source: Any) -> dict[str, Any]:
-    """Return the files of a source with their sizes and times, and how they are read."""
+def of_source(source: Any, then: dict[str, Any] | None, whole: bool) -> dict[str, Any]:
+    """Return what is known of the files of a source, and how they are read.
+
+    Parameters
+    ----------
+    then : what this returned to the fit that is to go on, or None
+    whole : whether to hash all bytes for a fit that starts anew, so that it can go on with copies
+        of its files
+    """
     if not source.paths:
         raise CheckpointError(
             f"{source.name} cannot be read again in another process, so a fit of it has no "
             "checkpoint: save the rows in a file first."
         )
-    key = source_key(source.paths, source.options())
-    files = {path: f"of {size:,} bytes, {_written(state)}" for path, size, state in key["files"]}
-    options = {name: repr(value) for name, value in key["options"].items()}
-    return {"files": files, "options": options}
+    files = [known(located(path)) for path in source.paths]
+    found: dict[str, Any] = {
+        "files": {f.name: f"of {f.size:,} bytes, {_written(f.version)}" for f in files},
+        "order": [f.name for f in files],
+        "content": {f.name: f.sample for f in files},
+        "marks": {f.name: list(f.marks) for f in files},
+        "options": {name: repr(value) for name, value in source.options().items()},
+    }
+    if then is None:
+        taken = hashes(files) if whole else [None] * len(files)
+        return found | {"hashes": dict(zip(found["order"], taken, strict=True))}
+    for file in files:
+        marks, hashed = then["marks"].get(file.name), then["hashes"].get(file.name)
+        alike = found["content"][file.name] == then["content"].get(file.name)
+        if alike and list(file.marks) != marks and hashed is not None:
+            (now,) = hashes([file])
+            found["content" if now != hashed else "marks"][file.name] = marks
+    return found | {"hashes": then["hashes"]}
 
 
 def _written(state: Any) -> str:
@@ -110,12 +142,13 @@ def _difference(then: dict[str, Any], now: dict[str, Any]) -> str | None:
         before, after = then.get(name), now.get(name)
         if before == after:
             continue
+        if name in OF_FILES and before is not None and after is not None:
+            file = next(file for file in after if after[file] != before.get(file))
+            return OF_FILES[name].format(file)
         if isinstance(before, dict) and isinstance(after, dict):
             return _difference(before, after)
-        if name == "hash":
-            return "the values of the rows, their labels or weights were others"
-        if name == "start":
-            return "the initial weights were others"
+        if name in OTHERS:
+            return OTHERS[name]
         if max(len(str(before)), len(str(after))) > LONGEST:
             return f"{name} was another"
         return f"{name} was {_or_missing(before)} and is {_or_missing(after)}"

@@ -78,6 +78,9 @@ class SavedFit(Saving):
         """Raise CheckpointError if the run to go on with learnt other rows."""
         self.agree(rows=agreement.of_arrays(X, *labels))
 
-    def check_source(self, source: Any) -> None:
+    def check_source(self, source: Any, whole: bool = True) -> None:
         """Raise CheckpointError if the run to go on with read other files, or in another way."""
-        self.agree(data=agreement.of_source(source))
+        with self.sound():
+            then = None if self.found is None else self.found[1]["fit"].get("data")
+            data = agreement.of_source(source, then, whole)
+        self.agree(data=data)

@@ -104,7 +104,7 @@ def fit(
             if isinstance(source, Source):
                 if y is not None or sample_weight is not None:
                     raise ParameterError("A source brings its own labels: leave out y and weights.")
-                saving.check_source(source)
+                saving.check_source(source, whole=False)  # workers read the files
                 if as_here is None:
                     saving.agree(mixing=mixing, shard_mb=float(shard_mb))
                 rows = rows_of_source(cluster, source, max(1, round(shard_mb * 1e6)))

@@ -66,8 +66,10 @@ class Saving:
     def check_arrays(self, X: Any, *labels: np.ndarray) -> None:
         """Raise CheckpointError if the run to go on with learnt other rows."""
 
-    def check_source(self, source: Any) -> None:
-        """Raise CheckpointError if the run to go on with read other files, or in another way."""
+    def check_source(self, source: Any, whole: bool = True) -> None:
+        """Raise CheckpointError if the run to go on with read other files, or in another way;
+        ``whole``: a new run hashes all bytes of its files, to go on with copies of them.
+        """
 
     def resume(self, run: Any, stream: Any, course: Course, progress: Any) -> None:
         """Go on with an earlier run, if there is one: restore its state and its course."""

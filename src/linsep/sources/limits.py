@@ -113,7 +113,9 @@ class Unchanged:
         self._seen = {path: _state(path) for path in paths}
 
     def check(self, path: File) -> None:
-        """Raise DataError if the size, the time of modification or the inode is another."""
+        """Raise DataError if the size, the inode, or the time of modification or of the last change
+        of the status is another: the latter if a file was written and its time put back.
+        """
         seen, now = self._seen.get(path), _state(path)
         if seen is None:
             self._seen[path] = now
@@ -126,11 +128,11 @@ class Unchanged:
             )
 
 
-def _state(path: File) -> tuple[int, int, int, int] | None:
+def _state(path: File) -> tuple[int, ...] | None:
     if isinstance(path, RemoteFile):
-        return 0, 0, 0, 0
+        return (0,)
     try:
         found = os.stat(path)
     except OSError:
         return None
-    return found.st_size, found.st_mtime_ns, found.st_ino, found.st_dev
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_dev

@@ -85,6 +85,8 @@ class SourceStream(AsGiven):
         self._fraction, self._importance, self._counts = fraction, importance, counts
         self._expected, self._unit, self._lengths = set(expected), unit, lengths
         self._temporary: tempfile.TemporaryDirectory | None = None
+        self._folder: Path | None = None
+        self._key: dict[str, Any] = {}
         self._memory: tuple[Any, np.ndarray, np.ndarray] | None = None
         self._fed: ArrayStream | None = None
         self._reading: Generator[Parsed, None, None] | None = None
@@ -161,11 +163,13 @@ class SourceStream(AsGiven):
     def _open_cache(self) -> None:
         # Other versions of linsep may parse differently.
         options = self.source.options() | {"version": linsep.__version__}
-        self._key = source_key(self.source.paths, options)
-        self._folder = None
+        self._folder, self._key = None, {}
         if self.source.cache is not None and self.source.paths:
             self._folder = row_folder(self.source.cache)
-        if self._folder is None or (self.source.grouped and self._fraction is not None):
+        if self._folder is None:
+            return
+        self._key = source_key(self.source.paths, options)
+        if self.source.grouped and self._fraction is not None:
             return  # caches have no groups
         row_cache = RowCache.open(row_cache_path(self._folder, self._key), self._key)
         if row_cache is not None:

@@ -1,6 +1,7 @@
 """Addresses of remote files: what they name, and how they are shown without credentials."""
 
 import re
+from hashlib import sha256
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import unquote
@@ -85,6 +86,22 @@ def _shown(address: str) -> str:
         before, _, options = path.partition("?")
         path = before if "=" in options else path
     return f"{protocol}://{host}{slash}{path}{query}"
+
+
+def identified(address: str) -> str:
+    """Return an address as :func:`shown`, and behind it, if that hides something, a hash of it all.
+
+    Addresses that differ in their query, version or user name other files. The password is left
+    out, because it could be guessed by its hash.
+    """
+    seen, full = shown(address), normal(address)
+    if seen == full:
+        return seen
+    rest = full.partition("://")[2]
+    server = seen.partition("://")[2].removesuffix("?...")
+    user, at, named = rest.partition(f"@{server}")
+    whole = f"{user.partition(':')[0]}{at}{named}" if at else rest
+    return f"{seen} ({sha256(whole.encode()).hexdigest()[:16]})"
 
 
 def name_of(address: str) -> PurePosixPath:

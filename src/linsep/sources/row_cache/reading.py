@@ -40,7 +40,8 @@ from linsep.errors import LinsepError, hint
 from linsep.paths import Kind
 from linsep.private import UnsafeFolder, open_own, private_folder, warn_without
 from linsep.scratch import sweep
-from linsep.sources.remote.file import File, RemoteFile, located
+from linsep.sources.fingerprints import Known, known, same
+from linsep.sources.remote.file import File, located
 
 FORMAT = 1
 MAGIC, END = b"linsep\0S", b"S\0pesnil"
@@ -64,8 +65,7 @@ class RowCacheDamaged(RowCacheError):
 
 
 def source_key(paths: Iterable[str | File], options: dict[str, Any]) -> dict[str, Any]:
-    """Return the key of a cache of these files: resolved paths, sizes, times, and ``options``; of
-    remote files the address without credentials, the size, and the ETag or else the date.
+    """Return the key of a cache of these files: what is :func:`known` of each, and ``options``.
 
     Parameters
     ----------
@@ -75,14 +75,18 @@ def source_key(paths: Iterable[str | File], options: dict[str, Any]) -> dict[str
     Raises OSError when a file cannot be looked at. Take the key before reading the files: then a
     file that changes meanwhile makes the cache stale.
     """
-    files: list[list[Any]] = []
-    for path in map(located, paths):
-        if isinstance(path, RemoteFile):
-            files.append(list(path.state))
-            continue
-        about = path.stat()
-        files.append([str(path.resolve()), about.st_size, about.st_mtime_ns])
-    return {"files": files, "options": options}
+    return {"files": [known(located(path)) for path in paths], "options": options}
+
+
+def is_of(key: dict[str, Any], footer: dict[str, Any]) -> bool:
+    """Return whether a footer is that of a cache with this key."""
+    then = footer["key"]
+    if then == plain(key):
+        return True
+    if "files" not in key or then.get("options") != plain(key["options"]):
+        return False
+    files = [Known(*file) for file in then["files"]]
+    return same(files, [Known(*file) for file in plain(key)["files"]], footer["hashes"])
 
 
 def row_folder(cache: Path) -> Path | None:
@@ -200,7 +204,7 @@ class RowCache:
             found = _read_tail(file)
         except (OSError, struct.error):  # struct.error: truncated meanwhile
             found = None
-        if found is None or found[0]["key"] != plain(key):
+        if found is None or not is_of(key, found[0]):
             file.close()
             return None
         if mark:

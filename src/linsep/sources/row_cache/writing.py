@@ -14,6 +14,7 @@ from linsep.interrupts import held
 from linsep.paths import cache_limit, trim
 from linsep.scratch import scratch_file, sync_folder
 from linsep.sources.base import Batch, Source
+from linsep.sources.fingerprints import Known, hashes
 from linsep.sources.row_cache.reading import (
     FORMAT,
     GULP,
@@ -139,6 +140,7 @@ class RowCacheWriter:
                 "recipe": recipe,
                 "dropped": dropped,
                 "filled": filled or {},
+                "hashes": hashes([Known(*file) for file in self._key.get("files", ())]),
             }
             offsets = np.cumsum(np.concatenate([[HEAD.size], *self._sizes]), dtype=np.int64)
             self._send(tail(offsets, footer, self._nonce))

@@ -1,0 +1,127 @@
+"""What tells two states of a file apart: its size, its times, its inode and hashes of its bytes."""
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from linsep.interrupts import checkpoint
+from linsep.parallel import in_order
+from linsep.sources.remote.address import identified
+from linsep.sources.remote.file import File, RemoteFile
+
+#: bytes of a block of a sample, and how many are spread over the bytes that it stands for
+BLOCK, BLOCKS = 1 << 14, 16
+#: bytes that a thread hashes at a time
+PIECE = 8 << 20
+
+
+class Known(NamedTuple):
+    """What a file was when it was looked at, as it is kept in plain JSON.
+
+    Attributes
+    ----------
+    name : str, the resolved path; of a remote file the address as :func:`identified` shows it
+    size : int, bytes
+    version : int or str, the time of modification in ns; of a remote file the ETag or the date
+    sample : str, a hash of some bytes; "" for a remote file
+    marks : the time of the last change of the status in ns, and the inode; both are others for a
+        copy, and after a write whose time was put back. Empty for a remote file.
+    """
+
+    name: str
+    size: int
+    version: Any
+    sample: str = ""
+    marks: Sequence[int] = ()
+
+
+def known(path: File) -> Known:
+    """Look at a file; OSError if there is none. Look before it is read: then a change meanwhile
+    makes it another file.
+    """
+    if isinstance(path, RemoteFile):
+        _, size, version = path.state
+        return Known(identified(path.address), size, version)
+    name = str(path.resolve())
+    size, written, *found = _state(name)
+    return Known(name, size, written, sampled(name), found)
+
+
+def _state(name: str) -> list[int]:
+    about = os.stat(name)
+    return [about.st_size, about.st_mtime_ns, about.st_ctime_ns, about.st_ino]
+
+
+def hashes(files: Sequence[Known]) -> list[str | None]:
+    """Return hashes of all bytes of files, by which :func:`same` knows them under other marks; None
+    for remote files, and for those that are not as they were when they were looked at.
+    """
+    found: list[str | None] = []
+    for file in files:
+        try:
+            one = whole(file.name) if file.marks else None
+            state = [file.size, file.version, *file.marks]
+            found.append(one if one and _state(file.name) == state else None)
+        except OSError:
+            found.append(None)
+    return found
+
+
+def same(then: Sequence[Known], now: Sequence[Known], given: Sequence[str | None]) -> bool:
+    """Return whether files are what they were; ``given`` are the :func:`hashes` that were taken
+    then, with which files are compared that differ in their marks only.
+    """
+    return len(then) == len(now) and all(
+        a == b or (a[:4] == b[:4] and hashed is not None and [hashed] == hashes([b]))
+        for a, b, hashed in zip(then, now, given or [None] * len(now), strict=True)
+    )
+
+
+def sampled(path: str | Path, start: int = 0, stop: int | None = None) -> str:
+    """Return a hash of the size of a file, its head, its tail, and blocks spread over its bytes
+    from ``start`` to ``stop`` (by default all); of up to 256 kB it is a hash of all of them.
+
+    Raises OSError if the file cannot be read.
+    """
+    with open(path, "rb", buffering=0) as file:
+        size = os.fstat(file.fileno()).st_size
+        digest = hashlib.sha256(b"%d" % size)
+        for begin, end in places(size, start, size if stop is None else stop):
+            file.seek(begin)
+            digest.update(file.read(end - begin))
+    return digest.hexdigest()
+
+
+def places(size: int, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """Yield where the blocks of a sample begin and end, in order, those that touch as one."""
+    last = max(start, stop - BLOCK)
+    spread = {start + (last - start) * k // (BLOCKS - 1) for k in range(BLOCKS)}
+    first, *others = sorted(spread | {0, max(0, size - BLOCK)})
+    begin, end = first, min(first + BLOCK, size)
+    for other in others:
+        if other > end:
+            yield begin, end
+            begin = other
+        end = min(other + BLOCK, size)
+    yield begin, end
+
+
+def whole(path: str | Path, start: int = 0, stop: int | None = None) -> str:
+    """Return a hash of the bytes of a file from ``start`` to ``stop`` (by default all), which
+    threads read; raises as :func:`sampled` does.
+    """
+    end = os.stat(path).st_size if stop is None else stop
+    begins = range(start, max(end, start + 1), PIECE)
+
+    def piece(begin: int) -> bytes:
+        with open(path, "rb", buffering=0) as file:
+            file.seek(begin)
+            return hashlib.sha256(file.read(min(PIECE, end - begin))).digest()
+
+    digest = hashlib.sha256()
+    for part in in_order(piece, iter(begins)) if len(begins) > 1 else map(piece, begins):
+        checkpoint()
+        digest.update(part)
+    return digest.hexdigest()
