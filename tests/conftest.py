@@ -1,6 +1,9 @@
-"""What all tests share: where the shared data are, and hypothesis without a clock."""
+"""What all tests share: where the shared data are, hypothesis without a clock, and signals that
+arrive.
+"""
 
 import gc
+import signal
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,6 +17,10 @@ from thoroughness import examples
 # The first example of a test may have to compile what it tests.
 settings.register_profile("linsep", examples(100))
 settings.load_profile("linsep")
+
+# Scripts start what runs in the background with these ignored, and so would all that tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 #: in which of the two runs a test is; that of a case is nearer than that of its file
 WHERE = ("compiled", "uncompiled")
@@ -49,6 +56,14 @@ def pytest_collection_finish():
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)
     gc.enable()
+
+
+@pytest.fixture
+def hangup():
+    """SIGHUP arrives, which nohup ignores; only here, so that the other tests survive one."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 @pytest.fixture(scope="session")

@@ -52,6 +52,7 @@ def stopped(folder, number, name="SIGINT", command=SAVED):
         return here(*command, cwd=folder)
 
 
+@pytest.mark.usefixtures("hangup")
 @pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
 def test_a_signal_writes_a_checkpoint_and_the_same_command_goes_on(folder, learnt, name, code):
     done = stopped(folder, 2, name)

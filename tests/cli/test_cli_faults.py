@@ -8,6 +8,7 @@ import signal
 import stat
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -250,6 +251,7 @@ def test_short_numbers():
     ]  # fmt: skip
 
 
+@pytest.mark.usefixtures("hangup")
 @pytest.mark.parametrize("moment", ["__enter__", "__exit__"])
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_signals_just_before_and_after_the_command_have_their_exit_codes(name, moment, tmp_path):
@@ -277,3 +279,25 @@ cli.main()
     )
     assert done.returncode == 128 + number, done.stderr
     assert not done.stderr
+
+
+def test_these_tests_run_where_signals_are_ignored():
+    """As in the background of a script and under nohup: by this process, and by those it starts."""
+    script = """
+import os, signal, sys
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    signal.signal(number, signal.SIG_IGN)
+os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
+"""
+    mine = Path(__file__)
+    tests = [
+        f"{mine}::test_signals_just_before_and_after_the_command_have_their_exit_codes",
+        f"{mine.with_name('test_checkpoint_option.py')}"
+        "::test_a_signal_writes_a_checkpoint_and_the_same_command_goes_on",
+    ]
+    pytest_here = ["-m", "pytest", "-p", "no:cacheprovider", "-k", "enter or checkpoint", *tests]
+    done = subprocess.run(
+        [sys.executable, "-c", script, *pytest_here], capture_output=True, text=True, check=False,
+        cwd=mine.parents[2],
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout

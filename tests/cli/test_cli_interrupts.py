@@ -60,6 +60,7 @@ def test_interrupted_before_anything_was_learnt(folder, monkeypatch, where):
     assert sorted(os.listdir(folder)) == ["t.svm"]
 
 
+@pytest.mark.usefixtures("hangup")
 @pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
 @pytest.mark.parametrize("presses", [1, 3])
 def test_signals_keep_what_was_learnt_once(folder, monkeypatch, name, code, presses):

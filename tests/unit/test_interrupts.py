@@ -24,11 +24,9 @@ pytestmark = pytest.mark.compiled
 
 @pytest.fixture(autouse=True)
 def default_handler():
-    """Ctrl-C as a program finds it, whoever runs the tests."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Whatever a test does, it leaves the handler of Ctrl-C as it was."""
     yield
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    signal.signal(signal.SIGINT, before)
 
 
 def interrupt(number=signal.SIGINT):
@@ -205,6 +203,7 @@ def test_other_threads_hold_nothing():
     assert seen == [1]  # that of this thread
 
 
+@pytest.mark.usefixtures("hangup")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
 def test_other_signals_like_ctrl_c(name):
     number = getattr(signal, name)
