@@ -273,6 +273,11 @@ class Learning:
             for job in group:
                 job.done(Refused(503, "The model is behind its log: start the server again."))
             return
+        try:
+            self.log.check()  # before rows that are known are answered, too
+        except LogError as problem:
+            self._refuse(group, problem)
+            return
         pending: dict[str, Entry] = {}
         accepted: list[tuple[Job, Labelled]] = []
         for job in group:
@@ -358,6 +363,7 @@ class Learning:
         if self.served.names is not None:
             model.feature_names_in_ = self.served.names
         try:
+            self.log.check()
             model_file.save(model, path, force=True)
             self.log.add_snapshot(path)
         except (LinsepError, OSError) as problem:

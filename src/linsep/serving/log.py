@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import orjson
-from filelock import FileLock, Timeout
 
-from linsep.errors import LinsepError
 from linsep.scratch import sync_folder
+from linsep.serving.log_lock import LogError, LogLock
 from linsep.written import check_free
 
 FORMAT = "1"
@@ -35,10 +34,6 @@ CREATE TABLE rows (
 );
 CREATE TABLE snapshots (number INTEGER PRIMARY KEY, file TEXT NOT NULL, seal BLOB NOT NULL);
 """
-
-
-class LogError(LinsepError):
-    """A log is damaged, of another model, used by another server, or cannot be written."""
 
 
 class Entry(NamedTuple):
@@ -82,28 +77,20 @@ class Log:
             path = Path(os.path.realpath(path))
         self.path, self._model = path, model
         check_free(path, force=True)  # the lock would make folders
-        fresh = not Path(f"{path}.lock").exists()
-        self._lock = FileLock(f"{path}.lock", thread_local=False)
         try:
-            self._lock.acquire(timeout=0)
-        except Timeout:
-            raise LogError(
-                f"{path} is used by another server: stop it, or name another log."
-            ) from None
+            self._lock = LogLock(path)
         except OSError as problem:
             raise self._unwritable(problem) from None
         try:
             self._open()
         except BaseException:
-            if fresh:  # before others can have it; on Windows its release removes it
-                with suppress(OSError):
-                    Path(self._lock.lock_file).unlink()
-            self.close()
+            self._end(undo=True)
             raise
 
     def _open(self) -> None:
         new = not self.path.exists()
         try:
+            self._lock.hold_file()
             self._db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
             if not new:
                 self._check_kind()
@@ -118,7 +105,7 @@ class Log:
                 self._create()
             self._check_model()
             self.n_rows, self._seal = self._checked()
-            self._opened = self._identity()
+            self._lock.hold_names()
         except sqlite3.Error as problem:
             raise self._damaged(problem) from None
         except OSError as problem:
@@ -187,6 +174,10 @@ class Log:
             yield found
             after += len(found)
 
+    def check(self) -> None:
+        """Raise LogError if another server could have the log by now, or rows could be lost."""
+        self._lock.check()
+
     def find(self, id: str) -> Entry | None:
         """Return the row of this id, None if there is none; LogError if it cannot be read."""
         query = "SELECT id, row, label FROM rows WHERE id = ?"
@@ -201,11 +192,7 @@ class Log:
 
         Raises LogError if they cannot be written; then none is added.
         """
-        if self._identity() != self._opened:
-            raise LogError(
-                f"{self.path} was moved or removed while it was served: put it back, or start the "
-                "server again"
-            )
+        self.check()
         seal, number, rows = self._seal, self.n_rows, []
         for entry in entries:
             seal, number = sealed(seal, entry), number + 1
@@ -222,14 +209,6 @@ class Log:
         except sqlite3.Error as problem:
             raise LogError(f"{self.path} cannot be written ({problem})") from None
         self._seal, self.n_rows = seal, number
-
-    def _identity(self) -> tuple[int, int] | None:
-        """Return what tells the file from others, None if it is not there."""
-        try:
-            found = self.path.stat()
-        except OSError:
-            return None
-        return found.st_dev, found.st_ino
 
     def newest(self, say: Callable[[str], None]) -> Snapshot | None:
         """Return the newest snapshot whose file is there and as it was written; ``say`` is told of
@@ -276,9 +255,16 @@ class Log:
 
     def close(self) -> None:
         """Close the file, and let other servers use it."""
-        with suppress(sqlite3.Error, AttributeError):
-            self._db.close()
-        self._lock.release()
+        self._end(undo=False)
+
+    def _end(self, undo: bool) -> None:
+        if hasattr(self, "_db"):
+            with suppress(sqlite3.Error):
+                if self._lock.is_moved():  # the last rows would stay beside the name it had
+                    self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            with suppress(sqlite3.Error):
+                self._db.close()
+        self._lock.release(undo)
 
     def _damaged(self, problem: sqlite3.Error) -> LogError:
         if "not a database" in str(problem):
