@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from linsep.checkpoints.regression import saving_of
 from linsep.errors import DataError
 from linsep.estimators._common import checking as labels
+from linsep.estimators._common.centred import Centred, centred, in_use
 from linsep.estimators._common.checking import (
     INTERCEPT,
     Parameter,
@@ -362,10 +363,20 @@ class LogisticRegression(
             )
         return self._scores(X)
 
+    def _keep_centred(self, centre: np.ndarray | None, at: np.ndarray) -> None:
+        """Keep the scores ``at`` a centre for predictions where the raw intercept loses digits."""
+        self._centred: Centred | None = None
+        if centre is not None:
+            found = centred(self.coef_, centre, at, self.intercept_)
+            self._centred = found if found.columns.size else None
+
     def _scores(self, X: Any) -> np.ndarray:
-        d = X.shape[1]  # rows of a sparse source may be narrower
+        d, around = X.shape[1], in_use(self)  # rows of a sparse source may be narrower
         with np.errstate(over="ignore", invalid="ignore"):  # said below
-            scores = np.asarray(X @ self.coef_[:, :d].T) + self.intercept_
+            if around is None:
+                scores = np.asarray(X @ self.coef_[:, :d].T) + self.intercept_
+            else:
+                scores = around.scores(X)
         bad = ~np.isfinite(scores) & np.isfinite(self.intercept_)  # of classes with weight
         if bad.any():
             row = int(np.argwhere(bad)[0, 0])
@@ -375,7 +386,8 @@ class LogisticRegression(
             return scores[:, 0] if order[0] == 1 else -scores[:, 0]
         found = np.zeros((len(scores), len(order)))
         found[:, order[:-1]] = scores
-        return found
+        nearer = getattr(self, "_nearer", None)
+        return found if nearer is None else nearer(X, found, order[-1])
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict the most probable class of each row; the smaller one at equal odds."""

@@ -1,7 +1,7 @@
 """Gaussian naive Bayes with shared variances, the generative counterpart of logistic regression."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import partial
 from typing import Any
@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep.errors import DataError, FeatureOverflow, SeparationWarning
 from linsep.estimators._common import checking as labels
+from linsep.estimators._common.centred import centred
 from linsep.estimators._common.checking import Parameter, brings_labels, check_prepared
 from linsep.estimators._common.equations import HasEquation
 from linsep.estimators._common.fitted_classes import NO_WEIGHT, FittedClasses
@@ -35,10 +36,11 @@ from linsep.sources.base import Source
 from linsep.sparse_rows import as_csr
 from linsep.value_faults import faults_named
 
-#: relative variation within classes below which a column is constant but for rounding
-ROUNDING = 1e-14
 #: variance of a constant feature, as a share of the largest; scikit-learn adds it to all
 NARROW = 1e-9
+#: log-odds beyond which rows are scored against their most probable class, not the reference:
+#: rounding would cost the other classes more than 1e-10
+BEYOND = 2.0**20
 
 
 class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEstimator):
@@ -162,9 +164,8 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
                 raise FeatureOverflow(int(np.argmax(lost)))
         counted = moments.totals > 0
         variances = moments.squares / moments.totals.sum()
-        largest = np.abs(moments.means[counted]).max(axis=0)
-        narrow = variances <= (ROUNDING * largest) ** 2
-        apart = np.ptp(moments.means[counted], axis=0) > ROUNDING * largest
+        narrow = variances == 0.0
+        apart = (moments.apart()[counted] != 0.0).any(axis=0)
         self._refuse_tiny(apart, variances, self._between(moments))
         if (narrow & apart).any():
             j = int(np.argmax(narrow & apart))
@@ -180,7 +181,8 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
             total = variances + self._between(moments)
             variances = np.where(narrow & apart, NARROW * total.max(), variances)
         self.classes_, self.priors_ = classes, moments.totals / moments.totals.sum()
-        self.means_, self.variances_ = moments.means, np.where(narrow & ~apart, 0.0, variances)
+        self.means_, self._means_rest = moments.means, moments.rest
+        self.variances_ = variances
 
     def _refuse_tiny(self, apart: np.ndarray, within: np.ndarray, between: np.ndarray) -> None:
         """Raise DataError for features whose squares are too small for floats of all digits."""
@@ -194,8 +196,8 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
 
     def _between(self, moments: ClassMoments) -> np.ndarray:
         """Return the variance between the class means."""
-        shares = moments.totals / moments.totals.sum()
-        return shares @ (moments.means - shares @ moments.means) ** 2
+        shares, apart = moments.totals / moments.totals.sum(), moments.apart()
+        return shares @ (apart - shares @ apart) ** 2
 
     def to_logistic(self, reference: Any = None) -> LogisticRegression:
         """Return the logistic regression with the same class probabilities.
@@ -209,45 +211,96 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
         -------
         LogisticRegression
             It has the same predictions and no standard errors. A constant feature has weight 0.
+            Of several classes, those whose log-odds against the reference are beyond 1e10 lose
+            digits against each other: choose a reference that is less far away.
         """
         check_is_fitted(self)
-        precision = np.divide(
-            1.0, self.variances_, out=np.zeros_like(self.variances_), where=self.variances_ > 0
-        )
-        # around one point, so that means far from zero lose digits in the last sum only
-        middle = self.priors_ @ self.means_
-        apart = self.means_ - middle
-        coef = apart * precision
-        with np.errstate(divide="ignore"):
-            intercept = np.log(self.priors_) - 0.5 * (apart * coef).sum(axis=1) - coef @ middle
-        weights, how = np.column_stack([coef, intercept]), "Gaussian naive Bayes"
-        model = implied(self.classes_, self.priors_, weights, reference, how, self.n_rows_)
+        how = "Gaussian naive Bayes"
+        model = implied(self.classes_, self.priors_, reference, how, self.n_rows_, self._weights)
         if hasattr(self, "feature_names_in_"):
             model.feature_names_in_ = self.feature_names_in_
         return model
 
+    def _weights(
+        self, reference: int, centre: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return weights of all classes against one, the centre, and log-odds at the centre.
+
+        None: the mean of all classes, so that means far from zero lose digits in the raw intercept
+        only.
+        """
+        apart = (self.means_ - self.means_[reference]) + (
+            self._means_rest - self._means_rest[reference]
+        )
+        apart[self.priors_ == 0] = 0.0
+        if centre is None:
+            centre = self.means_[reference] + self.priors_ @ apart
+        precision = np.divide(
+            1.0, self.variances_, out=np.zeros_like(self.variances_), where=self.variances_ > 0
+        )
+        coef = apart * precision
+        # halfway to the reference the log-odds are those of the shares
+        halfway = apart / 2 + ((self.means_[reference] - centre) + self._means_rest[reference])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shares = np.log(self.priors_) - np.log(self.priors_[reference])
+        return coef, centre, shares - (coef * halfway).sum(axis=1)
+
+    def _scorer(self) -> LogisticRegression:
+        """Return the logistic regression that predicts; of several classes it scores rows against
+        near classes where the reference is far away.
+        """
+        model = self.to_logistic()
+        if self.classes_.size > 2:
+            model._nearer = self._nearer
+        if hasattr(self, "recipe_"):
+            model.recipe_ = self.recipe_
+        return model
+
+    def _nearer(self, X: Any, scores: np.ndarray, reference: int) -> np.ndarray:
+        """Return log-odds of several classes against the reference; where that is less probable
+        than the most probable class by more than exp(-BEYOND), against the latter.
+        """
+        coef, known = self._weights(reference)[0], np.flatnonzero(self.priors_ > 0)
+        squares = (coef[known] ** 2 * self.variances_).sum(axis=1)
+        if squares.max() <= BEYOND:
+            return scores
+        codes, left, found = scores.argmax(axis=1), np.arange(len(scores)), np.empty_like(scores)
+        for _ in known:  # rounding may hide the best class at first
+            for k in np.unique(codes[left]):
+                rows = left[codes[left] == k]
+                found[rows] = centred(*self._weights(int(k), self.means_[k])).scores(X[rows])
+            best = found[left].argmax(axis=1)
+            changed = best != codes[left]
+            left, best = left[changed], best[changed]
+            codes[left] = best
+        against = found[:, [reference]]
+        return found - np.where(against > -BEYOND, against, 0.0)
+
     def _prediction(self, source: Source) -> LogisticPrediction:
         """Return the predictions for the rows of a source."""
-        return self._scored(source)[0]._prediction(source)
+        check_is_fitted(self)
+        return self._scorer()._prediction(source)
 
     def _scored(self, X: Any) -> tuple[LogisticRegression, Any]:
         check_is_fitted(self)
         if isinstance(X, Source):
-            model = self.to_logistic()
-            if hasattr(self, "recipe_"):
-                model.recipe_ = self.recipe_
-            return model, X
+            return self._scorer(), X
         check_prepared(self, X)
         with faults_named(X, self):
             X = validate_data(
                 self, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=False
             )
-        model = self.to_logistic()
+        model = self._scorer()
         model.__dict__.pop("feature_names_in_", None)
         return model, X
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return the log-odds, as :meth:`LogisticRegression.decision_function`."""
+        """Return the log-odds, as :meth:`LogisticRegression.decision_function`.
+
+        Of several classes they are against the most probable class in rows where the reference is
+        less probable than that by a factor of more than exp(2**20), because differences of larger
+        numbers would lose the digits of the other classes.
+        """
         model, X = self._scored(X)
         return model.decision_function(X)
 
@@ -284,8 +337,8 @@ def _counted(reading: Reading, stream: SourceStream, counted: list[int]) -> Iter
 
 
 def implied(
-    classes: np.ndarray, totals: np.ndarray, weights: np.ndarray, reference: Any, method: str,
-    n_rows: int,
+    classes: np.ndarray, totals: np.ndarray, reference: Any, method: str, n_rows: int,
+    weights_against: Callable[[int], tuple[np.ndarray, np.ndarray, np.ndarray]],
 ) -> LogisticRegression:  # fmt: skip
     """Return a logistic regression with given weights, which predicts but has no inference.
 
@@ -293,22 +346,26 @@ def implied(
     ----------
     classes : array, sorted
     totals : array of shape (classes,), summed row weights; 0 leaves a class out
-    weights : array of shape (classes, width), a row per class; only differences matter
     reference : label or None, as in the regression
     method : name of the method that gave the weights
     n_rows : number of training rows
+    weights_against : function of the code of a reference
+        Weights of shape (classes, features), a centre, and log-odds at the centre.
     """
     model = LogisticRegression(reference=reference)
     known = FittedClasses(classes, model._order(classes), totals)
-    W = weights[known.codes[:-1]] - weights[known.codes[-1]]
+    coef, centre, at = weights_against(known.codes[-1])
+    coef, at = known.wide(coef[known.codes[:-1]], 0.0), known.intercepts(at[known.codes[:-1]])
     model.classes_, model._order_of_classes = classes, known.order
     model._learnt_with = model.get_params(deep=False)
     model.reference_ = classes.tolist()[known.order[-1]]
-    model.coef_, model.intercept_ = known.wide(W[:, :-1], 0.0), known.intercepts(W[:, -1])
-    model.limits_ = known.wide(np.full(W.shape, "finite", dtype="U9"), NO_WEIGHT)
+    model.coef_, model.intercept_ = coef, at - coef @ centre
+    model._keep_centred(centre, at)
+    finite = np.full((len(known.codes) - 1, coef.shape[1] + 1), "finite", dtype="U9")
+    model.limits_ = known.wide(finite, NO_WEIGHT)
     model.covariance_, model.separation_, model.method_ = None, None, method
     model.log_likelihood_ = model.null_log_likelihood_ = np.nan
-    model.n_iter_, model.n_rows_, model.n_features_in_ = 0, n_rows, weights.shape[1] - 1
+    model.n_iter_, model.n_rows_, model.n_features_in_ = 0, n_rows, coef.shape[1]
     model._intervals, model._gained, model._total_weight = {}, np.nan, float(n_rows)
     model.stop_reason_ = "implied"
     model.stop_sentence_ = f"Weights of {method}: standard errors and tests are not known."

@@ -282,10 +282,7 @@ class Served:
 def _scorer_of(model: Any) -> Any:
     """Return a model of the same scores whose weights need not be computed for each request."""
     if hasattr(model, "to_logistic"):  # naive Bayes
-        scorer = model.to_logistic()
-        if hasattr(model, "recipe_"):
-            scorer.recipe_ = model.recipe_
-        return scorer
+        return model._scorer()
     if getattr(model, "keep", "") != "average" or hasattr(model, "kernel_"):
         return model
     scorer = copy.copy(model)

@@ -165,7 +165,7 @@ def _machine(model: Any, scored: Scored, n_machines: int) -> tuple[int, float]:
     reference = model.classes_.tolist().index(linear.reference_)
     others = [code for code in range(scored.scores.size) if code != reference]
     best = max(range(n_machines), key=lambda k: scored.scores[others[k]])
-    return best, float(scored.scores[others[best]])
+    return best, float(scored.scores[others[best]] - scored.scores[reference])
 
 
 def names_and_signs(model: Any, source: Any, scored: Scored) -> list[tuple[str, int]]:
