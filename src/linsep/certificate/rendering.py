@@ -44,18 +44,27 @@ def lines(verdict: Verdict) -> list[tuple[str, str]]:
 
 def answer(verdict: Verdict) -> str:
     """Return the verdict in one sentence."""
+    by = _values(verdict.subject)
     if isinstance(verdict, Undecided):
-        return f"undecided: {verdict.reason}"
+        return f"undecided{by}: {verdict.reason}"
     what = "some weights" if verdict.subject.multinomial else "a hyperplane"
     if isinstance(verdict, Separable):
-        return f"separable: {what} {_verb(verdict)} every row on its side"
+        return f"separable{by}: {what} {_verb(verdict)} every row on its side"
     if isinstance(verdict, QuasiSeparable):
         n = len(verdict.boundary)
         return (
-            f"quasi-separable: {what} {_verb(verdict)} no row on the wrong side, but "
+            f"quasi-separable{by}: {what} {_verb(verdict)} no row on the wrong side, but "
             f"{n:,} of {verdict.subject.n_rows:,} rows must lie on the boundary"
         )
-    return "overlapping: no hyperplane has every row on its side, or on the boundary"
+    return f"overlapping{by}: no hyperplane has every row on its side, or on the boundary"
+
+
+def _values(subject: Subject) -> str:
+    """Return which values of a kernel a verdict is about, as a phrase; empty if they are exact."""
+    if subject.columns is None or subject.rounded is False:
+        return ""
+    floats = " by kernel values in floats, which may be rounded"
+    return floats if subject.rounded else " by the values of the Gram matrix as stored"
 
 
 def _verb(verdict: Verdict) -> str:
@@ -174,7 +183,8 @@ def data_lines(subject: Subject) -> list[tuple[str, str]]:
 
 def summary(claim: Separations) -> list[list[str]]:
     """Return a table row for each verdict: question, answer, and margin or witness."""
-    found = [["question", "verdict", "margin, or rows that no hyperplane separates"]]
+    by = _values(claim.verdicts()[0].subject)
+    found = [["question", f"verdict{by}", "margin, or rows that no hyperplane separates"]]
     for verdict in claim.verdicts():
         subject = verdict.subject
         question = (

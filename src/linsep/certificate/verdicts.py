@@ -6,7 +6,7 @@ row numbers, counted from 0. Integers are Python's, of any length.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any, ClassVar
 
@@ -57,6 +57,9 @@ class Subject:
     columns : tuple of int or None
         For a Gram matrix: the weights are the a_j of sum_j a_j K(x, x_j) over these columns, which
         span all columns if the verdict is that nothing separates. No margin is given.
+    rounded : bool or None
+        For a Gram matrix: whether it holds floats, so that kernel values may be rounded. Not part
+        of the proof: None if it was read from one.
     """
 
     classes: tuple[Any, ...]
@@ -68,6 +71,7 @@ class Subject:
     names: tuple[str, ...] | None
     sha256: str
     columns: tuple[int, ...] | None = None
+    rounded: bool | None = field(default=None, compare=False)
 
     def of_sides(self, positive: tuple[Any, ...], negative: tuple[Any, ...]) -> Subject:
         """Return the subject with other sides."""
@@ -160,7 +164,9 @@ class Verdict(WithRows):
     def __repr__(self) -> str:
         about = self.subject
         sides = f", {about.positive!r} against {about.negative!r}" * (not about.multinomial)
-        return f"<{self.kind}: {about.n_rows:,} rows, {about.n_features:,} features{sides}>"
+        floats = ", kernel values in floats" * bool(about.rounded)
+        features = f"{about.n_rows:,} rows, {about.n_features:,} features"
+        return f"<{self.kind}: {features}{floats}{sides}>"
 
     def names(self) -> tuple[str, ...] | None:
         """Return the feature names, or None."""

@@ -349,8 +349,10 @@ class KernelPerceptron(Supported, OnlineClassifier):
         Returns
         -------
         linsep.certificate.verdicts.Verdict
-            For the Gram matrix in floats; check it with ``verify(K, y)``. The estimator need not be
-            fitted and is not changed.
+            About K = ``kernel.exact(X)`` of the kernel, without rounding, for linear, polynomial
+            and all-subsets kernels, counts of substrings, and sums, products and multiples of
+            these. Other kernels have values in floats only, K = ``kernel(X)``: the first line says
+            so. Check it with ``verify(K, y)``. The estimator need not be fitted and is not changed.
 
         Raises
         ------
@@ -360,7 +362,8 @@ class KernelPerceptron(Supported, OnlineClassifier):
         from linsep.separability.deciding import separation
 
         kernel = self._chosen_kernel()
-        return separation(K=X if kernel.takes == "gram" else kernel(X), y=y, **how)
+        K = X if kernel.takes == "gram" else kernel.exact(X)
+        return separation(K=kernel(X) if K is None else K, y=y, **how)
 
     def _start(self, kernel: Kernel, classes: np.ndarray, rows: Any) -> None:
         """Set the initial state: empty, or with warm_start that of the last fit."""

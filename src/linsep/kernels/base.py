@@ -9,6 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from linsep.errors import DataError, ParameterError
+from linsep.kernels.exact import Ratio
+
+#: exact values are between 2^-MOST_POWER and 2^MOST_POWER
+MOST_POWER = 1000
 
 
 @dataclass(frozen=True)
@@ -103,6 +107,40 @@ class Kernel:
         A = kernel.prepare(X)
         return kernel.gram(A, A if Y is None or Y is X else kernel.prepare(Y))
 
+    def exact(self, X: Any) -> np.ndarray | None:
+        """Return the Gram matrix of raw rows without rounding, for :func:`linsep.separation`.
+
+        Parameters
+        ----------
+        X : rows of the type this kernel takes
+            Their numbers are used exactly, as :func:`linsep.separation` reads them. Parameters of
+            the kernel count as the binary fractions they are stored as.
+
+        Returns
+        -------
+        array of int or Fraction of shape (rows, rows), or None
+            None for kernels whose values exist in floats only (radial, normalized, functions), and
+            if a value would have more than 2^14 bits, or all together more than 2^32.
+
+        Raises
+        ------
+        DataError
+            If a value is outside 2^-1000 to 2^1000.
+        """
+        kernel = self.fitted(X)
+        found = kernel._exact(X)
+        if found is None:
+            return None
+        sizes = [abs(m) for m in found.above.ravel().tolist() if m]
+        if max(sizes, default=1) > found.below << MOST_POWER:
+            raise DataError(f"{self!r} is beyond floating point on these rows: {kernel._advice()}.")
+        if min(sizes, default=1) << MOST_POWER < found.below and sizes:
+            raise DataError(
+                f"{self!r} is beyond floating point on these rows, which are too small: multiply "
+                "the features by a large number."
+            )
+        return found.values()
+
     def to_dict(self) -> dict[str, Any]:
         """Return the kernel as plain JSON, for :func:`linsep.kernels.kernel_from_dict`.
 
@@ -132,6 +170,10 @@ class Kernel:
 
     def _fitted(self, X: Any) -> Kernel:
         return self
+
+    def _exact(self, X: Any) -> Ratio | None:
+        """Return the Gram matrix of raw rows as integers over a denominator, or None."""
+        return None
 
     def _prepare(self, X: Any) -> Any:
         raise NotImplementedError

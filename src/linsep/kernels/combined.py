@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from linsep.errors import ParameterError
 from linsep.kernels.base import HUGE, BeyondFloats, Kernel, number
+from linsep.kernels.exact import Ratio, constant
 from linsep.kernels.rows import CACHED, Parts, rows_of
 
 
@@ -28,6 +29,9 @@ class Constant(Kernel):
 
     def _prepare(self, X: Any) -> Any:
         return np.empty((rows_of(X), 0))
+
+    def _exact(self, X: Any) -> Ratio | None:
+        return constant(rows_of(X), self.value)
 
     def _gram(self, A: Any, B: Any) -> np.ndarray:
         return np.full((rows_of(A), rows_of(B)), float(self.value))
@@ -84,6 +88,11 @@ class Pair(Kernel):
             return Parts(*[self.left.prepare(X)] * 2)
         return Parts(self.left.prepare(X), self.right.prepare(X))
 
+    def _both_exact(self, X: Any) -> tuple[Ratio, Ratio] | None:
+        left = self.left._exact(X)
+        right = left if self.left == self.right else left and self.right._exact(X)
+        return None if left is None or right is None else (left, right)
+
     def _both(self, A: Any, B: Any) -> tuple[np.ndarray, np.ndarray]:
         left, right = zip(A.parts, B.parts, strict=True)
         return self.left.gram(*left), self.right.gram(*right)
@@ -95,6 +104,10 @@ class Sum(Pair):
 
     left: Kernel
     right: Kernel
+
+    def _exact(self, X: Any) -> Ratio | None:
+        both = self._both_exact(X)
+        return both and both[0].plus(both[1])
 
     def _gram(self, A: Any, B: Any) -> np.ndarray:
         K, other = self._both(A, B)
@@ -110,6 +123,10 @@ class Product(Pair):
 
     left: Kernel
     right: Kernel
+
+    def _exact(self, X: Any) -> Ratio | None:
+        both = self._both_exact(X)
+        return both and both[0].times(both[1])
 
     def _gram(self, A: Any, B: Any) -> np.ndarray:
         K, other = self._both(A, B)
@@ -166,6 +183,10 @@ class Scaled(Around):
 
     def _prepare(self, X: Any) -> Any:
         return self.kernel.prepare(X)
+
+    def _exact(self, X: Any) -> Ratio | None:
+        inner = self.kernel._exact(X)
+        return inner and inner.times(constant(len(inner.above), self.factor))
 
     def _gram(self, A: Any, B: Any) -> np.ndarray:
         K = self.kernel.gram(A, B)

@@ -16,6 +16,7 @@ from linsep.compiled.strings import subsequences
 from linsep.errors import ParameterError
 from linsep.kernels.base import BeyondFloats, Kernel, number
 from linsep.kernels.counting import count_products, squares
+from linsep.kernels.exact import Ratio, weighted_counts
 from linsep.kernels.letters import (
     MOST_CODES,
     Counts,
@@ -52,6 +53,10 @@ class OnStrings(Kernel):
                 stacklevel=3,
             )
         return self
+
+    def _exact(self, X: Any) -> Ratio | None:
+        found = self.counts(self.prepare(X))
+        return None if found is None else weighted_counts(found)
 
 
 class OnCounts(OnStrings):

@@ -13,6 +13,7 @@ from linsep.compiled.core.rows import Whole
 from linsep.compiled.kernel_products import all_subsets, distances, multiply_sparse, powers
 from linsep.errors import DataError, ParameterError
 from linsep.kernels.base import HUGE, BeyondFloats, Kernel, number
+from linsep.kernels.exact import Ratio, WholeRows, constant
 from linsep.kernels.rows import CACHED, Parts, dense_blocks, rows_of, same_width, vectors
 from linsep.parallel import spread
 
@@ -54,6 +55,9 @@ class Linear(Kernel):
 
     def _prepare(self, X: Any) -> Any:
         return vectors(X, self)
+
+    def _exact(self, X: Any) -> Ratio | None:
+        return WholeRows(X, self).products()
 
     def _gram(self, A: Any, B: Any) -> np.ndarray:
         return products(A, B).astype(np.float64, copy=False)
@@ -143,6 +147,14 @@ class Polynomial(WithGamma):
 
     def _prepare(self, X: Any) -> Any:
         return vectors(X, self)
+
+    def _exact(self, X: Any) -> Ratio | None:
+        inner = WholeRows(X, self).products()
+        if inner is None:
+            return None
+        n = len(inner.above)
+        scaled = inner.times(constant(n, self.factor))
+        return scaled and scaled.plus(constant(n, self.coef0)).power(int(self.degree))
 
     def _gram(self, A: Any, B: Any) -> np.ndarray:
         inner = products(A, B)
@@ -257,6 +269,9 @@ class AllSubsets(BeyondFloats):
 
     def _prepare(self, X: Any) -> Any:
         return vectors(X, self)
+
+    def _exact(self, X: Any) -> Ratio | None:
+        return WholeRows(X, self).subsets()
 
     def scaled_gram(self, A: Any, B: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return every value m 2^e as (m, e), float64 arrays of shape (rows of A, rows of B).

@@ -1,6 +1,7 @@
 """Deciding whether data are linearly separable, with a proof."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import combinations
 from typing import Any, Literal
 
@@ -18,7 +19,7 @@ from linsep.certificate.verdicts import (
 from linsep.errors import ParameterError
 from linsep.parallel import one_blas_thread
 from linsep.separability.evidence import blocked_verdict, separable_verdict
-from linsep.separability.kernel_space import Gram, checked, spanning
+from linsep.separability.kernel_space import Gram, checked, in_floats, spanning
 from linsep.separability.problem.data import Data, data_of, warn_of_many_classes
 from linsep.separability.problem.questions import Question, multinomial, two_sides
 from linsep.separability.search.search import Blocked, Separated, search
@@ -58,8 +59,10 @@ def separation(
     K : array of shape (rows, rows)
         Instead of X, the Gram matrix of a kernel: decides whether some f(x) = sum_j a_j K(x, x_j)
         separates the classes, with the numbers in K as they are. No margin is given. Rounded kernel
-        values nearly always make K regular, and then any labels are separable: give integers or
-        fractions where that matters. Practical up to some hundred rows if floats do not decide.
+        values nearly always make K regular, and then any labels are separable, so the verdict's
+        first line says if K holds floats: give integers or fractions, such as
+        :meth:`linsep.kernels.Kernel.exact` returns, where that matters. Practical up to some
+        hundred rows if floats do not decide.
     fit_intercept : bool, default=True (with K: False)
         Whether the hyperplane may lie off the origin.
     margin : "max" or None, default=None
@@ -115,7 +118,9 @@ def separation(
         return found.remember(X, y) if isinstance(found, Verdict) else found
     if X is not None or margin is not None:
         raise ParameterError("K takes the place of X and has no margin: give K and y only")
-    return _of_kernel(checked(K), y, bool(fit_intercept), formulations, task)
+    found = _of_kernel(checked(K), y, bool(fit_intercept), formulations, task)
+    rounded = in_floats(K)
+    return _mapped(found, lambda one: replace(one, subject=replace(one.subject, rounded=rounded)))
 
 
 def _of_kernel(

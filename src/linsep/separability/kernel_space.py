@@ -51,6 +51,14 @@ def checked(K: Any) -> np.ndarray:
     return np.asarray(K)
 
 
+def in_floats(K: Any) -> bool:
+    """Return whether a Gram matrix as it is given holds floats, which may be rounded."""
+    values = np.asarray(K)
+    if values.dtype == object:
+        return any(isinstance(x, float | np.floating) for x in values.flat)
+    return values.dtype.kind == "f"
+
+
 def _semidefinite(K: np.ndarray, rounding: float) -> bool:
     """Return whether K, scaled to unit images, is positive semidefinite up to rounding."""
     diagonal = K.diagonal()
