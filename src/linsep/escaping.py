@@ -1,6 +1,10 @@
 """Escape text from data for terminals and spreadsheets."""
 
+import csv
 import re
+from collections.abc import Iterable
+from types import SimpleNamespace
+from typing import Any
 
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 
@@ -23,3 +27,12 @@ def cell(text: str) -> str:
     """
     formula = len(text) > 1 and text[0] in "=+-@\t\r" and not _NUMBER.fullmatch(text)
     return "'" + text if formula else text
+
+
+def csv_text(rows: Iterable[Iterable[Any]]) -> str:
+    """Return rows of cells as CSV text whose lines end in line feeds."""
+    lines: list[str] = []
+    # the module quotes carriage returns in cells only if its own lines end in them
+    out = SimpleNamespace(write=lambda line: lines.append(line.removesuffix("\r\n") + "\n"))
+    csv.writer(out).writerows(rows)
+    return "".join(lines)

@@ -4,7 +4,6 @@ import csv
 import json
 import math
 import shutil
-import sqlite3
 import subprocess
 
 import numpy as np
@@ -43,11 +42,11 @@ def module(path):
     return names
 
 
-def of_databases(path, columns, rows):
+def of_databases(path, columns, rows, databases=("sqlite3", "duckdb")):
     """What the query answers in SQLite and in DuckDB: dicts of the columns of each row."""
-    duckdb = pytest.importorskip("duckdb")
-    query, found = path.read_bytes().decode(), []  # as it is, with "\r" in names
-    for connection in (sqlite3.connect(":memory:"), duckdb.connect()):
+    query, found = path.read_text("utf-8"), []
+    for database in databases:
+        connection = pytest.importorskip(database).connect(":memory:")
         kinds = ["VARCHAR" if kind is str else "DOUBLE" for kind in columns.values()]
         quoted = ['"' + name.replace('"', '""') + '"' for name in columns]
         listed = ", ".join(f"{a} {b}" for a, b in zip(quoted, kinds, strict=True))

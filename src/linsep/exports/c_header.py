@@ -4,7 +4,8 @@ import re
 from typing import Any
 
 import linsep
-from linsep.exports.scoring import ExportError, Rule, Scoring, kind_of, read_scoring, text_of
+from linsep.estimators._common.checking import label_text
+from linsep.exports.scoring import ExportError, Rule, Scoring, kind_of, read_scoring
 
 #: words that are no names in C or C++, and macros of the headers that are included
 RESERVED = """
@@ -293,7 +294,7 @@ def _labels(rule: Rule, common: dict[str, Any]) -> str:
         kind, labels = "long long ", [f"{int(label)}LL" for label in rule.classes]
         none, nothing = "LLONG_MIN", f"-{2**63 - 1}LL - 1"
     else:
-        kind, labels = "const char *", [string(text_of(label)) for label in rule.classes]
+        kind, labels = "const char *", [string(label_text(label)) for label in rule.classes]
         none = nothing = "NULL"
     return LABELS.format(
         **common, k=k, kind=kind, labels=listed(labels), body=body, none=none, nothing=nothing
@@ -307,14 +308,16 @@ def identifier(name: str) -> str:
 
 
 def field_names(names: list[str]) -> list[str]:
-    """Return a different C name for each column."""
-    found: dict[str, None] = {}
+    """Return a different C name for each column: its own if C allows that."""
+    taken = set(names)
+    found = []
     for name in names:
         own = identifier(name)
-        while own in found or own in RESERVED.split() or TYPED.fullmatch(own):
+        while (own in taken and own != name) or own in RESERVED.split() or TYPED.fullmatch(own):
             own += "_"
-        found[own] = None
-    return list(found)
+        taken.add(own)
+        found.append(own)
+    return found
 
 
 def number(value: float) -> str:

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import Hint, LinsepError
+from linsep.estimators._common.checking import label_text, plain_labels
 from linsep.estimators.learners import LEARNERS, REGRESSIONS
 from linsep.online.learner import pairs
 from linsep.sources.tables.encoding import Columns
@@ -38,7 +39,7 @@ class Rule:
     Attributes
     ----------
     name : a key of :data:`RULES`
-    classes : labels in the order of codes; empty for a regression
+    classes : labels in the order of codes, 1 rather than 1.0; empty for a regression
     ties_high : whether equal scores, or a score of zero, go to the larger class
     probabilities : whether scores are log-odds
     normalize : whether a row is divided by its length first
@@ -57,7 +58,7 @@ class Rule:
 
     def names(self) -> list[str]:
         """Return what each score is for, in words."""
-        texts = [text_of(label) for label in self.classes]
+        texts = [label_text(label) for label in self.classes]
         if self.name == "number":
             return ["prediction"]
         if self.name == "sign":
@@ -72,7 +73,7 @@ class Rule:
             return RULES["number"]
         if self.name == "sign":
             above = "at least 0" if self.ties_high else "above 0"
-            high, low = text_of(self.classes[1]), text_of(self.classes[0])
+            high, low = label_text(self.classes[1]), label_text(self.classes[0])
             return f"{high} if the score is {above}, else {low}"
         tie = "last" if self.ties_high else "first"
         return f"{RULES[self.name]}; the {tie} class of equal ones"
@@ -144,11 +145,6 @@ class NumericColumn:
     truth: bool = False
 
 
-def text_of(label: Any) -> str:
-    """Return a label as text."""
-    return label if isinstance(label, str) else repr(label)
-
-
 def kind_of(model: Any) -> str:
     """Return the name of a model's class; raise ExportError unless it is a learner of linsep."""
     name = type(model).__name__
@@ -188,7 +184,7 @@ def rule_of(model: Any) -> Rule:
     """Return how the scores of a model (of :func:`fitted`) become predictions."""
     if not hasattr(model, "classes_"):
         return Rule("number", ())
-    classes = tuple(model.classes_.tolist())
+    classes = tuple(plain_labels(model.classes_))
     binary = len(classes) == 2
     if not hasattr(model, "multiclass"):
         return Rule("sign" if binary else "largest", classes, probabilities=True)

@@ -29,6 +29,8 @@ UNIT = (
 )
 #: numbers of the texts of a column of true and false
 TRUTHS = " WHEN 'true' THEN 1e0 WHEN 'false' THEN 0e0"
+#: a carriage return between two texts; SQLite calls the character char(13), DuckDB chr(13)
+RETURN = """ || ('"\\r"' ->> '$') || """
 #: terms of a sum on a line
 INDENT = "\n        "
 
@@ -41,7 +43,8 @@ def as_sql(model: Any) -> str:
     head = [
         f"{kind} of linsep {linsep.__version__}: {rule.sentence()}",
         "Reads the rows of a table or view called data. Where a value is missing that the model",
-        "needs, the prediction is NULL.",
+        "needs, the prediction is NULL. If data has a column with the name of one that the query",
+        "adds, the query fails: the name is ambiguous.",
         *(
             f"linsep_score_{k}: {name}"
             for k, name in enumerate(rule.names() if rule.name in ("largest", "pairs") else [], 1)
@@ -59,7 +62,7 @@ def as_sql(model: Any) -> str:
         steps["linsep_wins"] = _won(rule)
     if rule.classes:
         steps["linsep_predictions"] = _predictions(rule)
-    query = _query(steps)
+    query = _query(steps, _free_names(scoring, steps))
     comments = "".join(f"-- {escaped(line)}\n" for line in head)
     return f"{comments}{query};\n"
 
@@ -95,12 +98,30 @@ def _check_texts(scoring: Scoring, names: list[str]) -> None:
             raise ExportError(
                 f"SQL cannot hold {text!r:.80}, which has a NUL character: rename it."
             )
+    for name in names:
+        if "\r" in name:  # which Python reads as a line feed
+            raise ExportError(
+                f"SQL cannot hold the name {name!r:.80}, which has a carriage return: rename the "
+                "column and learn the model again."
+            )
     for label in scoring.rule.classes:
         if isinstance(label, int) and not -(2**63) <= label < 2**63:
             raise ExportError(
                 f"SQLite cannot hold the label {label}, which is beyond integers of 64 bits: make "
                 "labels text."
             )
+
+
+def _free_names(scoring: Scoring, steps: dict[str, dict[str, str]]) -> list[str]:
+    """Return the names of the columns that the steps add; ExportError if the model reads one."""
+    names = [column for made in steps.values() for column in made]
+    for name in (*(str(column.name) for column in _used(scoring)), *scoring.columns.text):
+        if name.lower() in names:
+            raise ExportError(
+                f"Column '{name}' has the name of a column that the query adds: rename it and "
+                "learn the model again."
+            )
+    return names
 
 
 def _used(scoring: Scoring) -> list[NumericColumn]:
@@ -111,21 +132,25 @@ def _used(scoring: Scoring) -> list[NumericColumn]:
     return [column for j, column in enumerate(columns.numeric) if found[j]]
 
 
-def _query(steps: dict[str, dict[str, str]]) -> str:
-    """Return a query whose steps add columns to the rows of ``data``, one after the other.
+def _query(steps: dict[str, dict[str, str]], names: list[str]) -> str:
+    """Return a query whose steps add columns, called ``names``, to the rows of ``data``.
 
-    Steps before the last are materialized, else SQLite computes a score wherever it is compared.
+    A table beside ``data`` has every name as well, so that a column of ``data`` with one of them
+    is an error instead of being read in place of what the query adds. Steps before the last are
+    materialized, else SQLite computes a score wherever it is compared.
     """
-    parts, source = [], "data"
+    own, listed = ", ".join(f"0 AS {name}" for name in names), ", ".join(names)
+    rows = f"FROM data, (SELECT {own}) AS linsep_names\nWHERE 1 NOT IN ({listed})"
+    named, parts, source = [f"linsep_rows AS (\nSELECT data.*\n{rows}\n)"], [], "linsep_rows"
     for name, made in steps.items():
         columns = "".join(f",\n    {expression} AS {column}" for column, expression in made.items())
-        parts.append(f"SELECT data.*{columns}\nFROM {source}")
-        source = f"{name} AS data"
+        parts.append(f"SELECT data.*{columns}\nFROM {source} AS data")
+        source = name
     *first, last = parts
-    named = [
+    named += [
         f"{name} AS MATERIALIZED (\n{part}\n)" for name, part in zip(steps, first, strict=False)
     ]
-    return f"WITH {', '.join(named)}\n{last}" if named else last
+    return f"WITH {', '.join(named)}\n{last}"
 
 
 def _score_names(rule: Rule) -> list[str]:
@@ -183,7 +208,8 @@ def _value(name: str, weights: dict[str, str], columns: ModelColumns) -> str:
 
     Empty text is missing unless training has seen it.
     """
-    value = f"CAST(data.{identifier(name)} AS VARCHAR)"
+    # a column may be declared to ignore case
+    value = f'CAST(data.{identifier(name)} AS VARCHAR) COLLATE "BINARY"'
     cases = "".join(
         f"{INDENT}    WHEN {text(known)} THEN {weight}" for known, weight in weights.items()
     )
@@ -294,9 +320,11 @@ def identifier(name: str) -> str:
 
 
 def text(value: str) -> str:
-    """Return text in single quotes."""
-    doubled = value.replace("'", "''")
-    return f"'{doubled}'"
+    """Return text in single quotes, without carriage returns, which programs that read a file as
+    text replace by line feeds.
+    """
+    parts = ["'" + part.replace("'", "''") + "'" for part in value.split("\r")]
+    return f"({RETURN.join(parts)})" if len(parts) > 1 else parts[0]
 
 
 def _label(label: Any) -> str:

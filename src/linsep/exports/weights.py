@@ -1,11 +1,10 @@
 """Weights as tables for people and programs: JSON, and CSV."""
 
-import csv
-import io
 import json
 from typing import Any
 
 import linsep
+from linsep.escaping import csv_text
 from linsep.exports.scoring import NumericColumn, Scoring, kind_of, read_scoring
 
 #: columns of the CSV file, before one column of weights for each score
@@ -70,9 +69,7 @@ def as_csv(model: Any) -> str:
     """Return the weights of a model as CSV: a row for each feature, a column for each score."""
     scoring, kind = read_scoring(model), kind_of(model)
     rule, columns, coef = scoring.rule, scoring.columns, scoring.coef.T.tolist()
-    out = io.StringIO()
-    rows = csv.writer(out, lineterminator="\n")
-    rows.writerow([*HEADER, *rule.names()])
+    rows: list[list[Any]] = [[*HEADER, *rule.names()]]
     none = [""] * (len(HEADER) - 3)
     may = "yes" if columns.fill_text else "no"
     for about, text in (
@@ -83,14 +80,14 @@ def as_csv(model: Any) -> str:
         *([("text may be missing", may)] if columns.text else []),
         *(("class", label) for label in rule.classes),
     ):
-        rows.writerow(["about", about, text, *none, *[""] * len(rule.names())])
-    rows.writerow(["intercept", "", "", *none, *scoring.intercept.tolist()])
+        rows.append(["about", about, text, *none, *[""] * len(rule.names())])
+    rows.append(["intercept", "", "", *none, *scoring.intercept.tolist()])
     for j, column in enumerate(columns.numeric):
         about_number = _numeric(column)
         fill = "" if column.fill is None else column.fill
         scale = [about_number["subtract"], about_number["divide"]]
-        rows.writerow(["number", column.name, "", fill, *scale, *coef[j]])
+        rows.append(["number", column.name, "", fill, *scale, *coef[j]])
     for name, values in columns.text.items():
         for value, j in values.items():
-            rows.writerow(["text", name, value, *none, *coef[j]])
-    return out.getvalue()
+            rows.append(["text", name, value, *none, *coef[j]])
+    return csv_text(rows)

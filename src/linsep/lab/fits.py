@@ -3,8 +3,6 @@
 A fit is laid out as the page shows it: numbers, sentences, a table, and what is drawn.
 """
 
-import csv
-import io
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +10,7 @@ import numpy as np
 
 import linsep
 from linsep.errors import DataError
+from linsep.escaping import csv_text
 from linsep.lab.bayes import bayes_of, script_of_bayes
 from linsep.lab.fields import plain
 from linsep.lab.scene import Scene
@@ -206,9 +205,7 @@ def table_of(fit: dict[str, Any], form: str) -> str:
     """Return the table of a fit as CSV, Markdown or LaTeX."""
     head, rows = fit["columns"], fit["rows"]
     if form == "csv":
-        out = io.StringIO()
-        csv.writer(out, lineterminator="\n").writerows([head, *(_cells(r, exact) for r in rows)])
-        return out.getvalue()
+        return csv_text([head, *(_cells(row, exact) for row in rows)])
     lines = [head, *(_cells(row, short) for row in rows)]
     if form == "markdown":
         texts = ["| " + " | ".join(map(markdown, line)) + " |\n" for line in lines]

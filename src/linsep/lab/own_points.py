@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linsep.errors import DataError
+from linsep.escaping import csv_text
 from linsep.lab.fields import number_of, plain
 from linsep.lab.scene import (
     LONGEST_NAME,
@@ -112,12 +113,9 @@ def _projected(
 
 def csv_of(scene: Scene) -> str:
     """Return the points of a scene as CSV text that :func:`scene_of_csv` reads."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*scene.features, "class"])
     names = scene.class_names
-    writer.writerows([plain(a), plain(b), names[code]] for a, b, code in scene.points)
-    return out.getvalue()
+    points = ([plain(a), plain(b), names[code]] for a, b, code in scene.points)
+    return csv_text([[*scene.features, "class"], *points])
 
 
 def _lines(text: str) -> list[list[str]]:

@@ -1,7 +1,5 @@
 """The table of a trace, as rows and as text, CSV, Markdown, LaTeX and HTML."""
 
-import csv
-import io
 import re
 from collections.abc import Callable, Iterator, Sequence
 from html import escape
@@ -13,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from linsep.drawing import beside, display, lab_page
-from linsep.escaping import cell, escaped
+from linsep.escaping import cell, csv_text, escaped
 from linsep.online.passes import StopReason
 from linsep.teaching.textbook.running import Step
 
@@ -198,10 +196,7 @@ class Trace(Sequence):
 
         Text that a spreadsheet would take for a formula is prefixed by a quote.
         """
-        out = io.StringIO()
-        lines = [list(map(cell, line)) for line in (self.columns, *self.cells(exact))]
-        csv.writer(out, lineterminator="\n").writerows(lines)
-        return out.getvalue()
+        return csv_text(map(cell, line) for line in (self.columns, *self.cells(exact)))
 
     def to_markdown(self) -> str:
         """Return a Markdown table, and why the fit stopped."""
