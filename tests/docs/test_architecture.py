@@ -83,7 +83,7 @@ INNER = {
     "tuning": [],
 }
 FILES = sorted(ROOT.rglob("*.py"))
-MOST_LINES, MOST_LINES_OF_FUNCTION = 420, 60
+MOST_LINES, MOST_LINES_OF_FUNCTION = 800, 60
 
 
 def name_of(path):
