@@ -1,6 +1,7 @@
 """Fits on a Dask cluster whose workers are threads of this process."""
 
 import logging
+import os
 import re
 import signal
 import subprocess
@@ -16,11 +17,12 @@ from distributed.scheduler import KilledWorker
 
 from linsep import (
     LinearRegression,
+    LogisticRegression,
     PassiveAggressive,
     Perceptron,
     open_source,
 )
-from linsep.distributed import ClusterError, cluster as clusters, fit
+from linsep.distributed import ClusterError, cluster as clusters, fit, rows
 from linsep.errors import CheckpointError, DataError, ParameterError
 from linsep.estimators._common import mixing
 from linsep.estimators._common.mixing import fit_in_shards
@@ -327,3 +329,69 @@ def test_ctrl_c_ends_the_client_and_not_its_workers():
         press()
     assert found == [True]
     assert not blocked()
+
+
+async def lose(address, dask_scheduler):
+    await dask_scheduler.remove_worker(address, stimulus_id="lost")
+
+
+def rewritten(path):
+    """Turn the labels; the size stays the same, and so does the time."""
+    about = path.stat()
+    turned = {"0": "1", "1": "0"}
+    lines = path.read_text().splitlines()
+    path.write_text("".join(f"{turned[line[0]]}{line[1:]}\n" for line in lines))
+    os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))
+    assert path.stat().st_size == about.st_size
+
+
+@pytest.mark.parametrize("estimator", [Perceptron(max_iter=4), LogisticRegression()])
+def test_a_file_rewritten_while_a_worker_is_lost_is_refused(tmp_path, monkeypatch, estimator):
+    """The worker that reads its shards again would learn other rows than the rest."""
+    random = np.random.default_rng(0)
+    x, noise = random.integers(100, 1000, 2000), random.integers(-300, 300, 2000)
+    path = tmp_path / "t.svm"
+    path.write_text("".join(f"{int(a + b > 550)} 1:{a}\n" for a, b in zip(x, noise, strict=True)))
+    describe = rows.ShardedRows.describe
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0",
+            silence_logs="CRITICAL",
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):  # fmt: skip
+
+        def and_lose(self, *given, **more):
+            describe(self, *given, **more)
+            rewritten(path)
+            client.run_on_scheduler(lose, min(client.scheduler_info()["workers"]))
+
+        monkeypatch.setattr(rows.ShardedRows, "describe", and_lose)
+        said = r"On the machine .*, .*t\.svm, bytes .* has other bytes than when it was cut"
+        with pytest.raises(DataError, match=said):
+            fit(estimator, open_source(path), client=client, shard_mb=0.004)
+
+
+def test_a_file_that_changed_since_it_was_opened_is_refused(client, tmp_path):
+    path = tmp_path / "t.svm"
+    path.write_text("0 1:1\n1 1:2\n" * 50)
+    source = open_source(path)
+    rewritten(path)
+    with pytest.raises(DataError, match=r"t\.svm changed while it was read: start again"):
+        fit(Perceptron(), source, client=client)
+    (tmp_path / "t.csv").write_text("x,y\n1,0\n2,1\n")
+    source = open_source(tmp_path / "t.csv", target="y")
+    (tmp_path / "t.csv").write_text("y,x\n1,0\n2,1\n")
+    with pytest.raises(DataError, match=r"t\.csv changed while it was read: start again"):
+        fit(Perceptron(), source, client=client)
+
+
+@pytest.mark.parametrize("package", ["numpy", "numba", "pyarrow"])
+def test_workers_with_another_package_are_refused(client, table, monkeypatch, package):
+    version = clusters.metadata.version
+    known = clusters.versions() | {package: "0.0.1"}
+    found = clusters.Cluster(client)  # of the same versions
+    monkeypatch.setattr(found.client, "run", lambda *_, **__: {"tcp://10.0.0.2:1": known})
+    said = rf"at tcp://10\.0\.0\.2:1 has {package} 0\.0\.1, this process {version(package)}: inst"
+    with pytest.raises(ClusterError, match=said):
+        found._check_workers()

@@ -205,21 +205,21 @@ def test_a_shard_that_workers_cannot_read_is_named(client, folder, monkeypatch):
     source = read(folder / "separable.parquet")
     cut = rows.shards_of
 
-    def elsewhere(*given):
-        first, *rest = cut(*given)
+    def elsewhere(*given, **how):
+        first, *rest = cut(*given, **how)
         return [first._replace(path="/elsewhere/t.parquet"), *rest]
 
     monkeypatch.setattr(rows, "shards_of", elsewhere)
-    with pytest.raises(DataError, match=r"/elsewhere/t.parquet cannot be read on the machine"):
+    with pytest.raises(DataError, match=r"On the machine .*, /elsewhere/t.parquet cannot be read"):
         separation(source, client=client, shard_mb=0.002)
 
-    def older(*given):
-        return [shard._replace(size=shard.size - 1) for shard in cut(*given)]
+    def older(*given, **how):
+        return [shard._replace(size=shard.size - 1) for shard in cut(*given, **how)]
 
     monkeypatch.setattr(rows, "shards_of", older)
-    with pytest.raises(DataError, match=r"has [\d,]+ bytes on the machine .*, but had [\d,]+ when"):
+    with pytest.raises(DataError, match=r"On the machine .* has [\d,]+ bytes, but had [\d,]+ when"):
         separation(source, client=client, shard_mb=0.002)
-    monkeypatch.setattr(rows, "shards_of", lambda *given: cut(*given)[1:])
+    monkeypatch.setattr(rows, "shards_of", lambda *given, **how: cut(*given, **how)[1:])
     with pytest.raises(DataError, match="for the workers: give all machines the same files"):
         separation(source, client=client, shard_mb=0.002)
 

@@ -1,17 +1,27 @@
 """Shards of files: every row in exactly one of them, as the whole file is read."""
 
 import json
+import os
+import pickle
+import re
+import shutil
+import socket
+import time
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 
 from linsep import open_source
+from linsep.distributed import shards as cutting
 from linsep.distributed.shards import Reading, read, shards_of
 from linsep.errors import DataError
+from linsep.sources import fingerprints
 from linsep.sources.tables.csv_records import Fields
 
 ROWS = 300
@@ -85,7 +95,7 @@ def test_errors_name_the_line_of_the_file(folder, tmp_path, name, place):
     reading = Reading(source.recipe(), Fields(), None)
     lines[250] = '{"a": "wrong"}' if name == "t.jsonl" else 'wrong,1,"x","class 0",1'
     (tmp_path / name).write_text("\n".join(lines))
-    there = {"path": str(tmp_path / name), "size": (tmp_path / name).stat().st_size}
+    there = {"path": str(tmp_path / name), "size": (tmp_path / name).stat().st_size, "seen": None}
     shards = [shard._replace(**there) for shard in shards_of(source, 3000)]
     (bad,) = [shard for shard in shards if fails(shard, reading)]
     with pytest.raises(DataError, match=f"{name} {place}"):
@@ -105,8 +115,100 @@ def test_a_file_that_is_gone_is_named_with_the_machine(folder, tmp_path):
     (tmp_path / "t.svm").write_bytes((folder / "t.svm").read_bytes())
     shards = shards_of(open_source(tmp_path / "t.svm"), 3000)
     (tmp_path / "t.svm").unlink()
-    with pytest.raises(DataError, match=r"t.svm cannot be read on the machine .* \(No such"):
+    with pytest.raises(DataError, match=r"On the machine .*t.svm cannot be read \(No such"):
         read(shards[1], reading)
+
+
+def put_back(path, about):
+    os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))
+
+
+def a_byte(path, at, keep_time=True):
+    """Change a bit of one byte in place."""
+    about, data = path.stat(), bytearray(path.read_bytes())
+    data[at] ^= 1
+    path.write_bytes(data)
+    if keep_time:
+        put_back(path, about)
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.csv", "t.svm", "t.jsonl", "t.vw", "t.arrow"])
+def test_a_file_with_other_bytes_of_the_same_size_is_refused(folder, tmp_path, name):
+    path = tmp_path / name
+    if name == "t.arrow":
+        pyarrow.feather.write_feather(pq.read_table(folder / "t.parquet"), path)
+    else:
+        shutil.copy(folder / name, path)
+    source = open_source(path, **({} if name in ("t.svm", "t.vw") else {"target": "y"}))
+    reading, shards = Reading(source.recipe(), Fields(), None), shards_of(source, 3000)
+    for shard in shards:
+        read(shard, reading)
+    last = shards[-1]
+    a_byte(path, (last.seen.begin + last.seen.end) // 2)
+    with pytest.raises(
+        DataError, match=f"On the machine .*, {re.escape(str(last))} has other bytes"
+    ):
+        read(last, reading)
+    a_byte(path, (last.seen.begin + last.seen.end) // 2, keep_time=False)
+    said = rf"On the machine {socket.gethostname()}, .*{name}.* has another time of modification th"
+    with pytest.raises(DataError, match=said):
+        read(last, reading)
+    whole_seconds = last.seen.written // 10**9 * 10**9
+    os.utime(path, ns=(whole_seconds, whole_seconds))  # as scp -p keeps times
+    read(last, reading)
+
+
+def test_shards_that_the_client_reads_too_are_compared_in_all_bytes(tmp_path, monkeypatch):
+    monkeypatch.setattr(fingerprints, "BLOCK", 10)
+    path = tmp_path / "t.svm"
+    path.write_text("".join(f"{k % 2} 1:{k}\n" for k in range(2000)))
+    source = open_source(path)
+    reading = Reading(source.recipe(), Fields(), None)
+    sample, whole = (shards_of(source, 1 << 20, whole)[0] for whole in (False, True))
+    end = list(fingerprints.places(whole.size, 0, whole.size))[5][1]
+    a_byte(path, path.read_bytes().index(b"1:", end) + 2)
+    read(sample, reading)
+    with pytest.raises(DataError, match=r"t\.svm, bytes 0 to [\d,]+ has other bytes"):
+        read(whole, reading)
+
+
+def test_a_file_that_changes_while_a_shard_is_read(folder, tmp_path, monkeypatch):
+    path = tmp_path / "t.svm"
+    shutil.copy(folder / "t.svm", path)
+    source = open_source(path)
+    shard = shards_of(source, 3000)[1]
+    copied = cutting._copied
+
+    def changed(*given):
+        a_byte(path, shard.start + 20, keep_time=False)
+        return copied(*given)
+
+    monkeypatch.setattr(cutting, "_copied", changed)
+    with pytest.raises(DataError, match=r"On the machine .*t\.svm changed while it was read"):
+        read(shard, Reading(source.recipe(), Fields(), None))
+
+
+def test_the_bytes_of_row_groups_are_those_of_their_shard(folder):
+    shards = shards_of(open_source(folder / "t.parquet", target="y"), 2000)
+    spans = [(shard.seen.begin, shard.seen.end) for shard in shards]
+    assert len(spans) > 2
+    assert all(begin < end for begin, end in spans)
+    assert all(end <= begin for (_, end), (begin, _) in pairwise(spans))
+
+
+def test_a_remote_file_of_another_version_is_refused():
+    store = pytest.importorskip("fsspec").filesystem("memory")
+    store.pipe("/shards/t.svm", b"1 1:1\n0 1:2\n")
+    source = open_source("memory://shards/t.svm")
+    (shard,) = pickle.loads(pickle.dumps(shards_of(source)))
+    reading = Reading(source.recipe(), Fields(), None)
+    assert read(shard, reading).y.tolist() == [1, 0]
+    time.sleep(0.01)
+    store.pipe("/shards/t.svm", b"0 1:1\n1 1:2\n")
+    (shard,) = pickle.loads(pickle.dumps([shard]))  # as a task that is repeated gets it
+    said = rf"On the machine {socket.gethostname()}, memory://shards/t.svm changed while"
+    with pytest.raises(DataError, match=said):
+        read(shard, reading)
 
 
 def test_a_field_with_line_breaks_is_never_split(tmp_path):

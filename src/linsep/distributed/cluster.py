@@ -14,12 +14,11 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from importlib import metadata
 from multiprocessing import resource_tracker
 from queue import Empty, SimpleQueue
 from typing import Any
 from uuid import uuid4
-
-import numpy as np
 
 import linsep
 from linsep.errors import DataError, LinsepError, ParameterError
@@ -169,7 +168,8 @@ def client_given(client: Any) -> Iterator[Client]:
 def versions() -> dict[str, str]:
     """Return the versions on which results depend."""
     python = ".".join(map(str, sys.version_info[:2]))
-    return {"Python": python, "linsep": linsep.__version__, "numpy": np.__version__}
+    packages = {name: metadata.version(name) for name in ("numpy", "numba", "pyarrow")}
+    return {"Python": python, "linsep": linsep.__version__} | packages
 
 
 def refuse_others(known: dict[str, str], who: str) -> None:

@@ -141,10 +141,11 @@ def rows_of_source(
     and without rows of weight 0, for proofs.
 
     What must be known of all rows before (scales, words, values of text columns) is surveyed in one
-    reading here.
+    reading here. Where this process reads all rows, too, workers must have all their bytes.
     """
-    shards = shards_of(source, shard_bytes)
+    shards = shards_of(source, shard_bytes, whole=exact or source.surveys)
     reading = Reading(source.recipe(), *_options(source))
+    source.check_files()
     known = versions()
     futures = [
         cluster.submit("read shard", _read, shard, reading, known, exact) for shard in shards

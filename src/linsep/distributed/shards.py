@@ -6,7 +6,7 @@ get the address of a shard and read it where the file is.
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from socket import gethostname
@@ -18,13 +18,16 @@ import pyarrow.parquet as pq
 import scipy.sparse as sp
 
 from linsep.errors import DataError, LinsepError, NoRows
+from linsep.interrupts import checkpoint
 from linsep.scratch import process_mark
 from linsep.separability.problem.data import exact_batches
+from linsep.sources import fingerprints
 from linsep.sources.base import Source
 from linsep.sources.chunks import CODECS
 from linsep.sources.formats import format_of
+from linsep.sources.limits import Unchanged
 from linsep.sources.opening import open_source
-from linsep.sources.remote.file import RemoteFile
+from linsep.sources.remote.file import RemoteFile, located
 from linsep.sources.tables.csv_records import Fields
 from linsep.sources.tables.table import TableSource
 
@@ -33,13 +36,15 @@ SHARD_BYTES = 64 << 20
 #: formats whose rows are lines, and those of them whose first line names the columns
 LINES, HEADED = ("svmlight", "vw", "csv", "tsv", "jsonl"), ("csv", "tsv")
 _COPIED = 8 << 20
+SECOND = 1_000_000_000
 _MARK = b"\xef\xbb\xbf"
 
 
 class Shard(NamedTuple):
     """The address of some rows: of a file from byte (of Parquet: row group) ``start`` to ``stop``,
     both 0 for a whole file. A range of bytes stands for the lines that begin in it. ``size`` is how
-    many bytes the file has, None for remote files, which know their own state.
+    many bytes the file has, and ``seen`` what else it was known by when it was cut; None for remote
+    files, which know their own state.
     """
 
     path: str | RemoteFile
@@ -47,6 +52,7 @@ class Shard(NamedTuple):
     start: int = 0
     stop: int = 0
     size: int | None = None
+    seen: "Fingerprint | None" = None
 
     def __str__(self) -> str:
         if not self.stop:
@@ -58,6 +64,24 @@ class Shard(NamedTuple):
             )  # fmt: skip
             return f"{self.path}, row {groups}"
         return f"{self.path}, bytes {self.start:,} to {self.stop:,}"
+
+
+class Fingerprint(NamedTuple):
+    """What all machines must agree on before they read a shard.
+
+    Attributes
+    ----------
+    written : int, when the file was modified, in ns
+    begin, end : int, the bytes of the file that are the shard
+    whole : bool, whether all of these are hashed, or a sample
+    hash : str, of them and of the head and the tail of the file, which say how it is read
+    """
+
+    written: int
+    begin: int
+    end: int
+    whole: bool
+    hash: str
 
 
 class Reading(NamedTuple):
@@ -96,8 +120,10 @@ class Rows(NamedTuple):
     filled: dict[str, int] = {}  # noqa: RUF012
 
 
-def shards_of(source: Source, shard_bytes: int = SHARD_BYTES) -> list[Shard]:
-    """Return the shards of the files of a source, in the order of their rows."""
+def shards_of(source: Source, shard_bytes: int = SHARD_BYTES, whole: bool = False) -> list[Shard]:
+    """Return the shards of the files of a source, in the order of their rows; ``whole``: known by
+    all their bytes, not by a sample.
+    """
     if not source.paths or source.kind in ("folder", "mbox", "rows"):
         raise DataError(
             f"{source.name} cannot be cut into shards: give files of svmlight text, Vowpal "
@@ -111,29 +137,58 @@ def shards_of(source: Source, shard_bytes: int = SHARD_BYTES) -> list[Shard]:
             found.append(Shard(path, kind))
             continue
         size = path.stat().st_size
-        whole = Shard(str(path), kind, size=size)
+        shard = Shard(str(path), kind, size=size)
+        spans: Iterable[tuple[int, int, int, int]] = [(0, 0, 0, size)]
         if kind == "parquet":
-            found += _row_groups(whole, shard_bytes)
+            spans = _row_groups(path, size, shard_bytes)
         elif kind in LINES and path.suffix.lower() not in CODECS:
             starts = range(0, size, shard_bytes)
             ranges = [(a, min(a + shard_bytes, size)) for a in starts]
-            found += [whole._replace(start=a, stop=b) for a, b in ranges] or [whole]
-        else:
-            found.append(whole)
+            spans = [(a, b, a, b) for a, b in ranges] or spans
+        for start, stop, begin, end in spans:
+            checkpoint()
+            seen = _fingerprint(path, begin, end, whole)
+            found.append(shard._replace(start=start, stop=stop, seen=seen))
     return found
 
 
-def _row_groups(whole: Shard, shard_bytes: int) -> Iterator[Shard]:
-    """Yield runs of row groups of about ``shard_bytes``."""
-    metadata = pq.read_metadata(str(whole.path))
-    first = size = 0
+def _row_groups(path: Path, size: int, shard_bytes: int) -> Iterator[tuple[int, int, int, int]]:
+    """Yield runs of row groups of about ``shard_bytes``, and the bytes of the file that they are in
+    (all, where it does not say).
+    """
+    metadata = pq.read_metadata(str(path))
+    first = taken = 0
     for group in range(metadata.num_row_groups):
-        size += metadata.row_group(group).total_byte_size
-        if size >= shard_bytes:
-            yield whole._replace(start=first, stop=group + 1)
-            first, size = group + 1, 0
+        taken += metadata.row_group(group).total_byte_size
+        if taken >= shard_bytes:
+            yield first, group + 1, *_span(metadata, first, group + 1, size)
+            first, taken = group + 1, 0
     if first < metadata.num_row_groups or not first:
-        yield whole._replace(start=first, stop=metadata.num_row_groups)
+        yield first, metadata.num_row_groups, *_span(metadata, first, metadata.num_row_groups, size)
+
+
+def _span(metadata: pq.FileMetaData, first: int, stop: int, size: int) -> tuple[int, int]:
+    """Return where the columns of row groups begin and end in a file of some size."""
+    begins, ends = [], []
+    for group in map(metadata.row_group, range(first, stop)):
+        for column in map(group.column, range(group.num_columns)):
+            begin = column.data_page_offset
+            if column.has_dictionary_page and column.dictionary_page_offset:
+                begin = min(begin, column.dictionary_page_offset)
+            begins.append(begin)
+            ends.append(begin + column.total_compressed_size)
+    if not begins or not 0 <= min(begins) <= max(ends) <= size:  # empty, or damaged
+        return 0, size
+    return min(begins), max(ends)
+
+
+def _fingerprint(path: str | Path, begin: int, end: int, whole: bool) -> Fingerprint:
+    """Return what some bytes of a file are known by; OSError if it cannot be read."""
+    written = os.stat(path).st_mtime_ns
+    hashed = fingerprints.sampled(path, begin, end)
+    if whole:
+        hashed += fingerprints.whole(path, begin, end)
+    return Fingerprint(written, begin, end, whole, hashed)
 
 
 def read(shard: Shard, reading: Reading, exact: bool = False) -> Rows:
@@ -182,7 +237,9 @@ def _opened(shard: Shard, reading: Reading) -> Iterator[Source | None]:
     }  # fmt: skip
     if shard.format in HEADED:
         how |= reading.fields._asdict()
-    _check_file(shard)
+    with _on_this_machine():
+        unchanged = Unchanged([located(shard.path)])
+        _check_file(shard)
     try:
         if not shard.stop:
             files: Any = [shard.path]
@@ -199,25 +256,55 @@ def _opened(shard: Shard, reading: Reading) -> Iterator[Source | None]:
     except OSError as error:
         reason = error.strerror or error
         raise DataError(f"{shard} cannot be read ({reason}): check the disk.") from error
+    with _on_this_machine():
+        unchanged.check(located(shard.path))
+
+
+@contextmanager
+def _on_this_machine() -> Iterator[None]:
+    """Say in errors on which machine a file is another."""
+    try:
+        yield
+    except DataError as error:
+        raise error.at(f"On the machine {gethostname()}, ") from error.__cause__
 
 
 def _check_file(shard: Shard) -> None:
     """Raise DataError if the file is not on this machine, or is another one than was cut."""
-    if shard.size is None:
+    if isinstance(shard.path, RemoteFile):
+        shard.path.stat()  # which compares it with what the client saw
         return
     try:
-        size = os.stat(str(shard.path)).st_size
+        size = os.stat(shard.path).st_size
+        other = _other(shard) if size == shard.size else None
     except OSError as error:
         raise DataError(
-            f"{shard.path} cannot be read on the machine {gethostname()} ({error.strerror}): give "
-            "all machines the same files under the same paths."
+            f"{shard.path} cannot be read ({error.strerror}): give all machines the same files "
+            "under the same paths."
         ) from error
     if size != shard.size:
         raise DataError(
-            f"{shard.path} has {size:,} bytes on the machine {gethostname()}, but had "
-            f"{shard.size:,} when it was cut into shards: give all machines the same files, and "
-            "leave them unchanged."
+            f"{shard.path} has {size:,} bytes, but had {shard.size:,} when it was cut into shards: "
+            "give all machines the same files, and leave them unchanged."
         )
+    if other is not None:
+        raise DataError(
+            f"{shard} has {other} than when it was cut into shards: give all machines the same "
+            "files, copied with their times (cp -p, rsync -t), and leave them unchanged."
+        )
+
+
+def _other(shard: Shard) -> str | None:
+    """Return what else is known of a shard now than when it was cut, None if it is the same."""
+    if (then := shard.seen) is None:
+        return None
+    now = _fingerprint(str(shard.path), then.begin, then.end, then.whole)
+    if now.hash != then.hash:
+        return "other bytes"
+    times = now.written, then.written
+    if any(time % SECOND == 0 for time in times):  # as scp and tar keep it
+        times = now.written // SECOND, then.written // SECOND
+    return "another time of modification" if times[0] != times[1] else None
 
 
 def _of_data(source: Source) -> Source:

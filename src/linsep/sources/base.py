@@ -89,6 +89,8 @@ class Source(ABC):
     weighted: bool = False
     #: rows of a group are held out together, see :class:`Batch`
     grouped: bool = False
+    #: something must be known of all rows, which are read before the first batch
+    surveys: bool = False
     #: a model says how the rows are read
     by_recipe: bool = False
     #: current stage, for progress displays
@@ -122,6 +124,9 @@ class Source(ABC):
 
         May read the file again, so it is called for errors only.
         """
+
+    def check_files(self) -> None:  # noqa: B027 - rows in memory have none
+        """Raise DataError if a file on this machine is another than when the source was opened."""
 
     @property
     def unseen(self) -> dict[str, int]:

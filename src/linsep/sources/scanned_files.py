@@ -64,6 +64,11 @@ class ScannedFiles(Source):
     def _is_row(self, line: bytes) -> bool:
         """Return whether a line holds a row."""
 
+    def check_files(self) -> None:
+        """Raise DataError if a file on this machine is another than when the source was opened."""
+        for path in self.paths:
+            self._unchanged.check(path)
+
     def _ahead(self) -> int:
         """Return how many chunks may be at work now."""
         return self.threads + 2

@@ -86,7 +86,8 @@ class RemoteFile:
         return str(self) < str(other)
 
     def __reduce__(self) -> Any:
-        return RemoteFile, (self.address,)
+        # What was seen of it goes along: whoever gets the file must find the same.
+        return RemoteFile, (self.address,), {"_seen": self._seen}
 
     @property
     def name(self) -> str:

@@ -59,7 +59,7 @@ class Documents(TableFile):
         found: list[Document] = []
         for path in paths:
             found += self._of_folder(path) if path.is_dir() else self._of_mailbox(path, path.stem)
-        self._unchanged = Unchanged(self._files)
+        self.unchanged = Unchanged(self._files)
         if not found:
             raise DataError(f"{self.path} holds no text: give a folder or a mailbox of texts.")
         self.labelled = any(document.label is not None for document in found)
@@ -139,7 +139,7 @@ class Documents(TableFile):
         try:
             self._check_size(path.stat().st_size, str(path))
             data = path.read_bytes()
-            self._unchanged.check(path)
+            self.unchanged.check(path)
         except OSError as error:
             raise DataError(
                 f"{path} was there and cannot be read now ({error.strerror}): let nobody change "
@@ -157,7 +157,7 @@ class Documents(TableFile):
 
     def _message_of(self, path: Path, begin: int, end: int, place: str) -> str:
         self._check_size(end - begin, place)
-        self._unchanged.check(path)
+        self.unchanged.check(path)
         with path.open("rb") as file:
             file.seek(begin)
             data = file.read(end - begin).partition(b"\n")[2]

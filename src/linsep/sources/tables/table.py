@@ -190,9 +190,15 @@ class TableSource(Source):
         first = None if self.by_recipe else self._files[0].path
         self._kinds = [kinds_in(f, self._columns, self._require_target, first) for f in self._files]
         self._encoder = Encoder(self._columns, self._require_target)
-        self._surveyed = self.by_recipe or not self._learns()
+        self.surveys = not self.by_recipe and self._learns()
+        self._surveyed = not self.surveys
         self._starts: list[int] = []  # number of the first row of every file reached so far
         self._running = 0
+
+    def check_files(self) -> None:
+        """Raise DataError if a file on this machine is another than when the source was opened."""
+        for file in self._files:
+            file.unchanged.check(file.path)
 
     def _learns(self) -> bool:
         """Return whether something must be known of all rows before the first batch."""
