@@ -304,3 +304,49 @@ def test_a_cache_damaged_after_the_fit_went_on_changes_nothing(tmp_path, monkeyp
     found = fit(checkpoint=tmp_path / "c")
     assert damaged
     assert_same_bits(found, expected)
+
+
+ENDED = [
+    (Perceptron, {"keep": "average"}),
+    (Perceptron, {"keep": "best", "early_stopping": True}),
+    (Perceptron, {"keep": "vote", "multiclass": "ovo", "early_stopping": True}),
+    (PassiveAggressive, {"max_iter": 3}),
+    (Perceptron, {"shuffle": False, "max_iter": 40}),
+    (KernelPerceptron, {"kernel": "rbf", "budget": 20}),
+    (KernelPerceptron, {"kernel": "linear", "shuffle": False, "max_iter": 40}),
+]
+
+
+@pytest.mark.parametrize("case", range(len(ENDED)))
+def test_a_fit_that_has_ended_is_not_repeated(tmp_path, monkeypatch, case):
+    kind, how = ENDED[case]
+    cycle = how.get("shuffle") is False
+    rows, labels = (np.rint(X[:40, :2]), TWO[:40]) if cycle else (X, CODES)
+    fit = lambda **more: kind(**{"max_iter": 6} | how).fit(rows, labels, **more)  # noqa: E731
+    expected, kept = fit(), Checkpoint(tmp_path / "c", keep=True)
+    assert_same_bits(fit(checkpoint=kept), expected)
+    monkeypatch.setattr(linsep.online.passes, "one_pass", None)
+    again = fit(checkpoint=Checkpoint(tmp_path / "c"))
+    assert_same_bits(again, expected)
+    assert type(again.stop_reason_) is type(expected.stop_reason_)
+    assert (again.stop_reason_ == "cycle") == cycle
+    assert str(again._cycle) == str(expected._cycle)
+    assert again.predict(rows).tolist() == expected.predict(rows).tolist()
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("memory", [0, 1 << 28])
+def test_a_fit_of_a_file_that_has_ended_is_not_repeated(tmp_path, monkeypatch, memory):
+    dump_svmlight_file(X, CODES, str(tmp_path / "t.svm"))
+
+    def fit(**more):
+        source = linsep.open_source(tmp_path / "t.svm", cache=None)
+        source.memory_bytes = memory
+        return Perceptron(max_iter=4, keep="average").fit(source, **more)
+
+    expected = fit()
+    fit(checkpoint=Checkpoint(tmp_path / "c", keep=True))
+    monkeypatch.setattr(linsep.online.passes, "one_pass", None)
+    again = fit(checkpoint=tmp_path / "c")
+    assert_same_bits(again, expected)
+    assert again.training_accuracy_ == expected.training_accuracy_

@@ -16,6 +16,7 @@ from distributed import Client, LocalCluster
 from distributed.scheduler import KilledWorker
 
 from linsep import (
+    Checkpoint,
     LinearRegression,
     LogisticRegression,
     PassiveAggressive,
@@ -272,6 +273,13 @@ def test_a_fit_whose_client_was_lost_goes_on(client, table, tmp_path, monkeypatc
     assert model.mixture_.amounts.tolist() == expected.mixture_.amounts.tolist()
     assert len(count) == 5 + 2  # no pass was made twice but those lost
     assert not path.exists()
+    learnt(checkpoint=Checkpoint(path, every="1rows", keep=True))
+    made = len(count)
+    again = learnt(checkpoint=path)  # of a fit that has ended
+    assert len(count) == made
+    assert again.coef_.tolist() == expected.coef_.tolist()
+    assert again.mixture_.mistakes.tolist() == expected.mixture_.mistakes.tolist()
+    assert again.stop_reason_ == expected.stop_reason_
 
 
 def test_a_checkpoint_of_another_mixing_is_refused(client, table, tmp_path, monkeypatch):

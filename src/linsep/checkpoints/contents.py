@@ -6,7 +6,7 @@ import numpy as np
 
 from linsep.online.course import Best, Course
 from linsep.online.learner import Remembered, State
-from linsep.online.passes import PassReport, Progress, Run
+from linsep.online.passes import PassReport, Progress, Run, StopReason
 
 Arrays = dict[str, np.ndarray]
 
@@ -41,7 +41,7 @@ def restore(
     """Put a run where another stood; raise ValueError if the arrays do not fit."""
     state = run.state
     number, rows = _count(about["number"]), _count(about["rows"])
-    reports = [PassReport(*fields) for fields in about["reports"]]
+    reports = [_report(*fields) for fields in about["reports"]]
     if len(reports) != number:
         raise ValueError(f"{len(reports)} reports of {number} passes")
     n_features = _count(about["features"])
@@ -86,6 +86,12 @@ def _to_state(state: State, arrays: Arrays, rounds: int, n_features: int) -> Rem
         if array.shape != (state.n_machines,) or array.dtype not in (np.int64, np.float64):
             raise ValueError(f"{name} of {array.dtype} {array.shape}")
     return Remembered(shaped, counts, rounds)
+
+
+def _report(*fields: Any) -> PassReport:
+    report = PassReport(*fields)
+    reason = report.stop_reason
+    return report._replace(stop_reason=None if reason is None else StopReason(reason))
 
 
 def _named(prefix: str, arrays: Arrays) -> Arrays:

@@ -39,7 +39,8 @@ class Checkpoint:
     every : str or float, default="60s"
         Seconds between two writes, or text: "90s", "10m", "2h", or "1000000 rows".
     keep : bool, default=False
-        Leave the file when the fit has ended, for :meth:`remove` once its results are safe.
+        Leave the file when the fit has ended, for :meth:`remove` once its results are safe. Until
+        then, the same fit does not learn again.
 
     Raises
     ------

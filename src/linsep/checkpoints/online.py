@@ -10,6 +10,7 @@ from linsep.checkpoints.file import Checkpoint, as_checkpoint
 from linsep.checkpoints.fits import SavedFit
 from linsep.online.course import Course, Saving
 from linsep.online.learner import State
+from linsep.online.passes import over
 
 
 def saving_of(checkpoint: Any, estimator: Any) -> Saving:
@@ -43,13 +44,14 @@ class Saved(SavedFit):
                 return
             self.agree(start=self._start)
             where = about["course"]
-            over = where["number"] + (where["learnt"] is True)
-            stream.resume(over, contents.of_rows(arrays))
+            passed = where["number"] + (where["learnt"] is True)
+            stream.resume(passed, contents.of_rows(arrays))
             contents.restore(arrays, where, run, course, progress)
             if not stream.of_features and stream.n_features != run.state.n_features:
                 raise ValueError(f"{run.state.n_features} examples")
         self._at = course.number, progress.rows
-        self.checkpoint.on_resume(f"pass {course.number + 1}, after {progress.rows:,} of its rows")
+        place = f"pass {course.number + 1}, after {progress.rows:,} of its rows"
+        self.checkpoint.on_resume("all is learnt" if over(run.reports) else place)
 
     def pause(self, run: Any, stream: Any, course: Course, progress: Any) -> None:
         """Save the run between two slices of rows, if it is time."""
@@ -64,6 +66,11 @@ class Saved(SavedFit):
     def interrupted(self, run: Any, stream: Any, course: Course, progress: Any) -> None:
         """Save the run, because it is stopped now."""
         self._write(run, stream, course, progress)
+
+    def ended(self, run: Any, stream: Any, course: Course, progress: Any) -> None:
+        """Save the run, which is over, unless the file is removed next."""
+        if self.checkpoint.keep:
+            self._write(run, stream, course, progress)
 
     def _write(self, run: Any, stream: Any, course: Course, progress: Any) -> None:
         arrays, where = contents.saved(run, stream, course, progress)

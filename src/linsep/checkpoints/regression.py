@@ -28,7 +28,8 @@ class SavedAscent(SavedFit):
 
     def __exit__(self, kind: Any, *rest: Any) -> None:
         # Before a new pass, the file is as it should be, and the rows may not have been checked.
-        if self._fresh and kind is not None and issubclass(kind, ENDINGS):
+        wanted = self.checkpoint.keep if kind is None else issubclass(kind, ENDINGS)
+        if self._fresh and wanted:
             self._write()
         super().__exit__(kind, *rest)
 

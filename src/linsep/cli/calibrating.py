@@ -41,6 +41,11 @@ class Calibrated(NamedTuple):
     error: LinsepError | None = None
     interrupted: bool = False
 
+    @property
+    def missing(self) -> bool:
+        """Return whether a calibration that was asked for is not in the model."""
+        return self.interrupted or self.error is not None
+
 
 def check_calibration(data: list[str] | None, method: str | None, learner: str) -> None:
     """Raise BadParameter for options of calibration that do not fit."""

@@ -85,6 +85,11 @@ def _stored(args: list[str]) -> list[str]:
     return ["--checkpoint", str(path), *command["arguments"]]
 
 
+def goes_on(path: Path | None) -> bool:
+    """Return whether there is a checkpoint to go on from."""
+    return path is not None and path.exists()
+
+
 def check(path: Path | None, every: str | None, model: Path | None, context: typer.Context) -> None:
     """Raise BadParameter for options that do not go together."""
     if path is None and every is not None:
@@ -142,6 +147,6 @@ def _without(args: list[str]) -> list[str]:
 
 
 def remove(checkpoint: Checkpoint | None) -> None:
-    """Remove the file, now that the model is saved."""
+    """Remove the file, now that all is written."""
     if checkpoint is not None:
         checkpoint.remove()

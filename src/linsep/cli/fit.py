@@ -20,7 +20,7 @@ from linsep.cli import (
     report,
 )
 from linsep.cli.baseline import worse_than_baseline
-from linsep.cli.failures import interrupted_code, note, told_once
+from linsep.cli.failures import fail, interrupted_code, note, told_once
 from linsep.cli.initial_weights import InitialWeights
 from linsep.cli.output import check_all_free, never_overwrite
 from linsep.cli.pictures import PlotFile, picture_of, write_picture
@@ -70,7 +70,8 @@ def fit(
 
     Example: linsep fit train.csv --target species --test test.csv --model species.linsep
     """
-    check_all_free(force, model, plot)
+    # What exists beside a checkpoint may be what an earlier process of this command has written.
+    check_all_free(force or checkpointing.goes_on(checkpoint), model, plot)
     checkpointing.check(checkpoint, every, model, context)
     started, place = perf_counter(), clusters.Place(cluster, mixing, shard_mb)
     source = reading.source(data, learner, parameters)
@@ -88,22 +89,49 @@ def fit(
     whole = _fitted(estimator, source, start, place, saved)
     with held() as pressed:  # save and report what was learnt, even if Ctrl-C is pressed again
         made = calibrating.calibrated(estimator, calibrate if whole else None, calibration, reading)
-        if model is not None:
-            model_file.save(estimator, model, force=force)
-        checkpointing.remove(saved)
+        if saved is not None and made.missing:  # it goes on from the checkpoint
+            raise made.error or KeyboardInterrupt
+        again = _saved(estimator, model, force, saved)
         seconds = {"total": perf_counter() - started} | _phases(estimator)
         tested = _tested(estimator, model, test, reading, not whole or made.interrupted)
+        if saved is not None and tested.interrupted:
+            raise KeyboardInterrupt
         _print_summary(
             estimator, source, seconds, model, tested, made, as_json=as_json, curve=curve
         )
+        if calibrate and not made.told and not made.error:
+            note(f"the model is not calibrated: {report.interruption(estimator)}.")
         code = interrupted_code()
         pressed.forget()
     for error in filter(None, (made.error, tested.error)):
         raise error
-    if tested.interrupted:
+    if tested.interrupted or made.interrupted:
         raise typer.Exit(code)
     if plot is not None:
+        _draw(estimator, source, plot, force or again, None if saved else model)
+    checkpointing.remove(saved)
+
+
+def _saved(estimator: Any, model: Path | None, force: bool, saved: Checkpoint | None) -> bool:
+    """Save the model, if asked for; return True if an earlier process had saved it, which this one
+    goes on from.
+    """
+    if model is None:
+        return False
+    if saved is not None and not force and model_file.holds(model, estimator):
+        return True
+    model_file.save(estimator, model, force=force)
+    return False
+
+
+def _draw(estimator: Any, source: Source, plot: Path, force: bool, model: Path | None) -> None:
+    """Draw the model; after Ctrl-C, say that ``model`` is saved."""
+    try:
         write_picture(picture_of(estimator, source), plot, force)
+    except KeyboardInterrupt:
+        if model is None:
+            raise
+        fail(f"interrupted; {model} is saved, {plot} is not.", interrupted_code())
 
 
 def _check_held_out(curve: bool, grouped: bool, estimator: Any, parameters: dict[str, Any]) -> None:

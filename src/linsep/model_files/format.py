@@ -4,6 +4,7 @@ Files are written in format 2; those of format 1 can be read
 (:mod:`linsep.model_files.format_1`).
 """
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -62,14 +63,36 @@ def save(model: BaseEstimator, path: str | Path, *, force: bool = False) -> Path
     return path
 
 
+def holds(path: str | Path, model: BaseEstimator) -> bool:
+    """Return whether a file is a model file of this model, whenever it was saved."""
+    try:
+        tensors, about = _read(Path(path))
+    except ModelFileError:
+        return False
+    ours, described = _content(model)
+    described = json.loads(json.dumps(described, default=plain)) | {"saved": about.get("saved")}
+    return described == about and {k: _bits(a) for k, a in ours.items()} == {
+        k: _bits(a) for k, a in tensors.items()
+    }
+
+
+def _bits(array: np.ndarray) -> tuple[Any, ...]:
+    return array.dtype, array.shape, array.tobytes()
+
+
 def to_bytes(model: BaseEstimator) -> bytes:
     """Return the content of the file that :func:`save` writes."""
+    return sealed(*_content(model), plain)
+
+
+def _content(model: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Return arrays and description of a model."""
     kind = type(model).__name__
     if KINDS.get(kind) is not type(model):
         raise ModelFileError(f"A {kind} cannot be saved in a model file, only {', '.join(KINDS)}.")
     check_is_fitted(model, msg="This %(name)s has learnt nothing to save: call fit first.")
     tensors, rest = OTHERS.get(kind, online).contents(model)
-    return sealed(tensors, _describe(model) | rest, plain)
+    return tensors, _describe(model) | rest
 
 
 def load(path: str | Path) -> Any:

@@ -80,6 +80,9 @@ class Saving:
     def interrupted(self, run: Any, stream: Any, course: Course, progress: Any) -> None:
         """Save the run, because it is stopped now."""
 
+    def ended(self, run: Any, stream: Any, course: Course, progress: Any) -> None:
+        """Save the run, which is over, if something is still to be done with it."""
+
 
 def nothing_counted() -> np.ndarray:
     """Return a pass's counts of mistakes, updates and errors at its start."""

@@ -57,8 +57,9 @@ class CycleDetection:
         elif len(self._seen[0]) >= MOST_PASSES:
             self._seen = [{} for _ in self._seen]
             return None
-        for seen, key in known:
-            seen[key] = passes
+        if found is None:  # else a run that is saved now finds it again
+            for seen, key in known:
+                seen[key] = passes
         return found
 
     def arrays(self) -> dict[str, np.ndarray]:

@@ -89,6 +89,13 @@ class Progress:
         self.pass_number, self.rows, self.tally, self.curve = pass_number, rows, tally, curve
         self._resumed = True
 
+    def finish(self, reports: "list[PassReport]") -> None:
+        """Stand where a run with these reports has ended."""
+        last, self.stage = reports[-1], "learning"
+        self.pass_number, self.rows = last.number, last.rows
+        self.tally = np.array([last.mistakes, last.updates, last.errors], np.int64)
+        self.curve = [report.mistakes for report in reports[:-1]]
+
     def begin(self, pass_number: int, total: int | None) -> None:
         """Start a pass over ``total`` rows (None if unknown), or go on where it was resumed."""
         if self.stage == "learning":
@@ -248,7 +255,7 @@ def passes(
     learnt, is yielded with stop reason ``interrupted`` before KeyboardInterrupt is raised. With
     ``patience``, the weights of the best held-out score are restored at the end, unless the run
     converged, which refers to the last weights. ``saving`` may continue an earlier run; then the
-    passes that are over are not reported again.
+    passes that are over are not reported again, but for the last of a run that has ended.
     """
     state, saving = run.state, saving or Saving()
     # With held-out rows, earlier weights may be restored.
@@ -259,6 +266,12 @@ def passes(
     )
     saving.resume(run, stream, course, progress)
     try:
+        if over(run.reports):
+            progress.finish(run.reports)
+            if run.reports[-1].stop_reason == StopReason.CYCLE and course.detection is not None:
+                progress.cycle = course.detection.after(state, stream, course.number)
+            yield run.reports[-1]
+            return
         while course.number < plan.max_iter:
             try:
                 scores = one_pass(run, stream, plan, progress, course, saving)
@@ -275,7 +288,8 @@ def passes(
             report = reported(run, course, progress, scores, reason)
             course.advance(state.n_updates)
             if reason is not None:
-                saving = Saving()  # the run is over
+                saving.ended(run, stream, course, progress)
+                saving = Saving()
             yield report
             if reason is not None:
                 return
@@ -286,6 +300,11 @@ def passes(
         if course.best is not None:
             state.restore(course.best.state)
             run.keeping.put_back(course.best.kept)
+
+
+def over(reports: list[PassReport]) -> bool:
+    """Return whether a run with these reports has ended."""
+    return bool(reports) and reports[-1].stop_reason is not None
 
 
 def reported(

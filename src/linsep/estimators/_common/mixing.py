@@ -26,7 +26,15 @@ from linsep.online.mixing import (
     mix,
     no_passes,
 )
-from linsep.online.passes import NO_SCORES, PassReport, Plan, Run, StopReason, check_some_rows
+from linsep.online.passes import (
+    NO_SCORES,
+    PassReport,
+    Plan,
+    Run,
+    StopReason,
+    check_some_rows,
+    over,
+)  # fmt: skip
 from linsep.online.rows.array import ArrayStream, AsGiven, summed
 from linsep.regression.lanes import Tree
 from linsep.sparse_rows import as_csr
@@ -210,6 +218,10 @@ def _passes(
     course = Course(state.n_updates)
     where = run, between, course, progress
     saving.resume(*where)
+    if over(run.reports):
+        progress.finish(run.reports)
+        yield run.reports[-1]
+        return
     try:
         while course.number < plan.max_iter:
             progress.begin(course.number, None)
@@ -225,7 +237,10 @@ def _passes(
             check_some_rows(progress)
             run.reports.append(report)
             course.advance(state.n_updates)
-            saving.pause(*where)
+            if report.stop_reason is None:
+                saving.pause(*where)
+            else:
+                saving.ended(*where)
             yield report
             if report.stop_reason is not None:
                 return
