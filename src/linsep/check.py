@@ -19,7 +19,11 @@ from struct import pack
 from threading import Thread, Timer
 
 WRONG = ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError
-NUMBER = re.compile(r"\s*-?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
+NUMBER = re.compile(r"[ \t]*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?[ \t]*")
+#: what of a recipe is followed here, and the other settings where they say nothing
+OURS = "target", "target_kind", "numeric", "bool", "text", "exclude", "dtype"
+USUAL = None, "error", {}, [], "table", "svmlight"
+TRUE, FALSE = ["1", "true", "True", "TRUE"], ["0", "false", "False", "FALSE"]
 
 
 def need(condition, reason):
@@ -28,36 +32,52 @@ def need(condition, reason):
         raise ValueError(reason)
 
 
-def read_svmlight(lines, *_):
-    """Read rows, labels, names and number of columns from ``label index:value ...``."""
+def read(path, target, exclude):
+    """Read rows, labels, names and number of columns of a file."""
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as lines:
+            return read_csv(lines, target, exclude) if target else read_svmlight(lines)
+    except WRONG as problem:
+        why = f"{type(problem).__name__}: {problem}"
+        raise ValueError(f"this file needs linsep verify, here it cannot be read ({why})") from None
+
+
+def read_svmlight(lines):
+    """Read them from ``label index:value ...``."""
     lines = [line for line in (line.partition("#")[0].split() for line in lines) if line]
     pairs = [[x.split(":") for x in line[1:] if not x.startswith("qid:")] for line in lines]
     base = min(1, 1, *(int(j) for row in pairs for j, _ in row))
-    rows = [{int(j) - base: numbers([x.removeprefix("+")])[0] for j, x in row} for row in pairs]
+    rows = [{int(j) - base: numbers([x])[0] for j, x in row} for row in pairs]
     width = max((j + 1 for row in rows for j in row), default=0)
     return rows, [float(line[0]) for line in lines], [f"x{base + j}" for j in range(width)], width
 
 
 def read_csv(lines, target, exclude):
-    """Read the same from CSV, with text columns as indicators."""
+    """Read them from CSV, with text columns as indicators."""
     header, *records = [record for record in csv.reader(lines) if record]
     table = dict(zip(header, zip(*records, strict=True), strict=True))
     columns = {name: numbers(cells) for name, cells in table.items() if name not in exclude}
     labels = columns.pop(target) or table[target]
-    found = {name: cells for name, cells in columns.items() if cells}
+    found = [(name, cells) for name, cells in columns.items() if cells]
     for name in (name for name in columns if not columns[name]):
-        for value in sorted(set(table[name])):
-            found[f"{name}={value}"] = [cell == value for cell in table[name]]
-    rows = [dict(enumerate(cells)) for cells in zip(*found.values(), strict=True)]
-    return rows, labels, list(found), len(found)
+        values = sorted(set(table[name]))
+        found += [(f"{name}={v}", [cell == v for cell in table[name]]) for v in values]
+    names, cells = zip(*found, strict=True)
+    return [dict(enumerate(row)) for row in zip(*cells, strict=True)], labels, [*names], len(names)
 
 
 def numbers(cells):
     """Return whole numbers, nearest doubles to decimals, or booleans; None if there is text."""
     if all(NUMBER.fullmatch(cell) for cell in cells):
         return [float(x) if re.search("[.eE]", x) else int(x) for x in cells]
-    words = [cell.lower() for cell in cells]
-    return [word == "true" for word in words] if {*words} <= {"true", "false"} else None
+    return [cell in TRUE for cell in cells] if {*cells} <= {*TRUE, *FALSE} else None
+
+
+def elsewhere(recipe):
+    """Return the settings of a recipe that only ``linsep verify`` follows, as a phrase."""
+    left = {k: v for k, v in (recipe or {}).items() if k not in OURS and v not in USUAL}
+    odd = [f"{k} {dumps(v)[:40]}" for k, v in left.items() if (k, v) != ("index_base", 1)]
+    return f"; this file needs linsep verify, as it was read with {', '.join(odd)}" if odd else ""
 
 
 def hash_of(rows, labels, width):
@@ -146,6 +166,9 @@ def part_of(K, width, columns, whole):
     """Return some columns of a Gram matrix; with ``whole`` they must span all of its columns."""
     good = dumps(columns) == dumps(sorted({*map(int, columns)} & {*range(width)}))
     need(good and len(K) == width, "DATA must be the square Gram matrix")
+    apart = [abs(x - K[j].get(i, 0)) for i, row in enumerate(K) for j, x in row.items()]
+    most = max((abs(x) for row in K for x in row.values()), default=0)  # sums may be rounded
+    need(max(apart, default=0) * 2**26 <= most, "DATA is not symmetric, so not a Gram matrix")
     lines = [{i: row[j] for i, row in enumerate(K) if j in row} for j in range(width)]
     if whole and len(columns) < width:
         spanned(lines, spanned(lines[j] for j in columns))
@@ -184,8 +207,8 @@ class Problem:
         """Check that the weights classify every row with the margin, which none can exceed."""
         need([*given][3:] == ["coef", "intercept", "margin", "support"], "it has other fields")
         low, high = (math.inf if end is None else end for end in given["margin"])
-        need(type(low) is type(high) is float and math.copysign(1, low) > 0, "a malformed margin")
-        need(low <= high and low < math.inf, "a malformed margin")
+        fine = type(low) is type(high) is float and "-0.0" not in (str(low), str(high))
+        need(fine and 0 <= low <= high and low < math.inf, "a malformed margin")
         need(self.plain or (low, high) == (0, math.inf), "no margin is defined here")
         need(len(given["coef"]) == len(given["intercept"]) == self.blocks, "weights are missing")
         w: dict = {}
@@ -257,12 +280,14 @@ def check(text, rows, labels, names, width):
         rows = part_of(rows, width, columns, {v["kind"] for v in verdicts} != {"separable"})
         names, width = None, len(columns)
     same = claimed is None or (names in (None, claimed) and "".join(claimed).encode() is not None)
-    need(same and (claimed is None or len(claimed) == width), "the features have other names")
+    same = same and (claimed is None or (columns is None and len(claimed) == width))
+    need(same, "the features have other names" + elsewhere(recipe))
     about = {"rows": len(rows), "features": width, "names": claimed and [*claimed]}
     about |= {"classes": classes, "columns": columns, "sha256": hash_of(rows, labels, width)}
     whole: dict = {"format": plain["format"], "recipe": None if recipe is None else {**recipe}}
     whole |= {"data": about, "fit_intercept": bias, "formulations": chosen, "verdicts": verdicts}
-    need(dumps(plain) == dumps(whole), "it is about other data, or has other fields")
+    why = "it is about other data, or has other fields" + elsewhere(recipe)
+    need(dumps(plain) == dumps(whole), why)
     pairs = [[[b], [a]] for k, a in enumerate(classes) for b in classes[k + 1 :]]
     known = {"ovr": [[[k], [c for c in classes if c != k]] for k in classes], "ovo": pairs}
     known = {"ovo": pairs} if len(classes) == 2 else known | {"multinomial": [[[], []]]}
@@ -278,7 +303,8 @@ def check(text, rows, labels, names, width):
         problem = Problem(rows, labels, classes, positive, negative, width, bias, columns)
         getattr(problem, verdict["kind"].replace("-", "_"))(verdict)
     found = [f"{v['kind']}: {v['positive']} against {v['negative']}" for v in verdicts]
-    return [*found, f"intercept: {bias}", f"features: {claimed or width}", f"rows: {len(rows)}"]
+    about = f"features: {claimed or width}" if columns is None else f"Gram matrix: {columns}"
+    return [*found, f"intercept: {bias}", about, f"rows: {len(rows)}"]
 
 
 if __name__ == "__main__":
@@ -291,8 +317,7 @@ if __name__ == "__main__":
     Thread(target=Timer(given.time_limit, interrupt_main).run, daemon=True).start()
     try:
         need(all(map(os.path.isfile, given.files)), "PROOF and DATA are not both files")
-        with open(given.files[1], encoding="utf-8-sig", newline="") as lines:
-            data = (read_csv if given.target else read_svmlight)(lines, given.target, given.exclude)
+        data = read(given.files[1], given.target, given.exclude)
         with open(given.files[0], encoding="ascii", newline="") as proof:
             print("It holds.", *check(proof.read(), *data), sep="\n")
     except (*WRONG, KeyboardInterrupt) as problem:  # the latter when the time is up

@@ -1,6 +1,7 @@
 """``python -m linsep.check``: alone, without numpy, it says what ``verify`` says."""
 
 import ast
+import dataclasses
 import json
 import os
 import subprocess
@@ -14,7 +15,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 import checkers_agree
 import command_line
 from checkers_agree import accepts_alone, plain
-from linsep import check, open_source, separation
+from linsep import check, from_json, open_source, separation
 from linsep.certificate.blocks import sha256_of
 from linsep.certificate.proof_file import to_json
 from linsep.cli.trace import feature_names
@@ -28,7 +29,7 @@ ALONE = Path(check.__file__)
 
 def test_it_is_short_and_stands_alone():
     text = ALONE.read_text()
-    assert len(text.splitlines()) < 300
+    assert len(text.splitlines()) < 330
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
             assert {alias.name for alias in node.names} <= sys.stdlib_module_names
@@ -145,7 +146,7 @@ def test_proofs_about_gram_matrices(seed):
     assert report.verify(K, y)
     assert accepts_alone(text, K, y)
     other = K.copy()
-    other[:, -1] += np.arange(9) ** 5  # no part of the columns that are named
+    other[-1, -1] += 9**5  # no part of the columns that are named
     plain_proof = json.loads(text)
     columns = plain_proof["data"]["columns"]
     blocked = any(v["kind"] != "separable" for v in plain_proof["verdicts"])
@@ -224,3 +225,71 @@ def test_its_time_is_bounded_and_it_reads_files_only(tmp_path):
     for files in (("pipe", "rows.csv"), ("proof.json", "pipe"), (".", "rows.csv")):
         done = run(*(tmp_path / name for name in files), *how, 60)
         assert done.stderr.startswith("Not proved (ValueError): PROOF and DATA are not both files")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_gram_matrix_has_no_names_and_is_symmetric(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.integers(-2, 3, (5, 2)), np.array([0, 1, 0, 1, 1])
+    K = X @ X.T + (0 if seed % 2 else 25) * np.eye(5, dtype=int)
+    K = K if seed < 2 else K / 7
+    whole = json.loads(separation(K=K, y=y).to_json())
+    width = whole["data"]["features"]
+    assert accepts_alone(written(whole), K, y)
+    assert checkers_agree.accepts(written(whole), K, y)
+    for names in (list("edcba"[:width]), [""] * width, list("abcde"), []):
+        forged = json.loads(written(whole))
+        forged["data"]["names"] = names
+        assert not accepts_alone(written(forged), K, y)
+        assert not checkers_agree.accepts(written(forged), K, y)
+    for more, fine in ((2.0**-28, True), (2.0**-24, False), (1, False), (-3, False)):
+        other = K.astype(float)
+        other[0, 4] += more * np.abs(K).max()
+        text = separation(other[:, whole["data"]["columns"]], y, fit_intercept=False).to_json()
+        forged = json.loads(text)
+        forged["data"]["columns"] = whole["data"]["columns"]
+        for verdict in forged["verdicts"]:
+            if verdict["kind"] == "separable":  # no margin is defined
+                verdict["margin"] = [0.0, None]
+                verdict["support"] = {"rows": [], "which": [], "multipliers": []}
+        assert accepts_alone(written(forged), other, y) is checkers_agree.accepts(
+            written(forged), other, y
+        )
+        if not fine:
+            assert not accepts_alone(written(forged), other, y)
+            assert "not symmetric" in from_json(written(forged)).verify(other, y).reason
+        elif width == 5:
+            assert accepts_alone(written(forged), other, y)
+
+
+def test_a_square_table_is_no_gram_matrix_and_its_names_are_compared(tmp_path):
+    """A forged proof: all columns are named as those of a Gram matrix, the features permuted."""
+    (tmp_path / "square.csv").write_text("a,b,y\n1,2,0\n3,5,1\n")
+    whole = json.loads(proof_of(tmp_path / "square.csv", target="y"))
+    kernel = json.loads(separation([[1, 2], [3, 5]], [0, 1], fit_intercept=False).to_json())
+    for names in (["b", "a"], ["a", "b"], None):
+        forged = kernel | {"recipe": whole["recipe"]}
+        forged["data"] = kernel["data"] | {"names": names, "columns": [0, 1]}
+        forged["verdicts"][0]["margin"] = [0.0, None]
+        forged["verdicts"][0]["support"] = {"rows": [], "which": [], "multipliers": []}
+        (tmp_path / "proof.json").write_text(written(forged))
+        files = [tmp_path / "proof.json", tmp_path / "square.csv", "--target", "y"]
+        done = run(*files)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "not symmetric" in done.stderr
+        assert command_line.run("verify", *files, cwd=tmp_path).returncode == 1
+
+
+def test_zero_has_one_sign_in_a_margin():
+    X, y = np.array([[0.0], [1.0]]), np.array([0, 1])
+    verdict = separation(X, y)
+    text = verdict.to_json()
+    for margin, holds in (([0.0, None], True), ([-0.0, None], False), ([0.0, -0.0], False)):
+        forged = json.loads(text)
+        forged["verdicts"][0]["margin"] = margin
+        if margin[1] is None:
+            forged["verdicts"][0]["support"] = {"rows": [], "which": [], "multipliers": []}
+        assert accepts_alone(written(forged), X, y) is holds
+        assert checkers_agree.accepts(written(forged), X, y) is holds
+    odd = dataclasses.replace(verdict, margin=(-0.0, verdict.margin[1]))
+    assert "-0.0" not in odd.to_json()

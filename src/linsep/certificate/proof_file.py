@@ -95,7 +95,7 @@ def _plain(verdict: Verdict) -> dict[str, Any]:
         low, high = verdict.margin
         plain["coef"] = [[_plain_weight(w) for w in row] for row in verdict.coef]
         plain["intercept"] = [_plain_weight(w) for w in verdict.intercept]
-        plain["margin"] = [low, None if high == math.inf else high]
+        plain["margin"] = [low + 0.0, None if high == math.inf else high + 0.0]
         plain["support"] = _plain_combination(verdict.support)
     elif isinstance(verdict, Blocked):
         plain["witness"] = _plain_combination(verdict.witness)
@@ -219,7 +219,7 @@ def _subject(plain: Any, fit_intercept: Any) -> Subject:
     columns = given["columns"]
     if columns is not None:
         columns = _ascending([_count(j) for j in _list(columns)])
-        if len(columns) != n_features or max(columns, default=0) >= n_rows:
+        if len(columns) != n_features or max(columns, default=0) >= n_rows or names is not None:
             raise Malformed("the columns are not those of a Gram matrix")
     if not re.fullmatch("[0-9a-f]{64}", _text(given["sha256"])):
         raise Malformed("the hash is not a SHA-256")
