@@ -242,7 +242,7 @@ class Problem:
 
     def quasi_separable(self, given):
         """Check that the direction is positive on all rows outside the space, the boundary."""
-        more = ["direction", "boundary", "everything", "basis", "signs"]
+        more = ["direction", "boundary", "everything", "basis", "signs", *{"unchecked"} & {*given}]
         space, boundary = self.overlapping(given, more)
         need(dumps(given["boundary"]) == dumps(boundary), "the boundary rows differ")
         direction = keyed(given["direction"], self.size)
@@ -254,16 +254,16 @@ class Problem:
         spanned((self.constraints[key][0] for key in pairs_of(given["basis"])), everything)
         kept = dict(everything)  # columns independent of the constant and of earlier ones
         for one in range(self.features, self.size, self.width) if self.bias else ():
-            holders = sorted(p for p, row in kept.items() if one in row and p != one)
-            if holders:
+            if holders := sorted(p for p, row in kept.items() if one in row and p != one):
                 out = kept.pop(holders[-1])
                 out = kept[one] = {j: x / out[one] for j, x in out.items()}
                 kept |= {p: total([(1, kept[p]), (-kept[p][one], out)]) for p in holders[:-1]}
         for j, added in keyed(given["signs"], self.size, self.sum_of).items():
             wanted, left = left_of(kept[j], space), left_of(added, space)
-            times = {left.get(i, 0) / x for i, x in wanted.items()}
-            need(len(times) == 1 and left.keys() == wanted.keys(), "rows sum to no coefficient")
-            need(min(times) * dot(kept[j], direction) > 0, "a coefficient has the other sign")
+            times = {left.get(i, 0) / x * dot(kept[j], direction) for i, x in wanted.items()}
+            need(len(times) == 1 and min(times) > 0 and left.keys() == wanted.keys(), "other sums")
+        rest = [j for j in sorted(kept) if str(j) not in given["signs"] and j in given[more[-1]]]
+        need(not more[5:] or (rest and dumps(given[more[-1]]) == dumps(rest)), "bad unchecked ones")
 
 
 def check(text, rows, labels, names, width):

@@ -134,7 +134,8 @@ class SeparationWarning(UserWarning):
     ----------
     verdict : the verdict of :func:`linsep.separation`, with its proof; None if not computed
     limits : dict
-        {name of a coefficient: "finite", "+inf", "-inf" or "infinite"}, the last for both signs.
+        {name of a coefficient: "finite", "+inf", "-inf", "infinite" (with either sign),
+        "sign not checked" or "not checked"}
     refusal : LinsepError with the same message and hints, to render them differently
     """
 

@@ -7,10 +7,13 @@ from itertools import permutations
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from sklearn.datasets import load_svmlight_file
 
+from checkers_agree import accepts, accepts_alone
 from fourier_motzkin import limits_of
-from linsep import LogisticRegression, from_json, separation
+from linsep import LogisticRegression, from_json, load, save, separation
 from linsep.errors import DataError, SeparationWarning
+from linsep.separability.recession import Cone
 from thoroughness import examples
 
 pytestmark = pytest.mark.compiled
@@ -191,3 +194,112 @@ def test_signs_that_were_edited_are_refused(change):
         return
     assert not check
     assert "sign" in check.reason
+
+
+# Where the work runs out.
+
+
+def under(monkeypatch, seconds):
+    """Let the signs of all coefficients together take so many seconds of estimated work."""
+    monkeypatch.setattr("linsep.separability.recession.MOST_WORK", seconds)
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("work", [0.0, 3e-6, 2e-5])
+def test_no_claim_depends_on_the_order_of_rows_or_on_the_work(monkeypatch, seed, work):
+    rng = np.random.default_rng(seed)
+    X = np.vstack([rng.integers(-1, 2, (10, 3)), np.zeros((2, 3), int)])
+    scores = X @ rng.integers(1, 3, 3)
+    y = np.where(scores == 0, np.arange(12) % 2, scores > 0).astype(int)
+    whole = separation(X, y)
+    assert whole.kind == "quasi-separable"
+    assert whole.unchecked == ()
+    expected = whole.limits()
+    assert list(expected.values()) == limits_of(two_sided(X, y, True), 4, True)
+    under(monkeypatch, work)
+    for _ in range(6):
+        order = rng.permutation(12)
+        verdict = separation(X[order], y[order])
+        for name, word in verdict.limits().items():
+            assert word in (expected[name], "sign not checked")
+            if word == "sign not checked":
+                assert expected[name] in ("+inf", "-inf", "infinite")
+        assert from_json(verdict.to_json()) == verdict
+        assert verdict.verify(X[order], y[order])
+
+
+@pytest.fixture
+def unchecked(monkeypatch):
+    """A verdict without work for signs, with its rows."""
+    X = np.array([[0, 0, 1, 0], [0, 0, 1, 0], [1, 1, 1, 0], [-1, 1, 1, 0], [0, 0, 1, 1]])
+    y = np.array([0, 1, 1, 1, 0])
+    under(monkeypatch, 0.0)
+    return X, y, separation(X, y)
+
+
+def test_where_the_work_ran_out_it_says_not_checked(tmp_path, unchecked):
+    X, y, verdict = unchecked
+    assert verdict.limits() == {
+        "x0": "infinite", "x1": "sign not checked", "x2": "dependent", "x3": "sign not checked",
+        "intercept": "finite",
+    }  # fmt: skip
+    assert "sign not checked  x1, x3" in str(verdict)
+    assert from_json(verdict.to_json()).limits() == verdict.limits()
+    with pytest.warns(SeparationWarning, match=r"x1 \(sign not checked\)"):
+        model = LogisticRegression().fit(X, y)
+    assert model.limits_[0].tolist() == list(verdict.limits().values())
+    assert np.isnan(model.estimates_[0, [0, 1, 3]]).all()
+    save(model, tmp_path / "m")
+    model = load(tmp_path / "m")
+    assert model.limits_[0].tolist() == list(verdict.limits().values())
+    assert "Sign not checked: the coefficient diverges" in str(model.summary_)
+
+
+def test_both_checkers_read_what_was_not_checked(unchecked):
+    X, y, verdict = unchecked
+
+    def holds(text):
+        """Whether both checkers confirm a proof; they must agree."""
+        ours, theirs = accepts(text, X, y), accepts_alone(text, X, y)
+        assert ours == theirs
+        return ours
+
+    text = verdict.to_json()
+    assert holds(text)
+    plain = json.loads(text)
+    known = plain["verdicts"][0]["unchecked"]
+    assert known == list(verdict.unchecked) != []
+    dependent = [j for j, word in enumerate(verdict.limits().values()) if word == "dependent"]
+    wrong_ones = [[], None, "1", {"1": 1}, known * 2, known[::-1], [True], [99], dependent]
+    for wrong in [*wrong_ones, [float(known[0])], [-1], [str(known[0])]]:
+        plain["verdicts"][0]["unchecked"] = wrong
+        assert not holds(json.dumps(plain, indent=1) + "\n"), wrong
+    del plain["verdicts"][0]["unchecked"]
+    assert holds(json.dumps(plain, indent=1) + "\n")  # says less
+
+
+def test_nothing_is_tried_again_when_the_work_has_run_out(monkeypatch):
+    under(monkeypatch, 0.0)
+    tried, guess = [], Cone._guess
+
+    def noting(self, table):
+        tried.append(1)
+        return guess(self, table)
+
+    monkeypatch.setattr(Cone, "_guess", noting)
+    X = np.eye(30)
+    verdict = separation(np.vstack([X, 0 * X[:2]]), np.append(np.ones(30), [0, 1]))
+    assert len(verdict.unchecked) == 30
+    assert len(tried) == 1
+
+
+def test_the_order_of_web_pages_changes_no_claim(shared_data):
+    """w8a: 300 columns, whose signs would take longer than the work that is allowed."""
+    X, y = load_svmlight_file(str(shared_data / "libsvm" / "w8a.gz"))
+    said = []
+    for seed in range(2):
+        order = np.random.default_rng(seed).permutation(len(y))
+        said.append(separation(X[order], y[order]).limits())
+    assert "sign not checked" in said[0].values()
+    for one, other in zip(*(limits.values() for limits in said), strict=True):
+        assert one == other or "sign not checked" in (one, other)

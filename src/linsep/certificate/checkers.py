@@ -314,6 +314,8 @@ class QuasiSeparableChecker(OverlappingChecker):
             if j not in kept:
                 raise Fails("a dependent column has a sign")
             self._check_sign(kept[j], part)
+        if not set(self.verdict.unchecked) <= kept.keys() - self.verdict.signs.keys():
+            raise Fails("a coefficient whose sign was not checked is dependent, or has a sign")
         if self.exact and (not self.free or sorted(self.boundary) != list(self.verdict.boundary)):
             raise Fails("the boundary rows differ")
 

@@ -110,6 +110,8 @@ def _plain(verdict: Verdict) -> dict[str, Any]:
         plain["basis"] = verdict.basis
         signs = sorted(verdict.signs.items())
         plain["signs"] = {str(j): _plain_combination(rows) for j, rows in signs}
+        if verdict.unchecked:
+            plain["unchecked"] = verdict.unchecked
     return plain
 
 
@@ -231,7 +233,8 @@ def _subject(plain: Any, fit_intercept: Any) -> Subject:
 
 def _verdict(plain: Any, whole: Subject) -> Verdict:
     kind = KINDS[plain["kind"]]
-    given = _fields(plain, ("kind", "positive", "negative", *FIELDS[kind]))
+    some = ("unchecked",) * (kind is QuasiSeparable and "unchecked" in plain)
+    given = _fields(plain, ("kind", "positive", "negative", *FIELDS[kind], *some))
     about = whole.of_sides(*(_side(given[name], whole) for name in ("positive", "negative")))
     if kind is Undecided:
         return Undecided(about, _text(given["reason"]))
@@ -262,6 +265,7 @@ def _verdict(plain: Any, whole: Subject) -> Verdict:
         _space(given["everything"]),
         _ascending([(row, which) for row, which in basis]),
         _row(given["signs"], _combination),
+        _ascending([_count(j) for j in _list(given.get("unchecked", []))]),
     )
 
 

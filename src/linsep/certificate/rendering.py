@@ -113,7 +113,7 @@ def _of_blocked(verdict: Overlapping | QuasiSeparable) -> list[tuple[str, str]]:
     limits: tuple[str, ...] = ("dependent",)
     if isinstance(verdict, QuasiSeparable):
         found.append(("boundary", f"{_count(verdict.boundary)}: {_some(verdict.boundary)}"))
-        limits = ("+inf", "-inf", "infinite", "finite", "dependent")
+        limits = ("+inf", "-inf", "infinite", "sign not checked", "finite", "dependent")
     by_name = verdict.limits().items()
     for limit in limits:
         names = [name for name, its_limit in by_name if its_limit == limit]

@@ -283,6 +283,9 @@ class QuasiSeparable(Blocked):
         {number of a coefficient: Combination}: rows whose sum, with positive multipliers and modulo
         ``space``, is a multiple of the coefficient, of the sign that it has along ``direction``. So
         it has that sign, or is zero, under all weights with no row on the wrong side.
+    unchecked : tuple of int
+        The numbers of coefficients that diverge, for which the work limit ended before it was known
+        whether they have one sign.
     """
 
     direction: dict[int, int]
@@ -290,6 +293,7 @@ class QuasiSeparable(Blocked):
     everything: Space
     basis: tuple[tuple[int, int], ...]
     signs: dict[int, Combination]
+    unchecked: tuple[int, ...] = ()
     kind: ClassVar[str] = "quasi-separable"
 
     def limits(self) -> dict[str, str]:
@@ -297,9 +301,10 @@ class QuasiSeparable(Blocked):
 
         ``finite``: the estimate is finite. ``+inf`` and ``-inf``: it diverges, and under all
         weights with no row on the wrong side the coefficient has this sign or is zero.
-        ``infinite``: it diverges with no proved sign, since such weights have both signs (or the
-        proof would take too long). ``dependent``: the column is a linear combination of the
-        intercept and the columns before it; the others' limits are those with its coefficient 0.
+        ``infinite``: it diverges, and such weights have both signs. ``sign not checked``: it
+        diverges, and the work limit ended before it was known whether it has one sign.
+        ``dependent``: the column is a linear combination of the intercept and the columns before
+        it; the others' limits are those with its coefficient 0.
         """
         found = {}
         kept = self.everything.coefficients(self.subject.width, self.subject.fit_intercept)
@@ -308,6 +313,8 @@ class QuasiSeparable(Blocked):
                 found[name] = "dependent"
             elif not self.space.remainder(kept[j]):
                 found[name] = "finite"
+            elif j in self.unchecked:
+                found[name] = "sign not checked"
             elif j not in self.signs:
                 found[name] = "infinite"
             else:

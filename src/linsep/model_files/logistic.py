@@ -7,7 +7,10 @@ import numpy as np
 import linsep
 from linsep.model_files.labels import classes_of, count, described, finite, plain
 
-LIMITS = ("finite", "dependent", "+inf", "-inf", "infinite", "no weight", "not checked")
+LIMITS = (
+    "finite", "dependent", "+inf", "-inf", "infinite", "no weight", "not checked",
+    "sign not checked",
+)  # fmt: skip
 #: numbers of a fit, NaN if there are none
 NUMBERS = ("log_likelihood_", "null_log_likelihood_", "_gained")
 ENDS = ("low", "high", "p")
@@ -92,7 +95,7 @@ def _codes(limits: np.ndarray) -> np.ndarray:
 def _words(codes: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
     if codes.shape != shape or codes.dtype != np.uint8:
         raise ValueError(f"limits of {codes.dtype} {codes.shape}")
-    return np.array(LIMITS, dtype="U11")[codes]
+    return np.array(LIMITS, dtype="U16")[codes]
 
 
 def _intercepts(array: np.ndarray, limits: np.ndarray) -> np.ndarray:

@@ -63,7 +63,7 @@ def _margin(
     data: Data, question: Question, found: Separated, subject: Subject
 ) -> tuple[tuple[float, float], Combination]:
     """Return the margin interval, and the rows that prove its upper end."""
-    if question.blocks > 1 or subject.columns is not None:
+    if question.blocks > 1 or subject.columns is not None or not found.members:
         return NO_MARGIN
     doing("the margin")
     used = np.flatnonzero(found.multipliers).tolist()
@@ -93,22 +93,35 @@ def blocked_verdict(data: Data, question: Question, found: Blocked, subject: Sub
         return Overlapping(subject, *evidence)
     everything, basis = _everything(data, question, found)
     boundary = found.boundary or ()
-    signs = _signs(data, question, found, everything)
+    signs, unchecked = _signs(data, question, found, everything)
     direction = in_lowest_terms(proof.direction)
-    return QuasiSeparable(subject, *evidence, direction, boundary, _space(everything), basis, signs)
+    return QuasiSeparable(
+        subject, *evidence, direction, boundary, _space(everything), basis, signs, unchecked
+    )
 
 
 def _signs(
     data: Data, question: Question, found: Blocked, everything: Reduced
-) -> dict[int, Combination]:
-    """Return the coefficients with one sign under all weights with no row on the wrong side."""
+) -> tuple[dict[int, Combination], tuple[int, ...]]:
+    """Return the coefficients with one sign under all weights with no row on the wrong side, and
+    those for which the work limit ended before that was known.
+    """
     doing("the signs of coefficients")
     working = WorkingSet(data, question)
     working.include(found.members)
     cone = Cone(working, found.proof.span, found.proof.direction)
     kept = _space(everything).coefficients(question.width, question.intercept)
-    signs = {j: cone.sign(function) for j, function in sorted(kept.items())}
-    return {j: _combination(sign) for j, sign in signs.items() if sign is not None}
+    signs: dict[int, Combination] = {}
+    unchecked = []
+    for j, function in sorted(kept.items()):
+        try:
+            sign = cone.sign(function)
+        except TooLarge:
+            unchecked.append(j)
+            continue
+        if sign is not None:
+            signs[j] = _combination(sign)
+    return signs, tuple(unchecked)
 
 
 def _witness(found: Blocked, table: sp.csr_matrix, bound: np.ndarray) -> Combination:

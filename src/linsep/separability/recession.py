@@ -92,22 +92,31 @@ class Cone:
         self._given = self._table = sp.csr_matrix((0, working.question.size))
         self._last = np.zeros(0)
         self.work = Work(MOST_WORK)
+        self._too_large: TooLarge | None = None
 
     def sign(self, function: Row) -> Sign | None:
         """Return the sign of a linear function, {number of a weight: number}.
 
-        None if it is zero on the cone, has both signs, or the proof would take too long.
+        None if it is zero on the cone or has both signs.
+
+        Raises
+        ------
+        TooLarge
+            If the work for all functions together has run out before the sign was found.
         """
         left = self.boundary.remainder(function)
         here = dot(left, self._found[0])
         if not here or any(here * dot(left, w) < 0 for w in self._found):
             return None
+        if self._too_large is not None:
+            raise self._too_large
         side = 1 if here > 0 else -1
         target = {j: -side * m for j, m in left.items()}
         try:
             return self._sign_against(target, side)
-        except TooLarge:
-            return None
+        except TooLarge as reason:
+            self._too_large = reason  # nor is there work left for others
+            raise
 
     def _sign_against(self, target: Row, side: int) -> Sign | None:
         """Return the sign, or None if weights of the cone are positive on the target."""

@@ -18,6 +18,8 @@ from linsep.separability.recession import Cone, cone_of
 from linsep.separability.search.slices import both_signs
 from linsep.separability.time_limit import TooLarge
 
+#: limit of a coefficient that diverges, if the work limit ended before its sign was found
+UNSIGNED = "sign not checked"
 #: difference of scores that saturates the probabilities
 CERTAIN = 40.0
 #: a difference of scores below this share of their terms counts as zero
@@ -33,8 +35,8 @@ class Limit:
     weights : array of shape (q, width)
         Finite coefficients are estimates; diverging ones are set large enough to saturate separated
         rows.
-    limits : array of str of shape (q, width): "finite", "+inf", "-inf", "infinite" or
-        "not checked"
+    limits : array of str of shape (q, width): "finite", "+inf", "-inf", "infinite",
+        "sign not checked" or "not checked"
     log_likelihood : float, the supremum
     covariance : array of shape (q width, q width), NaN for estimates that are not finite
     """
@@ -43,6 +45,19 @@ class Limit:
     limits: np.ndarray
     log_likelihood: float
     covariance: np.ndarray
+
+
+def question_weights(weights: np.ndarray, order: list[int]) -> np.ndarray:
+    """Return weights of a regression as those of a verdict, which :class:`Contrasts` converts back.
+
+    Parameters
+    ----------
+    weights : array of shape (q, width)
+    order : class codes in the order of the regression, the reference last
+    """
+    every = np.zeros((len(order), weights.shape[1]))
+    every[order[:-1]] = weights
+    return (every[1] - every[0] if len(order) == 2 else every[:-1] - every[-1]).ravel()
 
 
 class Contrasts:
@@ -90,7 +105,7 @@ class Contrasts:
 
     def limits(self) -> np.ndarray:
         """Return the limit of every weight, "not checked" after the time limit."""
-        limits = np.full((len(self.order) - 1, self.width), "not checked")
+        limits = np.full((len(self.order) - 1, self.width), "not checked", dtype="U16")
         places = list(np.ndindex(*limits.shape))
         functions = [self.functional(row, j) for row, j in places]
         try:
@@ -112,7 +127,10 @@ def _limit_of(cone: Cone, function: dict[int, int], both: bool) -> str:
         return "finite"
     if both:
         return "infinite"
-    sign = cone.sign(function)
+    try:
+        sign = cone.sign(function)
+    except TooLarge:
+        return UNSIGNED
     return "infinite" if sign is None else "+inf" if sign.value > 0 else "-inf"
 
 
