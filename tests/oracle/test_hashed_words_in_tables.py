@@ -147,9 +147,9 @@ def test_very_many_columns_in_memory(folder):
     assert wide.n_parameters_ == narrow.n_parameters_ == 8
     assert np.allclose(wide.coef_[:, used], narrow.coef_, rtol=1e-5)
     assert np.count_nonzero(wide.coef_) == 7
-    for name in ("aic_", "bic_", "log_likelihood_"):
-        assert getattr(wide, name) == pytest.approx(getattr(narrow, name), rel=1e-9)
-    assert np.allclose(wide.likelihood_ratio_, narrow.likelihood_ratio_)
+    assert wide.log_likelihood_ == pytest.approx(narrow.log_likelihood_, rel=1e-9)
+    assert wide.likelihood_ratio_[1] == narrow.likelihood_ratio_[1]
+    assert np.isnan([wide.aic_, wide.bic_, *wide.likelihood_ratio_[::2]]).all()  # not proved
     penalised = LogisticRegression(l2=0.1).fit(X, y)
     assert not (penalised.limits_ == "dependent").any()
 
@@ -164,7 +164,8 @@ def test_the_command_shows_words(folder):
     rows = {row["name"]: row["estimate"] for row in table}
     listed = json.loads(here("inspect", "m", "--json", cwd=folder).stdout)["weights"][0]["heaviest"]
     assert all(rows[name] == weight for name, weight in listed)
-    assert load(folder / "m").bic_ == pytest.approx(table_bic(folder))
+    assert np.isnan(load(folder / "m").bic_)
+    assert table_bic(folder) is None
     done = here("summary", "m", "--top", "3", cwd=folder)
     assert "and 6 more, of smaller z and 4,089 that are dependent" in done.stdout
 

@@ -102,10 +102,26 @@ def test_quasi_separable_sources_beyond_memory():
 
 
 def test_suspicious_sources_with_repeated_columns_are_only_suspected():
+    X, y = data(2, 300)
+    X[:, 3] = X[:, 1]
+    X[:, 2] = (rare := np.arange(300) % 20 == 0)
+    y[rare] = 1
+    with pytest.warns(ConvergenceWarning, match="not checked"):
+        model = LogisticRegression().fit(large(X, y))
+    assert model.stop_reason_ == "suspect"
+    assert np.isnan([model.aic_, model.bic_, *model.likelihood_ratio_[::2]]).all()
+    assert model.covariance_ is None
+
+
+def test_weights_that_separate_prove_it_for_repeated_columns_too():
     X, _ = data(2, 300)
     X[:, 3] = X[:, 1]
-    with pytest.warns(ConvergenceWarning, match="not checked"):
-        LogisticRegression().fit(large(X, (X[:, 0] > 0).astype(int)))
+    source = large(X, y := (X[:, 0] > 0).astype(int))
+    with pytest.warns(SeparationWarning) as caught:
+        model = LogisticRegression().fit(source)
+    assert caught[0].message.verdict.verify(X, y)
+    assert model.stop_reason_ == "separable"
+    assert model.limits_[0].tolist() == [*["sign not checked"] * 3, "dependent", "sign not checked"]
 
 
 def test_bad_sources_are_refused():

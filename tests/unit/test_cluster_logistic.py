@@ -12,9 +12,11 @@ import pytest
 
 from linsep import LogisticRegression, open_source
 from linsep.distributed import ClusterError, fit
-from linsep.errors import DataError, LinsepError
+from linsep.errors import DataError, LinsepError, SeparationWarning
 from linsep.regression.logistic import lanes
 from linsep.regression.logistic.journal import Journal
+from linsep.separability.time_limit import TooLarge
+from linsep.sources.base import Source
 
 pytestmark = pytest.mark.compiled  # sums of numpy and BLAS
 BITS = ("coef_", "intercept_", "limits_", "covariance_")
@@ -112,18 +114,72 @@ def test_dask_collections_are_fitted_as_files_of_their_rows(client, folder, tmp_
     table = pq.read_table(folder / "t.parquet").to_pandas()
     X, y, weights = table[["x0", "x1", "x2", "x3"]], table["three"], table["w"]
     one = LogisticRegression(l2=0.1).fit(read(folder, "t.parquet", "three", weight="w"))
-    whole, parts = [0, 100, 100, 103, 700, 900], []
-    for given in (X, y, weights):
-        pieces = [given.iloc[a:b] for a, b in itertools.pairwise(whole)]
-        parts.append(
-            dd.from_delayed([dask.delayed(piece) for piece in pieces], meta=given.iloc[:0])
-        )
+    parts = collections(table, "three")
     other = fit(LogisticRegression(l2=0.1), *parts[:2], sample_weight=parts[2], client=client)
     for name in BITS[:2]:
         assert np.array_equal(getattr(one, name), getattr(other, name)), name
     assert other.feature_names_in_.tolist() == list(X.columns)
     arrays = LogisticRegression(l2=0.1).fit(X, y, weights)
     np.testing.assert_allclose(other.coef_, arrays.coef_, rtol=1e-7)
+
+
+def collections(table, target):
+    """A table as collections of Dask, in partitions of different sizes."""
+    whole, parts = [0, 100, 100, 103, 700, 900], []
+    for given in (table[["x0", "x1", "x2", "x3"]], table[target], table["w"]):
+        pieces = [given.iloc[a:b] for a, b in itertools.pairwise(whole)]
+        parts.append(
+            dd.from_delayed([dask.delayed(piece) for piece in pieces], meta=given.iloc[:0])
+        )
+    return parts
+
+
+@pytest.fixture
+def endless(monkeypatch):
+    """No search for separating weights ends."""
+
+    def late(*given):
+        raise TooLarge("rows would take too long")
+
+    monkeypatch.setattr("linsep.separability.deciding.search", late)
+
+
+@pytest.mark.parametrize("memory", [1 << 28, 1])
+def test_weights_that_separate_every_row_prove_it(endless, client, folder, monkeypatch, memory):
+    monkeypatch.setattr(Source, "memory_bytes", memory)
+    table = pq.read_table(folder / "t.parquet").to_pandas()
+    rows = table[table["w"] > 0]
+    with pytest.warns(SeparationWarning):
+        one = LogisticRegression().fit(read(folder, "t.parquet", "above", weight="w"))
+    assert one.stop_reason_ == "separable"
+    source = read(folder, "t.parquet", "above", weight="w")
+    with pytest.warns(SeparationWarning):
+        same(one, fit(LogisticRegression(), source, client=client, shard_mb=0.006))
+    X, y, weights = collections(table, "above")
+    with pytest.warns(SeparationWarning):
+        other = fit(LogisticRegression(), X, y, sample_weight=weights, client=client)
+    assert other.stop_reason_ == "separable"
+    assert other.separation_.verify(rows[["x0", "x1", "x2", "x3"]].to_numpy(), rows["above"])
+
+
+@pytest.mark.parametrize("memory", [1 << 28, 1])
+def test_without_a_verdict_nothing_is_inferred(endless, client, folder, monkeypatch, memory):
+    monkeypatch.setattr(Source, "memory_bytes", memory)
+    monkeypatch.setattr("linsep.regression.logistic.ascent.examined", lambda *given: (False, True))
+    table = pq.read_table(folder / "t.parquet").to_pandas()
+    X, y, weights = collections(table, "two")
+    with pytest.warns(UserWarning, match="maximum is undecided"):
+        one = LogisticRegression().fit(read(folder, "t.parquet", weight="w"))
+    source = read(folder, "t.parquet", weight="w")
+    with pytest.warns(UserWarning, match="maximum is undecided"):
+        other = fit(LogisticRegression(), source, client=client, shard_mb=0.006)
+    same(one, other)
+    with pytest.warns(UserWarning, match="maximum is undecided"):
+        dask_s = fit(LogisticRegression(), X, y, sample_weight=weights, client=client)
+    for model in (one, other, dask_s):
+        assert model.stop_reason_ == "undecided"
+        assert model.covariance_ is None
+        assert np.isnan([model.aic_, model.bic_, *model.likelihood_ratio_[::2]]).all()
 
 
 def test_a_fit_that_was_lost_goes_on_here_or_there(client, folder, tmp_path, monkeypatch):

@@ -13,6 +13,7 @@ from linsep import Checkpoint, LogisticRegression
 from linsep.errors import CheckpointError
 from linsep.regression.logistic.journal import Journal
 from linsep.regression.logistic.likelihood import Likelihood
+from linsep.separability.time_limit import TooLarge
 
 pytestmark = [
     pytest.mark.compiled,
@@ -102,6 +103,37 @@ def test_separable_rows_go_on_to_the_same_verdict(tmp_path):
     found, times = ended(fit, tmp_path / "c", 3)
     assert times > 1
     np.testing.assert_array_equal(found.limits_, fit().limits_)
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_what_only_the_weights_prove_goes_on(tmp_path, monkeypatch, wide):
+    def late(*given):
+        raise TooLarge("rows would take too long")
+
+    monkeypatch.setattr("linsep.separability.deciding.search", late)
+    rows, y = (WIDE, LABELS) if wide else (X, (X[:, 0] > 3).astype(int))
+
+    def fit(path=None):
+        with pytest.warns(linsep.errors.SeparationWarning):
+            return LogisticRegression().fit(rows, y, checkpoint=path)
+
+    found, times = ended(fit, tmp_path / "c", 14 if wide else 3)
+    assert times > 1
+    used = np.asarray(np.abs(rows).sum(axis=0)).ravel() > 0
+    assert found.separation_.verify(rows[:, used], y)
+    assert_same_bits(found, fit())
+
+
+def test_a_maximum_that_barely_exists_goes_on(tmp_path):
+    rows = np.array([[0.0], [0.3], [1.0], [1.0 + 1e-14], [1.7], [2.0]])
+
+    def fit(path=None):
+        with pytest.warns(UserWarning, match="the classes overlap by no more than"):
+            return LogisticRegression().fit(rows, [0, 0, 1, 0, 1, 1], checkpoint=path)
+
+    found, times = ended(fit, tmp_path / "c", 14)
+    assert times > 1
+    assert_same_bits(found, fit())
 
 
 def test_passes_are_not_made_again(tmp_path, monkeypatch):

@@ -110,11 +110,12 @@ class LogisticRegression(
         if that is the reference; with several, the last class with weight becomes the reference.)
     limits_ : array of str, of the shape of the weights
         "finite": proved to be finite. "+inf", "-inf": no finite estimate, with a proved sign;
-        "infinite": with either sign. "dependent": a combination of the intercept and earlier
-        features, left out; with more than 2,500 weights only columns of zeros. "not checked": the
-        likelihood may have no maximum, but there are more than 2,500 weights and no penalty, the
-        verdict would have taken too long, or the fit was stopped before it. "no weight": all rows
-        of the class have weight 0.
+        "infinite": with either sign; "sign not checked": the work limit ended before its sign was
+        found. "dependent": a combination of the intercept and earlier features, left out; with more
+        than 2,500 weights only columns of zeros. "not checked": the likelihood may have no maximum,
+        but there are more than 2,500 weights and no penalty, the verdict would have taken too long,
+        or the fit was stopped before it. Then nothing is inferred: standard errors, tests, AIC and
+        BIC are NaN. "no weight": all rows of the class have weight 0.
     log_likelihood_, null_log_likelihood_, deviance_, null_deviance_ : float
     mcfadden_r2_, aic_, bic_ : float
     likelihood_ratio_ : (statistic, degrees of freedom, p), against no features

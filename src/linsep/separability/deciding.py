@@ -22,7 +22,7 @@ from linsep.separability.evidence import blocked_verdict, separable_verdict
 from linsep.separability.kernel_space import Gram, checked, in_floats, spanning
 from linsep.separability.problem.data import Data, data_of, warn_of_many_classes
 from linsep.separability.problem.questions import Question, multinomial, two_sides
-from linsep.separability.search.search import Blocked, Separated, search
+from linsep.separability.search.search import Blocked, Separated, search, separates
 from linsep.separability.time_limit import Task, TooLarge, limited, next_question
 from linsep.separability.widening import widened
 
@@ -192,10 +192,7 @@ def decide(
     labels, codes = data.labels(), range(len(data.classes))
     # many small factorisations: threads cost more
     with limited(task), one_blas_thread:
-        whole = Subject(
-            tuple(labels), (), (), fit_intercept, data.n_rows, data.n_features,
-            None if data.names is None else tuple(data.names), data.sha256(), columns,
-        )  # fmt: skip
+        whole = _subject(data, fit_intercept, columns)
 
         def sides(positive: list[int], negative: list[int]) -> Verdict:
             question = two_sides(data, positive, negative, fit_intercept)
@@ -222,6 +219,39 @@ def decide(
         if "multinomial" in formulations:
             every = _verdict(data, multinomial(data, fit_intercept), None, whole, known)
         return Separations(rest, pairs, every)
+
+
+def separated_by(data: Data, weights: np.ndarray, fit_intercept: bool) -> Separable | None:
+    """Return the verdict that weights prove; None unless they are on the right side of every row.
+
+    One pass over the rows decides, exactly, and another one hashes them. No margin is given.
+
+    Parameters
+    ----------
+    data : Data
+    weights : array of floats of shape (blocks * width,)
+        Of two classes, those of the larger one; of several, of every class but the last, whose
+        weights are zero. The intercept comes last in each.
+    fit_intercept : bool
+    """
+    two, labels = len(data.classes) == 2, data.labels()
+    question = two_sides(data, [1], [0], fit_intercept) if two else multinomial(data, fit_intercept)
+    with one_blas_thread, np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        if not separates(data, question, weights):
+            return None
+        subject = _subject(data, fit_intercept, None)
+        if two:
+            subject = subject.of_sides((labels[1],), (labels[0],))
+        found = Separated(weights, [], np.zeros(0))
+        return separable_verdict(data, question, found, subject)
+
+
+def _subject(data: Data, fit_intercept: bool, columns: tuple[int, ...] | None) -> Subject:
+    """Return the subject of all classes."""
+    return Subject(
+        tuple(data.labels()), (), (), fit_intercept, data.n_rows, data.n_features,
+        None if data.names is None else tuple(data.names), data.sha256(), columns,
+    )  # fmt: skip
 
 
 def counts(n_classes: int) -> tuple[int, int, int]:

@@ -15,15 +15,16 @@ from linsep.estimators._logistic.rows import BatchRows, Rows
 from linsep.estimators._logistic.separation import (
     BY_L2,
     FINITE,
+    SEPARATED,
     FitOutcome,
     ending_of,
     outcome_of,
     outcome_of_suspect,
     refuse_no_progress,
     separation_sentence,
-    unchecked,
     warn_caller,
     widened,
+    without_proof,
 )
 from linsep.interrupts import held
 from linsep.online.course import Saving
@@ -126,14 +127,14 @@ class LogisticFitting:
             found = outcome_of_suspect(task, rows, fit, limits, steps)
             self._warn_separable(found, rows.known, FINITE if task.factored else (BY_L2,))
             return found
-        return outcome_of(fit, limits if fit.proved else unchecked(limits))
+        return outcome_of(fit, limits) if fit.proved else without_proof(fit, limits)
 
     def _warn_separable(
         self, found: FitOutcome, known: FittedClasses, hints: tuple[Hint, ...]
     ) -> None:
         """Keep the verdict; warn or raise if there is no maximum."""
         self.separation_ = found.verdict
-        if found.reason not in ("separable", "quasi-separable"):
+        if found.reason not in SEPARATED:
             return
         lost = widened(found, known).limits.ravel().tolist()
         words, signs = self._words_and_signs()

@@ -9,15 +9,19 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.estimators._common.checking import feature_names, label_text, words_and_signs
 from linsep.estimators._common.equations import HasEquation
 from linsep.estimators._common.fitted_classes import NO_WEIGHT
-from linsep.estimators._logistic.separation import UNINFERRED
+from linsep.estimators._logistic.separation import SEPARATED, UNINFERRED
 from linsep.learnt import learnt
 from linsep.regression.inference import check_level
+from linsep.regression.logistic import fitting
+from linsep.regression.logistic.separated import UNSIGNED
 from linsep.regression.summary import Coefficient, Summary
 
-#: values of ``limits_`` for weights that are estimates
 #: most classes that a title names
 MOST_NAMED = 10
-ESTIMATED = ("finite", "not checked")
+#: value of ``limits_`` where the existence of a maximum, or a limit, was not checked
+UNKNOWN = "not checked"
+#: what is missing without a proof of a maximum
+UNINFERABLE = "standard errors, tests, AIC and BIC are not known"
 
 
 class LogisticResults(HasEquation):
@@ -84,8 +88,8 @@ class LogisticResults(HasEquation):
 
     @property
     def aic_(self) -> float:
-        """-2 log-likelihood + 2 parameters, without Firth's penalty; NaN with l2 or if the fit was
-        interrupted.
+        """-2 log-likelihood + 2 parameters, without Firth's penalty; NaN with l2, if the fit was
+        interrupted, or without a proof that there is a maximum, or of where the likelihood tends.
         """
         return self.deviance_ + 2.0 * self.n_parameters_ if self._inferable else np.nan
 
@@ -96,17 +100,27 @@ class LogisticResults(HasEquation):
 
     @property
     def _inferable(self) -> bool:
-        """Whether the weights (nearly) maximise the plain or Firth's likelihood."""
+        """Whether the plain or Firth's likelihood has a maximum, which the weights (nearly) reach,
+        or is the supremum.
+        """
         check_is_fitted(self)
-        return not learnt(self, "l2") and self.stop_reason_ not in UNINFERRED
+        if learnt(self, "l2") or self.stop_reason_ in UNINFERRED:
+            return False
+        if self.stop_reason_ == "quasi-separable":
+            return self.covariance_ is not None  # there is none for those of the last iteration
+        return self.stop_reason_ == "separable" or not self._unproved
+
+    @property
+    def _unproved(self) -> bool:
+        """Whether it is not known if the likelihood has a maximum."""
+        return self.stop_reason_ not in SEPARATED and bool((self.limits_ == UNKNOWN).any())
 
     @property
     def likelihood_ratio_(self) -> tuple[float, int, float]:
         """The test against no features: 2 (l - l0), its degrees of freedom, p from chi-squared.
 
-        NaN with l2 or if the fit was interrupted. For separable data l is the supremum and p only a
-        rough guide; with Firth's penalty the penalised likelihoods are compared (Heinze and
-        Schemper 2002).
+        NaN where ``aic_`` is. For separable data l is the supremum and p only a rough guide; with
+        Firth's penalty the penalised likelihoods are compared (Heinze and Schemper 2002).
         """
         df = int(self._estimated[:, : self.coef_.shape[1]].sum())
         if not self._inferable or np.isnan(self.log_likelihood_):
@@ -128,14 +142,19 @@ class LogisticResults(HasEquation):
     def estimates_(self) -> np.ndarray:
         """The weights, infinite where they diverge because the likelihood has no maximum.
 
-        NaN where they may diverge to either side, and for classes of weight 0.
+        NaN where they may diverge to either side, or are not known to be finite although others
+        diverge, and for classes of weight 0.
         """
         check_is_fitted(self)
         limits, found = self.limits_, self.weights_.copy()
-        none = ("infinite", np.nan), (NO_WEIGHT, np.nan)
-        for word, value in (("+inf", np.inf), ("-inf", -np.inf), *none):
-            found[limits == word] = value
+        found[~np.isin(limits, (*self._numeric, "dependent"))] = np.nan
+        found[limits == "+inf"], found[limits == "-inf"] = np.inf, -np.inf
         return found
+
+    @property
+    def _numeric(self) -> tuple[str, ...]:
+        """Values of ``limits_`` for weights whose estimates are shown as numbers."""
+        return ("finite",) if self.stop_reason_ in SEPARATED else ("finite", UNKNOWN)
 
     @property
     def standard_errors_(self) -> np.ndarray:
@@ -240,10 +259,10 @@ class LogisticResults(HasEquation):
         names, signs = self._words_and_signs()
         low, high, p = (part.ravel() for part in self._inferred(self._level))
         numbers = (part.ravel() for part in (self.weights_, self.standard_errors_, self.z_))
-        limits = self.limits_.ravel()
+        limits, shown = self.limits_.ravel(), self._numeric
         rows = [
             Coefficient(*row)
-            if word in ESTIMATED
+            if word in shown
             else Coefficient.without(row[0], str(word))._replace(
                 p_value=row[4], low=row[5], high=row[6]
             )
@@ -281,7 +300,7 @@ class LogisticResults(HasEquation):
         notes = [self.stop_sentence_] if self.stop_sentence_ else []
         if l2 := learnt(self, "l2"):
             notes.append(f"Penalised with l2={l2:g}: standard errors and tests are not known.")
-        elif self.covariance_ is None and self._inferable and not np.isnan(self.log_likelihood_):
+        elif self._wide and self.covariance_ is None and not np.isnan(self.log_likelihood_):
             notes.append(
                 "Too many weights for standard errors, and to find columns that depend on others."
             )
@@ -290,8 +309,7 @@ class LogisticResults(HasEquation):
             notes.append(f"Intervals and p-values by the profile of the {what}, z by Wald.")
         if learnt(self, "class_weight") is not None:
             notes.append("Class weights count as numbers of rows, in errors and tests, too.")
-        if (self.limits_ == "not checked").any():
-            notes.append("Whether a finite maximum exists was not checked.")
+        notes += self._notes_of_limits()
         if (self.limits_ == "dependent").any():
             notes.append(
                 "Dependent: other columns or the intercept add up to this one, or all its values "
@@ -299,4 +317,25 @@ class LogisticResults(HasEquation):
             )
         if (self.limits_ == NO_WEIGHT).any():
             notes.append("No weight: all rows of a class have weight 0, so its probability is 0.")
+        return notes
+
+    @property
+    def _wide(self) -> bool:
+        """Whether there are too many weights for a Hessian."""
+        return int((self.limits_ != NO_WEIGHT).sum()) > fitting.MOST_WEIGHTS
+
+    def _notes_of_limits(self) -> list[str]:
+        """Return what is not known about a maximum, or about coefficients that diverge."""
+        notes = []
+        if self._unproved and self.stop_reason_ == "undecided":
+            notes.append(f"Without a proof of a maximum, {UNINFERABLE}.")
+        elif self._unproved:
+            notes.append(f"Whether a finite maximum exists was not checked, so {UNINFERABLE}.")
+        elif (self.limits_ == UNKNOWN).any():
+            notes.append("Not checked: the time limit ended before the coefficient was looked at.")
+        if (self.limits_ == UNSIGNED).any():
+            notes.append(
+                "Sign not checked: the coefficient diverges, and the work limit ended before its "
+                "sign was found."
+            )
         return notes

@@ -27,6 +27,8 @@ from linsep.online.rows.stream import SourceStream, StartAgain
 from linsep.regression.logistic.fitting import MOST_WEIGHTS, Task
 from linsep.regression.logistic.lanes import Batch, with_head
 from linsep.regression.logistic.steps import Steps
+from linsep.separability.problem.data import Data, LocalData, widened
+from linsep.separability.problem.pieces import Part, part_of
 from linsep.sources.base import Source
 from linsep.sparse_rows import as_csr
 from linsep.value_faults import faults_named
@@ -225,6 +227,24 @@ def matrix_of(batch: Batch | RowBatch, n_features: int) -> Any:
     inside, shape = slice(rows.starts[0], rows.starts[-1]), (len(batch.codes), n_features)
     starts = rows.starts - rows.starts[0]
     return sp.csr_matrix((rows.values[inside], rows.columns[inside], starts), shape=shape)
+
+
+def data_of_batches(given: BatchRows) -> Data:
+    """Return the rows with weight as data of a verdict, which reads them again in every pass."""
+    codes = np.array(given.known.ranks, dtype=np.int64)
+
+    def parts() -> Iterator[Part]:
+        first = 0
+        for batch in given.batches():
+            counted = batch.weights > 0 if batch.weights.size else slice(None)
+            X, places = matrix_of(batch, given.n_features)[counted], batch.codes[counted]
+            yield part_of(widened(X, given.n_features), codes[places], first)
+            first += len(places)
+
+    shape = given._n_rows, given.n_features
+    data = LocalData(parts, np.sort(given.known.labels), shape, None)
+    data.sparse = sp.issparse(next(parts()).X)
+    return data
 
 
 def fit_source(model: Any, source: Source, saving: Saving) -> None:

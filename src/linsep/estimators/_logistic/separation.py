@@ -3,22 +3,30 @@
 import sys
 import warnings
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from linsep.certificate.verdicts import TIME_LIMIT, Separations, Undecided
+from linsep.certificate.verdicts import TIME_LIMIT, Separable, Separations, Undecided
 from linsep.errors import DataError, Hint, LinsepError, hint
 from linsep.estimators._common.fitted_classes import NO_WEIGHT, FittedClasses
-from linsep.estimators._logistic.rows import BatchRows, Rows
+from linsep.estimators._logistic.rows import BatchRows, Rows, data_of_batches
 from linsep.interrupts import window
 from linsep.online.passes import StopReason
 from linsep.regression.logistic.fitting import Fit, Task, climbed_on
-from linsep.regression.logistic.separated import Contrasts, limit, proves
+from linsep.regression.logistic.separated import (
+    UNSIGNED,
+    Contrasts,
+    limit,
+    proves,
+    question_weights,
+)
+from linsep.regression.logistic.sharpness import Sharpness, sharpened
 from linsep.regression.logistic.steps import Steps
-from linsep.separability.deciding import separation
+from linsep.separability.deciding import separated_by, separation
 from linsep.separability.problem.data import Data, data_of
+from linsep.separability.search.search import MOST_WEIGHTS
 from linsep.separability.time_limit import Task as Timed, limited
 
 
@@ -35,6 +43,7 @@ class FitOutcome:
     intervals : {level: (low, high, p)} of profiles
     gained : float, twice what the features add to the penalised log-likelihood
     at_limit : bool, False if finite weights are those of the last iteration, not of the limit
+    sharpness : Sharpness of a maximum that barely exists, or None
     stopped_in : "ascent", "verdict" or "intervals" if the fit was stopped from outside; else empty
     """
 
@@ -49,7 +58,54 @@ class FitOutcome:
     gained: float = float("nan")
     at_limit: bool = True
     distance: float = float("nan")
+    sharpness: Sharpness | None = None
     stopped_in: str = ""
+
+
+class Asked(NamedTuple):
+    """The data of a verdict on a likelihood that seems to have no maximum.
+
+    Attributes
+    ----------
+    task : Task
+    data : Data
+    columns : int array, the numbers of the weights of each class that the verdict is about
+    order : class codes of the data in the order of the regression, the reference last
+    rows : the rows in memory, or None
+    dependent : bool, whether some of the columns are exact linear combinations of others
+    """
+
+    task: Task
+    data: Data
+    columns: np.ndarray
+    order: list[int]
+    rows: Rows | None
+    dependent: bool
+
+    @property
+    def quick(self) -> bool:
+        """Whether the search for a separator is quick; it also bounds the margin."""
+        few = self.task.q == 1 and len(self.columns) <= MOST_WEIGHTS
+        return self.rows is not None and few
+
+    def contrasts(self, verdict: Any) -> Contrasts:
+        """Return the converter from the weights of a verdict."""
+        return Contrasts(verdict, self.data, self.order, len(self.columns))
+
+    def by_weights(self, fit: Fit) -> Any:
+        """Return the verdict that the weights of the fit prove, or None."""
+        weights = question_weights(fit.weights[:, self.columns], self.order)
+        with window():
+            return separated_by(self.data, weights, self.task.intercept)
+
+    def by_search(self) -> Any:
+        """Return the multinomial verdict; Ctrl-C takes effect at any time."""
+        joint = ("multinomial",)
+        with window():
+            answer: Any = separation(
+                self.data, fit_intercept=self.task.intercept, formulations=joint
+            )
+        return answer.multinomial if isinstance(answer, Separations) else answer
 
 
 def outcome_of_suspect(
@@ -61,46 +117,56 @@ def outcome_of_suspect(
     of the last iteration stay. Exactly dependent features are left out of the verdict; nearly
     dependent ones are not, because they may separate the classes.
 
-    The whole takes no longer than the time limit of a verdict.
+    Unless a search is quick, the weights at hand are checked exactly first, in one pass. The
+    search, with the limit of the weights, takes no longer than the time limit of a verdict.
     """
     steps.suspect = fit, limits
+    asked = _asked(task, given, fit)
+    if asked is None:
+        return without_proof(fit, limits)
+    verdict = None if asked.quick else asked.by_weights(fit)
+    if verdict is None and asked.dependent:
+        return without_proof(fit, limits)
     with limited(Timed(TIME_LIMIT)):
-        return _with_verdict(task, given, fit, limits, steps)
+        verdict = verdict or asked.by_search()
+        if proves(verdict):
+            return _without_maximum(asked, fit, limits, verdict)
+    steps.suspect = None
+    if fit.reason == "suspect":
+        fit = climbed_on(task, fit, steps)
+    if not isinstance(verdict, Undecided):
+        sharp = None
+        if task.factored and fit.reason in ("converged", "stuck"):
+            fit, sharp = sharpened(task, fit)
+        return replace(outcome_of(fit, limits), verdict=verdict, sharpness=sharp)
+    separated = asked.by_weights(fit)
+    if separated is None:
+        return replace(without_proof(fit, limits), verdict=verdict, reason="undecided")
+    with limited(Timed(TIME_LIMIT)):
+        return _without_maximum(asked, fit, limits, separated)
 
 
-def _with_verdict(
-    task: Task, given: Rows | BatchRows, fit: Fit, limits: np.ndarray, steps: Steps
-) -> FitOutcome:
-    rows = given.in_memory(task)
-    if rows is None:
-        return _streamed_outcome(task, given, fit, limits, steps)
-    counted = rows.counted()
-    kept = np.setdiff1d(np.arange(task.n_features), exactly_dependent(fit))
-    everything = len(counted) == len(rows.places) and len(kept) == task.n_features
-    # keeps the names of a data frame
-    named = everything and hasattr(rows.given, "columns")
-    X = rows.given if named else rows.X if everything else rows.X[counted][:, kept]
-    data = data_of(X, rows.known.labels[rows.places[counted]])
-    verdict = _verdict(data, task)
-    if not proves(verdict):
-        return _maximum(task, fit, limits, verdict, steps)
-    columns = np.concatenate([kept, [task.n_features] * task.intercept]).astype(int)
-    if not task.factored:  # the limit needs a Hessian
-        contrasts = Contrasts(verdict, data, rows.known.ranks, len(columns))
-        return _without_maximum(contrasts, fit, limits, columns)
-    Z = rows.augmented(counted, kept, task.intercept)
-    weights = rows.weights[counted] if rows.weights.size else np.ones(len(counted))
-    places = rows.places[counted]
-    contrasts = Contrasts(verdict, data, rows.known.ranks, len(columns))
+def _asked(task: Task, given: Rows | BatchRows, fit: Fit) -> Asked | None:
+    """Return the data to decide about; None if they are not those of the fit."""
+    rows, order = given.in_memory(task), given.known.ranks
+    dependent = exactly_dependent(fit)
+    if rows is not None:
+        counted = rows.counted()
+        kept = np.setdiff1d(np.arange(task.n_features), dependent)
+        everything = len(counted) == len(rows.places) and len(kept) == task.n_features
+        # keeps the names of a data frame
+        named = everything and hasattr(rows.given, "columns")
+        X = rows.given if named else rows.X if everything else rows.X[counted][:, kept]
+        data = data_of(X, rows.known.labels[rows.places[counted]])
+        columns = np.concatenate([kept, [task.n_features] * task.intercept]).astype(int)
+        return Asked(task, data, columns, order, rows, False)
+    assert isinstance(given, BatchRows)
     with window():
-        found = limit(contrasts, Z, places, weights, fit.weights[:, columns])
-    wide = Wide(task, columns)
-    lost = limits.copy()
-    lost[:, columns] = found.limits
-    return FitOutcome(
-        wide.flat(found.weights), lost, found.log_likelihood, wide.square(found.covariance),
-        str(verdict.kind), fit.n_iter, verdict,
-    )  # fmt: skip
+        data = data_of_batches(given) if given.source is None else data_of(given.source)
+    if len(data.classes) != len(order):  # a weight of 0 leaves out a class that the data have
+        return None
+    # columns of a source cannot be left out; those of zeros, as in very many, need not be
+    return Asked(task, data, np.arange(task.width), order, None, task.factored and bool(dependent))
 
 
 def exactly_dependent(fit: Fit) -> list[int]:
@@ -138,55 +204,45 @@ def widened(found: FitOutcome, known: FittedClasses) -> FitOutcome:
     )
 
 
-def _verdict(data: Data, task: Task) -> Any:
-    """Return the multinomial verdict; Ctrl-C takes effect at any time."""
-    with window():
-        answer: Any = separation(data, fit_intercept=task.intercept, formulations=("multinomial",))
-    return answer.multinomial if isinstance(answer, Separations) else answer
+def without_proof(fit: Fit, limits: np.ndarray) -> FitOutcome:
+    """Return a fit whose likelihood may have no maximum, so that nothing can be inferred."""
+    reason = "suspect" if fit.suspect and fit.reason == "converged" else fit.reason
+    return replace(outcome_of(fit, unchecked(limits)), covariance=None, reason=reason)
 
 
-def _streamed_outcome(
-    task: Task, rows: Any, fit: Fit, limits: np.ndarray, steps: Steps
-) -> FitOutcome:
-    """Return the outcome for rows that are read again for the verdict."""
-    # columns of a source cannot be left out; those of zeros, as in very many, need not be
-    if rows.source is None or (task.factored and exactly_dependent(fit)):
-        return outcome_of(fit, unchecked(limits))
-    with window():
-        data = data_of(rows.source)
-    verdict = _verdict(data, task)
-    if not proves(verdict):
-        return _maximum(task, fit, limits, verdict, steps)
-    contrasts = Contrasts(verdict, data, rows.known.ranks, task.width)
-    return _without_maximum(contrasts, fit, limits, np.arange(task.width))
+def _without_maximum(asked: Asked, fit: Fit, limits: np.ndarray, verdict: Any) -> FitOutcome:
+    """Return the limit for a likelihood that has no maximum, by the verdict.
 
-
-def _maximum(task: Task, fit: Fit, limits: np.ndarray, verdict: Any, steps: Steps) -> FitOutcome:
-    """Go on to the maximum, which the verdict proves or leaves open."""
-    steps.suspect = None
-    if fit.reason == "suspect":
-        fit = climbed_on(task, fit, steps)
-    found = replace(outcome_of(fit, limits), verdict=verdict)
-    if not isinstance(verdict, Undecided):
-        return found
-    return replace(found, limits=unchecked(limits), reason="undecided")
-
-
-def _without_maximum(
-    contrasts: Contrasts, fit: Fit, limits: np.ndarray, columns: np.ndarray
-) -> FitOutcome:
-    """Return the weights of the last iteration for a likelihood that has no maximum.
-
-    The verdict is about some columns.
+    Rows that are not in memory, and too many weights, keep the weights of the last iteration.
     """
-    lost = limits.copy()
+    task, rows, columns = asked.task, asked.rows, asked.columns
+    contrasts, lost = asked.contrasts(verdict), limits.astype("U16")
+    if rows is None or not task.factored:
+        found = _of_last_iteration(fit, verdict)
+        with window():
+            lost[:, columns] = UNSIGNED if asked.dependent else contrasts.limits()
+        lost[limits == "dependent"] = "dependent"
+        return replace(found, limits=lost)
+    counted = rows.counted()
+    Z = rows.augmented(counted, columns[columns < task.n_features], task.intercept)
+    weights = rows.weights[counted] if rows.weights.size else np.ones(len(counted))
     with window():
-        lost[:, columns] = contrasts.limits()
-    lost[limits == "dependent"] = "dependent"
-    found = outcome_of(fit, lost)
-    verdict = contrasts.verdict
-    reason = str(verdict.kind)
-    return replace(found, covariance=None, verdict=verdict, reason=reason, at_limit=False)
+        end = limit(contrasts, Z, rows.places[counted], weights, fit.weights[:, columns])
+    wide = Wide(task, columns)
+    lost[:, columns] = end.limits
+    return FitOutcome(
+        wide.flat(end.weights), lost, end.log_likelihood, wide.square(end.covariance),
+        str(verdict.kind), fit.n_iter, verdict,
+    )  # fmt: skip
+
+
+def _of_last_iteration(fit: Fit, verdict: Any) -> FitOutcome:
+    """Return the weights of the last iteration; the supremum is known of separable classes only."""
+    value = 0.0 if isinstance(verdict, Separable) else fit.log_likelihood
+    return replace(
+        outcome_of(fit, np.zeros(0)), log_likelihood=value, covariance=None, verdict=verdict,
+        reason=str(verdict.kind), at_limit=False,
+    )  # fmt: skip
 
 
 class Wide:
@@ -222,10 +278,15 @@ SENTENCES = {
     "for a number have no finite estimate; the others are those of the last iteration.",
 }
 
+#: limits of coefficients that diverge
+DIVERGING = ("+inf", "-inf", "infinite", UNSIGNED)
+#: reasons of fits to classes that are proved to be separable, or quasi-separable
+SEPARATED = ("separable", "quasi-separable")
 #: modules that are skipped to find the caller to warn
 LIBRARIES = ("linsep.", "sklearn.")
 #: reason of a fit stopped by Ctrl-C, and all reasons without inference
-INTERRUPTED, UNINFERRED = StopReason.INTERRUPTED, (StopReason.INTERRUPTED, StopReason.EARLY_STOP)
+INTERRUPTED = StopReason.INTERRUPTED
+UNINFERRED = (StopReason.INTERRUPTED, StopReason.EARLY_STOP, "suspect", "undecided")
 #: reasons that cause a warning
 UNFINISHED = ("max_iter", "stuck", "suspect", "undecided")
 #: hints to get finite estimates although there is no maximum
@@ -239,7 +300,10 @@ OTHERWISE = (*MORE, hint("take {}", solver="newton"))
 
 
 class UnfinishedWarning(ConvergenceWarning):
-    """The fit stopped before a maximum. ``refusal`` is the same as an error with separate hints."""
+    """The fit stopped before a maximum, or floats do not determine its digits.
+
+    ``refusal`` is the same as an error with separate hints.
+    """
 
     def __init__(self, message: str, *hints: str | Hint):
         self.refusal = LinsepError(message, *hints)
@@ -286,6 +350,16 @@ def stopping_message(found: Any) -> tuple[str, tuple[Any, ...]]:
     return message, ()
 
 
+def barely(sharp: Sharpness) -> str:
+    """Return a sentence on a maximum whose digits are not determined, without its full stop."""
+    digits = f"only about {sharp.digits} digits" if sharp.digits > 1 else "hardly a digit"
+    return (
+        "A maximum exists, but the classes overlap by no more than "
+        f"{sharp.overlap:.1g} of the largest distance from the boundary: floating point determines "
+        f"{digits} of the estimates and standard errors"
+    )
+
+
 def warn_caller(warning: Warning) -> None:
     """Warn with the location of the code that called linsep."""
     level, frame = 1, sys._getframe()
@@ -305,6 +379,9 @@ def ending_of(model: Any, found: Any) -> tuple[str, Warning | None]:
     if found.stopped_in:
         message, hints = stopping_message(found)
         return f"{message}.", UnfinishedWarning(f"{message}.", *hints)
+    if found.sharpness is not None and not found.sharpness.enough:
+        message = barely(found.sharpness)
+        return f"{message}.", UnfinishedWarning(message, *FINITE)
     climb = ""
     if model.solver == "gradient_ascent" and not model.penalty and hasattr(model, "ascent_"):
         automatic = isinstance(model.learning_rate, str)
@@ -330,9 +407,7 @@ def refuse_no_progress(reason: str, log_likelihood: float, null: float) -> None:
 
 def separation_sentence(kind: str, limits: dict[str, str]) -> str:
     """Return the message for separable data, whose likelihood has no maximum."""
-    shown = [
-        f"{name} ({word})" for name, word in limits.items() if word in ("+inf", "-inf", "infinite")
-    ]
+    shown = [f"{name} ({word})" for name, word in limits.items() if word in DIVERGING]
     if not shown:
         return (
             f"The data are {kind}, so the likelihood has no maximum: it keeps growing as some "

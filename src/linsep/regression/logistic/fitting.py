@@ -240,14 +240,16 @@ def answered(likelihood: Likelihood, penalty: Penalty, found: Ascent, goal: Goal
     """Return the ascent with ``proved`` or ``suspect`` set.
 
     If neither is, Newton steps follow until one proves that there is a maximum. Without a Hessian
-    they prove nothing.
+    they prove nothing; weights on the right side of every row are suspect.
     """
     if found.proved or found.suspect:
         return found
     if not goal.factored:
         few = goal._replace(max_iter=LAST, tol=goal.tol / 1000)
         found_again = ascent.newton_cg(likelihood, penalty, found.B, few)
-        return found._replace(suspect=found_again.suspect)
+        moves = likelihood.moves(found.B)
+        right = moves.backward <= 0.0 < moves.forward
+        return found._replace(suspect=found_again.suspect or right)
     only = goal._replace(max_iter=QUESTION, only=True)
     found_again = ascent.newton(likelihood, penalty, found.B, only)
     distance = found_again.distance if np.isnan(found.distance) else found.distance
@@ -263,13 +265,17 @@ def fit_of(task: Task, how: Standardization, found: Ascent) -> Fit:
     """Convert an ascent to a fit in the raw features."""
     covariance = None
     if found.information is not None:
-        inverse = inverted(found.information)
-        T = np.kron(np.eye(task.q), how.matrix(task.intercept))
-        covariance = T @ inverse @ T.T
+        covariance = raw_covariance(task, how, inverted(found.information))
     return Fit(
         how.raw(found.B, task.intercept), found.value, covariance, found.n_iter, found.reason,
         found.distance, found.proved, found.suspect, found.B, how,
     )  # fmt: skip
+
+
+def raw_covariance(task: Task, how: Standardization, inverse: np.ndarray) -> np.ndarray:
+    """Return the inverse information of the raw features, from that of the standardised ones."""
+    T = np.kron(np.eye(task.q), how.matrix(task.intercept))
+    return np.asarray(T @ inverse @ T.T)
 
 
 def inverted(H: np.ndarray) -> np.ndarray:

@@ -38,6 +38,8 @@ LEAST_ADDED, MOST_ADDED = 64, 1_024
 MOST_FILLED = 5_000
 #: with more weights, accept any separator unless margin="max"
 MOST_WEIGHTS = 400
+#: given weights separate only if floats leave no more constraints of neighbouring lanes open
+MOST_OPEN = 10_000
 
 
 class Separated(NamedTuple):
@@ -230,6 +232,45 @@ def grow(working: WorkingSet, weights: np.ndarray, target: float | None) -> bool
     found, worst = working.data.ask(Below(scan, whole, power, first_members(question)))
     working.include_lowest(worst)
     return found
+
+
+@dataclass(frozen=True)
+class AllPositive(Pass[bool]):
+    """Whether weights are positive on every constraint; False if integers would take too long.
+
+    Attributes
+    ----------
+    scan : Scan
+    whole : the weights as integers
+    """
+
+    scan: Scan
+    whole: Row
+
+    def of(self, lanes: Iterable[Piece]) -> bool:
+        """Return whether they are on the lanes; the rest of them is not read after a "no"."""
+        left = MOST_OPEN
+        for piece, values in self.scan.values(lanes):
+            close = np.flatnonzero(values.value <= values.bound)
+            left -= len(close)
+            if left < 0 or (values.value < -values.bound).any():
+                return False
+            rows = exact_rows(self.scan.question, piece, values, close)
+            if any(dot(row, self.whole) <= 0 for _, (row, _) in rows):
+                return False
+        return True
+
+    def merged(self, parts: list[bool]) -> bool:
+        """Return whether all are."""
+        return all(parts)
+
+
+def separates(data: Data, question: Question, weights: np.ndarray) -> bool:
+    """Return whether floats are proved, in one pass, to be positive on every constraint."""
+    if not np.isfinite(weights).all():
+        return False
+    scan = scan_below(data, question, weights, 0.0)
+    return data.ask(AllPositive(scan, as_row(weights)[0]))
 
 
 def as_row(weights: np.ndarray) -> tuple[Row, int]:
