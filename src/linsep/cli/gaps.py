@@ -5,6 +5,7 @@ from typing import Any
 
 from linsep.cli.screen import count
 from linsep.sources.base import Source
+from linsep.sources.tables.feature_names import names_in_recipe
 
 #: most columns that are shown; --json has all
 MOST_COLUMNS = 8
@@ -63,7 +64,9 @@ def _listed(parts: list[str], what: str) -> str:
 
 def unknown_text(unknown: dict[str, int], model: Any) -> str:
     """Return the counts of values not seen in training; ``unknown`` is that of a Prediction."""
-    references = getattr(model, "recipe_", {}).get("reference", {})
+    recipe = getattr(model, "recipe_", {})
+    references = recipe.get("reference", {})
+    called = names_in_recipe(recipe) if references else {}
     parts: dict[str, list[str]] = {}
     for name, n in unknown.items():
         if name == "features":
@@ -71,7 +74,7 @@ def unknown_text(unknown: dict[str, int], model: Any) -> str:
         else:
             taken, of = "predicted as none of the known values", f"column '{name}'"
             if name in references:
-                taken = f"predicted as the reference {name}={references[name]}"
+                taken = f"predicted as the reference {called[name]}={references[name]}"
         parts.setdefault(taken, []).append(f"{count(n, 'value')} of {of}")
     return ", ".join(
         f"{', '.join(which)} not seen in training; {taken}" for taken, which in parts.items()

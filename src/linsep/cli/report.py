@@ -20,6 +20,7 @@ from linsep.estimators._common.checking import plain_labels
 from linsep.estimators._common.equations import MOST_TERMS
 from linsep.online.passes import ALL_PASSES, StopReason
 from linsep.sources.base import Source
+from linsep.sources.tables.feature_names import names_in_recipe
 
 # More rows do not fit a screen; --json has them all.
 MOST_CLASSES = 20
@@ -99,7 +100,8 @@ def recipe_pairs(model: Any) -> list[tuple[str, str]]:
             )
         )
     if references := recipe.get("reference"):
-        shown = ", ".join(f"{name}={value}" for name, value in [*references.items()][:8])
+        called = names_in_recipe(recipe)
+        shown = ", ".join(f"{called[name]}={value}" for name, value in [*references.items()][:8])
         more = ", ..." if len(references) > 8 else ""
         filled = recipe.get("missing") in ("zero", "mean")
         and_none = ", and a missing value counts as that" * filled

@@ -1,10 +1,11 @@
 """Encode the columns of a table as features and labels.
 
 Numeric and bool columns are one feature each, in file order. Behind them a text column is one
-feature per value, named ``column=value``, in the order of the columns and, within one, of the
-values (by code point). A reference level has no feature. With ``hash_bits`` values share
-2**hash_bits places instead: a value's place is the low bits of the CRC-32 of ``column=value`` in
-UTF-8, the same in every process and version. Columns whose words are features come last.
+feature per value, named ``column=value`` (but see ``feature_names``), in the order of the columns
+and, within one, of the values (by code point). A reference level has no feature. With ``hash_bits``
+values share 2**hash_bits places instead: a value's place is the low bits of the CRC-32 of
+``column=value`` in UTF-8, the same in every process and version. Columns whose words are features
+come last.
 """
 
 from collections import Counter
@@ -20,6 +21,7 @@ import scipy.sparse as sp
 from linsep.errors import DataError, hint
 from linsep.sources.declared import check_decoded
 from linsep.sources.exact import exact_numbers
+from linsep.sources.tables.feature_names import shown_names
 from linsep.sources.tables.words import empty_texts, learn_words, with_words
 
 #: most characters of a label
@@ -103,12 +105,14 @@ class Columns:
             return None
         if not all(counter.settings.vocabulary for counter in self.words.values()):
             return None
-        names = list(self.numeric) + [""] * (self.indicators_end - len(self.numeric))
+        shown = shown_names(self.numeric, self.text, self.words)
+        names = [shown[column] for column in self.numeric]
+        names += [""] * (self.indicators_end - len(self.numeric))
         for column, values in self.text.items():
             for value, place in values.items():
-                names[place] = f"{column}={value}"
+                names[place] = f"{shown[column]}={value}"
         for column, counter in self.words.items():
-            names += [f"{column}:{term}" for term in counter.terms or ()]
+            names += [f"{shown[column]}:{term}" for term in counter.terms or ()]
         return names
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from linsep.sources.tables.feature_names import names_in_recipe
 from linsep.sources.text.counting import TextCounter
 from linsep.sources.text.settings import Settings
 
@@ -82,6 +83,7 @@ class FeatureNames:
 
     def __init__(self, recipe: dict[str, Any]):
         self._recipe = recipe
+        self._shown = names_in_recipe(recipe)
         self._seen: dict[str, dict[int, list[str]]] = {}
         for name, (terms, columns) in recipe.get("seen", {}).items():
             own = self._seen.setdefault(name, {})
@@ -90,13 +92,13 @@ class FeatureNames:
 
     def all(self) -> tuple[list[str], np.ndarray]:
         """Return the names and signs of all features; see :meth:`of`."""
-        names, signs = list(self._recipe["numeric"]), []
+        names, signs = [self._shown[name] for name in self._recipe["numeric"]], []
         for width, name, stored in self._blocks():
             first = len(names)
             if stored is None or stored["terms"] is not None:
                 names += [self._in_block(name, stored, at)[0] for at in range(width)]
                 continue
-            names += [f"{name}:column {at}" for at in range(width)]
+            names += [f"{self._shown[name]}:column {at}" for at in range(width)]
             for at in self._seen.get(name, {}):
                 names[first + at], sign = self._in_block(name, stored, at)
                 if sign < 0:
@@ -114,7 +116,7 @@ class FeatureNames:
         """
         numeric = self._recipe["numeric"]
         if feature < len(numeric):
-            return numeric[feature], 1
+            return self._shown[numeric[feature]], 1
         at = feature - len(numeric)
         for width, name, stored in self._blocks():
             if at < width:
@@ -128,7 +130,11 @@ class FeatureNames:
         if text and bits is not None:
             yield 1 << bits, "hashed value", None
         else:
-            names = {place: f"{c}={v}" for c, known in text.items() for v, place in known.items()}
+            names = {
+                place: f"{self._shown[column]}={value}"
+                for column, known in text.items()
+                for value, place in known.items()
+            }
             for place in sorted(names):
                 yield 1, names[place], None
         for name, stored in self._recipe.get("words", {}).items():
@@ -139,18 +145,19 @@ class FeatureNames:
     def _in_block(self, name: str, stored: Any, at: int) -> tuple[str, int]:
         if stored is None:
             return name if name != "hashed value" else f"{name} {at}", 1
+        shown = self._shown[name]
         if stored["terms"] is not None:
-            return f"{name}:{stored['terms'][at]}", 1
+            return f"{shown}:{stored['terms'][at]}", 1
         here = self._seen.get(name, {}).get(at)
         if not here:
-            return f"{name}:column {at}", 1
+            return f"{shown}:column {at}", 1
         signed = stored["settings"]["alternate_sign"]
         signs = [sign_of(term) if signed else 1 for term in here]
         others = [
             ("" if s == signs[0] else "-") + t for t, s in zip(here[1:], signs[1:], strict=True)
         ]
         more = f" (shares its column with {', '.join(others)})" if others else ""
-        return f"{name}:{here[0]}{more}", signs[0]
+        return f"{shown}:{here[0]}{more}", signs[0]
 
 
 def sign_of(term: str) -> int:
