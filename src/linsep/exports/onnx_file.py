@@ -34,9 +34,10 @@ def to_onnx(estimator: Any) -> Any:
         Inputs are the columns that the model was learnt from if that was a table: float64 (NaN is
         missing) or text (one that training has not seen is missing) of shape (rows, 1), by their
         names. Else the input is ``X``, float64 of shape (rows, features). Outputs are ``label`` of
-        shape (rows,) and ``scores`` as ``decision_function`` returns them, or, of logistic
-        regression and naive Bayes, ``probabilities`` of shape (rows, classes); of a linear
-        regression ``prediction`` of shape (rows,).
+        shape (rows,), whole numbers also for labels such as 1.0, and ``scores`` as
+        ``decision_function`` returns them, or, of logistic regression and naive Bayes,
+        ``probabilities`` of shape (rows, classes); of a linear regression ``prediction`` of shape
+        (rows,).
 
     Raises
     ------
