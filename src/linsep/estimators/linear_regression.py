@@ -17,7 +17,6 @@ from linsep.estimators._common.checking import (
     Parameter,
     brings_labels,
     check_parameters,
-    check_prepared,
     check_sample_weight,
     features_named,
     target_name,
@@ -29,7 +28,7 @@ from linsep.estimators._common.predicting_sources import LinearPrediction, weigh
 from linsep.estimators._common.regression_rows import check_whole, source_blocks
 from linsep.interrupts import held
 from linsep.label_faults import one_column, refuse_gaps
-from linsep.learnt import learnt
+from linsep.learnt import check_prepared, learnt
 from linsep.online.passes import StopReason
 from linsep.regression.assumptions import Assumptions
 from linsep.regression.blocks import Block, Blocks

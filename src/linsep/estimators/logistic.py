@@ -17,7 +17,6 @@ from linsep.estimators._common.checking import (
     ScheduleName,
     brings_labels,
     check_parameters,
-    check_prepared,
 )
 from linsep.estimators._common.fitted_classes import FittedClasses
 from linsep.estimators._common.plotting import PlotsProbability
@@ -31,6 +30,7 @@ from linsep.estimators._logistic.fitting import LogisticFitting
 from linsep.estimators._logistic.profiles import refuse_together
 from linsep.estimators._logistic.results import LogisticResults
 from linsep.estimators._logistic.rows import FLOATS, Rows, checked, encoded, fit_source
+from linsep.learnt import check_prepared
 from linsep.online.course import Saving
 from linsep.sources.base import Source
 from linsep.sparse_rows import as_csr

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from linsep.errors import DataError, FeatureOverflow, SeparationWarning
 from linsep.estimators._common import checking as labels
 from linsep.estimators._common.centred import centred
-from linsep.estimators._common.checking import Parameter, brings_labels, check_prepared
+from linsep.estimators._common.checking import Parameter, brings_labels
 from linsep.estimators._common.equations import HasEquation
 from linsep.estimators._common.fitted_classes import NO_WEIGHT, FittedClasses
 from linsep.estimators._common.from_source import (
@@ -28,6 +28,7 @@ from linsep.estimators._common.predicting_sources import LogisticPrediction
 from linsep.estimators._logistic.rows import FLOATS, checked, encoded, matrix_of
 from linsep.estimators.logistic import LogisticRegression
 from linsep.interrupts import held, window
+from linsep.learnt import check_prepared
 from linsep.online.rows.stream import SourceStream, StartAgain
 from linsep.regression.blocks import Block
 from linsep.regression.class_moments import ClassMoments, class_moments, widened

@@ -11,7 +11,7 @@ from sklearn.utils import check_consistent_length
 from linsep.certificate.numbers import exact_rows, same_as_doubles
 from linsep.errors import DataError
 from linsep.label_faults import labels_of
-from linsep.learnt import learnt
+from linsep.learnt import check_columns, learnt
 
 #: squares of shorter rows may underflow
 SHORT = 1e-140
@@ -21,7 +21,8 @@ class Linear(NamedTuple):
     """Weights of shape (machines, features), an intercept for each, and the classes.
 
     One machine for two classes, the second being its positive side; else one per class, or with
-    ``pairs`` one per pair of classes in the order (0, 1), (0, 2), ..., (1, 2), ...
+    ``pairs`` one per pair of classes in the order (0, 1), (0, 2), ..., (1, 2), ... ``model`` is the
+    estimator that learnt them, if there is one.
     """
 
     coef: np.ndarray
@@ -30,13 +31,17 @@ class Linear(NamedTuple):
     fit_intercept: bool
     unit: bool
     pairs: bool
+    model: Any = None
 
     def rows(self, X: Any) -> Any:
-        """Return X as float64, with rows of length 1 if the weights were learnt from such rows."""
-        X = checked_rows(X)
-        if X.shape[1] != self.coef.shape[1]:
-            raise DataError(f"X has {X.shape[1]} features, but there are {self.coef.shape[1]}.")
-        return unit_rows(X) if self.unit else X
+        """Return X as float64, with rows of length 1 if the weights were learnt from such rows;
+        ValueError if its columns have other names than those of the fit.
+        """
+        rows = checked_rows(X)
+        if rows.shape[1] != self.coef.shape[1]:
+            raise DataError(f"X has {rows.shape[1]} features, but there are {self.coef.shape[1]}.")
+        check_columns(self.model, X)
+        return unit_rows(rows) if self.unit else rows
 
     def scores(self, X: Any) -> np.ndarray:
         """Return <w, x> + b of rows prepared by :meth:`rows`, shape (rows, machines)."""
@@ -104,7 +109,7 @@ def linear_of(model: Any, y: Any = None) -> Linear:
         coef, intercept = -coef, -intercept  # positive for the smaller class
     constant = bool(learnt(model, "fit_intercept")) or bool(intercept.any())
     unit = bool(learnt(model, "normalize"))
-    return Linear(coef, intercept, classes, constant, unit, pairs)
+    return Linear(coef, intercept, classes, constant, unit, pairs, model)
 
 
 def _given(weights: Any, y: Any) -> Linear:

@@ -35,7 +35,8 @@ def functional_margin(estimator: Any, X: Any, y: Any) -> float:
         Only ``coef_``, ``intercept_`` and ``classes_`` of an estimator are used (for linsep's
         also whether rows are scaled to length 1, the pairs of classes, and the reference, whose
         weights are zero).
-    X : array or sparse matrix of shape (rows, features)
+    X : array, sparse matrix or data frame of shape (rows, features)
+        Columns of a frame have the names and order of the fit, as for ``predict``.
     y : array of shape (rows,)
         Labels; of two the larger is the positive side. For several classes the margin of a row is
         the score of its class minus the highest other score; for one-vs-one the smallest signed
@@ -51,7 +52,7 @@ def functional_margin(estimator: Any, X: Any, y: Any) -> float:
     DataError
         If the estimator is not linear or not fitted, or a label is not one of its classes.
     ValueError
-        For NaN, infinity, and X and y of different lengths.
+        For NaN, infinity, X and y of different lengths, and columns with other names.
     """
     return float(_margins(linear_of(estimator, y), X, y, _gaps).min())
 

@@ -19,7 +19,7 @@ from linsep.plot.display import (
     new_axes,
     wrapped,
 )
-from linsep.plot.plane import line_ends, names_of, numbers_of, same_scale
+from linsep.plot.plane import line_ends, names_of, same_scale
 from linsep.plot.rows import class_handles, density_title, draw_rows
 
 #: cells in each direction of a density in space
@@ -110,7 +110,7 @@ class AugmentationDisplay(Display):
             raise DataError(
                 f"A constant feature is drawn for two classes, and these are {len(model.classes)}."
             )
-        rows = model.rows(numbers_of(X))
+        rows = model.rows(X)
         if rows.shape[1] > 2:
             raise DataError(
                 f"{rows.shape[1]:,} features and a constant cannot be drawn: bring one or two."

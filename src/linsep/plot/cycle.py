@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.certificate.cycles import Cycle, Cycles
 from linsep.errors import DataError
 from linsep.label_faults import labels_of
+from linsep.learnt import check_columns
 from linsep.plot.display import COLOURS, Display, legend, new_axes, wrapped
 from linsep.plot.plane import box_around, names_of, numbers_of, same_scale, weight_of
 from linsep.teaching.textbook.perceptron import BatchPerceptron, Perceptron
@@ -81,6 +82,7 @@ class CycleDisplay(Display):
         if cycle is None:
             why = getattr(estimator, "stop_reason_", None) or "it made no passes"
             raise DataError(f"This {type(estimator).__name__} did not stop in a cycle: {why}.")
+        check_columns(estimator, X)
         return cls.from_cycle(cycle, X, y, ax=ax, **kwargs)
 
     @classmethod

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError
+from linsep.learnt import check_columns
 from linsep.mistake_bounds.linear import linear_of
 from linsep.plot.display import COLOURS, Display, ink, legend, new_axes, wrapped
 from linsep.plot.plane import names_of, numbers_of, weight_of
@@ -110,6 +111,7 @@ class WeightSpaceDisplay(Display):
         """Draw the weight space of rows with the weights that a classifier has learnt."""
         check_is_fitted(estimator)
         known = linear_of(estimator)
+        check_columns(estimator, X)
         weights = np.ravel(known.coef)
         if known.fit_intercept:
             weights = np.append(weights, known.intercept)

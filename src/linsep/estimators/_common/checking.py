@@ -259,18 +259,6 @@ def target_name(model: Any) -> str:
     return getattr(model, "recipe_", {}).get("target") or getattr(model, "_target", None) or ""
 
 
-def check_prepared(model: Any, X: Any) -> None:
-    """Raise DataError for a DataFrame where the model scales the columns of a table: arrays and
-    DataFrames are taken as they are, and its values are not scaled.
-    """
-    if hasattr(X, "columns") and getattr(model, "recipe_", {}).get("scale"):
-        raise DataError(
-            "The model scales the columns of tables that it reads, but a DataFrame is taken as it "
-            "is: write it to a file for linsep.open_source(file, recipe=model.recipe_), or give "
-            "rows that are scaled as an array."
-        )
-
-
 @contextmanager
 def features_named(model: Any) -> Iterator[None]:
     """Context manager that names the feature in a FeatureOverflow."""

@@ -19,7 +19,6 @@ from linsep.estimators._common.checking import (
     Parameter,
     brings_labels,
     check_parameters,
-    check_prepared,
 )
 from linsep.estimators._common.from_source import fit_source
 from linsep.estimators._common.predicting import Predicts
@@ -28,7 +27,7 @@ from linsep.estimators._common.reference import codes_given
 from linsep.estimators._common.running import Runs
 from linsep.interrupts import held
 from linsep.label_faults import labels_of
-from linsep.learnt import learnt
+from linsep.learnt import check_prepared, learnt
 from linsep.online.course import Saving
 from linsep.online.keeping import keeping_of
 from linsep.online.learner import BadRow, Learner, State

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from linsep.errors import DataError
 from linsep.estimators._common import checking as labels
 from linsep.estimators._common.attributes import Fitted
+from linsep.learnt import check_columns
 from linsep.online.passes import StopReason
 
 #: relative error of norms of weights, beside 2^-50 for each update
@@ -221,12 +222,13 @@ class Proofs(Fitted):
             raise DataError("Bounds need arrays: read the source into memory first.")
         from linsep.mistake_bounds.linear import checked_rows
 
-        X, y, width = checked_rows(X), np.asarray(y), self._state.n_features
+        given, X, y, width = X, checked_rows(X), np.asarray(y), self._state.n_features
         if X.shape[1] != width or y.shape != (X.shape[0],):
             raise DataError(
                 f"X of shape {X.shape} and y of shape {y.shape} are not what was learnt: "
                 f"{width} features and a label a row."
             )
+        check_columns(self, given)
         known = self.classes_
         codes = labels.encode_with(y, known)
         if codes is None:

@@ -12,13 +12,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from linsep.background import elsewhere
 from linsep.compiled.core.row_arrays import as_rows
 from linsep.errors import DataError
-from linsep.estimators._common.checking import check_prepared, check_two_classes
+from linsep.estimators._common.checking import check_two_classes
 from linsep.estimators._common.from_source import knows_all_rows
 from linsep.estimators._common.predicting import Predicts
 from linsep.interrupts import held, window
 from linsep.kernels.base import Kernel
 from linsep.kernels.naming import described
 from linsep.kernels.rows import listed, refuse_text
+from linsep.learnt import check_prepared
 from linsep.online.course import Saving
 from linsep.online.deciding import numbered, numbered_texts
 from linsep.online.keeping import KeepLast

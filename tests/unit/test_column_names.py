@@ -1,0 +1,131 @@
+"""Whatever takes a fitted model and rows compares the names of columns as ``predict`` does."""
+
+import warnings
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression as Theirs
+
+import linsep
+from linsep import (
+    GaussianNaiveBayes,
+    KernelPerceptron,
+    LinearRegression,
+    LogisticRegression,
+    Perceptron,
+    open_source,
+    plot,
+)
+from linsep.errors import DataError
+
+mpl.use("agg")
+ROWS = [[1.0, 1], [2, 8], [1, 2], [4, 9], [0, 3], [5, 5], [3, 1], [6, 7], [2, 2], [3, 9]]
+X, Y = pd.DataFrame(ROWS, columns=["a", "b"]), np.array([0, 1, 0, 1, 1, 0, 0, 1, 0, 1])
+XOR = pd.DataFrame([[0.0, 0], [0, 1], [1, 0], [1, 1]], columns=["a", "b"])
+LEARNT = Perceptron(max_iter=9)
+CYCLE = Perceptron(max_iter=99, shuffle=False)
+NORMAL = LogisticRegression(l2=1)
+LINE = LinearRegression()
+KERNEL = KernelPerceptron()
+BAYES = GaussianNaiveBayes()
+FOREIGN = Theirs()
+
+#: what is called with the model, rows and labels
+FUNCTIONS = {
+    "predict": (LEARNT, lambda m, X, y: m.predict(X)),
+    "score": (LEARNT, lambda m, X, y: m.score(X, y)),
+    "bounds": (LEARNT, lambda m, X, y: m.bounds(X, y)),
+    "calibrate": (LEARNT, linsep.calibrate),
+    "predict_proba": (NORMAL, lambda m, X, y: m.predict_proba(X)),
+    "decision_function of naive Bayes": (BAYES, lambda m, X, y: m.decision_function(X)),
+    "kernel": (KERNEL, lambda m, X, y: m.predict(X)),
+    "interval": (LINE, lambda m, X, y: m.predict(X, interval="prediction")),
+    "assumptions": (LINE, lambda m, X, y: m.assumptions(X, y)),
+} | {
+    f"{name} of {kind}": (model, lambda m, X, y, name=name: getattr(linsep, name)(m, X, y))
+    for kind, model in {"linsep": LEARNT, "probabilities": NORMAL, "scikit-learn": FOREIGN}.items()
+    for name in (
+        "functional_margin", "geometric_margin", "cosine_margin", "l1_margin", "margin_distribution"
+    )
+} | {
+    f"unsigned_margin of {kind}": (model, lambda m, X, y: linsep.unsigned_margin(m, X))
+    for kind, model in {"linsep": LEARNT, "scikit-learn": FOREIGN}.items()
+}  # fmt: skip
+#: pictures, and the model that they draw
+PICTURES = {
+    "AssumptionsDisplay": LINE,
+    "AugmentationDisplay": LEARNT,
+    "BoundDisplay": LEARNT,
+    "DecisionDisplay": LEARNT,
+    "KernelDisplay": KERNEL,
+    "LogisticDisplay": NORMAL,
+    "MarginDisplay": LEARNT,
+    "ReliabilityDisplay": NORMAL,
+}
+FUNCTIONS |= {
+    name: (model, lambda m, X, y, name=name: getattr(plot, name).from_estimator(m, X, y))
+    for name, model in PICTURES.items()
+}
+FUNCTIONS["RegressionDisplay"] = (
+    LINE,
+    lambda m, X, y: plot.RegressionDisplay.from_estimator(m, X, y, feature=0),
+)
+FUNCTIONS["MarginDisplay of test rows"] = (
+    LEARNT,
+    lambda m, X, y: (
+        plot.MarginDisplay.from_estimator(m, X.to_numpy(), y, X_test=X, y_test=y)
+        if isinstance(X, pd.DataFrame)
+        else plot.MarginDisplay.from_estimator(m, X, y, X_test=X, y_test=y)
+    ),
+)
+plain = pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+
+
+@plain
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_names_are_compared(name):
+    model, call = FUNCTIONS[name]
+    model.fit(X, Y)
+    call(model, X, Y)
+    model.fit(X, Y)  # without a calibration
+    for other in (X[["b", "a"]], X.rename(columns={"b": "c"})):
+        with pytest.raises(ValueError, match="feature names should match"):
+            call(model, other, Y)
+    call(model, X.to_numpy(), Y)
+
+
+@plain
+def test_names_of_other_pictures_are_compared():
+    """Of cycles, and of weights of two features."""
+    CYCLE.set_params(fit_intercept=False).fit(XOR, [0, 1, 1, 0])
+    for one in ("CycleDisplay", "WeightSpaceDisplay"):
+        draw = getattr(plot, one).from_estimator
+        draw(CYCLE, XOR, [0, 1, 1, 0])
+        draw(CYCLE, XOR.to_numpy(), [0, 1, 1, 0])
+        for other in (XOR[["b", "a"]], XOR.rename(columns={"b": "c"})):
+            with pytest.raises(ValueError, match="feature names should match"):
+                draw(CYCLE, other, [0, 1, 1, 0])
+
+
+def test_rows_without_names_warn_as_predict_does():
+    model = Perceptron(max_iter=9).fit(X, Y)
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        linsep.geometric_margin(model, X.to_numpy(), Y)
+    model.fit(X.to_numpy(), Y)
+    with pytest.warns(UserWarning, match="X has feature names, but Perceptron was fitted without"):
+        linsep.geometric_margin(model, X, Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        wanted = linsep.geometric_margin(model, ROWS, Y)
+        assert linsep.geometric_margin(model.coef_[0], X[["b", "a"]], Y) != wanted
+
+
+def test_frames_are_refused_where_a_model_scales_columns(tmp_path):
+    """Their numbers are not scaled, so margins would be about other rows."""
+    X.assign(y=Y).to_csv(tmp_path / "t.csv", index=False)
+    model = Perceptron().fit(open_source(tmp_path / "t.csv", target="y", scale="standard"))
+    for call in (lambda: model.predict(X), lambda: linsep.geometric_margin(model, X, Y)):
+        with pytest.raises(DataError, match="scales the columns of tables"):
+            call()
