@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client, LocalCluster, process
 from distributed.scheduler import KilledWorker
 
 from linsep import (
@@ -403,3 +403,21 @@ def test_workers_with_another_package_are_refused(client, table, monkeypatch, pa
     said = rf"at tcp://10\.0\.0\.2:1 has {package} 0\.0\.1, this process {version(package)}: inst"
     with pytest.raises(ClusterError, match=said):
         found._check_workers()
+
+
+@pytest.mark.parametrize("killed", [1, 2])
+def test_worker_processes_that_end_while_they_start_are_said_in_a_sentence(monkeypatch, killed):
+    """It was a traceback and a fault of linsep."""
+    start, pids = process.AsyncProcess.start, []
+
+    async def started(self):
+        await start(self)
+        pids.append(self.pid)
+        if len(pids) <= killed:
+            os.kill(self.pid, signal.SIGKILL)
+
+    monkeypatch.setattr(process.AsyncProcess, "start", started)
+    said = r"A worker process of this machine ended before it was ready \(.+\): try again"
+    with pytest.raises(ClusterError, match=said), clusters.connected("local"):
+        pass
+    assert not [pid for pid in pids if os.path.exists(f"/proc/{pid}")]

@@ -80,11 +80,7 @@ def connected(address: str) -> Iterator[Client]:
         If it is no address, or nobody answers within ten seconds.
     """
     if address == "local":
-        with warnings.catch_warnings(), dask.config.set(ALIKE):
-            warnings.filterwarnings("ignore", "Port .* is already in use")  # of the dashboard
-            with _uninterrupted_children():
-                cluster = LocalCluster(threads_per_worker=1, silence_logs=logging.CRITICAL)
-        with cluster, Client(cluster) as client:
+        with _quiet_logs(), _local_workers() as cluster, Client(cluster) as client:
             yield client
         return
     if not ADDRESS.fullmatch(address):
@@ -102,6 +98,26 @@ def connected(address: str) -> Iterator[Client]:
         ) from problem
     with _quiet_logs(), client:
         yield client
+
+
+def _local_workers() -> LocalCluster:
+    """Start worker processes on this machine; ClusterError if one ends before it has started."""
+    try:
+        with warnings.catch_warnings(), dask.config.set(ALIKE), _uninterrupted_children():
+            warnings.filterwarnings("ignore", "Port .* is already in use")  # of the dashboard
+            return LocalCluster(threads_per_worker=1, silence_logs=logging.CRITICAL)
+    except (OSError, RuntimeError, TimeoutError) as problem:
+        raise ClusterError(
+            f"A worker process of this machine ended before it was ready ({_cause(problem)})",
+            "try again, with more free memory if it was ended for lack of it",
+        ) from problem
+
+
+def _cause(problem: BaseException) -> str:
+    """Return the first line of what was wrong at first."""
+    while problem.__cause__ is not None:
+        problem = problem.__cause__
+    return str(problem).partition("\n")[0].strip().rstrip(".") or type(problem).__name__
 
 
 @contextmanager
