@@ -46,7 +46,7 @@ class DecisionDisplay(Display):
         The number, among the sorted classes, of the class predicted at each place of the grid.
     classes : array of labels
     boundary : array of shape (rows, columns) or None
-        For two classes the score, whose contour at 0 is the boundary.
+        For two classes a score, whose contour at 0 is the boundary.
     undecided : bool array of shape (rows, columns) or None
         Places that no machine of one-vs-rest claims, or more than one.
     line : tuple (normal, offset) or None
@@ -125,7 +125,10 @@ class DecisionDisplay(Display):
 
         Parameters
         ----------
-        estimator : fitted classifier
+        estimator : fitted classifier, also of another library
+            The boundary of two classes is where ``decision_function`` is 0, without that where
+            ``predict_proba`` is 1/2, and where neither is there, or ``predict`` decides otherwise,
+            where ``predict`` changes.
         X : array, sparse matrix or data frame of shape (rows, features)
         y : array of shape (rows,), default None
             The classes; without them rows are drawn alike, and no mistakes are marked.
@@ -153,6 +156,10 @@ class DecisionDisplay(Display):
         check_is_fitted(estimator)
         if not hasattr(estimator, "classes_"):
             raise DataError(f"{type(estimator).__name__} has no classes: draw a classifier.")
+        if isinstance(estimator.classes_, list):
+            raise DataError(
+                f"{type(estimator).__name__} has several outputs: draw one of its classifiers."
+            )
         predicted = estimator.predict(X)  # refuses other widths by itself
         rows = numbers_of(X)
         plane = plane_of(estimator, rows, features)
@@ -308,26 +315,38 @@ class DecisionDisplay(Display):
 def _asked(
     estimator: Any, X: Any, plane: Plane, places: np.ndarray, shape: tuple[int, int]
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
-    """Return what the estimator says of a grid of places: the codes of the classes, the scores of
-    two classes, and where one-vs-rest leaves the class undecided.
+    """Return what the estimator says of a grid of places: the codes of the classes, a score of
+    two classes that is 0 on the boundary, and where one-vs-rest leaves the class undecided.
     """
-    codes, scores = [], []
+    codes, scores, k = [], [], len(estimator.classes_)
     for some in np.array_split(places, max(1, len(places) * plane.origin.size // GRID_VALUES)):
         grid = plane.points_like(X, some)
         codes.append(np.searchsorted(estimator.classes_, estimator.predict(grid)))
-        scores.append(np.asarray(estimator.decision_function(grid)))
+        scores.append(_scores(estimator, grid))
     said, found = np.concatenate(codes).reshape(shape), np.concatenate(scores)
-    if found.ndim == 1:
-        return said, found.reshape(shape), None
+    if k == 2:
+        found = found.reshape(shape)
+        other = np.where(said == 1, found < 0, found > 0).any()  # such as another threshold than 0
+        return said, said - 0.5 if other or not found.any() else found, None
     if getattr(estimator, "multiclass", None) != "ovr":
         return said, None, None
     return said, None, ((found > 0).sum(axis=1) != 1).reshape(shape)
+
+
+def _scores(estimator: Any, rows: Any) -> np.ndarray:
+    """Return the scores of rows; of two classes zeros where the estimator has none."""
+    if hasattr(estimator, "decision_function"):
+        return np.asarray(estimator.decision_function(rows))
+    if hasattr(estimator, "predict_proba") and len(estimator.classes_) == 2:
+        return np.asarray(estimator.predict_proba(rows))[:, 1] - 0.5
+    return np.zeros(rows.shape[0])
 
 
 def _marked(estimator: Any, n_rows: int, marked: dict[str, Any] | None) -> dict[str, np.ndarray]:
     """Rows to mark: the support vectors, where X may be what was learnt, and those given."""
     found = {}
     support = getattr(estimator, "support_", None)
-    if support is not None and n_rows > int(np.max(support, initial=-1)):
-        found["support vectors"] = np.asarray(support)
+    numbers = np.asarray([] if support is None else support)  # those of RFE are features
+    if numbers.dtype.kind in "iu" and n_rows > int(np.max(numbers, initial=-1)):
+        found["support vectors"] = numbers
     return found | {name: np.asarray(rows) for name, rows in (marked or {}).items()}

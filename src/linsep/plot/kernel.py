@@ -157,7 +157,7 @@ class KernelDisplay(Display):
             and labels that it does not know.
         """
         check_is_fitted(estimator)
-        if not hasattr(estimator, "kernel_"):
+        if not hasattr(getattr(estimator, "kernel_", None), "takes"):  # as kernels of linsep do
             raise DataError(f"{type(estimator).__name__} has no kernel: draw a KernelPerceptron.")
         kernel, classes = estimator.kernel_, estimator.classes_
         raw = checked(estimator, kernel, X, reset=False)

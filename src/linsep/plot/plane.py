@@ -82,7 +82,9 @@ def plane_of(model: Any, X: Any, features: Sequence[int | str] | None) -> Plane:
     direction, at right angles to it, in which rows differ most; one of several classes along the
     two directions in which their weights differ most; any other along those in which rows do.
     """
-    d, names = X.shape[1], feature_names(model)
+    d = X.shape[1]
+    # a pipeline of another library may not know how many features it has
+    names = feature_names(model) if hasattr(model, "n_features_in_") else names_of(X, d)
     mean = np.asarray(X.mean(axis=0)).ravel()
     if features is not None:
         return _of_features(_two(features, names), mean, names)
@@ -146,15 +148,19 @@ def plane_of_features(names: Sequence[str]) -> Plane:
 
 def normal_of(model: Any) -> np.ndarray | None:
     """Return the weights of a linear classifier of two classes; None of any other, or of zeros."""
-    coef = getattr(model, "coef_", None)
-    if coef is None or len(coef) != 1 or not np.any(coef):
-        return None
-    return np.asarray(coef[0], dtype=np.float64)
+    coef = _weights(model)
+    return coef[0] if len(coef) == 1 and np.any(coef) else None
+
+
+def _weights(model: Any) -> np.ndarray:
+    """Return the weights of a linear classifier as rows; one of zeros if it has none."""
+    coef = getattr(model, "coef_", np.zeros(1))
+    return np.atleast_2d(coef.toarray() if sp.issparse(coef) else coef).astype(np.float64)
 
 
 def _across_weights(model: Any) -> tuple[np.ndarray, np.ndarray] | None:
     """The two directions in which the weight vectors of several classes differ most, or None."""
-    coef = np.atleast_2d(getattr(model, "coef_", np.zeros((1, 1))))
+    coef = _weights(model)
     if len(coef) < 2:
         return None
     _, sizes, directions = np.linalg.svd(coef - coef.mean(axis=0), full_matrices=False)

@@ -1,0 +1,157 @@
+"""Pictures of classifiers of scikit-learn: drawn as they decide, or refused in one sentence."""
+
+import warnings
+from contextlib import suppress
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.datasets import make_blobs
+from sklearn.feature_selection import RFE
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import all_estimators
+
+from linsep import plot
+from linsep.errors import LinsepError
+from linsep.plot import DecisionDisplay
+
+mpl.use("agg")
+EVERY = {
+    name: kind
+    for name, kind in all_estimators(type_filter="classifier")
+    if name not in ("ClassifierChain", "MultiOutputClassifier")  # of several outputs
+}
+#: what those need that cannot be made without arguments
+ARGUMENTS = {
+    name: {"estimator": LogisticRegression()}
+    for name in (
+        "FixedThresholdClassifier", "OneVsOneClassifier", "OneVsRestClassifier",
+        "OutputCodeClassifier", "SelfTrainingClassifier", "TunedThresholdClassifierCV",
+    )
+} | {
+    name: {"estimators": [("a", LogisticRegression()), ("b", DecisionTreeClassifier())]}
+    for name in ("StackingClassifier", "VotingClassifier")
+} | {"RadiusNeighborsClassifier": {"radius": 50.0}, "MLPClassifier": {"max_iter": 20}}  # fmt: skip
+BINARY = ("FixedThresholdClassifier", "TunedThresholdClassifierCV")
+CASES = [(name, k) for name in EVERY for k in (2, 3) if k == 2 or name not in BINARY]
+NAMES = np.array(["ant", "bee", "cow"], dtype=object)
+POINTS, CODES = make_blobs(60, centers=3, n_features=2, random_state=0)
+POINTS = np.abs(POINTS)  # whole numbers from 0 for CategoricalNB
+
+
+def learnt(name, k):
+    """A classifier of k classes with labels of text, and its rows."""
+    rows = k > CODES
+    X, y = POINTS[rows], NAMES[CODES[rows]]
+    X = np.round(X) if name == "CategoricalNB" else X
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return EVERY[name](**ARGUMENTS.get(name, {})).fit(X, y), X, y
+
+
+@pytest.mark.parametrize(("name", "k"), CASES)
+def test_every_classifier_is_drawn_as_it_decides(name, k):
+    model, X, y = learnt(name, k)
+    shown = DecisionDisplay.from_estimator(model, X, y, resolution=20)
+    places = np.stack(np.meshgrid(shown.xs, shown.ys), axis=-1).reshape(-1, 2)
+    said = np.searchsorted(model.classes_, model.predict(places)).reshape(20, 20)
+    assert np.array_equal(shown.codes, said)
+    assert shown.wrong.tolist() == (model.predict(X) != y).tolist()
+    assert shown.figure_ is not None
+    assert (shown.boundary is None) == (k == 3)
+    if k == 2:
+        assert (shown.boundary[said == 1] >= 0).all()
+        assert (shown.boundary[said == 0] <= 0).all()
+        assert (shown.line_ is None) != (shown.curve_ is None) or len(np.unique(said)) == 1
+    else:
+        assert len(shown.borders_) == (len(np.unique(said)) if len(np.unique(said)) > 1 else 0)
+
+
+KINDS = {
+    "GaussianProcessClassifier": 2, "KNeighborsClassifier": 3, "RidgeClassifier": 2, "SVC": 3,
+    "GaussianNB": 2, "MLPClassifier": 3, "LogisticRegression": 3,
+}  # fmt: skip
+#: which of these each picture accepts
+DRAWN = {
+    "AugmentationDisplay": ["RidgeClassifier"],
+    "MarginDisplay": ["RidgeClassifier", "LogisticRegression"],
+    "ReliabilityDisplay": list(KINDS.keys() - {"RidgeClassifier", "SVC"}),
+    "WeightImageDisplay": ["RidgeClassifier", "LogisticRegression"],
+}
+
+
+@pytest.mark.parametrize("name", sorted(set(dir(plot)) - {"DecisionDisplay"}))
+def test_other_pictures_are_drawn_or_refused(name):
+    """Those that need weights, probabilities or a kernel that other kinds do not have."""
+    if not hasattr(getattr(plot, name), "from_estimator"):
+        pytest.skip("drawn from something else")
+    draw = getattr(plot, name).from_estimator
+    rowless = name in ("WeightImageDisplay", "CoefficientDisplay", "LearningCurveDisplay")
+    drawn = []
+    for kind, k in KINDS.items():
+        model, X, y = learnt(kind, k)
+        how = {"shape": (1, 2)} if name == "WeightImageDisplay" else {}
+        with suppress(LinsepError, TypeError):  # the latter for what is no estimator of linsep
+            shown = draw(model, **how) if rowless else draw(model, X, y)
+            assert shown.figure_ is not None
+            drawn.append(kind)
+    assert drawn == [kind for kind in KINDS if kind in DRAWN.get(name, ())]
+
+
+class OnlyPredicts(ClassifierMixin, BaseEstimator):
+    """Inside or outside a circle, without scores and without a count of features."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return self.classes_[(np.square(np.asarray(X) - 3).sum(axis=1) < 4).astype(int)]
+
+
+def test_a_classifier_that_only_predicts():
+    X = np.random.default_rng(0).uniform(0, 6, (50, 2))
+    y = np.where(np.square(X - 3).sum(axis=1) < 4, "in", "an outer")
+    shown = DecisionDisplay.from_estimator(OnlyPredicts().fit(X, y), X, y, resolution=60)
+    assert set(np.unique(shown.boundary)) == {-0.5, 0.5}
+    assert shown.ax_.get_xlabel() == "x0"
+    found = np.vstack(shown.curve_.get_paths()[0].vertices)
+    radii = np.hypot(*(found - 3).T)
+    assert abs(radii - 2).max() < 0.15  # one place of the grid
+
+
+def test_a_threshold_of_another_probability_is_drawn():
+    model, X, y = learnt("FixedThresholdClassifier", 2)
+    model.set_params(threshold=0.9, pos_label="bee", response_method="predict_proba").fit(X, y)
+    shown = DecisionDisplay.from_estimator(model, X, y)
+    found = shown.curve_.get_paths()[0].vertices
+    assert abs(model.predict_proba(found)[:, 1] - 0.9).max() < 0.1
+    assert (np.sign(shown.boundary) == 2 * shown.codes - 1).all()
+
+
+def test_features_that_a_selection_keeps_are_no_support_vectors():
+    frame = pd.DataFrame(POINTS, columns=["a", "b"])
+    model = RFE(LogisticRegression(), n_features_to_select=1).fit(frame, CODES)
+    assert not DecisionDisplay.from_estimator(model, frame, CODES, resolution=20).marked_
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_sparse_weights(k):
+    rows = k > CODES
+    X = np.column_stack([POINTS, POINTS[:, 0] ** 2])[rows]
+    model = SGDClassifier(random_state=0).fit(X, CODES[rows])
+    wanted = DecisionDisplay.from_estimator(model, X, CODES[rows], resolution=20)
+    found = DecisionDisplay.from_estimator(model.sparsify(), X, CODES[rows], resolution=20)
+    assert np.array_equal(found.codes, wanted.codes)
+    assert (found.line_ is None) == (wanted.line_ is None) == (k == 3)
+
+
+def test_several_outputs_are_refused():
+    both = np.column_stack([CODES, CODES == 1])
+    model = MultiOutputClassifier(LogisticRegression()).fit(POINTS, both)
+    with pytest.raises(LinsepError, match="MultiOutputClassifier has several outputs"):
+        DecisionDisplay.from_estimator(model, POINTS)
