@@ -28,7 +28,7 @@ def test_commands_in_the_page_on_bounds(tmp_path):
 
 
 def test_the_page_on_lecture_notes(tmp_path):
-    assert run_commands("docs/lecture-notes.md", tmp_path) == 13
+    assert run_commands("docs/lecture-notes.md", tmp_path) == 15
 
 
 def test_links_of_the_page_on_lecture_notes():

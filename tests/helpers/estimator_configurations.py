@@ -45,6 +45,8 @@ GRIDS = {
         "schedule": ["constant", "inverse", "inverse_sqrt"],
         "learning_rate": [1.0, 0.25, falling_rate],
         "update": ["single", "batch"],
+        # "correct" needs initial weights, which no check gives
+        "zero": ["mistake", "negative"],
     },
     "MarginPerceptron": LINEAR | INTERCEPT | {
         "gamma": ["auto", 0.05, 0.5], "epsilon": [0.5, 0.1, 0.9],
@@ -90,6 +92,8 @@ def goes_together(given):
     if given.get("intervals") and given["l2"]:
         return False
     if given.get("budget") is not None and given["keep"] == "vote":
+        return False
+    if given.get("zero", "mistake") != "mistake" and given["multiclass"] == "native":
         return False
     threshold = "fit_intercept" in given and given.get("threshold")
     if threshold and (given["multiclass"] == "native" or not given["fit_intercept"]):

@@ -117,8 +117,9 @@ def test_every_learner_goes_on(
         {"learning_rate": lambda k: 1 / k},
         {"shuffle": False, "max_iter": 40},
         {"class_weight": {0: 2.0}, "keep": "average"},
+        {"zero": "negative", "keep": "best"},
     ],
-    ids=["batch", "inverse_sqrt", "function", "cycle", "weights"],
+    ids=["batch", "inverse_sqrt", "function", "cycle", "weights", "zero"],
 )
 def test_every_schedule_goes_on(tmp_path, small_slices, interrupted, how):
     # few integer rows, so that a cycle is found

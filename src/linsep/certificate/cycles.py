@@ -27,6 +27,11 @@ from linsep.errors import DataError
 MOST_BITS = 256
 #: most bits of a weight; the search finds shorter ones
 MOST_LONG = 1 << 13
+#: what a score of zero is, in words
+ZEROS = {
+    "mistake": "mistakes", "negative": "mistakes of the positive side only",
+    "correct": "no mistakes",
+}  # fmt: skip
 #: most rows that a check replays, over all passes
 MOST_ROUNDS = 10**8
 
@@ -64,6 +69,8 @@ class Cycle(WithRows):
         differ slightly, may be separable with a tiny margin.)
     n_rows, n_features : int
         For a Gram matrix both are the number of rows.
+    zero : "mistake", "negative" or "correct"
+        What a score of zero is for two sides: a mistake, one of the positive side, or none.
     again : int or None
         In a run, the pass, counted from 0, before which the weights recurred; not part of the
         proof.
@@ -84,6 +91,7 @@ class Cycle(WithRows):
     power: int
     n_rows: int
     n_features: int
+    zero: str = "mistake"
     again: int | None = field(default=None, compare=False)
 
     @property
@@ -175,7 +183,7 @@ class Cycle(WithRows):
         if after != self.vectors():
             return self._fails(f"after {many} the weights differ")
         if not mistakes:
-            return self._fails("no mistake was made: these weights separate the rows")
+            return self._fails("no mistake was made, so that these weights never change")
         return Check(
             True,
             f"It holds: {mistakes:,} mistakes in {many} over {self.n_rows:,} rows lead back to the "
@@ -203,11 +211,9 @@ class Cycle(WithRows):
         sound &= len(self.weights) == self.n_vectors * width
         sound &= len(set(sides)) == len(sides) and set(sides) <= set(range(self.n_classes))
         sound &= bool(self.positive) == bool(self.negative)
-        sound &= self.update in ("single", "batch") and self.tie in (
-            "negative",
-            "positive",
-            "random",
-        )
+        sound &= self.update in ("single", "batch")
+        sound &= self.tie in ("negative", "positive", "random")
+        sound &= self.zero == "mistake" or (self.zero in ZEROS and not self.joint)
         sound &= not self.gram or (self.n_rows == self.n_features and not self.fit_intercept)
         if not sound:
             return "its numbers are inconsistent"
@@ -223,6 +229,7 @@ class Cycle(WithRows):
         return [
             ("cycle", replace(self, again=None).sentence),
             ("update", "at every mistake" if self.update == "single" else "once a pass"),
+            *[("zero scores", ZEROS[self.zero])] * (self.zero != "mistake"),
             ("numbers", AS_STORED if self.base == 2 else "the decimals they print as"),
             ("features", f"{self.n_features:,}"),
             ("intercept", "yes" if self.fit_intercept else "no"),
@@ -240,6 +247,8 @@ class Cycle(WithRows):
             "unit": hex(self.unit),
         }  # fmt: skip
         del plain["again"]
+        if self.zero == "mistake":  # as before there was a choice
+            del plain["zero"]
         return plain
 
     @property
@@ -348,16 +357,17 @@ def from_plain(plain: dict[str, Any]) -> Cycle | Cycles:
 
 
 def _cycle(plain: dict[str, Any]) -> Cycle:
-    names = [name for name in Cycle.__dataclass_fields__ if name != "again"]
-    if sorted(plain) != sorted(names):
+    names = [name for name in Cycle.__dataclass_fields__ if name not in ("again", "zero")]
+    if sorted(plain) != sorted([*names, *["zero"] * ("zero" in plain)]):
         raise DataError(f"This is no cycle, or a damaged one: it needs {', '.join(names)}.")
+    plain = {"zero": "mistake", **plain}
     read: dict[str, Any] = {name: int(plain[name], 16) for name in ("step", "unit")}
     read["weights"] = tuple(int(w, 16) for w in plain["weights"])
     if max(abs(m).bit_length() for m in (read["step"], read["unit"], *read["weights"])) > MOST_LONG:
         raise DataError("This is no cycle, or a damaged one: a number is too long.")
     for name in ("positive", "negative"):
         read[name] = tuple(plain[name])
-    kinds = {bool: ("fit_intercept", "gram"), str: ("update", "tie"), int: (
+    kinds = {bool: ("fit_intercept", "gram"), str: ("update", "tie", "zero"), int: (
         "passes", "base", "power", "n_rows", "n_features", "n_classes"
     )}  # fmt: skip
     sound = all(type(plain[name]) is kind for kind, those in kinds.items() for name in those)

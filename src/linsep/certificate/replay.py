@@ -83,7 +83,10 @@ def _update(cycle: Cycle, scores: list[int], code: int) -> dict[int, int]:
     """Return {vector: sign with which the row is added to it}, empty if it is no mistake."""
     if cycle.positive:
         y = (code in cycle.positive) - (code in cycle.negative)
-        return {0: y} if y and y * scores[0] <= 0 else {}
+        # The sides on which a score of zero is no mistake.
+        spared = {"mistake": (), "negative": (-1,), "correct": (-1, 1)}[cycle.zero]
+        right = y * scores[0] > 0 or (not scores[0] and y in spared)
+        return {0: y} if y and not right else {}
     best = [k for k in range(len(scores)) if scores[k] == max(scores)]
     if cycle.tie == "random" and code in best:  # a mistake if a wrong class may be drawn
         best.remove(code)

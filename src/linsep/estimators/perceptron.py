@@ -15,7 +15,7 @@ from linsep.compiled.rules.perceptron import (
     Table,
     apply_batch_update,
 )
-from linsep.errors import LinsepError, ParameterError
+from linsep.errors import LinsepError, ParameterError, hint
 from linsep.estimators._common.checking import (
     COMMON,
     INTERCEPT,
@@ -29,9 +29,10 @@ from linsep.estimators._common.checking import (
 )
 from linsep.estimators._common.fitting import LinearClassifier
 from linsep.online.keeping import Keep
-from linsep.online.learner import Learner, State
+from linsep.online.learner import Learner, State, sparing
 
 Update = Literal["single", "batch"]
+Zero = Literal["mistake", "negative", "correct"]
 
 
 class Perceptron(LinearClassifier):
@@ -39,9 +40,10 @@ class Perceptron(LinearClassifier):
 
     It stops at the first pass without a mistake (``stop_reason_ == "converged"``), which is reached
     if and only if the rows are linearly separable, or after ``max_iter`` passes. In training a
-    score of zero is a mistake. With a constant rate, ``shuffle=False`` and ``keep="last"`` it also
-    stops if the weights at the start of a pass (of each machine) have occurred before
-    (``"cycle"``): ``cycle_`` then proves that no number of passes will separate the rows.
+    score of zero is a mistake, unless ``zero`` says otherwise. With a constant rate,
+    ``shuffle=False`` and ``keep="last"`` it also stops if the weights at the start of a pass (of
+    each machine) have occurred before (``"cycle"``): ``cycle_`` then proves that no number of
+    passes will separate the rows.
 
     Parameters
     ----------
@@ -66,6 +68,12 @@ class Perceptron(LinearClassifier):
     update : {"single", "batch"}, default="single"
         Update at every mistake, or once per pass by the sum of all mistakes: gradient descent on
         the perceptron criterion J_p, see ``criterion_``.
+    zero : {"mistake", "negative", "correct"}, default="mistake"
+        What a score of zero is in training, of each machine with two sides: a mistake; a prediction
+        of -1, and so a mistake where the label is +1; or correct. Then a pass without a mistake may
+        leave scores of zero, and the run stops as "clean", not "converged". "correct" needs initial
+        weights other than zero, from which it would learn nothing. The native rule of several
+        classes compares scores, and ``tie`` decides between equal ones: there it must be "mistake".
     keep : {"last", "average", "vote", "best"}, default="last"
         The weights to predict with. "average": their mean over all rounds (examples seen).
         "vote": each version of the weights votes with the number of rounds it survived.
@@ -97,8 +105,9 @@ class Perceptron(LinearClassifier):
     verbose : int, default=0
         1 prints a line per pass.
     tie : {"negative", "positive", "random"}, default="negative"
-        The class of a row whose score is exactly zero, or equal for several classes: the smaller
-        (of two the reference), the larger, or a draw by seed and row (see :meth:`predict`). With
+        The class predicted for a row whose score is exactly zero, or equal for several classes: the
+        smaller (of two the reference), the larger, or a draw by seed and row (see :meth:`predict`);
+        ``zero`` decides whether such a row of two classes is a mistake in training. With
         "random", the native rule counts a tie as a mistake in training, and a one-vs-one score of
         zero is half a win for each class.
 
@@ -114,8 +123,8 @@ class Perceptron(LinearClassifier):
         the machines
     n_updates_ : int, number of updates
     calibration_ : what :func:`linsep.calibrate` learnt; only then is there ``predict_proba``
-    stop_reason_ : "converged", "cycle", "max_iter", "early_stop" or "interrupted"; None after
-        partial_fit
+    stop_reason_ : "converged", "clean" (without a mistake, but with scores of zero), "cycle",
+        "max_iter", "early_stop" or "interrupted"; None after partial_fit
     stop_sentence_ : the stop reason as a sentence
     cycle_ : the cycle that ended the run, with ``verify(X, y)``, or None
     report_ : the bound ||w||/M on the margin; ``bounds(X, y)`` adds the bounds that need the rows
@@ -163,6 +172,13 @@ class Perceptron(LinearClassifier):
             "update at every mistake, or once per pass by the sum of all mistakes",
             choices=get_args(Update),
         ),
+        Parameter(
+            "zero",
+            str,
+            "what a score of zero is in training: a mistake, a prediction of the class that is -1, "
+            "or correct",
+            choices=get_args(Zero),
+        ),
         *KEEP,
         NORMALIZE,
     )
@@ -178,6 +194,7 @@ class Perceptron(LinearClassifier):
         learning_rate: Any = 1.0,
         schedule: ScheduleName = "constant",
         update: Update = "single",
+        zero: Zero = "mistake",
         keep: Keep = "last",
         vote_mb: float = 256.0,
         normalize: bool = False,
@@ -198,6 +215,7 @@ class Perceptron(LinearClassifier):
         self.learning_rate = learning_rate
         self.schedule = schedule
         self.update = update
+        self.zero = zero
         self.keep = keep
         self.vote_mb = vote_mb
         self.normalize = normalize
@@ -221,7 +239,7 @@ class Perceptron(LinearClassifier):
         if (asked.rate, asked.kind) == (schedule.rate, schedule.kind):
             schedule = asked  # so that calls to partial_fit reuse the rates of a function
         self._schedule = schedule
-        return (BatchLearner if self.update == "batch" else PerceptronLearner)(schedule)
+        return (BatchLearner if self.update == "batch" else PerceptronLearner)(schedule, self.zero)
 
     def _theorems(self) -> tuple[str, dict[str, Any]]:
         return "perceptron", {"rate": self._rate()}
@@ -322,39 +340,78 @@ class Schedule:
 
 
 class PerceptronLearner(Learner):
-    """Update at each mistake, with scheduled rates."""
+    """Update at each mistake, with scheduled rates; a score of zero is what ``zero`` says."""
 
     replayed = "single"
     step = "learning rate"
 
-    def __init__(self, schedule: Schedule):
+    def __init__(self, schedule: Schedule, zero: str = "mistake"):
         super().__init__()
-        self.schedule, self.rows_at_once = schedule, schedule.rows_at_once
+        self.schedule, self.zero, self.rows_at_once = schedule, zero, schedule.rows_at_once
+
+    def check_initial(
+        self, coef: np.ndarray | None, intercept: np.ndarray | None, warm: bool
+    ) -> None:
+        """Raise ParameterError for a machine that would learn nothing, as its scores are right."""
+        given = [array for array in (coef, intercept) if array is not None]
+        if self.zero != "correct" or warm or (given and np.column_stack(given).any(axis=1).all()):
+            return
+        raise ParameterError(
+            "Where scores of zero are correct, weights of zero learn nothing, for all their scores "
+            "are zero",
+            "give initial weights (coef_init, or --init-weights)",
+            hint("choose another {}", zero=None),
+        )
+
+    def begin(self, state: State) -> None:
+        """Raise ParameterError for the joint rule of several classes, which has no zero."""
+        if self.zero != "mistake" and state.n_machines < state.n_columns:
+            raise ParameterError(
+                "The native rule of several classes compares scores, so that a score of zero means "
+                "nothing, and tie decides between equal ones",
+                hint("choose {}", multiclass="ovr"),
+                hint("{}", multiclass="ovo"),
+                hint("{}", zero="mistake"),
+            )
+
+    def start(self, state: State) -> None:
+        """Raise the same for the state of an earlier fit."""
+        self.begin(state)
 
     def rule(self, state: State) -> Any:
         """Return the rule with the rates of the next updates."""
-        return PerceptronRule(self.schedule.compiled(state.per_machine("updates")))
+        rule = PerceptronRule(self.schedule.compiled(state.per_machine("updates")))
+        return self._sparing(rule, state)
+
+    def _sparing(self, rule: Any, state: State) -> Any:
+        if self.zero == "mistake":
+            return rule
+        return sparing(rule, self.zero, state.per_machine("spared"))
+
+    def leaves_zeros(self, state: State) -> bool:
+        """Return whether a score of zero was right since the last update of its machine."""
+        return self.zero != "mistake" and bool(state.per_machine("spared").any())
 
     def check_updates(self, state: State) -> None:
         """Raise if an update used an invalid rate."""
         self.schedule.check(int(state.per_machine("updates").max()))
 
 
-class BatchLearner(Learner):
+class BatchLearner(PerceptronLearner):
     """One update per pass: the sum of all mistakes."""
 
     replayed = "batch"
-    step = "learning rate"
     by_pass = True
 
-    def __init__(self, schedule: Schedule):
-        super().__init__()
-        self.schedule = schedule
+    def __init__(self, schedule: Schedule, zero: str = "mistake"):
+        super().__init__(schedule, zero)
+        self.rows_at_once = None  # no rate is needed before the end of a pass
 
     def rule(self, state: State) -> Any:
         """Return the rule that sums the mistakes of a pass."""
         sums, asked = state.like_weights("asked_for"), state.per_machine("asked")
-        return BatchRule(sums, asked, state.per_machine("criterion", np.float64))
+        rule = BatchRule(sums, asked, state.per_machine("criterion", np.float64))
+        return self._sparing(rule, state)
 
     def close_pass(self, state: State, scheme: Any, keep: Any) -> int:
         """Apply the update of the pass."""
@@ -366,6 +423,8 @@ class BatchLearner(Learner):
         sums = state.like_weights("asked_for")
         if asked.any():
             apply_batch_update(scheme, keep, state.W, state.bias, sums, amounts, state.rounds)
+        if self.zero != "mistake":
+            state.per_machine("spared")[asked > 0] = 0
         made = int((asked > 0).sum())
         sums[:], asked[:] = 0.0, 0
         criterion = state.per_machine("criterion", np.float64)

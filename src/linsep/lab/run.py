@@ -88,7 +88,8 @@ def columns_of_trace(
     """Return the columns of a trace of rows ``X`` of the classes ``codes``."""
     steps = trace.steps
     path = np.array([trace.start, *(row.weights for row in trace)], dtype=float)
-    best = best_weights(X, codes, scheme, steps, path[0])
+    zero = getattr(trace.estimator, "zero", "mistake")
+    best = best_weights(X, codes, scheme, steps, path[0], zero)
     return columns_of(steps) | {
         "weights": flat(path),
         "average": flat(np.concatenate([path[:1], averages(steps, path[1:])])),
@@ -150,6 +151,7 @@ def best_weights(
     scheme: str,
     steps: list[textbook.Step],
     start: np.ndarray,
+    zero: str,
 ) -> np.ndarray:
     """Return the pocket after every step: that of the last pass that ended before it."""
     found = np.empty((len(steps), *start.shape))
@@ -157,7 +159,7 @@ def best_weights(
     before, place = start, 0
     for _, group in groupby(steps, key=lambda step: step.attempt):
         attempt = list(group)
-        best = pockets(attempt, how, X, codes)
+        best = pockets(attempt, how, X, codes, zero=zero)
         for _, parts in groupby(attempt, key=lambda step: step.pass_number):
             n = len(list(parts))
             machines = next(best)

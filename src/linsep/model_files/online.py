@@ -126,7 +126,9 @@ def restore(model: Any, arrays: dict[str, np.ndarray], rounds: int) -> None:
     state = State(model.multiclass, model.classes_.size, coef.shape[1], intercept, fill)
     model._state, state.rounds = state, count(rounds)
     model._learnt_with = model.get_params(deep=False)
-    model._keeping = keeping_of(model.keep, getattr(model, "vote_mb", np.inf), model.tie)
+    model._keeping = keeping_of(
+        model.keep, getattr(model, "vote_mb", np.inf), model.tie, getattr(model, "zero", "mistake")
+    )
     last = "last." if "last.coef" in arrays else ""
     _fill(state, state.W, arrays, last)
     for key, array in arrays.items():

@@ -37,8 +37,10 @@ MOST_FAILURES = 3
 class CycleDetection:
     """Remembers hashes of the weights of each machine at the start of each pass."""
 
-    def __init__(self, state: State, stream: RowStream, rate: float, update: str, tie: str) -> None:
-        self.rate, self.update, self.tie, self.failures = rate, update, tie, 0
+    def __init__(
+        self, state: State, stream: RowStream, rate: float, update: str, tie: str, zero: str
+    ) -> None:
+        self.rate, self.update, self.tie, self.zero, self.failures = rate, update, tie, zero, 0
         self._seen: list[dict[int, int]] = [
             {key: 0} for key in _keys(_compared_weights(state, stream), state)
         ]
@@ -86,8 +88,9 @@ class CycleDetection:
 
         gram = isinstance(stream, KernelStream)
         found = machines(
-            state.multiclass, state.n_classes, self.update, self.tie, gram, bool(state.bias)
-        )
+            state.multiclass, state.n_classes, self.update, self.tie, gram, bool(state.bias),
+            self.zero,
+        )  # fmt: skip
         most = MOST_VALUES // (sum(lengths) * found[0].n_vectors)
         given = (
             _gram_rows(stream, most)
@@ -120,7 +123,8 @@ def cycle_detection_for(
     if isinstance(stream, KernelStream) and not stream.replayable:
         return None
     rate = float(learner.schedule.rate)  # type: ignore[attr-defined]
-    return CycleDetection(state, stream, rate, update, tie)
+    zero: str = learner.zero  # type: ignore[attr-defined]
+    return CycleDetection(state, stream, rate, update, tie, zero)
 
 
 def _too_many(state: State) -> bool:

@@ -121,7 +121,14 @@ class KeepBest(KeepLast):
     longest-surviving and the last weights on all rows are counted, and the best so far are kept.
 
     During the first pass, and with partial_fit, these are the longest-surviving weights.
+
+    Parameters
+    ----------
+    zero : what a score of zero is, when mistakes are counted: "mistake", "negative" or "correct"
     """
+
+    def __init__(self, zero: str = "mistake"):
+        self.zero = zero
 
     def compiled(self, state: State, most_changes: int) -> Any:
         """Return the record of the longest-surviving weights."""
@@ -143,7 +150,7 @@ class KeepBest(KeepLast):
             if "pocket" not in state.shaped:
                 fewest[:] = np.inf
             pocket = state.like_weights("pocket")
-            found, _, _ = count_mistakes(state, candidate, rows, tie)
+            found, _, _ = count_mistakes(state, candidate, rows, tie, self.zero)
             better = found < fewest
             fewest[better] = found[better]
             state.per_machine("pocket_record")[better] = survived[better]
@@ -380,8 +387,10 @@ def _size(changes: int, versions: int) -> int:
 Keep = Literal["last", "average", "vote", "best"]
 
 
-def keeping_of(keep: str, vote_mb: float, tie: str) -> KeepLast:
-    """Return a new keeper of weights; ``vote_mb`` and ``tie`` are for "vote" only."""
+def keeping_of(keep: str, vote_mb: float, tie: str, zero: str = "mistake") -> KeepLast:
+    """Return a new keeper of weights; ``vote_mb`` and ``tie`` are for "vote" only, ``zero`` is for
+    "best".
+    """
     if keep == "vote":
         return KeepVote(vote_mb, tie)
-    return {"last": KeepLast, "average": KeepAverage, "best": KeepBest}[keep]()
+    return KeepBest(zero) if keep == "best" else {"last": KeepLast, "average": KeepAverage}[keep]()

@@ -16,6 +16,7 @@ from linsep.compiled.core.loop import (
     score_vector,
 )
 from linsep.compiled.core.rows import Csr, Dense, Unit
+from linsep.compiled.rules.perceptron import SparingRule
 from linsep.errors import LinsepError
 
 LANES = 8
@@ -291,6 +292,13 @@ def infinite_weight(W: np.ndarray, of_features: bool, step: str) -> Unlearnable:
     return Unlearnable(None, str(bad), bad)
 
 
+def sparing(rule: Any, zero: str, spared: np.ndarray) -> Any:
+    """Return ``rule`` for which a score of zero is what ``zero`` says; ``spared`` counts those that
+    are right.
+    """
+    return rule if zero == "mistake" else SparingRule(rule, zero == "correct", spared)
+
+
 class Learner:
     """Base class of learners: parameters and their effect on a state. Here the rule is constant."""
 
@@ -347,6 +355,10 @@ class Learner:
     def criterion(self, state: State) -> float | None:
         """Return the criterion of the last pass, or None."""
         return None
+
+    def leaves_zeros(self, state: State) -> bool:
+        """Return whether a pass without a mistake left scores of zero, which separate nothing."""
+        return False
 
     def restarts(self, state: State) -> bool:
         """Return whether learning restarts with other parameters after a pass with mistakes."""

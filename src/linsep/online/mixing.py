@@ -35,7 +35,8 @@ class Mixed(NamedTuple):
 
 class Counts(NamedTuple):
     """What happened in one pass over a shard. ``amount`` is its share in the mixture, not yet
-    divided by the sum of all: 1 or the number of mistakes, 0 without rows.
+    divided by the sum of all: 1 or the number of mistakes, 0 without rows. ``zeros`` is 1 if scores
+    of zero were left and right.
     """
 
     rows: int
@@ -43,6 +44,7 @@ class Counts(NamedTuple):
     updates: int
     errors: int
     amount: int
+    zeros: int
 
 
 class Part(NamedTuple):
@@ -85,7 +87,8 @@ def learn_part(
     average = None
     if isinstance(run.keeping, KeepAverage):
         average = amount * run.keeping.weights(state)
-    counts = Counts(progress.rows, mistakes, updates, errors, amount)
+    zeros = int(run.learner.leaves_zeros(state))
+    counts = Counts(progress.rows, mistakes, updates, errors, amount, zeros)
     return Part(amount * state.W, average, state.machine_rounds().copy(), [counts])
 
 

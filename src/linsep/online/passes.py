@@ -31,6 +31,7 @@ class StopReason(StrEnum):
     """Why a run ended; compares equal to its name, e.g. ``"converged"``."""
 
     CONVERGED = "converged"
+    CLEAN = "clean"
     CYCLE = "cycle"
     MAX_ITER = "max_iter"
     EARLY_STOP = "early_stop"
@@ -46,6 +47,10 @@ class StopReason(StrEnum):
 ALL_PASSES = "all passes allowed were made and the last still had mistakes"
 _SENTENCES = {
     StopReason.CONVERGED: "a whole pass made no mistake: its weights separate the rows",
+    StopReason.CLEAN: (
+        "a whole pass made no mistake, but some scores are zero: its weights put no row on the "
+        "wrong side, and do not separate the rows"
+    ),
     StopReason.CYCLE: "the weights came back, so no number of passes will separate these rows",
     StopReason.MAX_ITER: (f"{ALL_PASSES}; linsep.separation(X, y) says if rows are separable"),
     StopReason.EARLY_STOP: (
@@ -53,6 +58,11 @@ _SENTENCES = {
     ),
     StopReason.INTERRUPTED: "it was interrupted; what was learnt until then is kept",
 }
+
+
+def without_mistakes(learner: Learner, state: State) -> StopReason:
+    """Return why a run ends with a pass without a mistake."""
+    return StopReason.CLEAN if learner.leaves_zeros(state) else StopReason.CONVERGED
 
 
 class Plan(NamedTuple):
@@ -331,8 +341,9 @@ def after_pass(
         course.best = Best(scores.held_out, state.remember(), run.keeping.remember())
         course.since_best = 0
     if progress.mistakes == 0:
-        course.best = None
-        return StopReason.CONVERGED
+        reason = without_mistakes(run.learner, state)
+        course.best = None if reason == StopReason.CONVERGED else course.best
+        return reason
     if cycle is not None:
         progress.cycle = cycle
         return StopReason.CYCLE

@@ -220,7 +220,7 @@ def _walk(cycle: Cycle, X: Any, codes: np.ndarray) -> Iterator[tuple[list[Fracti
     coef, intercept = [vector[:-1] for vector in weights], [vector[-1] for vector in weights]
     rule = Perceptron if cycle.update == "single" else BatchPerceptron
     steps = run(
-        rule(Fraction(cycle.step * cycle.base**cycle.power, cycle.unit)),
+        rule(Fraction(cycle.step * cycle.base**cycle.power, cycle.unit), zero=cycle.zero),
         "native" if cycle.joint else "binary", rows, sides, cycle.n_classes if cycle.joint else 2,
         fit_intercept=cycle.fit_intercept, max_iter=cycle.passes, tie=cycle.tie,
         weights=coef if cycle.joint else coef[0],

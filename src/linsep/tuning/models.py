@@ -14,6 +14,7 @@ from linsep.online.passes import (
     close_pass,
     infinite_weight,
     learn_batch,
+    without_mistakes,
 )
 from linsep.online.rows.array import RowBatch
 from linsep.online.rows.stream import SourceStream
@@ -118,7 +119,7 @@ class Fit:
         state, learner, keeping, _ = self.run
         reason = None
         if self.progress.mistakes == 0:
-            reason = StopReason.CONVERGED
+            reason = without_mistakes(learner, state)
         elif self.passes == self.max_iter:
             reason = StopReason.MAX_ITER
         elif learner.restarts(state):

@@ -16,7 +16,7 @@ LOWEST, HIGHEST, RANDOM = 0, 1, 2
 
 
 class Binary(NamedTuple):
-    """Two classes, one weight vector; a zero score is a mistake, predicted by ``tie``."""
+    """Two classes, one weight vector; a zero score is wrong, and predicted by ``tie``."""
 
     tie: int
 

@@ -152,3 +152,27 @@ def _batch(rule, weights, rows, i, y, score, wrong, importance):
     rule.mistakes[machine(weights)] += 1
     add(rows, i, Deferred(weights, rule.sums), importance * y)
     return 1, 0
+
+
+class SparingRule(NamedTuple):
+    """A rule for which a score of zero is right where y is -1, and with ``both`` also where it is
+    +1.
+
+    ``spared`` counts such scores of each machine since its last update.
+    """
+
+    rule: Any
+    both: bool
+    spared: np.ndarray
+
+
+@step.when(SparingRule)
+def _sparing(rule, weights, rows, i, y, score, wrong, importance):
+    m = machine(weights)
+    if score == 0.0 and (rule.both or y < 0.0):
+        rule.spared[m] += 1
+        return 0, 0
+    mistake, updated = step(rule.rule, weights, rows, i, y, score, wrong, importance)
+    if updated:
+        rule.spared[m] = 0
+    return mistake, updated

@@ -160,7 +160,8 @@ class OnlineClassifier(Runs, Counted, CallbackSupportMixin, ClassifierMixin, Bas
     def _shaping(self) -> dict[str, Any]:
         """Return the parameters that fix the shape and meaning of the state, as they are now."""
         names = (
-            "multiclass", "fit_intercept", "threshold", "keep", "reference", "normalize", "tie"
+            "multiclass", "fit_intercept", "threshold", "keep", "reference", "normalize", "tie",
+            "zero",
         )  # fmt: skip
         return {name: getattr(self, name) for name in names if hasattr(self, name)}
 
@@ -277,7 +278,7 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
         ValueError
             As in ``fit``, and if ``classes`` or a parameter that shapes the weights
             (``multiclass``, ``fit_intercept``, ``threshold``, ``keep``, ``reference``,
-            ``normalize``, ``tie``) has changed.
+            ``normalize``, ``tie``, ``zero``) has changed.
         """
         learner, first = self._check_partial(classes), not hasattr(self, "_state")
         X, y = self._checked(X, y, learner, reset=first, checked=True)
@@ -338,7 +339,7 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
         if warm:
             if not np.array_equal(classes, self.classes_):
                 raise ValueError("warm_start needs the classes of the last fit; y has others.")
-            self._check_same("warm_start", but=("keep", "normalize", "tie"))
+            self._check_same("warm_start", but=("keep", "normalize", "tie", "zero"))
             state = self._state
             state.own()
             state.grow(n_features)
@@ -357,5 +358,7 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
         learner.start(state)
         given = any(array is not None and array.any() for array in (coef, intercept))
         self._begin(state, classes, fresh=not warm and not given)
-        self._keeping = keeping_of(self.keep, self.vote_mb, self.tie)
+        self._keeping = keeping_of(
+            self.keep, self.vote_mb, self.tie, getattr(self, "zero", "mistake")
+        )
         return Run(state, learner, self._keeping, self._passes)

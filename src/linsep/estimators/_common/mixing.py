@@ -268,10 +268,10 @@ def _take(estimator: Any, run: Run, mixed: Mixed, total: Part) -> None:
 
 
 def _report(number: int, counts: list[Counts], plan: Plan) -> PassReport:
-    rows, mistakes, updates, errors, _ = np.sum(counts, axis=0).tolist()
+    rows, mistakes, updates, errors, _, zeros = np.sum(counts, axis=0).tolist()
     reason = None
     if not mistakes:
-        reason = StopReason.CONVERGED
+        reason = StopReason.CLEAN if zeros else StopReason.CONVERGED
     elif number + 1 == plan.max_iter:
         reason = StopReason.MAX_ITER
     return PassReport(number, rows, mistakes, updates, errors, *NO_SCORES, reason)

@@ -54,6 +54,8 @@ class Machine:
         Whether rows are those of a Gram matrix: the state is then the score of every row, and an
         update adds kernel values to all scores.
     fit_intercept : bool
+    zero : "mistake", "negative" or "correct"
+        What a score of zero is for two sides: a mistake, one of the positive side, or none.
     """
 
     n_classes: int
@@ -63,6 +65,7 @@ class Machine:
     tie: str
     gram: bool
     fit_intercept: bool
+    zero: str = "mistake"
 
     @property
     def joint(self) -> bool:
@@ -82,6 +85,8 @@ class Machine:
         """Return (vector, sign) for each vector that a row is added to; empty if no mistake."""
         if not self.joint:
             y = 1 if code in self.positive else -1
+            if not scores[0] and (self.zero == "correct" or (self.zero == "negative" and y < 0)):
+                return []
             return [(0, y)] if y * scores[0] <= 0 else []
         top = [k for k, score in enumerate(scores) if score == max(scores)]
         if self.tie == "random":  # a mistake if a wrong class may be drawn
@@ -93,10 +98,11 @@ class Machine:
 
 
 def machines(
-    multiclass: str, n_classes: int, update: str, tie: str, gram: bool, fit_intercept: bool
-) -> list[Machine]:
+    multiclass: str, n_classes: int, update: str, tie: str, gram: bool, fit_intercept: bool,
+    zero: str = "mistake",
+) -> list[Machine]:  # fmt: skip
     """Return the machines of a learner in order: one, or one per class or pair of classes."""
-    common = (update, tie, gram, fit_intercept)
+    common = (update, tie, gram, fit_intercept, zero)
     if n_classes == 2:
         return [Machine(2, (1,), (0,), *common)]
     if multiclass == "ovr":
@@ -114,8 +120,7 @@ def replay(
 ) -> tuple[Vectors, int]:  # fmt: skip
     """Learn for some passes; return the weights (or scores) and the number of mistakes.
 
-    ``one`` is the constant feature, whose weight is the last; ``step`` times a row is added. A
-    score of zero is a mistake.
+    ``one`` is the constant feature, whose weight is the last; ``step`` times a row is added.
     """
     vectors, mistakes = [list(vector) for vector in weights], 0
     for _ in range(passes):

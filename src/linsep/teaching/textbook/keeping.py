@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from linsep.teaching.textbook.machine import Machine, Number, Row, Rows, moved
 from linsep.teaching.textbook.running import Step, weight_of
-from linsep.teaching.textbook.schemes import SCHEMES, Scheme, predict_binary
+from linsep.teaching.textbook.schemes import SCHEMES, Scheme, predict_binary, spares
 
 
 class Version(NamedTuple):
@@ -89,6 +89,7 @@ def kept(
     X: Rows = (),
     y: Sequence[int] = (),
     row_weights: Sequence[Number] | None = None,
+    zero: str = "mistake",
 ) -> Kept:
     """Return the weights to predict with after steps of :func:`linsep.textbook.run`.
 
@@ -102,6 +103,7 @@ def kept(
     scheme, n_classes, tie : as for ``run``
     X, y, row_weights : for "best", the rows learnt from, their classes and the weight of a mistake
         on each (default 1)
+    zero : for "best", what a score of zero is, as for :class:`linsep.textbook.Perceptron`
     """
     made = SCHEMES[scheme](n_classes, tie)
     listed = list(steps)
@@ -118,7 +120,7 @@ def kept(
     if how == "longest":
         return Kept(made, [longest(v, m) for v, m in zip(lives, last, strict=True)])
     if how == "best":
-        return Kept(made, pocket(listed, made, X, y, row_weights))
+        return Kept(made, pocket(listed, made, X, y, row_weights, zero))
     raise ValueError(f"how must be last, average, vote, best or longest, got {how!r}.")
 
 
@@ -179,9 +181,10 @@ def pocket(
     X: Rows,
     y: Sequence[int],
     row_weights: Sequence[Number] | None = None,
+    zero: str = "mistake",
 ) -> list[Machine]:
     """Return the machines with the fewest mistakes, each counted on its own rows."""
-    *_, best = pockets(steps, scheme, X, y, row_weights)
+    *_, best = pockets(steps, scheme, X, y, row_weights, zero)
     return best
 
 
@@ -191,6 +194,7 @@ def pockets(
     X: Rows,
     y: Sequence[int],
     row_weights: Sequence[Number] | None = None,
+    zero: str = "mistake",
 ) -> Iterator[list[Machine]]:
     """Yield after every pass the machines with the fewest mistakes so far.
 
@@ -211,7 +215,7 @@ def pockets(
             oldest.append(longest(life[running:], last[k]))
         for candidates in (oldest, last):
             best, fewest = best or candidates, fewest or [inf] * len(candidates)
-            counts = mistakes(candidates, scheme, X, y, counted)
+            counts = mistakes(candidates, scheme, X, y, counted, zero)
             better = [count < least for count, least in zip(counts, fewest, strict=True)]
             best = [c if b else m for c, b, m in zip(candidates, better, best, strict=True)]
             fewest = [min(pair) for pair in zip(counts, fewest, strict=True)]
@@ -219,11 +223,17 @@ def pockets(
 
 
 def mistakes(
-    machines: list[Machine], scheme: Scheme, X: Rows, y: Sequence[int], counted: dict[int, Number]
+    machines: list[Machine],
+    scheme: Scheme,
+    X: Rows,
+    y: Sequence[int],
+    counted: dict[int, Number],
+    zero: str,
 ) -> list[Number]:
     """Return each machine's weighted count of mistakes on its own rows."""
     counts = [0] * len(machines)
     for row, weight in counted.items():
         for shown in scheme.show(machines, X[row], 1, y[row]):
-            counts[shown.machine] += weight * shown.wrong
+            spared = shown.score == 0 and spares(zero, shown.y)
+            counts[shown.machine] += weight * (shown.wrong and not spared)
     return counts

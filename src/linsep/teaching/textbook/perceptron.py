@@ -11,6 +11,12 @@ from typing import Any
 from linsep.descent import rate_of
 from linsep.teaching.textbook.machine import Example, Machine, Number, Rows, Rule
 from linsep.teaching.textbook.running import Step, run
+from linsep.teaching.textbook.schemes import ZEROS, spares
+
+JOINT = (
+    "zero={zero!r} is about the sign of a score, but native learning compares the scores of the "
+    "classes: choose ovr or ovo."
+)
 
 
 @dataclass(frozen=True)
@@ -22,10 +28,29 @@ class Perceptron(Rule):
     learning_rate : number, or function from k to a number
         The factor of update k = 1, 2, ... of a machine; a number changes by ``schedule``.
     schedule : "constant", "inverse" (the rate / k) or "inverse_sqrt" (the rate / sqrt(k))
+    zero : "mistake", "negative" or "correct"
+        What a score s of zero is: a mistake (a row is one if y s <= 0); a prediction of -1, and so
+        a mistake if y is +1; or right (a row is a mistake if y s < 0). The last two are about a
+        machine with two sides: native learning compares scores, and refuses them.
     """
 
     learning_rate: Number | Callable[[int], Number] = 1
     schedule: str = "constant"
+    zero: str = "mistake"
+
+    def __post_init__(self) -> None:
+        if self.zero not in ZEROS:
+            raise ValueError(f"zero must be one of {', '.join(ZEROS)}, got {self.zero!r}.")
+
+    def first(self, n_features: int, joint: bool) -> tuple[Number, Number]:
+        """Return zeros; ValueError for native learning with a score of zero that may be right."""
+        if joint and self.zero != "mistake":
+            raise ValueError(JOINT.format(zero=self.zero))
+        return super().first(n_features, joint)
+
+    def asks(self, machine: Machine, example: Example, y: int, s: Number, wrong: bool) -> bool:
+        """Return whether the example is a mistake."""
+        return wrong and not (s == 0 and spares(self.zero, y))
 
     def rate(self, k: int) -> Number:
         """Return the learning rate of update k; ValueError if a function returns an invalid one."""

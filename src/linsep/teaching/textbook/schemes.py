@@ -8,6 +8,9 @@ from typing import Any, NamedTuple
 
 from linsep.teaching.textbook.machine import Example, Machine, Number, Row, Rows, score, scores
 
+#: what a score of zero is in training
+ZEROS = ("mistake", "negative", "correct")
+
 
 class Shown(NamedTuple):
     """An example for one machine: the label y = -1 or +1 that it should give, the score that it
@@ -77,7 +80,7 @@ class Scheme:
 
 
 class Binary(Scheme):
-    """Two classes, one machine; a score of zero is a mistake."""
+    """Two classes, one machine; a score of zero is wrong, if the rule does not spare it."""
 
     def same(self, n_features: int, weight: Number, intercept: Number) -> tuple[list, Number]:
         """Return one list of weights and one intercept."""
@@ -185,6 +188,13 @@ SCHEMES: dict[str, Callable[[int, str], Scheme]] = {
     "ovr": OneVsRest,
     "ovo": OneVsOne,
 }
+
+
+def spares(zero: str, y: int) -> bool:
+    """Return whether a score of zero is right for the label y = -1 or +1: never ("mistake"), as a
+    prediction of -1 ("negative"), or always ("correct").
+    """
+    return zero == "correct" or (zero == "negative" and y < 0)
 
 
 def predict_binary(score: Number, tie: str = "negative") -> int:

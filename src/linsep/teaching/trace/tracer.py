@@ -30,7 +30,7 @@ MOST_NUMBERS = 2_000_000
 
 def _perceptron(e: Any) -> textbook.Rule:
     rule = textbook.BatchPerceptron if e.update == "batch" else textbook.Perceptron
-    return rule(e.learning_rate, e.schedule)
+    return rule(e.learning_rate, e.schedule, e.zero)
 
 
 #: the textbook rule of each estimator
@@ -117,7 +117,8 @@ def trace(
     rows = names_of(row_names, index or range(len(y)), "row_names")
     stream = ArrayStream(X, codes, importance, model._seed(), bool(model.shuffle))
     detection = cycle_detection_for(begun, learner, keeping, stream, model.tie)
-    ending = Ending(begun, stream, detection, beyond=rounds is not None)
+    spares = getattr(model, "zero", "mistake") != "mistake"
+    ending = Ending(begun, stream, detection, beyond=rounds is not None, spares=spares)
     steps = ending.before(textbook.run(
         rule, scheme, plain(X, model.normalize), codes.tolist(), classes.size,
         fit_intercept=learnt, max_iter=rounds or model.max_iter, tie=model.tie,
@@ -255,14 +256,15 @@ def vectors_of(weights: Any, intercept: Any) -> tuple[tuple[float, ...], ...]:
 
 class Ending:
     """The end of the passes: the steps stop, as the estimator does, when weights recur, or go on
-    ``beyond`` the cycle.
+    ``beyond`` the cycle. With ``spares`` some scores of zero are right.
     """
 
     def __init__(
-        self, state: State, stream: ArrayStream, detection: CycleDetection | None, beyond: bool
-    ):
+        self, state: State, stream: ArrayStream, detection: CycleDetection | None, beyond: bool,
+        spares: bool,
+    ):  # fmt: skip
         self._state, self._stream, self._repeats = state, stream, detection
-        self._beyond = beyond
+        self._beyond, self._spares = beyond, spares
         self._cycle: Any = None
 
     def before(self, steps: Iterator[textbook.Step]) -> Iterator[textbook.Step]:
@@ -292,6 +294,10 @@ class Ending:
             return StopReason.CYCLE, self._cycle.sentence
         if cut:
             return None, None
-        last = steps[-1].pass_number
-        clean = not any(step.mistakes for step in steps if step.pass_number == last)
-        return (StopReason.CONVERGED if clean else StopReason.MAX_ITER), None
+        last = [step for step in steps if step.pass_number == steps[-1].pass_number]
+        if any(step.mistakes for step in last):
+            return StopReason.MAX_ITER, None
+        zeros = self._spares and any(
+            not np.ravel(step.score)[machine] for step in last for machine in step.seen
+        )
+        return (StopReason.CLEAN if zeros else StopReason.CONVERGED), None

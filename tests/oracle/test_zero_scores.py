@@ -1,0 +1,595 @@
+"""What a score of zero is in training: each note's perceptron, against the twin and by hand."""
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, strategies as st
+from test_worked_numbers import LONG, OVERLAP, SIGNED, STUDENTS_HALF, STUDENTS_QUARTER, XOR
+
+import linsep
+from linsep import Perceptron, convergence, from_json, load, save, textbook, trace
+from linsep.certificate.cycles import Cycle
+from linsep.compiled.core.jit import COMPILING
+from linsep.errors import DataError, ParameterError
+from linsep.estimators._common.mixing import fit_in_shards
+from linsep.sources import ArraySource
+from storages import classes_of, per_pass, replayed, store, weights
+from thoroughness import examples
+
+ZEROS = ("mistake", "negative", "correct")
+SPARING = ZEROS[1:]
+RULES = {"single": textbook.Perceptron, "batch": textbook.BatchPerceptron}
+#: scheme, update, keep, storage; with the compiler no two that compile alike
+CASES = [
+    ("binary", "single", "best", "dense64"),
+    ("ovr", "single", "average", "csr32"),
+    ("ovo", "batch", "vote", "dense64"),
+    *(
+        ()
+        if COMPILING
+        else (
+            ("binary", "single", "last", "csr64"),
+            ("binary", "batch", "average", "dense32"),
+            ("binary", "batch", "best", "csr32"),
+            ("binary", "single", "vote", "dense64"),
+            ("ovr", "single", "best", "dense64"),
+            ("ovr", "batch", "last", "dense64"),
+            ("ovr", "batch", "best", "csr32"),
+            ("ovo", "single", "best", "csr32"),
+            ("ovo", "single", "last", "dense64"),
+        )
+    ),
+]
+small = st.integers(-2, 2)
+
+
+def drawn(data, k, machines, zero, fit_intercept):
+    """Rows of small whole numbers, whose scores are often zero, labels, and initial weights."""
+    X = data.draw(st.lists(st.tuples(small, small), min_size=k, max_size=8))
+    y = [*range(k), *(data.draw(st.integers(0, k - 1)) for _ in X[k:])]
+    if zero != "correct" and data.draw(st.booleans()):
+        return X, y, None, None
+    coef = [[data.draw(small), data.draw(small)] for _ in range(machines)]
+    intercept = [data.draw(small) * fit_intercept for _ in range(machines)]
+    for w, b in zip(coef, intercept, strict=True):
+        w[0] = w[0] or 1 - abs(b)  # no machine starts at zero
+    return X, y, coef, intercept
+
+
+def options_of(scheme, update, zero, **more):
+    return {"multiclass": classes_of(scheme)[1], "update": update, "zero": zero, **more}
+
+
+def start_of(scheme, coef, intercept):
+    """Initial weights as the twin takes them."""
+    if coef is None or scheme != "binary":
+        return {"weights": coef, "intercept": intercept}
+    return {"weights": coef[0], "intercept": intercept[0]}
+
+
+@pytest.mark.parametrize(("scheme", "update", "keep", "storage"), CASES)
+@examples(60, 15)
+@given(st.data())
+def test_every_rule_does_what_its_twin_does_to_the_bit(scheme, update, keep, storage, data):
+    k, zero = classes_of(scheme)[0], data.draw(st.sampled_from(ZEROS))
+    tie = data.draw(st.sampled_from(["negative", "positive"]))
+    fit_intercept, shuffle = data.draw(st.booleans()), data.draw(st.booleans())
+    X, y, coef, intercept = drawn(data, k, {2: 1, 3: 3}[k], zero, fit_intercept)
+    counted = data.draw(st.sampled_from([None, [2, 1, 0.5, 0, 1, 1, 2, 4][: len(X)]]))
+    steps = list(textbook.run(
+        RULES[update](zero=zero), scheme, X, y, k, max_iter=7, tie=tie, fit_intercept=fit_intercept,
+        row_weights=counted, orders=replayed(len(X), 0) if shuffle else None,
+        **start_of(scheme, coef, intercept),
+    ))  # fmt: skip
+    model = Perceptron(max_iter=7, tie=tie, fit_intercept=fit_intercept, shuffle=shuffle, keep=keep,
+                       **options_of(scheme, update, zero))  # fmt: skip
+    model.fit(store(X, storage), y, coef, intercept if fit_intercept else None, counted)
+    if model.stop_reason_ == "cycle":
+        steps = [step for step in steps if step.pass_number < model.n_iter_]
+    assert model.mistakes_.tolist() == per_pass(steps)
+    assert model.n_updates_ == sum(step.updates for step in steps)
+    twin = textbook.kept(steps, keep, scheme, k, tie=tie, X=X, y=y, row_weights=counted, zero=zero)
+    W, b = (
+        ([twin.weights], [twin.intercept]) if scheme == "binary" else (twin.weights, twin.intercept)
+    )
+    if keep == "average":  # sums of changes are not summed as weights are
+        np.testing.assert_allclose(model.coef_, W, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(model.intercept_, b, rtol=1e-12, atol=1e-12)
+    else:
+        assert (model.coef_.tolist(), model.intercept_.tolist()) == (W, b)
+
+
+def reflected_scores(scheme, weights, intercept, X, y, k):
+    """y times the score of every row and each of its machines, exactly."""
+    how = textbook.schemes.SCHEMES[scheme](k, "negative")
+    machines = how.machines(weights, intercept)
+    return [
+        s.y * s.score for x, code in zip(X, y, strict=True) for s in how.show(machines, x, 1, code)
+    ]
+
+
+@pytest.mark.parametrize("update", RULES)
+@pytest.mark.parametrize("scheme", ["binary", "ovr", "ovo"])
+@examples(60, 10)
+@given(st.data())
+def test_converged_means_that_every_score_has_its_sign(scheme, update, data):
+    k, zero = classes_of(scheme)[0], data.draw(st.sampled_from(ZEROS))
+    fit_intercept = data.draw(st.booleans())
+    X, y, coef, intercept = drawn(data, k, {2: 1, 3: 3}[k], zero, fit_intercept)
+    start = {"coef_init": coef, "intercept_init": intercept if fit_intercept else None}
+    model = Perceptron(max_iter=12, shuffle=data.draw(st.booleans()), fit_intercept=fit_intercept,
+                       **options_of(scheme, update, zero))  # fmt: skip
+    model.fit(np.array(X, float), y, **start)
+    traced = trace(model, np.array(X, float), y, **start)
+    assert (traced.stop_reason, traced.stopped) == (
+        model.stop_reason_, f"{model.stop_reason_}: {model.stop_sentence_}"
+    )  # fmt: skip
+    W, b = (model.coef_[0], model.intercept_[0]) if k == 2 else (model.coef_, model.intercept_)
+    signed = reflected_scores(scheme, W.tolist(), b.tolist(), X, y, k)
+    if model.stop_reason_ in ("converged", "clean"):
+        assert min(signed) >= 0
+        assert (model.stop_reason_ == "converged") == (min(signed) > 0)
+    if model.stop_reason_ == "clean":
+        assert zero != "mistake"
+        assert "do not separate the rows" in model.stop_sentence_
+    if model.stop_reason_ == "converged" and scheme == "binary":
+        assert model.separation(X, y).kind == "separable"
+    if model.stop_reason_ == "cycle":
+        assert model.cycle_.verify(X, y)
+        assert from_json(model.cycle_.to_json()) == model.cycle_
+        if scheme == "binary":
+            assert model.cycle_.zero == zero
+            assert model.separation(X, y).kind != "separable"
+
+
+# The notes: what comes out as printed under which rule, and under the others.
+
+NOTES = [
+    (SIGNED, "single", {"mistake": (2, 3, [0, 1, -3], None), "negative": (2, 3, [0, 1, -3], None)}),
+    (XOR, "single", {"mistake": (1, 4, [0, 0, 0], (0, 1)), "negative": (1, 2, [0, 0, 0], (0, 1))}),
+    (LONG, "single", {
+        "mistake": (232, 446, [-31, 12, 2], None), "negative": (173, 332, [-23, 10, 1], None),
+        "correct": (112, 217, [-16, 8, 0], None),
+    }),
+    (LONG, "batch", {
+        "mistake": (116, 115, [-33, 13, 2], None), "negative": (26, 25, [-13, 5, 1], None),
+        "correct": (26, 25, [-13, 5, 1], None),
+    }),
+    (STUDENTS_QUARTER, "single", dict.fromkeys(
+        ZEROS, (2, 3, [-0.75, 1.25, -0.75, -0.75, -0.75], None)
+    )),
+    (STUDENTS_HALF, "single", {
+        "mistake": (2, 3, [-1, 1.5, -0.5, -1, -1], None),
+        "negative": (3, 3, [-1, 1.5, -0.5, -1, -1], None),
+        "correct": (3, 3, [-1, 1.5, -0.5, -1, -1], None),
+    }),
+    (OVERLAP, "single", {
+        "mistake": (130, None, None, (121, 130)), "negative": (126, None, None, (117, 126)),
+        "correct": (119, None, None, (110, 119)),
+    }),
+    (OVERLAP, "batch", {
+        "mistake": (272, None, None, (258, 272)), "negative": (267, None, None, (253, 267)),
+        "correct": (215, None, None, (201, 215)),
+    }),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("run", "update", "zero", "expected"),
+    [(run, update, zero, e) for run, update, by in NOTES for zero, e in by.items()],
+)
+def test_runs_of_the_notes(run, update, zero, expected):
+    passes, updates, end, cycle = expected
+    model = Perceptron(shuffle=False, update=update, zero=zero, fit_intercept=run.fit_intercept)
+    model.fit(run.X, run.y, [run.weights], [run.intercept] if run.fit_intercept else None)
+    assert model.n_iter_ == passes
+    assert updates in (None, model.n_updates_)
+    assert end in (None, [model.intercept_[0], *model.coef_[0]])
+    found = model.cycle_
+    assert (None if found is None else (found.first, found.again)) == cycle
+    # What is said to separate the rows has no score of zero.
+    signed = np.array(run.y) * (np.array(run.X) @ model.coef_[0] + model.intercept_[0])
+    reason = "converged" if signed.min() > 0 else "clean"
+    assert model.stop_reason_ == (reason if cycle is None else "cycle")
+
+
+def test_exclusive_or_with_zeros_of_the_negative_class():
+    """By hand: (1,1)+ 0 is a mistake; (1,-1)- and (-1,1)- have 0 and are right; (-1,-1)+ -2."""
+    table = trace(Perceptron(fit_intercept=False, shuffle=False, zero="negative"), XOR.X, XOR.y)
+    assert [row.scores for row in table] == [(0,), (0,), (0,), (-2,)]
+    assert [row.mistakes for row in table] == [1, 0, 0, 1]
+    assert [row.weights[0][1:] for row in table] == [(1, 1), (1, 1), (1, 1), (0, 0)]
+    assert table.stop_reason == "cycle"
+    assert "yes" in str(table)
+
+
+@pytest.mark.parametrize(("zero", "added"), [("mistake", 3), ("negative", 3), ("correct", 2)])
+def test_the_batch_rule_leaves_out_zeros_that_are_right(zero, added):
+    """A pass adds the rows with y s < 0 and, unless zeros are correct, the positive one with 0."""
+    X, y = np.array(OVERLAP.X), OVERLAP.y
+    model = Perceptron(update="batch", shuffle=False, max_iter=1, zero=zero, fit_intercept=False)
+    model.fit(X, y, [[1.0, -2.0]])  # scores 0, -2, -7 of the class +1, -5 and -7 of -1
+    assert model.mistakes_.tolist() == [added]
+    assert (model.coef_[0] - [1, -2]).tolist() == X[:3][-added:].sum(axis=0).tolist()
+    assert model.criterion_.tolist() == [9.0]
+
+
+# Clean without separating.
+
+LEFT = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, -1.0]]), np.array([1, 0, 0])
+
+
+@pytest.mark.parametrize("update", RULES)
+def test_a_clean_pass_with_zeros_does_not_separate(update, tmp_path):
+    X, y = LEFT  # through 0: positive rows above 0, negative ones at 0
+    model = Perceptron(fit_intercept=False, zero="negative", update=update).fit(X, y)
+    assert (model.stop_reason_, model.n_iter_) == ("clean", 2)
+    assert (X @ model.coef_[0]).tolist() == [1, 0, 0]
+    assert model.predict(X).tolist() == [1, 0, 0]  # tie is "negative", too
+    assert model.separation(X, y).kind == "quasi-separable"
+    back = load(save(model, tmp_path / "m"))
+    assert (back.stop_reason_, back.zero, back.stop_sentence_) == (
+        "clean",
+        "negative",
+        model.stop_sentence_,
+    )
+    assert Perceptron(fit_intercept=False, max_iter=50).fit(X, y).stop_reason_ == "max_iter"
+
+
+@pytest.mark.parametrize("keep", ["last", "best"])
+def test_accuracy_of_a_clean_pass_is_measured(keep):
+    """A run that separates its rows predicts all of them; zeros are predicted by ``tie``."""
+    X, y = LEFT
+    for tie, share in (("negative", 1.0), ("positive", 1 / 3)):
+        model = Perceptron(fit_intercept=False, zero="negative", tie=tie, keep=keep)
+        model.fit(ArraySource(X, y))
+        assert model.stop_reason_ == "clean"
+        assert model.training_accuracy_ == pytest.approx(share)
+        assert model.score(X, y) == pytest.approx(share)
+
+
+def test_the_pocket_counts_mistakes_as_training_does():
+    X = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, -1.0], [1.0, 0.0], [-1.0, 0.0]])
+    y = np.array([1, 0, 0, 1, 0])
+    model = Perceptron(fit_intercept=False, zero="negative", keep="best").fit(X, y)
+    assert model.stop_reason_ == "clean"
+    assert model.coef_.tolist() == [[1.0, 0.0]]
+
+
+def test_held_out_rows_decide_where_a_pass_is_clean_but_separates_nothing():
+    """The second weight falls by 1 for each row (0, 1), to 0, where all scores of -1 are 0."""
+    X, y = np.tile(LEFT[0], (10, 1)), np.tile(LEFT[1], 10)
+    model = Perceptron(fit_intercept=False, zero="negative", tie="positive", early_stopping=True,
+                       validation_fraction=0.3).fit(X, y, [[1.0, 12.0]])  # fmt: skip
+    assert model.stop_reason_ == "clean"
+    assert model.validation_scores_[0] > model.validation_scores_[-1]
+    assert model.coef_[0, 1] > 0  # the weights of an earlier pass, as those of a run that goes on
+
+
+# Theorems.
+
+
+def labelled(X):
+    """All ways to label these rows with two classes, both in use."""
+    for y in product((0, 1), repeat=len(X)):
+        if 0 < sum(y) < len(X):
+            yield list(y)
+
+
+GRIDS = [
+    [(1, 0), (0, 1), (0, -1), (2, 1)],
+    [(1, 1), (1, -1), (-1, 1), (2, 2), (0, 1)],
+    [(0, 0), (1, 2), (2, 1), (-1, 0)],
+]
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("X", GRIDS)
+def test_the_theorems_bound_every_run_from_zero(X, fit_intercept):
+    """By brute force: all labels, all orders, both rules that start at zero."""
+    some = 0
+    for y in labelled(X):
+        known = linsep.bounds(X, y, fit_intercept=fit_intercept, passes=6)
+        for order, zero in product([range(len(X)), range(len(X))[::-1], (1, 0, *range(2, len(X)))],
+                                   ("mistake", "negative")):  # fmt: skip
+            steps = list(textbook.run(
+                textbook.Perceptron(zero=zero), "binary", X, y, fit_intercept=fit_intercept,
+                max_iter=6, orders=lambda _, order=order: order,
+            ))  # fmt: skip
+            made = sum(step.mistakes for step in steps)
+            for bound in known:
+                if bound.learner == "Perceptron" and bound.what == "mistakes":
+                    assert made <= bound.value, (y, zero, bound)
+                    some += 1
+    assert some > 50
+
+
+@examples(60, 20)
+@given(st.data())
+def test_the_proof_update_by_update_is_of_every_rule(data):
+    """<w, u> grows by gamma at least, ||w||^2 by R^2 at most, from any start."""
+    zero, fit_intercept = data.draw(st.sampled_from(ZEROS)), data.draw(st.booleans())
+    X, y, coef, intercept = drawn(data, 2, 1, zero, fit_intercept)
+    start = {"coef_init": coef, "intercept_init": intercept if fit_intercept else None}
+    model = Perceptron(zero=zero, shuffle=False, fit_intercept=fit_intercept)
+    if model.separation(X, y).kind != "separable":
+        return
+    proof = convergence(model, X, y, **start, max_rounds=10_000)
+    assert (proof.products >= proof.least - 1e-9).all()
+    assert (proof.lengths <= proof.most + 1e-9).all()
+    assert len(proof.rounds) <= proof.limit
+    # So a run on separable rows ends, whatever a zero is.
+    fitted = model.set_params(max_iter=5000).fit(X, y, **start)
+    assert fitted.stop_reason_ in ("converged", "clean")
+    assert fitted.n_updates_ == len(proof.rounds)
+
+
+def test_bounds_of_a_fitted_run():
+    X, y = np.array(SIGNED.X), SIGNED.y
+    model = Perceptron(fit_intercept=False, zero="negative").fit(X, y)
+    found = model.bounds(X, y)
+    assert found.kept
+    assert {"Novikoff", "hinge", "||w||/M"} <= {bound.name for bound in found}
+    start = Perceptron(fit_intercept=False, zero="correct").fit(X, y, [[1.0, 1.0]])
+    assert "initial weights" in start.bounds(X, y).left_out["mistake bounds"]
+    # ||w||/M bounds the margin of every separator by the run alone
+    low, _ = linsep.separation(X, y, fit_intercept=False, margin="max").margin
+    assert low <= found["||w||/M"].value
+    game = linsep.Adversary(0.2)
+    learner = Perceptron(fit_intercept=False, zero="negative")
+    assert game.run(learner) == 25
+    assert learner.bounds(game.X, game.y)["Novikoff"].ratio == pytest.approx(1.0)
+
+
+# Cycles, and their proofs.
+
+
+def cycle_of(zero):
+    model = Perceptron(shuffle=False, zero=zero)
+    return model.fit(OVERLAP.X, OVERLAP.y, [OVERLAP.weights], [OVERLAP.intercept]).cycle_
+
+
+def test_a_proof_says_what_a_zero_is():
+    X, y = np.array(OVERLAP.X, float), OVERLAP.y
+    default = cycle_of("mistake")
+    assert "zero" not in default.plain()  # as it was before there was a choice
+    assert dict(default.lines()).get("zero scores") is None
+    for zero in SPARING:
+        cycle = cycle_of(zero)
+        assert cycle.plain()["zero"] == zero
+        assert "mistakes" in dict(cycle.lines())["zero scores"]
+        assert cycle.verify(X, y)
+        assert cycle.verify(sp.csr_matrix(X), y)
+        for text in ('"zero": 1', '"zero": "mistake"', '"zero": null'):
+            with pytest.raises(DataError, match="no cycle, or a damaged one"):
+                from_json(cycle.to_json().replace(f'"zero": "{zero}"', text))
+        unknown = from_json(cycle.to_json().replace(f'"zero": "{zero}"', '"zero": "maybe"'))
+        assert "inconsistent" in unknown.verify(X, y).reason
+
+
+def replayed_by_twin(cycle, X, y):
+    """Whether the twin, in whole numbers, returns to the weights of a cycle after a mistake."""
+    *w, b = (Fraction(w, cycle.unit) for w in cycle.weights)
+    steps = list(textbook.run(
+        RULES[cycle.update](Fraction(cycle.step, cycle.unit), zero=cycle.zero), "binary", X,
+        [int(label == 1) for label in y], max_iter=cycle.passes, weights=w, intercept=b,
+        fit_intercept=cycle.fit_intercept,
+    ))  # fmt: skip
+    back = (steps[-1].weights, steps[-1].intercept) == (w, b)
+    return back and steps[-1].pass_number + 1 == cycle.passes and any(s.mistakes for s in steps)
+
+
+def test_proofs_of_one_rule_are_those_of_another_only_where_its_twin_says_so():
+    rng, found = np.random.default_rng(8), set()
+    for _, update, zero in product(range(25), RULES, ("mistake", "negative")):
+        X, y = rng.integers(-2, 3, (5, 2)).tolist(), [1, -1, *rng.choice([-1, 1], 3).tolist()]
+        cycle = Perceptron(shuffle=False, update=update, zero=zero, max_iter=200).fit(X, y).cycle_
+        for other in ZEROS if cycle else ():
+            forged = replace(cycle, zero=other)
+            holds = bool(forged.verify(X, y))
+            assert holds == replayed_by_twin(forged, X, y)
+            found.add((zero, other, holds))
+    assert {(zero, other, zero == other) for zero in ZEROS[:2] for other in ZEROS} <= found
+
+
+def test_a_joint_cycle_has_no_zero():
+    X, y = np.array([[0.0], [1.0], [2.0]]), [0, 1, 0]
+    X, y = np.vstack([X, [[5.0]]]), [*y, 2]
+    cycle = Perceptron(shuffle=False, max_iter=3000).fit(X, y).cycle_
+    assert cycle.joint
+    assert cycle.verify(X, y)
+    assert "inconsistent" in replace(cycle, zero="correct").verify(X, y).reason
+
+
+@pytest.mark.parametrize("update", RULES)
+@pytest.mark.parametrize("scheme", ["binary", "ovr", "ovo"])
+@examples(40, 10)
+@given(st.data())
+def test_a_run_that_repeats_itself_stops(scheme, update, data):
+    k, zero, passes = classes_of(scheme)[0], data.draw(st.sampled_from(ZEROS)), 20
+    X, y, coef, intercept = drawn(data, k, {2: 1, 3: 3}[k], zero, True)
+    if coef is None:
+        coef, intercept = ([[0, 0]], [0]) if k == 2 else ([[0, 0]] * 3, [0] * 3)
+    steps = list(textbook.run(RULES[update](zero=zero), scheme, X, y, k, max_iter=passes,
+                              **start_of(scheme, coef, intercept)))  # fmt: skip
+    ends = list({step.pass_number: step for step in steps}.values())
+    first = [(coef[0], intercept[0])] if k == 2 else list(zip(coef, intercept, strict=True))
+    before = [[(list(w), b) for w, b in first]] + [
+        [(s.weights, s.intercept)] if k == 2 else list(zip(s.weights, s.intercept, strict=True))
+        for s in ends
+    ]
+    model = Perceptron(shuffle=False, max_iter=passes, **options_of(scheme, update, zero))
+    model.fit(np.array(X, float), y, coef, intercept)
+    clean = not any(step.mistakes for step in steps if step.pass_number == steps[-1].pass_number)
+    back = next(
+        (p for p in range(1, len(before))
+         if all(any(h[m] == now for h in before[:p]) for m, now in enumerate(before[p]))), None,
+    )  # fmt: skip
+    if clean and back in (None, len(before) - 1):
+        assert model.stop_reason_ in ("converged", "clean")
+    elif back is None:
+        assert model.stop_reason_ == "max_iter"
+    else:
+        assert (model.stop_reason_, model.n_iter_) == ("cycle", back)
+        assert model.cycle_.verify(np.array(X), y)
+
+
+def test_the_picture_of_a_cycle_walks_by_its_rule():
+    from linsep.plot import CycleDisplay
+
+    X, y = np.array(XOR.X, float), XOR.y
+    for zero, updates in (("mistake", 4), ("negative", 2)):
+        model = Perceptron(fit_intercept=False, shuffle=False, zero=zero).fit(X, y)
+        from linsep.plot.cycle import _walk
+
+        walk = list(_walk(model.cycle_, X, np.array(y) == 1))
+        assert len(walk) == 1 + updates
+        assert walk[0][0] == walk[-1][0] == [Fraction(0)] * 2
+        assert isinstance(model.cycle_, Cycle)
+        assert CycleDisplay.from_estimator(model, X, y).figure_ is not None
+
+
+# What cannot be.
+
+
+@pytest.mark.parametrize("start", [
+    {}, {"coef_init": [[0.0, 0.0]]}, {"intercept_init": [0.0]},
+    {"coef_init": [[0.0, 0.0]], "intercept_init": [0.0]},
+])  # fmt: skip
+def test_correct_from_zero_is_refused(start):
+    said = "weights of zero learn nothing.*coef_init, or --init-weights.*choose another zero"
+    model = Perceptron(zero="correct")
+    with pytest.raises(ParameterError, match=said):
+        model.fit(XOR.X, XOR.y, **start)
+    assert not hasattr(model, "coef_")
+    with pytest.raises(ParameterError, match=said):
+        trace(model, XOR.X, XOR.y, **start)
+    with pytest.raises(ParameterError, match=said):
+        convergence(model, XOR.X, XOR.y, **start)
+
+
+def test_correct_from_zero_is_refused_for_rows_that_come_later_and_one_machine_of_several():
+    X, y = np.eye(3), [0, 1, 2]
+    with pytest.raises(ParameterError, match="learn nothing"):
+        Perceptron(zero="correct", multiclass="ovr").partial_fit(X, y, classes=y)
+    with pytest.raises(ParameterError, match="learn nothing"):
+        Perceptron(zero="correct", multiclass="ovr").fit(ArraySource(X, np.array(y)))
+    coef = [[1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
+    with pytest.raises(ParameterError, match="learn nothing"):
+        Perceptron(zero="correct", multiclass="ovr").fit(X, y, coef)
+    for start in ({"coef_init": coef, "intercept_init": [0.0, 1.0, 0.0]},):
+        model = Perceptron(zero="correct", multiclass="ovr").fit(X, y, **start)
+        assert model.stop_reason_ == "converged" or model.n_updates_
+
+
+@pytest.mark.parametrize("zero", SPARING)
+def test_native_learning_of_several_classes_has_no_zero(zero):
+    X, y = np.eye(3), [0, 1, 2]
+    said = 'native rule of several.*choose multiclass="ovr", multiclass="ovo" or zero="mistake"'
+    model = Perceptron(zero=zero)
+    for learn in (
+        lambda: model.fit(X, y, X), lambda: trace(model, X, y, coef_init=X),
+        lambda: model.partial_fit(X, y, classes=y), lambda: model.fit(ArraySource(X, np.array(y))),
+        lambda: fit_in_shards(Perceptron(zero=zero), X, np.array(y), [2, 1]),
+    ):  # fmt: skip
+        with pytest.raises(ParameterError, match=said):
+            learn()
+    with pytest.raises(ValueError, match="choose ovr or ovo"):
+        list(textbook.run(textbook.Perceptron(zero=zero), "native", X.tolist(), y, 3))
+    warm = Perceptron(warm_start=True).fit(X, y)
+    with pytest.raises(ParameterError, match=said):
+        warm.set_params(zero=zero).fit(X, y)
+    # Of two classes every method is the same single machine.
+    assert Perceptron(zero=zero).fit([[1.0], [-1.0]], [1, 0], [[1.0]]).stop_reason_
+
+
+def test_other_values_are_refused():
+    with pytest.raises(ValueError, match="zero of Perceptron must be one of 'mistake', 'negative'"):
+        Perceptron(zero="positive").fit(XOR.X, XOR.y)
+    with pytest.raises(ValueError, match="zero must be one of mistake, negative, correct"):
+        textbook.Perceptron(zero="positive")
+
+
+# Everywhere a run goes.
+
+
+def test_partial_fit_and_files_give_the_same_bits(tmp_path):
+    rng = np.random.default_rng(3)
+    X = rng.integers(-2, 3, (60, 4)).astype(float)
+    y = (X @ [1, -1, 2, 0] + rng.integers(-2, 3, 60) > 0).astype(int)
+    how = {"zero": "negative", "fit_intercept": False}
+    whole = Perceptron(**how, max_iter=4).fit(X, y)
+    source = ArraySource(X, y, batch_rows=7)
+    source.memory_bytes = 0
+    streamed = Perceptron(**how, max_iter=4).fit(source)
+    assert weights(streamed) == weights(whole)
+    assert streamed.mistakes_.tolist() == whole.mistakes_.tolist()
+    once, parts = (Perceptron(**how).partial_fit(X[:9], y[:9], classes=[0, 1]) for _ in range(2))
+    once.partial_fit(X[9:], y[9:])
+    for at in range(9, 60, 5):
+        parts.partial_fit(X[at : at + 5], y[at : at + 5])
+        parts = load(save(parts, tmp_path / f"m{at}"))
+    assert weights(parts) == weights(once)
+    assert weights(once) != weights(
+        Perceptron(fit_intercept=False).partial_fit(X, y, classes=[0, 1])
+    )
+    with pytest.raises(ValueError, match="partial_fit needs the zero of the last fit"):
+        once.set_params(zero="mistake").partial_fit(X, y)
+
+
+def test_a_warm_start_may_choose_another_rule():
+    model = Perceptron(fit_intercept=False, shuffle=False, warm_start=True, max_iter=1)
+    model.fit(OVERLAP.X, OVERLAP.y)
+    began = model.coef_.copy()
+    model.set_params(zero="correct").fit(OVERLAP.X, OVERLAP.y)
+    other = Perceptron(fit_intercept=False, shuffle=False, zero="correct", max_iter=1)
+    assert weights(model) == weights(other.fit(OVERLAP.X, OVERLAP.y, began))
+
+
+@pytest.mark.parametrize("mixing", ["uniform", "mistakes"])
+@examples(15, 5)
+@given(st.data())
+def test_shards_learn_by_the_rule_of_their_twin(mixing, data):
+    X = data.draw(st.lists(st.tuples(small, small), min_size=8, max_size=8))
+    y = [0, 1, *(data.draw(st.integers(0, 1)) for _ in X[2:])]
+    *_, last = textbook.parameter_mixing(
+        textbook.Perceptron(zero="negative"), "binary", [(X[:4], y[:4]), (X[4:], y[4:])],
+        mixing=mixing, max_iter=5,
+    )  # fmt: skip
+    model = Perceptron(shuffle=False, zero="negative", max_iter=5)
+    fit_in_shards(model, np.array(X, float), np.array(y), [4, 4], mixing)
+    assert model.mixture_.mistakes[-1].tolist() == last.mistakes
+    np.testing.assert_allclose(model.coef_, [last.weights], rtol=1e-9, atol=1e-9)
+    if model.stop_reason_ in ("converged", "clean"):
+        signed = reflected_scores("binary", last.weights, last.intercept, X, y, 2)
+        assert (model.stop_reason_ == "converged") == (min(signed) > 0)
+
+
+def test_shards_start_from_given_weights():
+    from linsep.estimators._common.mixing import fit_mixed, learn_here, setting_of
+
+    X, y = np.array(LONG.X, float), (np.array(LONG.y) == 1).astype(np.int64)
+    model = Perceptron(shuffle=False, zero="correct", max_iter=500)
+    model._checked(X, y, model._learner(), reset=True, checked=True)
+    setting = setting_of(model, np.array([0, 1]), np.array([2.0, 3.0]), 2, "uniform")
+    shards = [setting.coded(X[:3], y[:3], None), setting.coded(X[3:], y[3:], None)]
+    fit_mixed(model, setting, learn_here(setting, shards), 2, False, [[0.0, 0.0]], [-1.0])
+    assert model.stop_reason_ in ("converged", "clean")
+    assert model.n_updates_ > 0
+    with pytest.raises(ParameterError, match="learn nothing"):
+        fit_in_shards(Perceptron(zero="correct"), X, y, [3, 2])
+
+
+def test_what_predicts_does_not_know_the_rule():
+    """``tie`` decides what is predicted, ``zero`` what is a mistake: exports are the same."""
+    X, y = LEFT
+    for tie, expected in (("negative", [1, 0, 0]), ("positive", [1, 1, 1])):
+        model = Perceptron(fit_intercept=False, zero="negative", tie=tie).fit(X, y)
+        assert model.predict(X).tolist() == expected
+        plain = Perceptron(fit_intercept=False, tie=tie, max_iter=1).fit(X, y, model.coef_)
+        plain._state.set_weights(model.coef_, None)
+        assert plain.predict(X).tolist() == expected
