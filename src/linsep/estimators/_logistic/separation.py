@@ -350,16 +350,6 @@ def stopping_message(found: Any) -> tuple[str, tuple[Any, ...]]:
     return message, ()
 
 
-def barely(sharp: Sharpness) -> str:
-    """Return a sentence on a maximum whose digits are not determined, without its full stop."""
-    digits = f"only about {sharp.digits} digits" if sharp.digits > 1 else "hardly a digit"
-    return (
-        "A maximum exists, but the classes overlap by no more than "
-        f"{sharp.overlap:.1g} of the largest distance from the boundary: floating point determines "
-        f"{digits} of the estimates and standard errors"
-    )
-
-
 def warn_caller(warning: Warning) -> None:
     """Warn with the location of the code that called linsep."""
     level, frame = 1, sys._getframe()
@@ -380,7 +370,7 @@ def ending_of(model: Any, found: Any) -> tuple[str, Warning | None]:
         message, hints = stopping_message(found)
         return f"{message}.", UnfinishedWarning(f"{message}.", *hints)
     if found.sharpness is not None and not found.sharpness.enough:
-        message = barely(found.sharpness)
+        message = found.sharpness.sentence
         return f"{message}.", UnfinishedWarning(message, *FINITE)
     climb = ""
     if model.solver == "gradient_ascent" and not model.penalty and hasattr(model, "ascent_"):

@@ -45,6 +45,16 @@ class Sharpness(NamedTuple):
         """Whether there is nothing to say."""
         return self.digits >= ENOUGH
 
+    @property
+    def sentence(self) -> str:
+        """What there is to say, without the full stop."""
+        digits = f"only about {self.digits} digits" if self.digits > 1 else "hardly a digit"
+        return (
+            "A maximum exists, but the classes overlap by no more than "
+            f"{self.overlap:.1g} of the largest distance from the boundary: floating point "
+            f"determines {digits} of the estimates and standard errors"
+        )
+
 
 def sharpened(task: Task, fit: Fit) -> tuple[Fit, Sharpness]:
     """Return a fit with the covariance at its weights, not before the last step, and how well
