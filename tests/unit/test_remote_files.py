@@ -123,7 +123,7 @@ TABLE = [
     ("429", None, "429 Too Many Requests"),
     ("stall", None, "no answer in time"),
     ("other range", None, "other bytes came than those asked for"),
-    ("short", None, "bytes came in place of"),
+    ("short", None, None),
     ("slow", None, None),
     ("redirect", None, "redirects"),
     ("whole", "sends parts of it at times, and at times the whole: copy it", None),

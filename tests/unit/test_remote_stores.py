@@ -7,6 +7,7 @@ import warnings
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from threading import Event, Thread
 
+import numpy as np
 import pytest
 from campaign.web_server import WebServer
 
@@ -57,6 +58,13 @@ def bucket(table):
         store.pipe("bucket/marked/1.csv", table[:100].to_csv(index=False).encode())
         store.pipe("bucket/marked/2?b.csv", table[100:].to_csv(index=False).encode())
         store.pipe("bucket/options/2?b=1.csv", b"x")
+        for number, part in enumerate((table[:100], table[100:])):
+            store.pipe(f"bucket/spark/part-{number}", part.to_csv(index=False).encode())
+        for name in ("_SUCCESS", "_committed_7", "_started_7", "deep_$folder$"):
+            store.pipe(f"bucket/spark/{name}", b"")
+        for key in ("spark/", "spark/sub/", "emr"):
+            store.call_s3("put_object", Bucket="bucket", Key=key, Body=b"")
+        store.pipe("bucket/emr/x.csv", table.to_csv(index=False).encode())
         store.mkdir("root")
         store.pipe("root/x.csv", table.to_csv(index=False).encode())
         yield store
@@ -85,6 +93,17 @@ class TestS3:
     def test_files_folders_and_wildcards(self, bucket, table, tmp_path, address):
         table.to_csv(tmp_path / "x.csv", index=False)
         assert rows_of(address) == rows_of(tmp_path / "x.csv")
+
+    @pytest.mark.parametrize(
+        "address",
+        ["spark", "spark/", "spark/*", "spark/**", "emr", "emr/", "s?ark/*"],
+    )
+    def test_markers_are_not_data_files(self, bucket, table, tmp_path, address):
+        table.to_csv(tmp_path / "x.csv", index=False)
+        source = open_source(f"s3://bucket/{address}", format="csv", target="kind")
+        local = open_source(tmp_path / "x.csv", target="kind")
+        X, Y = (np.vstack([b.X for b in found.batches()]) for found in (source, local))
+        assert X.tolist() == Y.tolist()
 
     @pytest.mark.parametrize(
         ("address", "message"),
@@ -131,7 +150,7 @@ S3_FAULTS = [
     ("cut", None, r"tried 5 times: try again later"),
     ("503", None, r"\(.*\b503\b.*\), tried 5 times: try again later"),
     ("500", None, r"\(.*\b500\b.*\), tried 5 times: try again later"),
-    ("short", None, r"bytes came in place of [\d,]+\), tried 5 times"),
+    ("short", None, None),
     ("other range", None, r"other bytes came than those asked for\), tried 5 times"),
     ("whole", None, r"other bytes came than those asked for\), tried 5 times"),
     ("changed", "x.csv changed while it was read: start again", None),

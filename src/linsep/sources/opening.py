@@ -13,7 +13,7 @@ from linsep.sources.formats import DOCUMENTS, ENDINGS, LABEL, TEXT, format_by_na
 from linsep.sources.limits import MAX_LINE, bytes_of
 from linsep.sources.remote.address import is_remote, shown
 from linsep.sources.remote.file import File, RemoteFile, located, no_file
-from linsep.sources.remote.finding import find_remote
+from linsep.sources.remote.finding import find_remote, is_marker
 from linsep.sources.row_cache.source import RowsSource
 from linsep.sources.svmlight.source import SvmlightSource
 
@@ -266,6 +266,7 @@ def find_files(data: list[Any], format: str | None = None) -> list[File]:
             found += _of_folder(path, format)
         elif has_magic(str(path)) and not path.exists():
             matches = [p for p in map(Path, sorted(glob(str(path), recursive=True))) if p.is_file()]
+            matches = [p for p in matches if not is_marker(p.name)]
             if not matches:
                 raise DataError(f"No file matches {path}.")
             found += matches
@@ -329,4 +330,4 @@ def kind_of(paths: list[File], format: str | None = None) -> str:
 def _is_data(path: File, format: str | None) -> bool:
     """Return whether a file in a folder is read with the folder."""
     known = format is not None or format_by_name(path) is not None
-    return known and path.name[0] != "." and path.is_file()
+    return known and path.name[0] != "." and not is_marker(path.name) and path.is_file()

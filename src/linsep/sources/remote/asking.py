@@ -17,7 +17,7 @@ from linsep.sources.remote.servers import fault_of, unreadable
 TRIES = 5
 #: seconds before the second try, doubled before each other one
 WAIT = 0.5
-#: seconds that a request may take
+#: seconds that a request may take, and that a server may ask to wait for
 MOST_SECONDS = 300
 #: what addresses in Google Storage begin with
 GOOGLE = ("gs", "gcs")
@@ -42,9 +42,14 @@ async def asked(request: Callable[[], Coroutine[Any, Any, T]], address: str) -> 
             found = fault_of(error, address)
             if found is None:
                 raise unreadable(error, address) from None
-            what = found
+            what, after = found, getattr(error, "after", 0.0)
+        if after > MOST_SECONDS:
+            raise DataError(
+                f"{shown(address)} cannot be read ({what}): its server asks to try again in "
+                f"{after:,.0f} seconds."
+            )
         if tried < TRIES:
-            await asyncio.sleep(wait * random.uniform(0.5, 1))
+            await asyncio.sleep(max(after, wait * random.uniform(0.5, 1)))
             wait *= 2
     raise DataError(
         f"{shown(address)} cannot be read ({what}), tried {TRIES} times: try again later, or copy "

@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,7 +43,7 @@ class RemoteFile:
     """A file with an address, such as s3://bucket/rows.csv; it has the reading half of a Path.
 
     It must stay as it was when it was first seen: every answer is compared with the first one, in
-    size and ETag, or in the date where there is no ETag.
+    size and ETag, or in the date where there is no ETag. What the first one says, others say, too.
 
     Parameters
     ----------
@@ -192,7 +193,7 @@ class RemoteFile:
             return
         room = _room(ahead.FIRST)
         answer, end = waited(self._both_ends(room))
-        if answer.size is None and self._folder is None:
+        if None in (answer.size, answer.seen.size) and self._folder is None:
             self._folder = scratch_folder()
             weakref.finalize(self, self._folder.cleanup)
         recent.RECENT.forget(self._number)
@@ -267,18 +268,22 @@ class RemoteFile:
         return coming
 
     async def _fill(self, start: int, room: memoryview) -> None:
-        """Fill the room with the bytes from a place on."""
-        try:
-            answer = await self._asked(lambda: self._file.get(start, room))
-        except FileNotFoundError:
-            raise self._removed() from None
-        if answer.size is None:
-            raise DataError(
-                f"{self} comes from a server that sends parts of it at times, and at times the "
-                "whole: copy it to this machine."
-            )
-        if answer.size != len(room):
-            raise self._changed(answer.seen)
+        """Fill the room with the bytes from a place on; servers may send fewer at once."""
+        came = 0
+        while came < len(room):
+            rest = partial(self._file.get, start + came, room[came:])
+            try:
+                answer = await self._asked(rest)
+            except FileNotFoundError:
+                raise self._removed() from None
+            if answer.size is None:
+                raise DataError(
+                    f"{self} comes from a server that sends parts of it at times, and at times the "
+                    "whole: copy it to this machine."
+                )
+            if answer.size == 0:
+                raise self._changed(answer.seen)
+            came += answer.size
 
     async def _asked(self, request: Callable[[], Coroutine[Any, Any, Answer]]) -> Answer:
         """Make a request, and check that the file is the same."""
@@ -289,8 +294,8 @@ class RemoteFile:
     def _check(self, seen: Seen) -> None:
         """Raise DataError if the file is another one than at first."""
         first = self._seen or seen
-        tags = (first.tag, seen.tag) if first.tag and seen.tag else (first.date, seen.date)
-        if None not in tags and tags[0] != tags[1]:
+        tags = (first.tag, seen.tag) if first.tag or seen.tag else (first.date, seen.date)
+        if tags[0] != tags[1]:
             raise self._changed(seen)
         if None not in (first.size, seen.size) and first.size != seen.size:
             raise self._changed(seen)
@@ -299,6 +304,8 @@ class RemoteFile:
 
     def _changed(self, seen: Seen) -> DataError:
         first, sizes = self._seen, ""
+        if first and bool(first.tag) != bool(seen.tag):
+            sizes = f" ({'its ETag is gone' if first.tag else 'it has an ETag now'})"
         if first and first.size is not None and seen.size is not None and first.size != seen.size:
             sizes = f" ({first.size:,} bytes at first, now {seen.size:,})"
         return DataError(

@@ -1,14 +1,23 @@
 """Remote files by wildcards and folders."""
 
 import asyncio
+import re
 from glob import has_magic
 from typing import Any
 
 from linsep.errors import DataError
-from linsep.sources.remote.address import WEB, protocol_of, shown
+from linsep.sources.remote.address import SERVERS, WEB, protocol_of, shown
 from linsep.sources.remote.asking import asked, filesystem, waited
 from linsep.sources.remote.file import RemoteFile, no_file
 from linsep.sources.remote.servers import turn
+
+#: what programs leave beside data files, to say that these are whole or in a folder
+_MARKERS = re.compile(r"_SUCCESS|_(started|committed)_.*|_(common_)?metadata|.*_\$folder\$")
+
+
+def is_marker(name: str) -> bool:
+    """Return whether a file of this name says something of the data files beside it."""
+    return _MARKERS.fullmatch(name) is not None
 
 
 def find_remote(address: str) -> tuple[list[RemoteFile], bool]:
@@ -25,7 +34,10 @@ def find_remote(address: str) -> tuple[list[RemoteFile], bool]:
     bucket_only = "/" not in address.partition("://")[2]
     is_folder = (address.endswith("/") or bucket_only) and protocol_of(address) not in WEB
     if not is_folder and file.exists():
-        return [file], False
+        inside = (
+            _inside(file) if protocol_of(address) not in SERVERS and not file.stat().st_size else []
+        )
+        return (inside, True) if inside else ([file], False)
     if protocol_of(address) in WEB:
         raise no_file(file)
     fs = filesystem(address)
@@ -38,6 +50,17 @@ def find_remote(address: str) -> tuple[list[RemoteFile], bool]:
     if not found:
         raise no_file(file)
     return found, True
+
+
+def _inside(file: RemoteFile) -> list[RemoteFile]:
+    """Return the files in the folder that an empty object stands for, if it does."""
+    fs = filesystem(file.address)
+    return _listed(fs, file.address + "/", fs.ls)
+
+
+def _may_be_data(name: str) -> bool:
+    """Return whether a name is none of a folder, a hidden file or a marker."""
+    return bool(name) and name[0] != "." and not is_marker(name)
 
 
 def _listed(fs: Any, address: str, listing: Any) -> list[RemoteFile]:
@@ -54,7 +77,7 @@ def _listed(fs: Any, address: str, listing: Any) -> list[RemoteFile]:
 
     paths = waited(asked(names, address))
     own = fs._strip_protocol(address).rstrip("/")
-    shown_paths = [path for path in sorted(paths) if path.rpartition("/")[2][:1] != "."]
+    shown_paths = [path for path in sorted(paths) if _may_be_data(path.rpartition("/")[2])]
     files = [RemoteFile(_named(fs, path, address)) for path in shown_paths if path != own]
     for file in files:
         if "?" in file.address and file.address != str(file):

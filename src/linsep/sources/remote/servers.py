@@ -6,25 +6,39 @@ fsspec reads it is asked beside.
 
 import asyncio
 import errno
-import re
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from functools import cache
 from http import HTTPStatus
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
 from linsep.errors import DataError
 from linsep.sources.remote.address import WEB, protocol_of, shown, without_secrets
+from linsep.sources.remote.answers import (
+    OTHERS,
+    RANGE,
+    Answer,
+    Fault,
+    Seen,
+    length_in,
+    promised,
+    put,
+    range_header,
+    seen_in,
+    wait_in,
+    whole,
+)
 from linsep.sources.remote.direct import Fetch, Place, Unlike, place_of
 
 #: answers that may be others if the request is repeated
 _PASSING = {408, 425, 429, *range(500, 600)} - {501, 505}
-_RANGE = re.compile(r"bytes (?:(\d+)-(\d+)|\*)/(\d+|\*)")
 _RESET = {errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED}
 #: errors of aiohttp and botocore: those that come again, and those that may not
 _FINAL = {
     "TooManyRedirects", "ClientConnectorCertificateError", "InvalidURL", "NoCredentialsError",
-    "AuthenticationException",
+    "AuthenticationException", "SSLCertVerificationError", "IsADirectoryError",
+    "NotADirectoryError",
 }  # fmt: skip
 _TLS, _NO_TLS = {"ClientConnectorSSLError", "SSLError"}, ("WRONG_VERSION", "RECORD_LAYER")
 _DENIED = {"NoCredentialsError", "AuthenticationException"}
@@ -35,28 +49,12 @@ _SILENT = {
 }  # fmt: skip
 _PORTS = {"http": 80, "https": 443, "ftp": 21, "sftp": 22, "ssh": 22}
 _PASSING_ERRORS = {"ClientError", "HTTPClientError", "ConnectionError"}
-_OTHERS = "other bytes came than those asked for"
 #: seconds without a byte from a web server
 SILENCE = 30
 
 
-class Fault(Exception):
-    """A request failed for a reason that may pass; the message says which."""
-
-
-class Seen(NamedTuple):
-    """What an answer says of a file: its bytes, its ETag and its date, each None if unsaid."""
-
-    size: int | None
-    tag: str | None = None
-    date: str | None = None
-
-
-class Answer(NamedTuple):
-    """How many bytes came; None if the server sends the whole file only."""
-
-    size: int | None
-    seen: Seen
+#: answers that name another address, and how many of them are followed
+_REDIRECTS, MOST_REDIRECTS = {301, 302, 303, 307, 308}, 10
 
 
 class WebFile:
@@ -64,7 +62,7 @@ class WebFile:
 
     def __init__(self, fs: Any, address: str):
         self._fs, self._address = fs, address
-        self._asked = False
+        self._asked = self._redirected = False
         self._place: Place | None = None
 
     async def get(self, start: int, room: memoryview) -> Answer:
@@ -76,20 +74,21 @@ class WebFile:
                 return await self._received(self._place, start, room)
             except Unlike:
                 self._place = None if start >= 0 else self._place
-        async with await self._ask({"Range": _range(start, room)}) as answer:
+        async with self._ask({"Range": range_header(start, room)}) as answer:
             if not self._asked:
-                self._asked, self._place = True, place_of(answer, self._fs)
-            status, found = answer.status, _RANGE.match(answer.headers.get("Content-Range", ""))
+                self._asked = True
+                self._place = None if self._redirected else place_of(answer, self._fs)
+            status, found = answer.status, RANGE.match(answer.headers.get("Content-Range", ""))
             if status == 416 and found and found[3].isdecimal() and int(found[3]) <= start:
-                return Answer(0, _seen(answer.headers, int(found[3])))
+                return Answer(0, seen_in(answer.headers, int(found[3])))
             self._check(answer)
             if status != 206 or found is None or found[1] is None:
-                return Answer(None, _seen(answer.headers, _length(answer.headers)))
-            due, size = _promised(found, start, room)
+                return Answer(None, seen_in(answer.headers, length_in(answer.headers)))
+            due, size = promised(found, start, room)
             came = 0
             async for part in answer.content.iter_any():
-                came = _put(part, room, came)
-            return Answer(_whole(came, due), _seen(answer.headers, size))
+                came = put(part, room, came)
+            return Answer(whole(came, due), seen_in(answer.headers, size))
 
     async def _received(self, place: Place, start: int, room: memoryview) -> Answer:
         """Do as :meth:`get` without aiohttp; Unlike if that is the one to do it."""
@@ -98,25 +97,25 @@ class WebFile:
         def begun(status: int, headers: Any) -> int | None:
             nonlocal due, seen
             if status >= 400 and status != 416:
-                raise refused(status, self._address)
+                raise refused(status, self._address, headers)
             if status not in (200, 206) or headers.get("Content-Encoding"):
                 raise Unlike
-            found = _RANGE.match(headers.get("Content-Range", ""))
+            found = RANGE.match(headers.get("Content-Range", ""))
             if status == 200 or found is None or found[1] is None:
-                seen = _seen(headers, _length(headers))
+                seen = seen_in(headers, length_in(headers))
                 return None
-            due, size = _promised(found, start, room)
-            seen = _seen(headers, size)
+            due, size = promised(found, start, room)
+            seen = seen_in(headers, size)
             return due
 
-        came = await Fetch(place, _range(start, room), room, begun, SILENCE).received()
-        return Answer(None if came is None else _whole(came, due), seen)
+        came = await Fetch(place, range_header(start, room), room, begun, SILENCE).received()
+        return Answer(None if came is None else whole(came, due), seen)
 
     async def copy(self, out: Any) -> Seen:
         """Write the whole file to ``out``."""
-        async with await self._ask({}) as answer:
+        async with self._ask({}) as answer:
             self._check(answer)
-            length, written = _length(answer.headers), 0
+            length, written = length_in(answer.headers), 0
             if length is None and answer.headers.get("Transfer-Encoding", "") != "chunked":
                 raise DataError(
                     f"{shown(self._address)} comes from a server that does not say how long it is: "
@@ -126,22 +125,43 @@ class WebFile:
                 written += out.write(part)
             if length not in (None, written):
                 raise Fault(f"{written:,} bytes came in place of {length:,}")
-            return _seen(answer.headers, written)
+            return seen_in(answer.headers, written)
 
-    async def _ask(self, headers: dict[str, str]) -> Any:
+    @asynccontextmanager
+    async def _ask(self, headers: dict[str, str]) -> AsyncIterator[Any]:
+        """Ask for the file where its server says that it is."""
         import aiohttp
 
-        session, given = await self._fs.set_session(), dict(self._fs.kwargs)
-        headers = {**given.pop("headers", {}), **headers, "Accept-Encoding": "identity"}
-        given.setdefault("timeout", aiohttp.ClientTimeout(None, None, SILENCE, SILENCE))
-        return session.get(
-            self._fs.encode_url(self._address), headers=headers, read_bufsize=1 << 20, **given
-        )
+        fs, url = self._fs, self._fs.encode_url(self._address)
+        for number in range(MOST_REDIRECTS + 1):
+            async with await _request(fs, url, headers) as answer:
+                if answer.status not in _REDIRECTS or "Location" not in answer.headers:
+                    self._redirected = number > 0
+                    yield answer
+                    return
+                place = self._place_named(url, answer.headers["Location"])
+            fs, url = (fs if place.origin() == url.origin() else _stranger(fs)), place
+        raise aiohttp.TooManyRedirects(answer.request_info, (answer,))
+
+    def _place_named(self, url: Any, location: str) -> Any:
+        """Return the address that a redirect from an address names."""
+        try:
+            place = url.join(type(url)(location))
+            if place.scheme not in WEB or not place.host:
+                raise ValueError
+        except ValueError:
+            raise DataError(
+                f"{shown(self._address)} cannot be read (its server names another address, which "
+                "is not one of a web server): check the address."
+            ) from None
+        if place.origin() == url.origin() and place.user is None:
+            place = place.with_user(url.user).with_password(url.password)
+        return place
 
     def _check(self, answer: Any) -> None:
         """Raise for an answer without the bytes."""
         if answer.status not in (200, 206):
-            raise refused(answer.status, self._address)
+            raise refused(answer.status, self._address, answer.headers)
         encoding = answer.headers.get("Content-Encoding", "identity")
         path = shown(self._address).removesuffix("?...").lower()
         if encoding not in ("", "identity") and not path.endswith((".gz", ".bz2", ".zst")):
@@ -149,6 +169,27 @@ class WebFile:
                 f"{shown(self._address)} comes compressed ({encoding[:20]!r}), which its name does "
                 "not say: copy it to this machine."
             )
+
+
+async def _request(fs: Any, url: Any, headers: dict[str, str]) -> Any:
+    import aiohttp
+
+    session, given = await fs.set_session(), dict(fs.kwargs)
+    headers = {**given.pop("headers", {}), **headers, "Accept-Encoding": "identity"}
+    given.setdefault("timeout", aiohttp.ClientTimeout(None, None, SILENCE, SILENCE))
+    given["allow_redirects"] = False
+    return session.get(url, headers=headers, read_bufsize=1 << 20, **given)
+
+
+@cache
+def _stranger(fs: Any) -> Any:
+    """Return the access that fsspec has to a web server without what its settings say to the server
+    of an address: headers, credentials and cookies.
+    """
+    client = fs.client_kwargs.items()
+    unsaid: dict[str, Any] = {"headers": {}, "auth": None, "cookies": None}
+    kept = {name: value for name, value in client if name not in (*unsaid, "cookie_jar")}
+    return type(fs)(**fs.storage_options | unsaid | {"client_kwargs": kept})
 
 
 class S3File:
@@ -164,21 +205,23 @@ class S3File:
     async def get(self, start: int, room: memoryview) -> Answer:
         """Do as :meth:`WebFile.get`."""
         try:
-            answer = await self._fs._call_s3("get_object", **self._where, Range=_range(start, room))
+            answer = await self._fs._call_s3(
+                "get_object", **self._where, Range=range_header(start, room)
+            )
         except OSError as error:
             status = _said(error)
             if status == 416:  # empty, or shorter than it was
                 about = await self._fs._call_s3("head_object", **self._where)
                 return Answer(0, Seen(about["ContentLength"], about.get("ETag")))
             if status is not None:
-                raise refused(status, self._address) from None
+                raise refused(status, self._address, _about(error).get("HTTPHeaders")) from None
             raise
         async with answer["Body"] as body:
-            found = _RANGE.match(answer.get("ContentRange", ""))
-            due, size = _promised(found, start, room)
+            found = RANGE.match(answer.get("ContentRange", ""))
+            due, size = promised(found, start, room)
             if size is None:
-                raise Fault(_OTHERS)
-            came = _whole(_put(await body.read(), room, 0), due)
+                raise Fault(OTHERS)
+            came = whole(put(await body.read(), room, 0), due)
         return Answer(came, Seen(size, answer.get("ETag"), str(answer.get("LastModified"))))
 
 
@@ -208,7 +251,7 @@ class OtherFile:
             "LastModified", "last_modified", "updated", "mtime", "modified", "modify", "created",
         )  # fmt: skip
         date = next((str(about[name]) for name in dates if about.get(name)), None)
-        return Answer(_put(data, room, 0), Seen(size, tag, date))
+        return Answer(put(data, room, 0), Seen(size, tag, date))
 
     async def _in_a_thread(self, start: int, end: int) -> tuple[dict[str, Any], bytes]:
         """Return what the store says of the file, and some bytes."""
@@ -247,14 +290,14 @@ def file_on(fs: Any, address: str) -> Any:
     return (S3File if protocol in ("s3", "s3a") else OtherFile)(fs, address)
 
 
-def refused(status: int, address: str) -> Exception:
+def refused(status: int, address: str, headers: Any = None) -> Exception:
     """Return what to raise for an answer that is an error."""
     try:
         what = f"{status} {HTTPStatus(status).phrase}"
     except ValueError:
         what = f"status {status}"
     if status in _PASSING:
-        return Fault(what)
+        return Fault(what, wait_in(headers or {}))
     if status in (404, 410):
         return FileNotFoundError(what)
     if status in (401, 403):
@@ -334,49 +377,10 @@ def _names(error: Exception) -> set[str]:
 
 def _said(error: BaseException) -> int | None:
     """Return the status of an answer of S3 behind an error."""
+    return _about(error).get("HTTPStatusCode")
+
+
+def _about(error: BaseException) -> dict[str, Any]:
+    """Return the head of an answer of S3 behind an error."""
     answer = getattr(error.__cause__, "response", None) or getattr(error, "response", None)
-    about = answer.get("ResponseMetadata", {}) if isinstance(answer, dict) else {}
-    return about.get("HTTPStatusCode")
-
-
-def _range(start: int, room: memoryview) -> str:
-    """Return the header that asks for bytes from a start on, or for the last ones."""
-    return f"bytes=-{len(room)}" if start < 0 else f"bytes={start}-{start + len(room) - 1}"
-
-
-def _promised(found: re.Match | None, start: int, room: memoryview) -> tuple[int, int | None]:
-    """Return how many bytes an answer with these headers has, and the size of the file, if it is
-    said; Fault if they are not those asked for.
-    """
-    size = int(found[3]) if found is not None and found[3].isdecimal() else None
-    if start < 0 and size is not None:
-        start = max(0, size - len(room))
-    if found is None or found[1] is None or int(found[1]) != start:
-        raise Fault(_OTHERS)
-    end = int(found[2]) + 1 if size is None else min(start + len(room), size)
-    return end - start, size
-
-
-def _put(data: bytes, room: memoryview, at: int) -> int:
-    """Put bytes into the room at a place; return where they end."""
-    end = at + len(data)
-    if end > len(room):
-        raise Fault(_OTHERS)
-    room[at:end] = data
-    return end
-
-
-def _whole(came: int, due: int) -> int:
-    """Return how many bytes came; Fault if they are not all."""
-    if came != due:
-        raise Fault(f"{came:,} bytes came in place of {due:,}")
-    return came
-
-
-def _seen(headers: Any, size: int | None) -> Seen:
-    return Seen(size, headers.get("ETag"), headers.get("Last-Modified"))
-
-
-def _length(headers: Any) -> int | None:
-    found = headers.get("Content-Length", "")
-    return int(found) if found.isdecimal() else None
+    return answer.get("ResponseMetadata", {}) if isinstance(answer, dict) else {}
