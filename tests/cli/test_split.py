@@ -51,6 +51,40 @@ def folder(frame, tmp_path):
     return tmp_path
 
 
+@pytest.mark.parametrize("command", ["fit", "describe", "split", "predict"])
+def test_a_field_that_is_there_twice_is_refused(tmp_path, command):
+    (tmp_path / "few.jsonl").write_text('{"x": 1, "y": 0}\n{"x": 2, "y": 1}\n' * 9)
+    (tmp_path / "t.jsonl").write_text('{"x": 1, "y": 0}\n{"x": 2, "y": 1, "x": 3, "y": 0}\n' * 9)
+    words = {
+        "fit": ["t.jsonl", "--target", "y"],
+        "describe": ["t.jsonl", "--target", "y"],
+        "split": ["t.jsonl", "--target", "y", "--test", "0.2"],
+        "predict": ["m", "t.jsonl"],
+    }[command]
+    if command == "predict":
+        here("fit", "few.jsonl", "--target", "y", "--model", "m", cwd=tmp_path)
+    assert_refused(command, *words, cwd=tmp_path, said="t.jsonl line 2 has the field '[xy]' twice")
+
+
+@pytest.mark.parametrize("cell", ["NA", "", "nan", "?"])
+def test_a_missing_group_is_refused_as_fit_does(tmp_path, cell):
+    for name, groups in (("numbers.csv", "123456789"), ("text.csv", "pqrstuvwz")):
+        cells = [*groups * 3, cell]
+        rows = "".join(f"{k},{group},{k % 2}\n" for k, group in enumerate(cells))
+        (tmp_path / name).write_text("x,g,y\n" + rows)
+        split = here(
+            "split", name, "--group", "g", "--test", "0.3", "--force", "--null-values", "?",
+            cwd=tmp_path,
+        )  # fmt: skip
+        fit = here(
+            "fit", name, "--group", "g", "--target", "y", "--early-stopping", "--max-iter", "2",
+            "--null-values", "?", cwd=tmp_path,
+        )  # fmt: skip
+        refused = cell in ("", "?") or name == "numbers.csv"
+        assert (split.returncode, fit.returncode) == (refused, refused), (split, fit)
+        assert not refused or f"{name} line 29" in split.stderr
+
+
 def split(*arguments, cwd):
     done = here("split", *arguments, "--json", "--force", cwd=cwd)
     assert done.returncode == 0, done.stderr

@@ -160,7 +160,8 @@ def print_tune(found: dict[str, Any], recipe: dict[str, Any]) -> None:
                               f"{report.baseline_text(found['test'])}"))  # fmt: skip
     pairs += [
         ("learnt", f"{count(len(models), 'model')} of {found['learner']}{spared}, "
-                   f"{found['passes']:,} passes over {found['rows']:,} rows"),
+                   f"{found['passes']:,} passes over "
+                   f"{count(found['rows'] - found['held_out_rows'], 'row')}"),
         *gap_pairs(found, recipe),
         ("time", f"total {found['seconds']:.2f} s"),
         ("model", found["model"] or "not saved; --model FILE learns the best from all rows"),

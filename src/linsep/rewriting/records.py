@@ -13,6 +13,7 @@ from linsep.sources.remote.file import File
 from linsep.sources.tables.arrow import SAMPLE_ROWS
 from linsep.sources.tables.csv_quotes import whole_records
 from linsep.sources.tables.csv_records import Fields, csv_records, names_of, no_header
+from linsep.sources.tables.json_lines import repeated
 from linsep.sources.tables.roles import WHITESPACE, check_column, squeezed
 
 #: bytes read at a time
@@ -104,12 +105,15 @@ class TextRecords:
             return None
         try:
             found = json.loads(line)
-            return found.get(self._column)
+            cell = found.get(self._column)
         except (ValueError, AttributeError, RecursionError):
             place = f"{self.path} line {number}"
             raise DataError(
                 f"{place} is not one JSON object", "write one object per line"
             ) from None
+        if line.count(":") > len(found) and (name := repeated(line)):
+            raise DataError(f"{self.path} line {number} has the field '{name}' twice", "remove one")
+        return cell
 
     def _of_csv(self) -> Iterator[Record]:
         taken: list[str] = []

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from math import isnan
 from typing import Any
 
@@ -16,10 +16,11 @@ from linsep.rewriting.records import TextRecords, one_spelling, time_of
 from linsep.sources.limits import MAX_LINE
 from linsep.sources.remote.file import File
 from linsep.sources.tables.arrow import TableFile
+from linsep.sources.tables.cells import Place, coded, plain
+from linsep.sources.tables.csv import NULL_VALUES
 from linsep.sources.tables.csv_records import Fields
-from linsep.sources.tables.encoding import Place, coded, plain
 from linsep.sources.tables.files import check_separated, open_table, place_in
-from linsep.sources.tables.roles import check_column, family_of
+from linsep.sources.tables.roles import check_column, column_types, family_of
 
 #: names of the parts
 PARTS = ("train", "test", "validation")
@@ -70,6 +71,7 @@ class Split:
         self.rows = [0] * (len(shares) + 1)
         fields = fields or Fields()
         check_separated(paths[0], [format], fields)
+        self._fields = fields
         how = format, fields, self._column, max_line or MAX_LINE
         self._files: list[Any] = [
             TextRecords(path, *how) if format in TEXT else open_table(path, format)
@@ -148,11 +150,23 @@ class Split:
                 f"{self._place(file, number)}, column '{self._column}' holds {cell!r:.60}, which "
                 "is no number and no text: choose another column."
             )
-        if cell in (None, "") or (isinstance(cell, float) and isnan(cell)):
+        if cell in (None, "") or (isinstance(cell, float) and isnan(cell)) or self._marks(cell):
             raise DataError(
                 f"{self._place(file, number)} has no value in column '{self._column}': fill it in."
             )
         return one_spelling(cell) if self._format in ("csv", "tsv") else cell
+
+    def _marks(self, cell: Any) -> bool:
+        """Return whether a cell of CSV stands for a missing value, as `fit` reads its column."""
+        if self._format not in ("csv", "tsv"):
+            return False
+        return cell in self._fields.null_cells() or (cell in NULL_VALUES and self._of_numbers)
+
+    @cached_property
+    def _of_numbers(self) -> bool:
+        files = [open_table(each.path, self._format, self._fields) for each in self._files]
+        kind = column_types(files)[self._column]
+        return family_of(kind) in ("number", "bool")
 
     def _time_of(self, cell: Any, file: Any, number: int) -> float:
         """Return the time of a row; DataError if it has none, or a number where others have dates,

@@ -2,6 +2,8 @@
 
 import asyncio
 import hmac
+import json
+import re
 from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
@@ -14,6 +16,8 @@ from linsep.serving.model import Wanted
 JSON = b"application/json"
 #: what is read of a body that is too large: so many times the limit, for so many seconds
 DISCARDED, DISCARD_SECONDS = 16, 5.0
+#: the end of the name of a field
+_FIELD = re.compile(rb'"[ \t\r\n]*:')
 ON = ("", "1", "true", "yes")
 OFF = ("0", "false", "no")
 
@@ -157,12 +161,37 @@ def wanted_of(query: bytes) -> Wanted:
     return Wanted(**asked)
 
 
+def _refuse_repeated(body: bytes, found: Any) -> None:
+    """Refuse a body in which an object has a field twice, of which parsers take one silently."""
+    if type(found) is not dict:
+        return
+    lists = [each for each in found.values() if type(each) is list]
+    fields = len(found) + sum(len(row) for each in lists for row in each if type(row) is dict)
+    if len(_FIELD.findall(body)) == fields:  # which texts may look like, too
+        return
+    try:
+        json.loads(body, object_pairs_hook=_once)
+    except RecursionError:
+        raise Refused(400, "The body is not JSON (too many brackets are open).") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object as a dict; Refused if it has a field twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise Refused(422, f"The body has the field {twice[:60]!r} twice in one object: send one.")
+    return found
+
+
 def fields_of(body: bytes, names: tuple[str, ...], limits: Limits) -> list[list[Any]]:
     """Return the lists of a JSON object, of one length and not empty, in the order of ``names``."""
     try:
         found = orjson.loads(body)
     except orjson.JSONDecodeError as problem:
         raise Refused(400, f"The body is not JSON ({problem}).") from None
+    _refuse_repeated(body, found)
     example = "{" + ", ".join(f'"{name}": [...]' for name in names) + "}"
     if type(found) is not dict or any(type(found.get(name)) is not list for name in names):
         raise Refused(422, f"The body must be an object of lists: {example}.")

@@ -124,6 +124,8 @@ class JsonFile(TextFile):
                 fields = None
             if not isinstance(fields, dict):
                 return _no_object(place)
+            if twice := repeated(raw):
+                return DataError(f"{place} has the field '{twice}' twice", "remove one")
             for name, value in fields.items():
                 if not kinds and value is not None:  # still guessing: the first value says the kind
                     known.setdefault(name, _kind_of(value))
@@ -174,6 +176,19 @@ def _new_field(place: str, name: str) -> DataError:
 
 def _no_object(place: str) -> DataError:
     return DataError(f"{place} is not one JSON object", "write one object per line")
+
+
+def repeated(line: bytes | str) -> str | None:
+    """Return a name that an object of a line of JSON has twice, of which parsers take one."""
+    found: list[str] = []
+
+    def look(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        names = [name for name, _ in pairs]
+        found.extend(name for name in names if names.count(name) > 1)
+        return dict(pairs)
+
+    json.loads(line, object_pairs_hook=look)
+    return found[0] if found else None
 
 
 def _kind_of(value: object) -> str:
