@@ -78,6 +78,7 @@ def test_a_missing_group_is_refused_as_fit_does(tmp_path, cell):
         )  # fmt: skip
         fit = here(
             "fit", name, "--group", "g", "--target", "y", "--early-stopping", "--max-iter", "2",
+            "--validation-fraction", "0.5",
             "--null-values", "?", cwd=tmp_path,
         )  # fmt: skip
         refused = cell in ("", "?") or name == "numbers.csv"

@@ -165,7 +165,7 @@ class Split:
     @cached_property
     def _of_numbers(self) -> bool:
         files = [open_table(each.path, self._format, self._fields) for each in self._files]
-        kind = column_types(files)[self._column]
+        kind = column_types(files)[str(self._column)]
         return family_of(kind) in ("number", "bool")
 
     def _time_of(self, cell: Any, file: Any, number: int) -> float:
