@@ -1,6 +1,7 @@
-"""Labels of rows in memory: one a row, none missing, all of one type."""
+"""Labels of rows in memory: one a row, none missing, all of one type, in the order of the rows."""
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -32,13 +33,83 @@ def labels_of(y: Any) -> np.ndarray:
         If y has another shape; as a DataError that names row and value if a label is missing,
         infinite, or neither text nor a number, and if text is beside numbers.
     """
-    y = one_column(_whole(y))
+    refuse_masked(y, "Input y")
+    y = one_column(_as_given(y) if isinstance(y, list | tuple) else _whole(y))
     kind = y.dtype.kind
     if kind == "f":
         refuse_gaps(y, _LEAVE)
+        return y + 0.0  # -0.0 is 0.0
+    if kind == "S":
+        raise DataError(
+            "y holds bytes, not text", "decode it, such as by numpy.char.decode(y, 'utf-8')"
+        )
+    if kind == "T":  # numpy's own text
+        return _of_objects(np.array(y.tolist(), dtype=object))
     if kind in "mM" and np.isnat(y).any():
         raise _missing(int(np.argmax(np.isnat(y))), "NaT")
     return _of_objects(y) if kind == "O" else y
+
+
+def refuse_masked(values: Any, name: str) -> None:
+    """Raise DataError if the mask of a masked array, or of one in a list, hides one of its values,
+    which numpy shows to whoever takes the array for a plain one.
+    """
+    if isinstance(values, list | tuple):
+        row = next((k for k, one in enumerate(values) if np.ma.is_masked(one)), None)
+    elif isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        row = int(np.argwhere(np.atleast_1d(np.ma.getmaskarray(values)))[0, 0])
+    else:
+        return
+    if row is not None:
+        raise DataError(
+            f"{name} has a masked value in row {row} (counted from 0)",
+            "fill it, such as by .filled(0)",
+            "leave the row out",
+        )
+
+
+def check_beside(X: Any, **others: Any) -> None:
+    """Refuse labels or weights that are masked, and those of pandas that hold the index of X in
+    another order, because rows are matched by their position.
+
+    Where one of the two indexes is that of new objects, 0 to rows - 1, this is a warning.
+
+    Parameters
+    ----------
+    X : rows; without an index of pandas there is nothing to compare
+    **others : what has one value for each row, or is None, by name
+    """
+    for name, other in others.items():
+        refuse_masked(other, name)
+    index = _index_of(X)
+    if index is None:
+        return
+    for name, other in others.items():
+        found = _index_of(other)
+        if found is None or found.equals(index) or not _same_labels(index, found):
+            continue
+        said = f"{name} has the index of X in another order, but rows are matched by position"
+        order, plain = f"give {name}.loc[X.index]", f"{name}.to_numpy() if its order is right"
+        if not (_is_fresh(index) or _is_fresh(found)):
+            raise DataError(said, order, plain)
+        warnings.warn(f"{said}: {order} or {plain}.", stacklevel=4)
+        return
+
+
+def _index_of(values: Any) -> Any:
+    index = getattr(values, "index", None) if hasattr(values, "iloc") else None
+    return index if type(index).__module__.startswith("pandas") else None
+
+
+def _same_labels(one: Any, other: Any) -> bool:
+    if len(one) != len(other) or one.nlevels != other.nlevels:
+        return False
+    return bool(one.isin(other).all() and other.isin(one).all())
+
+
+def _is_fresh(index: Any) -> bool:
+    """Return whether an index is that of new objects."""
+    return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
 
 
 def refuse_gaps(y: np.ndarray, advice: str) -> None:
@@ -66,6 +137,20 @@ def _whole(y: Any) -> Any:
     """
     types = np.ravel(np.asarray(getattr(y, "dtypes", getattr(y, "dtype", None)), dtype=object))
     return np.asarray(y) if all(getattr(one, "kind", "") in set("biu") for one in types) else y
+
+
+def _as_given(y: Any) -> Any:
+    """Return a list as an array of objects where numpy would make text of numbers, or merge long
+    numbers as floats.
+    """
+    try:
+        found = np.asarray(y)
+    except ValueError:  # lists of several lengths, for which scikit-learn has the words
+        return y
+    kind = found.dtype.kind if found.ndim == 1 else ""
+    text = kind in "US" and kind and not all(isinstance(value, str) for value in y)
+    long = kind == "f" and bool((np.abs(found) >= 2.0**53).any())
+    return np.array(y, dtype=object) if text or long else found
 
 
 def _of_objects(y: np.ndarray) -> np.ndarray:

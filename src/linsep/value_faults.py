@@ -1,7 +1,7 @@
 """Rows that scikit-learn refuses: which column and which row it is, and what to do."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import date, time, timedelta
 from typing import Any
 
@@ -9,8 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.errors import DataError, LinsepError
-from linsep.label_faults import MISSING_TYPES
+from linsep.label_faults import MISSING_TYPES, refuse_masked
 
+#: whole numbers up to here are doubles
+EXACT = 2**53
 _FILL = "fill it, with scikit-learn's SimpleImputer for example", "leave the row out"
 _BOUND = "give a finite number", "leave the row out"
 _ENCODE = (
@@ -36,7 +38,7 @@ Fault = tuple[str, tuple[str, ...]]
 
 
 @contextmanager
-def faults_named(X: Any, estimator: Any = None) -> Iterator[None]:
+def faults_named(X: Any, estimator: Any = None, exact: bool = False) -> Iterator[None]:
     """Name column and row of X where scikit-learn's checks refuse one of its values.
 
     Columns of dates and durations are refused before those checks, which take them for the counts
@@ -46,10 +48,14 @@ def faults_named(X: Any, estimator: Any = None) -> Iterator[None]:
     ----------
     X : what is checked; rows are looked at after it was refused only
     estimator : whose ``feature_names_in_``, if there are any, name the columns of an array
+    exact : whether whole numbers are kept as they are; otherwise those that no double equals are
+        refused
     """
     refuse_series(X)
     if fault := _times_of(X, getattr(estimator, "feature_names_in_", None)):
         raise DataError(fault[0], *fault[1])
+    if not exact:
+        refuse_rounded(X, getattr(estimator, "feature_names_in_", None))
     try:
         yield
     except LinsepError:
@@ -64,12 +70,83 @@ def faults_named(X: Any, estimator: Any = None) -> Iterator[None]:
 
 
 def refuse_series(X: Any) -> None:
-    """Raise DataError for a Series or an Index of pandas or polars, which is one column."""
+    """Raise DataError for a Series or an Index of pandas or polars, which is one column, and for
+    masked values.
+    """
+    refuse_masked(X.data if sp.issparse(X) else X, "Input X")
     if hasattr(X, "to_frame") and np.ndim(X) == 1:
         raise DataError(
             f"X is a {type(X).__name__}, which has one dimension, but rows of features have two: "
             "give X.to_frame() if it is one feature."
         )
+
+
+def refuse_rounded(X: Any, names: Any = None) -> None:
+    """Raise DataError for a whole number that no double equals, which would be rounded.
+
+    ``names`` are those of the columns of an array.
+    """
+    for place, values, start in _whole_numbers(X):
+        if (at := _first_rounded(values)) is None:
+            continue
+        row, column = divmod(at, values.shape[1]) if values.ndim == 2 else (at, start)
+        name = place if place is not None or names is None else names[column]
+        where = f"feature {column}" if name is None else f"column {name!r}"
+        held = "stored values" if sp.issparse(X) else f"{where}, row {row} (counted from 0)"
+        raise DataError(
+            f"Input X contains {values.flat[at]} in {held}, which float64 does not hold",
+            "subtract a number from the whole column, such as its first value",
+            "leave the column out",
+        )
+
+
+def _whole_numbers(X: Any) -> Iterator[tuple[Any, np.ndarray, int]]:
+    """Yield name, values and number of each column that may hold long whole numbers, or all values
+    of an array.
+    """
+    kind = getattr(getattr(X, "dtype", None), "kind", None)
+    if sp.issparse(X):
+        yield None, X.data, 0
+    elif kind is not None:
+        if kind in "iuO":
+            yield None, np.asarray(X), 0
+    elif hasattr(X, "iloc") and np.ndim(X) == 2:  # pandas
+        for j, (name, type_) in enumerate(X.dtypes.items()):
+            if getattr(type_, "kind", "O") in "iuO":
+                yield name, np.asarray(X.iloc[:, j]), j
+    elif hasattr(X, "schema"):  # Arrow, polars
+        for j, (name, type_) in enumerate(_columns(X.schema)):
+            if "int64" in str(type_).lower():
+                yield name, np.asarray(X[name]), j
+    elif isinstance(X, list | tuple):
+        with suppress(ValueError):  # rows of several lengths
+            found = np.asarray(X)
+            yield None, np.array(X, dtype=object) if _is_far(found) else found, 0
+
+
+def _is_far(values: np.ndarray) -> bool:
+    with np.errstate(invalid="ignore"):
+        return values.dtype.kind == "f" and bool((np.abs(values) >= EXACT).any())
+
+
+def _first_rounded(values: np.ndarray) -> int | None:
+    """Return the flat position of the first whole number that no double equals, or None."""
+    if values.dtype.kind in "iu" and values.dtype.itemsize == 8 and values.size:
+        if max(int(values.max()), -int(values.min())) <= EXACT:
+            return None
+    elif values.dtype != object:
+        return None
+    for at, value in enumerate(values.ravel().tolist()):
+        if isinstance(value, int) and abs(value) > EXACT and _double(value) != value:
+            return at
+    return None
+
+
+def _double(value: int) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf
 
 
 def _times_of(X: Any, names: Any) -> Fault | None:

@@ -81,6 +81,8 @@ def _of_table(found: dict[str, Any]) -> list[tuple[str, str]]:
     infinite = [c["name"] for c in found["columns"] if c.get("infinite")]
     if infinite:
         pairs.append(("infinite", _names(infinite)))
+    if long := [c["name"] for c in found["columns"] if c["type"] != "text" and c.get("refused")]:
+        pairs.append(("too long", f"{_names(long)}, with digits that float64 does not hold"))
     pairs += [
         ("odd", f"{c['odd']}, where others are numbers") for c in found["columns"] if c.get("odd")
     ]

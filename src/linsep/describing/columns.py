@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from linsep.sources.tables.encoding import Place, as_text, coded, plain
+from linsep.sources.exact import EXACT
+from linsep.sources.tables.cells import Place, as_text, coded, plain
 from linsep.sources.tables.survey import Moments
 from linsep.sources.tables.text_columns import NUMBER
 
@@ -16,6 +17,9 @@ from linsep.sources.tables.text_columns import NUMBER
 MOST_VALUES, MOST_LABELS = 1000, 10_000
 #: different texts that are told apart
 MOST_TEXTS = 100_000
+
+#: numbers of rows that floats do not hold, by the number of their column
+Exact = dict[int, dict[int, Any]]
 
 #: share of numbers in a text column from which the others are odd
 LEAST_NUMERIC = 0.9
@@ -81,50 +85,102 @@ class NumberColumns:
         self._low, self._high = np.full(n, np.inf), np.full(n, -np.inf)
         self._missing, self._infinite = np.zeros(n, np.int64), np.zeros(n, np.int64)
         self._whole, self.hashes = np.ones(n, bool), np.zeros(n, np.uint64)
+        self._origins: np.ndarray | None = None
+        self._ends: dict[int, tuple[Any, Any]] = {}
         self._values = {
             name: Values(MOST_LABELS if name == target else MOST_VALUES) for name in kinds
         }
 
-    def add(self, table: pa.Table) -> None:
-        """Add the rows of a table."""
+    def add(self, table: pa.Table, rounded: dict[str, dict[int, Any]]) -> None:
+        """Add the rows of a table, in which floats stand for the ``rounded`` numbers (by row)."""
         X = np.empty((table.num_rows, len(self.kinds)))
         for k, name in enumerate(self.kinds):
             X[:, k] = plain(table.column(name), name).cast(pa.float64(), safe=False).to_numpy()
         factors = of_rows(self.rows, len(X))
         self.hashes += (of_numbers(X) * factors[:, None]).sum(axis=0, dtype=np.uint64)
+        exact = {list(self.kinds).index(name): cells for name, cells in rounded.items() if cells}
+        for k, cells in exact.items():
+            rows = np.array(list(cells))
+            remains = np.array([hash(cells[row]) for row in rows.tolist()]).view(np.uint64)
+            self.hashes[k : k + 1] += (mixed(remains) * factors[rows]).sum(dtype=np.uint64)
         self._missing += np.isnan(X).sum(axis=0)
         self._infinite += np.isinf(X).sum(axis=0)
         X[np.isinf(X)] = np.nan
-        self._low = np.fmin(self._low, np.fmin.reduce(X, axis=0))
-        self._high = np.fmax(self._high, np.fmax.reduce(X, axis=0))
+        low, high = np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)
+        self._widen(X, low, high, exact)
+        self._low, self._high = np.fmin(self._low, low), np.fmax(self._high, high)
         self._whole &= ((np.floor(X) == X) | np.isnan(X)).all(axis=0)
-        self._moments.add(X)
         for k, values in enumerate(self._values.values()):
             if not values.too_many:
-                found, counts = np.unique(X[~np.isnan(X[:, k]), k], return_counts=True)
+                found, counts = np.unique(_present(X, k, exact), return_counts=True)
                 values.add(found.tolist(), counts.tolist())
+        self._moments.add(self._about_origins(X, exact))
         self.rows += len(X)
+
+    def _widen(self, X: np.ndarray, low: np.ndarray, high: np.ndarray, exact: Exact) -> None:
+        """Take rows, whose floats lie between ``low`` and ``high``, into the exact ends of columns
+        some of whose numbers are rounded.
+        """
+        for k in {*self._ends, *exact}:
+            values = _present(X, k, exact) if k in exact else np.array([low[k], high[k]])
+            before = self._ends.get(k, (self._low[k].item(), self._high[k].item()))
+            if not np.isnan(low[k]):
+                self._ends[k] = min(values.min(), before[0]), max(values.max(), before[1])
+
+    def _about_origins(self, X: np.ndarray, exact: Exact) -> np.ndarray:
+        """Return rows minus their columns' first numbers where these are large, so that the spread
+        of numbers that floats do not hold is not lost.
+        """
+        if self._origins is None:
+            self._origins = np.zeros(X.shape[1])
+            for k in range(X.shape[1]):
+                first = X[np.argmin(np.isnan(X[:, k])), k] if len(X) else 0.0
+                self._origins[k] = first if abs(first) >= EXACT else 0.0
+        if not self._origins.any():
+            return X
+        found = X - self._origins
+        for k, cells in exact.items():
+            origin = int(self._origins[k])
+            for row, value in cells.items():
+                found[row, k] = float(value - origin)
+        return found
 
     def described(self) -> dict[str, dict[str, Any]]:
         """Return what is known of each column."""
         moments, found = self._moments.close(), {}
         for k, (name, kind) in enumerate(self.kinds.items()):
             low, high, missing = self._low[k], self._high[k], int(self._missing[k])
-            some = low <= high
+            some = bool(low <= high)
+            low, high = self._ends.get(k, (float(low), float(high)))
+            origin = 0.0 if self._origins is None else float(self._origins[k])
             counts = self._values[name].counts
             found[name] = {
                 "type": "bool" if kind == "bool" else "int" if self._whole[k] else "number",
                 "missing": missing,
                 "infinite": int(self._infinite[k]),
-                "min": float(low) if some else None,
-                "max": float(high) if some else None,
-                "mean": float(moments.means[k]) if some else None,
+                "min": _json(low) if some else None,
+                "max": _json(high) if some else None,
+                "mean": origin + float(moments.means[k]) if some else None,
                 "std": float(moments.spreads[k]) * float(low < high) if some else None,
                 "values": None if counts is None else len(counts),
                 "constant": bool(low == high) and not missing and not self._infinite[k],
+                "refused": k in self._ends,
                 "counts": counts,
             }
         return found
+
+
+def _present(X: np.ndarray, k: int, exact: Exact) -> np.ndarray:
+    """Return the numbers of a column that are not missing, exact ones where some are rounded."""
+    column = X[:, k]
+    if k in exact:
+        column = column.astype(object)
+        column[list(exact[k])] = list(exact[k].values())
+    return column[~np.isnan(X[:, k])]
+
+
+def _json(number: Any) -> int | float:
+    return number if isinstance(number, int) else float(number)
 
 
 class TextColumn:

@@ -1,5 +1,6 @@
 """Describe tables: CSV, TSV, JSON lines, Parquet and Arrow files."""
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -8,8 +9,16 @@ import pyarrow as pa
 
 from linsep.describing.columns import NumberColumns, OtherColumn, TextColumn, equal_columns
 from linsep.errors import DataError
+from linsep.sources.exact import (
+    EXACT,
+    WholeNumbers,
+    is_rounded,
+    may_be_rounded,
+    rounded_cells,
+)
 from linsep.sources.tables.arrow import TableFile, rows_at_once
-from linsep.sources.tables.encoding import Columns, plain
+from linsep.sources.tables.cells import plain
+from linsep.sources.tables.encoding import Columns
 from linsep.sources.tables.files import kinds_in, rechunked
 from linsep.sources.tables.roles import check_target, column_types, family_of, first_rows
 from linsep.sources.tables.text_columns import text_refusal
@@ -64,10 +73,10 @@ class TableDescription:
                 for name, kind in others.items()
                 if name in stored and (file.typed or kind == "date")
             }
-            start = 0
+            start, whole = 0, None if file.typed else WholeNumbers(file)
             for table in rechunked(file.chunks(kinds), rows_at_once(len(kinds), 1 << 19, 1 << 21)):
                 place = partial(_place, file, start)
-                numbers.add(table)
+                numbers.add(table, _rounded(table, columns.numeric, whole, start))
                 for text in texts:
                     text.add(table, place)
                 for other in rest:
@@ -131,6 +140,26 @@ class TableDescription:
     def sample(self) -> pa.Table:
         """Every k-th row, all of them if they are few."""
         return pa.concat_tables([part for part, _ in self._sample], promote_options="permissive")
+
+
+def _rounded(
+    table: pa.Table, names: Iterable[str], whole: WholeNumbers | None, start: int
+) -> dict[str, dict[int, Any]]:
+    """Return the numbers that no double equals, by column and row of the table; ``whole`` knows
+    those of a text file, of which ``start`` rows come before.
+    """
+    found: dict[str, dict[int, Any]] = {name: {} for name in names}
+    if whole is not None:
+        for row, name, text in whole.long(start, table.select(list(names))):
+            if is_rounded(text):
+                found[name][row] = int(text)
+        return found
+    for name in names:
+        column = table.column(name)
+        if may_be_rounded(column.type):
+            floats = plain(column, name).cast(pa.float64(), safe=False).to_numpy()
+            found[name] = rounded_cells(column, floats, least=EXACT)
+    return found
 
 
 def _plain(table: pa.Table) -> pa.Table:

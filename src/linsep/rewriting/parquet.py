@@ -11,7 +11,8 @@ from linsep.errors import DataError, hint
 from linsep.sources.base import Source
 from linsep.sources.exact import WholeNumbers, unrounded
 from linsep.sources.tables.arrow import TableFile, rows_at_once
-from linsep.sources.tables.encoding import Columns, plain
+from linsep.sources.tables.cells import plain
+from linsep.sources.tables.encoding import Columns
 from linsep.sources.tables.files import kinds_in, rechunked
 from linsep.sources.tables.roles import check_column, column_types, family_of, first_rows
 
@@ -89,7 +90,7 @@ class TableWriter:
                 rows = rows_at_once(len(names), _VALUES, _VALUES)
                 for table in rechunked(each.chunks(kinds, columns.exclude), rows):
                     if exact is not None:
-                        exact.check(start, table.select(list(columns.numeric)), None)
+                        exact.check(start, table.select(list(columns.numeric)), None, proof=True)
                     start += table.num_rows
                     whole = self._same_types(each, table.select(names), writer)
                     writer = writer or pq.ParquetWriter(file, whole.schema)

@@ -8,8 +8,10 @@ import scipy.sparse as sp
 
 from linsep.certificate.numbers import exact_rows
 from linsep.errors import DataError
+from linsep.label_faults import refuse_masked
 from linsep.sources.base import Batch, Source, number_of_weighed, weighed
 from linsep.sparse_rows import as_csr
+from linsep.value_faults import refuse_rounded
 
 
 class ArraySource(Source):
@@ -39,6 +41,8 @@ class ArraySource(Source):
         if self._X.dtype not in (np.float32, np.float64):
             self._X = self._X.astype(np.float64)
         self.n_rows = self._X.shape[0] if self._X.ndim else 0
+        for name, values in (("Input X", X), ("Input y", y), ("weights", weights)):
+            refuse_masked(values, name)
         self._y = None if y is None else np.asarray(y)
         self._weights = None if weights is None else np.asarray(weights)
         self.weighted = weights is not None
@@ -55,6 +59,7 @@ class ArraySource(Source):
     def batches(self) -> Iterator[Batch]:
         """Yield the rows from the first to the last."""
         self._proving = False
+        refuse_rounded(self._given)
         return self._batches_of(self._X)
 
     def exactly(self, weightless: bool = False) -> Iterator[Batch]:

@@ -15,6 +15,8 @@ from linsep.sources.base import Batch, Source
 
 #: whole numbers up to here are floats
 EXACT = 2**53
+#: advice for columns of numbers that are too long
+SMALLER = "subtract a number from the whole column, such as its first value"
 _DIGITS = re.compile(r"\s*[-+]?[0-9]+\s*")
 
 
@@ -38,15 +40,7 @@ def exact_numbers(
     """
     found = X
     for number, name in enumerate(names):
-        column = table.column(name)
-        if pa.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
-        if not _may_be_long(column, X[:, number]):
-            continue
-        values = (column if kept is None else column.filter(pa.array(kept))).to_pylist()
-        for row, value in enumerate(values):
-            if value is None or _exact(value) == float(X[row, number]):
-                continue
+        for row, value in rounded_cells(table.column(name), X[:, number], kept).items():
             if sparse:
                 raise DataError(
                     f"{place(row)}, column '{name}' is {value}, which float64 does not hold, and "
@@ -55,21 +49,63 @@ def exact_numbers(
                 )
             if found is X:
                 found = X.astype(object)
-            found[row, number] = _exact(value)
+            found[row, number] = value
     return found
 
 
-def _may_be_long(column: pa.ChunkedArray, floats: np.ndarray) -> bool:
-    """Return whether a column may hold numbers that doubles do not represent."""
-    if pa.types.is_decimal(column.type):
-        return True
-    if not pa.types.is_integer(column.type) or column.type.bit_width < 64 or not len(floats):
-        return False
-    return bool(np.abs(floats).max() >= EXACT)
+def rounded_cells(
+    column: pa.ChunkedArray, floats: np.ndarray, kept: np.ndarray | None = None, least: float = 0.0
+) -> dict[int, int | Fraction]:
+    """Return the numbers of a column that no double equals, by their rows.
+
+    Parameters
+    ----------
+    column : of a file that states its type; only 64-bit integers and decimals are ever rounded
+    floats : the doubles that were read
+    kept : which rows of the column these are, None for all
+    least : how large a number has to be
+    """
+    if not may_be_rounded(column.type):
+        return {}
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    rows = np.flatnonzero(np.abs(floats) >= (least if pa.types.is_decimal(kind) else EXACT))
+    if not rows.size:
+        return {}
+    places = rows if kept is None else np.flatnonzero(kept)[rows]
+    some = column.take(pa.array(places))
+    values = (some.cast(kind) if some.type != kind else some).to_pylist()
+    pairs = zip(rows.tolist(), values, floats[rows].tolist(), strict=True)
+    return {
+        row: value if isinstance(value, int) else Fraction(value)
+        for row, value, double in pairs
+        if value is not None and value != double
+    }
 
 
-def _exact(value: Any) -> int | Fraction:
-    return value if isinstance(value, int) else Fraction(value)
+def may_be_rounded(kind: pa.DataType) -> bool:
+    """Return whether doubles do not hold all numbers of a type that a file states."""
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return pa.types.is_decimal(kind) or (pa.types.is_integer(kind) and kind.bit_width == 64)
+
+
+def refuse_rounded(
+    table: pa.Table,
+    names: list[str],
+    kept: np.ndarray | None,
+    X: np.ndarray,
+    place: Callable[[int], str],
+) -> None:
+    """Raise DataError for a number of 2^53 or more that no double equals.
+
+    The parameters are those of :func:`exact_numbers`.
+    """
+    for number, name in enumerate(names):
+        for row, value in rounded_cells(table.column(name), X[:, number], kept, EXACT).items():
+            raise DataError(
+                f"{place(row)}, column '{name}' is {value}, which float64 does not hold",
+                SMALLER,
+                hint("leave the column out with {}", exclude=[name]),
+            )
 
 
 def unrounded(source: Source) -> Iterator[Batch]:
@@ -89,7 +125,7 @@ def unrounded(source: Source) -> Iterator[Batch]:
 
 
 class WholeNumbers:
-    """Checks that no whole number in a text file is rounded.
+    """The whole numbers of a text file that are rounded when they are read as floats.
 
     Parameters
     ----------
@@ -99,7 +135,7 @@ class WholeNumbers:
     def __init__(self, file: Any):
         self._file, self._cells, self._passed = file, file.written(), 0
 
-    def check(self, start: int, numbers: pa.Table, kept: np.ndarray | None) -> None:
+    def check(self, start: int, numbers: pa.Table, kept: np.ndarray | None, proof: bool) -> None:
         """Raise DataError for a whole number, in digits, that no double equals.
 
         Parameters
@@ -107,6 +143,24 @@ class WholeNumbers:
         start : number of the first row of the table in the file, larger in every call
         numbers : the columns of numbers, as floats
         kept : which rows count, None for all
+        proof : whether the numbers would be exact in a file that states types
+        """
+        for row, name, text in self.long(start, numbers, kept):
+            if not is_rounded(text):
+                continue
+            parquet = "save them as Parquet in the program that they come from"
+            raise _rounded(
+                f"{self._file.where(start + row)}, column '{name}'", text,
+                parquet if proof else SMALLER, hint("leave the column out with {}", exclude=[name]),
+            )  # fmt: skip
+
+    def long(
+        self, start: int, numbers: pa.Table, kept: np.ndarray | None = None
+    ) -> Iterator[tuple[int, str, str]]:
+        """Yield row of the table, column and digits of whole numbers, in the rows with one of 2^53
+        or more.
+
+        The parameters are those of :meth:`check`.
         """
         long = np.zeros(numbers.num_rows, bool)
         for column in numbers.columns:
@@ -116,10 +170,8 @@ class WholeNumbers:
             cells = next(islice(self._cells, row - self._passed, None))
             self._passed = row + 1
             for name in numbers.column_names:
-                if is_rounded(cells.get(name, "")):
-                    leave_out = hint("leave the column out with {}", exclude=[name])
-                    place = self._file.where(row)
-                    raise rounded(place, f"column '{name}'", cells[name], leave_out)
+                if _DIGITS.fullmatch(cells.get(name, "")):
+                    yield row - start, name, cells[name]
 
 
 def is_rounded(text: str) -> bool:
@@ -127,11 +179,31 @@ def is_rounded(text: str) -> bool:
     return bool(_DIGITS.fullmatch(text)) and Decimal(text.strip()) != Decimal(float(text))
 
 
-def rounded(place: str, column: str, text: str, *hints: Hint) -> DataError:
-    """Return what to raise where this is so."""
+def far_rows(X: Any) -> list[int]:
+    """Return the rows of a CSR matrix with a value of 2^53 or more, which may have been rounded."""
+    if not X.data.size or max(X.data.max(), -X.data.min()) < EXACT:
+        return []
+    far = np.flatnonzero(np.abs(X.data) >= EXACT)
+    return np.unique(np.searchsorted(X.indptr, far, "right") - 1).tolist()
+
+
+def check_written(place: str, feature: str, line: str, written: re.Pattern[str]) -> None:
+    """Raise DataError for a whole number, in digits, in a line that no double equals.
+
+    Parameters
+    ----------
+    place : where the line stands
+    feature : how a feature is called, with ``{}`` for its name
+    written : matches name and digits of a feature
+    """
+    for name, digits in written.findall(line):
+        if is_rounded(digits):
+            raise _rounded(f"{place}, {feature.format(name)}", digits, SMALLER)
+
+
+def _rounded(place: str, digits: str, *hints: str | Hint) -> DataError:
     return DataError(
-        f"{place}, {column} is {text.strip()[:60]}, which float64 does not hold, and numbers in "
-        "text are read as floats",
-        "save them as Parquet in the program that they come from",
+        f"{place} is {digits.strip()[:60]}, which float64 does not hold, and numbers in text are "
+        "read as floats",
         *hints,
     )

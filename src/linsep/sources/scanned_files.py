@@ -136,15 +136,18 @@ class ScannedFiles(Source):
                 return found
         raise IndexError(f"{self.name} has {rows} rows, no row {row}.")
 
-    def _data_lines(self) -> Generator[tuple[int, int, bytes], None, None]:
+    def _data_lines(
+        self, is_row: Callable[[bytes], bool] | None = None
+    ) -> Generator[tuple[int, int, bytes], None, None]:
         """Yield the lines that hold rows, each with its file and its number there, from 0."""
         lines = file = 0
+        is_row = is_row or self._is_row
         reader = LineReader(self.paths, self._chunk_bytes, max_line=self._max_line)
         for chunk in reader.chunks():
             if chunk.file != file:
                 file, lines = chunk.file, 0
             text = bytes(memoryview(chunk.text)[: chunk.size]).split(b"\n")
-            yield from ((file, n, x) for n, x in enumerate(text, lines) if self._is_row(x))
+            yield from ((file, n, x) for n, x in enumerate(text, lines) if is_row(x))
             lines += len(text) - 1
             reader.give_back(chunk)
 

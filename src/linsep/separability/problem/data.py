@@ -188,7 +188,7 @@ def data_of(X: Any, y: Any = None) -> Data:
         return X
     if y is None and hasattr(X, "batches"):
         return _from_source(X)
-    with faults_named(X):
+    with faults_named(X, exact=True):
         rows, classes, codes, names = labelled_rows(X, y)
     check_two_classes(classes)
     part = part_of(rows, codes, 0)

@@ -1,7 +1,7 @@
 """svmlight and libsvm text: scanned by compiled code on several threads, yielded in file order."""
 
 import re
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from itertools import islice
@@ -16,7 +16,7 @@ from linsep.compiled.scanners.numbers import PADDING
 from linsep.compiled.scanners.svmlight import DONE, INDEX_ZERO, count, scan
 from linsep.sources.base import Batch
 from linsep.sources.chunks import Chunk, LineReader
-from linsep.sources.exact import EXACT, is_rounded, rounded
+from linsep.sources.exact import check_written, far_rows
 from linsep.sources.limits import MAX_LINE
 from linsep.sources.remote.file import File, RemoteFile
 from linsep.sources.scanned_files import CHUNK_BYTES, ScannedFiles, line_at
@@ -125,8 +125,19 @@ class SvmlightSource(ScannedFiles):
         """Yield the rows, one batch a chunk.
 
         X has shape (rows, highest column so far + 1), ``has_canonical_format`` and its own
-        memory. The width is kept between calls. Raises DataError naming file and line.
+        memory. The width is kept between calls. Raises DataError naming file and line, also for a
+        whole number that no double equals.
         """
+        lines, passed = self._data_lines(), 0
+        for batch in self._batches():
+            for row in far_rows(batch.X):
+                file, number, line = next(islice(lines, batch.first + row - passed, None))
+                passed = batch.first + row + 1
+                text = line.decode(errors="replace").partition("#")[0]
+                check_written(f"{self.paths[file]} line {number + 1}", "feature {}", text, WRITTEN)
+            yield batch
+
+    def _batches(self) -> Generator[Batch, None, None]:
         with closing(self._parts()) as parts:
             for first, part in parts:
                 if part.columns.size:
@@ -137,23 +148,6 @@ class SvmlightSource(ScannedFiles):
                     yield Batch(self._matrix(part), labels, first)
         if self._base is None:
             self._base = 1
-
-    def exactly(self, weightless: bool = False) -> Iterator[Batch]:
-        """Yield the rows; raise DataError for a whole number that no double equals."""
-        lines, passed = self._data_lines(), 0
-        for batch in self.batches():
-            X: Any = batch.X
-            long = np.flatnonzero(np.abs(X.data) >= EXACT)
-            for row in np.unique(np.searchsorted(X.indptr, long, "right") - 1).tolist():
-                file, number, line = next(islice(lines, batch.first + row - passed, None))
-                passed = batch.first + row + 1
-                for index, value in WRITTEN.findall(
-                    line.decode(errors="replace").partition("#")[0]
-                ):
-                    if is_rounded(value):
-                        place = f"{self.paths[file]} line {number + 1}"
-                        raise rounded(place, f"feature {index}", value)
-            yield batch
 
     def _is_row(self, line: bytes) -> bool:
         return DATA_LINE.match(line) is not None

@@ -9,7 +9,6 @@ come last.
 """
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 from zlib import crc32
@@ -19,8 +18,8 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from linsep.errors import DataError, hint
-from linsep.sources.declared import check_decoded
-from linsep.sources.exact import exact_numbers
+from linsep.sources.exact import EXACT, exact_numbers, refuse_rounded
+from linsep.sources.tables.cells import Place, as_text, coded, plain
 from linsep.sources.tables.feature_names import shown_names
 from linsep.sources.tables.words import empty_texts, learn_words, with_words
 
@@ -29,9 +28,6 @@ LONGEST_LABEL = 1000
 
 #: rows that are put together from columns at once: they should stay in the processor's cache
 ROWS_AT_ONCE = 1024
-
-#: returns the place of row i of the current table, for errors
-Place = Callable[[int], str]
 
 #: codes of a missing value or reference level, and of a value not seen in training
 _NONE, _UNKNOWN = -1, -2
@@ -160,7 +156,7 @@ class Encoder:
             At least one row, with the columns of :attr:`columns` (the target may be absent).
         place : function from a row of the table to where it stands, for errors
         exact : whether numbers that no double equals are kept as Python's, and X then is an array
-            of these, instead of being rounded; columns that are scaled are rounded all the same
+            of these; otherwise, and of columns that are scaled, decimals below 2^53 are rounded
 
         Returns
         -------
@@ -168,7 +164,8 @@ class Encoder:
         y : array of shape (rows kept,) or None
         kept : bool array of shape (rows,), or None when all are kept
 
-        Raises DataError at infinity, and at a missing value unless ``missing`` says otherwise.
+        Raises DataError at infinity, at a missing value unless ``missing`` says otherwise, and at
+        a number beyond 2^53 that would be rounded.
         """
         X, texts, label, place, kept = self._selected(table, place)
         if self.columns.missing in {"zero", "mean"} and (holes := np.isnan(X)).any():
@@ -180,13 +177,15 @@ class Encoder:
             )
         self.filled.update({name: column.null_count for name, column in texts.items()})
         self._widen(X)
+        names = list(self.columns.numeric)
+        if exact and not self.columns.scale:
+            X = exact_numbers(table, names, kept, X, bool(texts or self.columns.words), place)
+        elif far := self.far:
+            refuse_rounded(table, far, kept, X[:, [names.index(name) for name in far]], place)
         if self.columns.scale:
             centre, spread = np.array(list(self.columns.scale.values()), X.dtype).T
             X -= centre
             X /= spread
-        elif exact:
-            sparse = bool(texts or self.columns.words)
-            X = exact_numbers(table, list(self.columns.numeric), kept, X, sparse, place)
         y = None if label is None else self._labels(label, place)
         whole = self._with_indicators(X, texts, place) if texts else X
         if self.columns.words:
@@ -212,6 +211,14 @@ class Encoder:
         if X.shape[0]:
             np.minimum(self.lows, X.min(axis=0), out=self.lows)
             np.maximum(self.highs, X.max(axis=0), out=self.highs)
+
+    @property
+    def far(self) -> list[str]:
+        """The numeric columns that had a number of 2^53 or more so far."""
+        far = (self.highs >= EXACT) | (self.lows <= -EXACT)
+        return [
+            name for name, large in zip(self.columns.numeric, far.tolist(), strict=True) if large
+        ]
 
     def kept(self, table: pa.Table, place: Place) -> np.ndarray | None:
         """Return which rows of the table :meth:`encode` keeps, without learning anything."""
@@ -358,51 +365,6 @@ class Encoder:
         return self.columns.text[name].get(value, _UNKNOWN)
 
 
-def plain(column: pa.ChunkedArray, name: str | None) -> pa.ChunkedArray:
-    """Return the column with a dictionary replaced by its values, and decimals by floats.
-
-    Raises DataError, which names the column, where that would be too much text for memory.
-    """
-    if pa.types.is_dictionary(column.type):
-        check_decoded(column, name)
-        return plain(column.cast(column.type.value_type), name)
-    return column.cast(pa.float64()) if pa.types.is_decimal(column.type) else column
-
-
-def as_text(column: pa.ChunkedArray, name: str | None) -> pa.ChunkedArray:
-    """Return a text column of any Arrow type as plain strings; raises as :func:`plain` does."""
-    return plain(column, name).cast(pa.string())
-
-
-def coded(column: pa.ChunkedArray, name: str | None, place: Place) -> tuple[np.ndarray, list[str]]:
-    """Return each row's text as a number and the different texts, by first appearance.
-
-    Parameters
-    ----------
-    column : pa.ChunkedArray of shape (rows,)
-    name : what the column is called in errors
-    place : function from a row to where it stands, for errors
-
-    Returns
-    -------
-    codes : int32 array of shape (rows,), -1 where the column is null
-    values : list of str; ``values[code]`` is the text
-
-    Raises DataError where text is not UTF-8.
-    """
-    found = as_text(column, name).combine_chunks().dictionary_encode()
-    codes = found.indices.fill_null(-1).to_numpy()
-    try:
-        return codes, found.dictionary.to_pylist()
-    except UnicodeDecodeError as error:
-        bad = next(code for code, value in enumerate(found.dictionary) if not _is_utf8(value))
-        raise DataError(
-            f"{place(int(np.argmax(codes == bad)))}, column '{name}' is not UTF-8 text",
-            "correct it",
-            hint("leave the column out with {}", exclude=[name]),
-        ) from error
-
-
 def _place_of_kept(place: Place, rows: np.ndarray) -> Place:
     return lambda row: place(int(rows[row]))
 
@@ -413,11 +375,3 @@ def _missing(column: pa.ChunkedArray) -> np.ndarray | None:
         gaps = column.is_null(nan_is_null=True).to_numpy()
         return gaps if gaps.any() else None
     return None
-
-
-def _is_utf8(value: pa.StringScalar) -> bool:
-    try:
-        value.as_py()
-    except UnicodeDecodeError:
-        return False
-    return True

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable, Iterator
 
+import numpy as np
 import pyarrow as pa
 
 from linsep.errors import DataError, NoRows, hint
+from linsep.sources.declared import text_sizes
 from linsep.sources.formats import DOCUMENTS, format_by_name, unknown_format
 from linsep.sources.limits import MAX_LINE
 from linsep.sources.remote.file import File, local
@@ -138,9 +140,9 @@ def rechunked(
     held: list[pa.RecordBatch] = []
     count = size = 0
     most_bytes = MOST_TEXT if words else MOST_BYTES
-    for chunk in chunks:
+    for chunk, more in sized(chunks, most_bytes) if words else ((c, c.nbytes) for c in chunks):
         held.append(chunk)
-        count, size = count + chunk.num_rows, size + chunk.nbytes
+        count, size = count + chunk.num_rows, size + more
         if size > most_bytes and 0 < count < rows:
             yield pa.Table.from_batches(held)
             held, count, size = [], 0, 0
@@ -154,6 +156,22 @@ def rechunked(
         size = sum(batch.nbytes for batch in held)
     if count:
         yield pa.Table.from_batches(held)
+
+
+def sized(chunks: Iterable[pa.RecordBatch], most: int) -> Iterator[tuple[pa.RecordBatch, int]]:
+    """Yield the rows, a few at a time where dictionaries stand for more than ``most`` bytes of
+    text, each time with how many they are.
+    """
+    for chunk in chunks:
+        sizes = np.zeros(0, np.int64)
+        for column in chunk.columns:
+            each = text_sizes(column)
+            sizes = sizes + each if sizes.size and each.size else max(sizes, each, key=len)
+        cuts = np.cumsum(sizes) // most
+        ends = [*(np.flatnonzero(np.diff(cuts)) + 1).tolist(), chunk.num_rows]
+        for start, end in zip([0, *ends], ends, strict=False):
+            text = int(sizes[start:end].sum())
+            yield chunk.slice(start, end - start), max(text, chunk.nbytes // len(ends))
 
 
 def taken(kept: list[tuple[int, int, pa.Table]]) -> Iterator[tuple[int, int, pa.Table]]:

@@ -1,14 +1,19 @@
 """Columns that say something about rows and are no features: their weights and their groups."""
 
+from collections.abc import Iterator
 from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from linsep.errors import DataError
+from linsep.sources.exact import EXACT, WholeNumbers
 from linsep.sources.tables.arrow import TableFile
-from linsep.sources.tables.encoding import Columns, Place, coded, plain
+from linsep.sources.tables.cells import Place, as_text, coded, plain
+from linsep.sources.tables.encoding import Columns
+from linsep.sources.text_files import TextFile
 
 
 def check_row_columns(file: TableFile, columns: Columns) -> None:
@@ -127,6 +132,44 @@ def row_weights(table: pa.Table, columns: Columns, place: Place) -> np.ndarray |
             f"{place(row)}, column '{name}' has {what}: weights must be finite and at least 0."
         )
     return found
+
+
+def exact_groups(
+    file: TableFile, columns: Columns, tables: Iterator[tuple[int, pa.Table]]
+) -> Iterator[tuple[int, pa.Table]]:
+    """Yield the tables of a file, each with the number of its first row; groups of text files that
+    were read as floats come as text, whole numbers with all their digits.
+    """
+    name = columns.group
+    whole = WholeNumbers(file) if isinstance(file, TextFile) else None
+    for start, table in tables:
+        floats = columns.group_kind == "number" and name in table.column_names
+        if whole is None or name is None or not floats:
+            yield start, table
+            continue
+        digits = dict(_digits(table.select([name]), whole, start))
+        groups = _spelled(table.column(name), name, digits)
+        yield start, table.set_column(table.column_names.index(name), name, groups)
+
+
+def _digits(groups: pa.Table, whole: WholeNumbers, start: int) -> Iterator[tuple[int, str]]:
+    """Yield the rows of whole numbers from 2^53 on, and their digits."""
+    for row, _, text in whole.long(start, groups):
+        yield row, str(int(text))
+
+
+def _spelled(column: pa.ChunkedArray, name: str, digits: dict[int, str]) -> pa.ChunkedArray:
+    """Return numbers as text; ``digits`` are those of large ones."""
+    floats = column.to_numpy()
+    small = (floats == np.trunc(floats)) & (np.abs(floats) < EXACT)
+    whole = column.cast(pa.int64(), safe=False).cast(pa.string())
+    groups = pc.if_else(pa.array(small), whole, as_text(column, name))
+    if not digits:
+        return groups
+    some = groups.to_pylist()
+    for row, text in digits.items():
+        some[row] = text
+    return pa.chunked_array([pa.array(some, pa.string())])
 
 
 def row_groups(table: pa.Table, columns: Columns, place: Place) -> np.ndarray | None:

@@ -40,7 +40,7 @@ from linsep.sources.tables.roles import (
     possible,
     to_recipe,
 )
-from linsep.sources.tables.row_columns import of_rows, row_weights
+from linsep.sources.tables.row_columns import exact_groups, of_rows, row_weights
 from linsep.sources.tables.survey import Survey
 from linsep.sources.tables.text_columns import check_text_columns
 from linsep.sources.tables.words import Given, finish_words, settings_of
@@ -217,8 +217,8 @@ class TableSource(Source):
     def exactly(self, weightless: bool = False) -> Iterator[Batch]:
         """Yield the rows with whole numbers and decimals as in the file, unless they are scaled.
 
-        Decimals in text are the nearest doubles all the same, whole numbers in text that no double
-        equals raise DataError. Rows of weight 0 are left out unless ``weightless``.
+        Decimals in text are the nearest doubles. Rows of weight 0 are left out unless
+        ``weightless``.
         """
         return self._described(exact=True, proving=not weightless)
 
@@ -248,8 +248,9 @@ class TableSource(Source):
             if self._proving and weights is not None and not weights.all():
                 X, rows = X[weights > 0], self._kept(table, place)
                 y = None if y is None else y[weights > 0]
-            if exact and not self._columns.scale and number in texts:
-                texts[number].check(start, table.select(list(self._columns.numeric)), rows)
+            if number in texts and (far := self._encoder.far):
+                proof = exact and not self._columns.scale
+                texts[number].check(start, table.select(far), rows, proof)
             weightless |= weights is not None and weights.size > X.shape[0]
             self._check_unchanged()
             if X.shape[0]:
@@ -298,7 +299,9 @@ class TableSource(Source):
     def _read_tables(self) -> Iterator[tuple[int, int, pa.Table]]:
         for number in range(len(self._files)):
             self._running = number
-            for start, table in self._tables(number):
+            for start, table in exact_groups(
+                self._files[number], self._columns, self._tables(number)
+            ):
                 yield number, start, table
         # Arrow keeps what it freed for what it may read next; passes from a cache read nothing.
         pa.default_memory_pool().release_unused()

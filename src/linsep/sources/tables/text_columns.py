@@ -7,7 +7,8 @@ import pyarrow as pa
 
 from linsep.errors import DataError, Hint, hint
 from linsep.sources.tables.arrow import TableFile
-from linsep.sources.tables.encoding import Columns, coded
+from linsep.sources.tables.cells import coded
+from linsep.sources.tables.encoding import Columns
 from linsep.sources.tables.roles import first_rows
 
 #: rows from which a text column without a repeated value counts as an id

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from linsep.errors import DataError, hint
 from linsep.sources.tables.arrow import TableFile
+from linsep.sources.tables.cells import decoded
 
 if TYPE_CHECKING:
     from linsep.sources.text.counting import TextCounter
@@ -106,8 +107,7 @@ def empty_texts(table: pa.Table, names: Iterable[str], kept: Any) -> dict[str, i
 def _texts(table: pa.Table, name: str, kept: Any) -> pa.ChunkedArray:
     """Return texts of a column; one that is missing is empty."""
     column = table.column(name)
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+    column = decoded(column, name)
     if kept is not None:
         column = column.filter(pa.array(kept))
     column = column.cast(pa.large_string()) if column.type != pa.string() else column

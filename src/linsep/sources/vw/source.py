@@ -13,7 +13,7 @@ from linsep.compiled.scanners.vowpal_wabbit import DONE, PLAINLY, combine, count
 from linsep.errors import DataError
 from linsep.sources.base import Batch, weighed
 from linsep.sources.chunks import Chunk
-from linsep.sources.exact import EXACT, is_rounded, rounded
+from linsep.sources.exact import check_written, far_rows
 from linsep.sources.limits import MAX_LINE
 from linsep.sources.remote.file import File
 from linsep.sources.scanned_files import CHUNK_BYTES, ScannedFiles, line_at
@@ -106,30 +106,26 @@ class VwSource(ScannedFiles):
         return f"the feature of column {column}"
 
     def batches(self) -> Generator[Batch, None, None]:
-        """Yield the rows, one batch a chunk; raises DataError naming file and line."""
+        """Yield the rows, one batch a chunk; raises DataError naming file and line, also for a
+        whole number that no double equals.
+        """
         self._proving = False
-        return self._batches()
+        return self._checked()
 
     def exactly(self, weightless: bool = False) -> Iterator[Batch]:
-        """Yield the rows; raise DataError for a whole number that no double equals. Rows of
-        importance 0 are left out unless ``weightless``.
-        """
+        """Yield the rows, without those of importance 0 unless ``weightless``."""
         self._proving = not weightless
-        yield from self._whole() if weightless else weighed(self._whole())
+        yield from self._checked() if weightless else weighed(self._checked())
 
-    def _whole(self) -> Iterator[Batch]:
+    def _checked(self) -> Generator[Batch, None, None]:
         """Yield the batches; raise DataError for a whole number that no double equals."""
-        lines, passed = self._data_lines(), 0
+        lines, passed = self._data_lines(lambda line: bool(line.strip(b" \t\r"))), 0
         for batch in self._batches():
-            X: Any = batch.X
-            long = np.flatnonzero(np.abs(X.data) >= EXACT)
-            for row in np.unique(np.searchsorted(X.indptr, long, "right") - 1).tolist():
+            for row in far_rows(batch.X):
                 file, number, line = next(islice(lines, batch.first + row - passed, None))
                 passed = batch.first + row + 1
-                for name, value in WRITTEN.findall(line.decode(errors="replace")):
-                    if is_rounded(value):
-                        place = f"{self.paths[file]} line {number + 1}"
-                        raise rounded(place, f"feature '{name}'", value)
+                place = f"{self.paths[file]} line {number + 1}"
+                check_written(place, "feature '{}'", line.decode(errors="replace"), WRITTEN)
             yield batch
 
     def _batches(self) -> Generator[Batch, None, None]:

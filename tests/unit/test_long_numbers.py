@@ -1,0 +1,172 @@
+"""Whole numbers with more digits than a float holds: exact, or refused in one sentence."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+
+from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression, Perceptron, open_source
+from linsep.describing.describing import Description
+from linsep.errors import DataError
+from linsep.rewriting.rows import RowsWriter
+from linsep.sources import ArraySource
+
+FIRST = 1577134800018226901
+STAMPS = FIRST + np.arange(120)
+Y = np.repeat(["a", "b"], 60)
+
+
+def write_tables(folder, frame):
+    """The same table in each format, by the ending of its name."""
+    frame.to_csv(folder / "t.csv", index=False)
+    frame.to_json(folder / "t.jsonl", orient="records", lines=True)
+    frame.to_parquet(folder / "t.parquet", index=False)
+    frame.to_feather(folder / "t.arrow")
+
+
+FORMATS = ["csv", "jsonl", "parquet", "arrow"]
+TEXTS = {
+    "svm": "".join(f"{1 - 2 * (k // 60)} 1:{x}  # 2:{x}\n" for k, x in enumerate(STAMPS)),
+    "vw": "".join(f"{1 - 2 * (k // 60)} |n a:{x}\n" for k, x in enumerate(STAMPS)),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("long")
+    few = np.arange(120.0) % 7
+    write_tables(folder, pd.DataFrame({"stamp": STAMPS, "again": STAMPS, "x": few, "y": Y}))
+    for ending, text in TEXTS.items():
+        (folder / f"t.{ending}").write_text(text)
+    return folder
+
+
+def source_of(folder, ending, **options):
+    how = {"target": "y"} if ending in FORMATS else {}
+    return open_source(folder / f"t.{ending}", **how, **options)
+
+
+@pytest.mark.parametrize("scale", ["none", "standard"])
+@pytest.mark.parametrize("ending", FORMATS)
+def test_tables_are_refused_where_a_number_would_be_rounded(folder, ending, scale):
+    for learn in (GaussianNaiveBayes().fit, LogisticRegression().fit, Perceptron().fit):
+        with pytest.raises(DataError, match=rf"column 'stamp' is {FIRST}, which float64 does not"):
+            learn(source_of(folder, ending, scale=scale))
+
+
+@pytest.mark.parametrize("ending", TEXTS)
+def test_sparse_text_is_refused_where_a_number_would_be_rounded(folder, ending):
+    source = source_of(folder, ending)
+    said = rf"t.{ending} line 1, feature .* is {FIRST}, which float64 does not hold"
+    for read in (Perceptron().fit, lambda source: list(source.exactly())):
+        with pytest.raises(DataError, match=said):
+            read(source)
+    with pytest.raises(DataError, match=said):
+        Description([str(folder / f"t.{ending}")]).read()
+    with pytest.raises(DataError, match=said):
+        RowsWriter(source).write_to(folder / "out.rows")
+
+
+def test_numbers_that_are_doubles_are_read(tmp_path):
+    even = [str(2**53), str(2**60), "1e300", "9007199254740993.5", "-18014398509481984"]
+    (tmp_path / "a.csv").write_text("x,y\n" + "".join(f"{x},{k % 2}\n" for k, x in enumerate(even)))
+    (tmp_path / "a.svm").write_text(
+        "".join(f"{k % 2} 1:{x} # 9:{FIRST}\n" for k, x in enumerate(even))
+    )
+    (tmp_path / "a.vw").write_text(
+        "".join(f"{k % 2} | a:{x} {FIRST}\n" for k, x in enumerate(even))
+    )
+    for path, how in (("a.csv", {"target": "y"}), ("a.svm", {}), ("a.vw", {})):
+        X = next(open_source(tmp_path / path, **how).batches()).X
+        held = X.toarray() if sp.issparse(X) else X
+        assert set(map(float, even)) <= set(held.ravel().tolist())
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        STAMPS[:, None],
+        STAMPS[:, None].tolist(),
+        [[float(k), int(x)] for k, x in enumerate(STAMPS)],
+        STAMPS[:, None].astype(object),
+        STAMPS.astype(np.uint64)[:, None],
+        sp.csr_matrix(STAMPS[:, None]),
+        pd.DataFrame({"x": 0.5, "s": STAMPS}),
+        pd.DataFrame({"x": 0.5, "s": pd.array(STAMPS, "Int64")}),
+        pd.DataFrame({"s": pd.Series(STAMPS, dtype="int64[pyarrow]")}),
+        pa.table({"s": STAMPS}),
+    ],
+)
+def test_rows_in_memory_are_refused_where_a_number_would_be_rounded(rows):
+    said = rf"Input X contains {FIRST} in .*, which float64 does not hold: subtract"
+    for model in (Perceptron(), GaussianNaiveBayes(), LogisticRegression()):
+        with pytest.raises(ValueError, match=said):
+            model.fit(rows, Y)
+    with pytest.raises(ValueError, match=said):
+        LinearRegression().fit(rows, np.arange(120.0))
+
+
+def test_rows_of_a_source_of_arrays_are_refused_too():
+    with pytest.raises(DataError, match="which float64 does not hold"):
+        Perceptron().fit(ArraySource(STAMPS[:, None], Y))
+
+
+def test_whole_numbers_that_are_doubles_are_learnt():
+    X = np.array([[2**53], [2**60], [-(2**62)], [0]])
+    assert Perceptron(max_iter=1).fit(X, [0, 1, 0, 1]).n_features_in_ == 1
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_describe_counts_the_numbers_as_they_are(folder, ending):
+    found = Description([str(folder / f"t.{ending}")], target="y").read()
+    stamp = found["columns"][0]
+    assert (stamp["name"], stamp["min"], stamp["max"]) == ("stamp", FIRST, FIRST + 119)
+    assert (stamp["values"], stamp["constant"], stamp["type"]) == (120, False, "int")
+    assert stamp["std"] == pytest.approx((STAMPS - FIRST).std(), rel=1e-12)
+    assert (found["duplicates"], found["constant"]) == ([["stamp", "again"]], [])
+    # what fit refuses is left out of the command, and of the verdict
+    assert found["left_out"] == ["stamp", "again"]
+    assert found["separable"]["without"] == ["stamp", "again"]
+    assert "--exclude stamp --exclude again" in found["next"]
+    json.dumps(found)
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_describe_finds_long_numbers_late(tmp_path, ending):
+    late = [float(k) for k in range(70_000)] + [2.0**60] * 3
+    frame = pd.DataFrame({"s": np.array(late, np.int64), "y": np.arange(70_003) % 2})
+    frame.loc[70_001, "s"] += 1
+    write_tables(tmp_path, frame)
+    stamp = Description([str(tmp_path / f"t.{ending}")], target="y").read(separable=False)
+    (stamp, _) = stamp["columns"]
+    assert (stamp["min"], stamp["max"], stamp["values"]) == (0, 2**60 + 1, None)
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+@pytest.mark.parametrize("first", [12345678901234560, 12345678901234567890123456])
+def test_groups_with_many_digits_are_not_merged(tmp_path, ending, first):
+    ids = [first + k // 2 for k in range(40)]
+    if first > 2**64:
+        ids = pd.array(ids, pd.ArrowDtype(pa.decimal128(38, 0)))
+    frame = pd.DataFrame({"x": np.arange(40.0), "id": ids, "y": Y[40:80]})
+    write_tables(tmp_path, frame)
+    if ending == "jsonl" and first > 2**64:  # which pandas writes as floats
+        rows = [f'{{"x": {k}, "id": {first + k // 2}, "y": "{Y[40 + k]}"}}\n' for k in range(40)]
+        (tmp_path / "t.jsonl").write_text("".join(rows))
+    source = open_source(tmp_path / f"t.{ending}", target="y", group="id")
+    groups = np.concatenate([batch.groups for batch in source.batches()])
+    assert np.unique(groups).size == 20
+    assert (groups[::2] == groups[1::2]).all()
+
+
+def test_groups_are_the_same_in_all_formats(tmp_path):
+    ids = [1, 2, 12345678901234561, 12345678901234562]
+    write_tables(tmp_path, pd.DataFrame({"x": np.arange(4.0), "id": ids, "y": [0, 1, 0, 1]}))
+    found = [
+        next(open_source(tmp_path / f"t.{each}", target="y", group="id").batches()).groups.tolist()
+        for each in FORMATS
+    ]
+    assert found[1:] == found[:-1]
