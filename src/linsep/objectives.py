@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linsep.label_faults import check_beside, refuse_masked
+
 Function = Callable[[np.ndarray], Any]
 
 
@@ -97,6 +99,8 @@ def log_likelihood(X: Any, y: Any, fit_intercept: bool = True) -> Objective:
 
 def _rows(X: Any, fit_intercept: bool, y: Any) -> np.ndarray:
     """Return the rows as floats, with a last column of ones for an intercept."""
+    check_beside(X, y=y)
+    refuse_masked(X, "Input X")
     X = np.asarray(X, dtype=np.float64)
     if X.ndim != 2 or X.shape[0] != np.size(y):
         raise ValueError(f"X has shape {X.shape} and y {np.shape(y)}: give a label for every row.")

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_array, check_consistent_length
 
 from linsep.errors import DataError
-from linsep.label_faults import labels_of
+from linsep.label_faults import check_beside, labels_of
 from linsep.sparse_rows import as_csr
 from linsep.value_faults import refuse_series
 
@@ -74,6 +74,7 @@ def labelled_rows(X: Any, y: Any) -> Labelled:
     """Return rows and labels; ValueError for missing values and different lengths."""
     if y is None:
         raise ValueError("Give the labels y beside X: without them there is nothing to separate.")
+    check_beside(X, y=y)
     names, rows = names_of(X), tidy(exact_rows(X))
     y = labels_of(y)
     check_consistent_length(rows, y)

@@ -11,7 +11,7 @@ from linsep.distributed.cluster import Cluster
 from linsep.distributed.rows import ShardedRows
 from linsep.distributed.shards import Rows
 from linsep.errors import DataError, ParameterError
-from linsep.label_faults import labels_of
+from linsep.label_faults import check_beside, labels_of, refuse_masked
 from linsep.sparse_rows import as_csr
 
 #: returns the rows of a partition, given its name and X
@@ -65,6 +65,8 @@ def names_of(X: Any) -> list[str]:
 
 def _rows(numbers: Numbers, name: str, X: Any, y: Any, weights: Any = None) -> Rows:
     """Return the rows of a partition; DataError names it, and a column."""
+    check_beside(X, **{f"{name}: y": y, f"{name}: sample_weight": weights})
+    refuse_masked(X, f"{name} of X")
     values = numbers(name, X)
     labels = np.asarray(y)
     if labels.dtype.kind == "O" and labels.ndim == 1:

@@ -23,6 +23,7 @@ from linsep.interrupts import held
 from linsep.kernels.base import Kernel
 from linsep.kernels.definite import NotPositiveSemidefiniteWarning, check_gram
 from linsep.kernels.naming import NAMES, as_kernel, described
+from linsep.label_faults import check_beside
 from linsep.online.course import Saving
 from linsep.online.keeping import KeepLast, keeping_of
 from linsep.online.learner import Learner, State
@@ -321,6 +322,7 @@ class KernelPerceptron(Supported, OnlineClassifier):
             )
         if isinstance(X, Source):
             raise ValueError("partial_fit takes rows: give it X and y of each of X.batches().")
+        check_beside(X, y=y, sample_weight=sample_weight)
         rows = checked(self, kernel, X, reset=first)
         y = self._labels_checked(y, rows.shape[0])
         known, codes, counted = self._labelled_so_far(y, classes, sample_weight)
@@ -361,6 +363,7 @@ class KernelPerceptron(Supported, OnlineClassifier):
         """
         from linsep.separability.deciding import separation
 
+        check_beside(X, y=y)
         kernel = self._chosen_kernel()
         K = X if kernel.takes == "gram" else kernel.exact(X)
         return separation(K=kernel(X) if K is None else K, y=y, **how)

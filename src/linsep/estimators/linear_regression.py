@@ -27,7 +27,7 @@ from linsep.estimators._common.from_source import Reading, describe
 from linsep.estimators._common.predicting_sources import LinearPrediction, weights_to_score
 from linsep.estimators._common.regression_rows import check_whole, source_blocks
 from linsep.interrupts import held
-from linsep.label_faults import one_column, refuse_gaps
+from linsep.label_faults import check_beside, one_column, refuse_gaps, refuse_masked
 from linsep.learnt import check_prepared, learnt
 from linsep.online.passes import StopReason
 from linsep.regression.assumptions import Assumptions
@@ -203,6 +203,7 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
             raise ValueError(
                 "This LinearRegression estimator requires y to be passed, but the target y is None."
             )
+        refuse_masked(y, "Input y")
         y = np.asarray(y)
         if y.ndim == 2 and y.shape[1] > 1:
             raise ValueError(
@@ -401,6 +402,7 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
             residual sum of squares.
         """
         check_is_fitted(self)
+        check_beside(X, y=y, sample_weight=sample_weight)
         block = self._block(X, y, sample_weight, reset=False)
         numbers = np.arange(block.y.size)
         if sample_weight is not None:

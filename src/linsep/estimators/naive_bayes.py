@@ -28,6 +28,7 @@ from linsep.estimators._common.predicting_sources import LogisticPrediction
 from linsep.estimators._logistic.rows import FLOATS, checked, encoded, matrix_of
 from linsep.estimators.logistic import LogisticRegression
 from linsep.interrupts import held, window
+from linsep.label_faults import check_beside
 from linsep.learnt import check_prepared
 from linsep.online.rows.stream import SourceStream, StartAgain
 from linsep.regression.blocks import Block
@@ -312,6 +313,7 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the accuracy on X and y, or on a source with its own labels."""
+        check_beside(X, y=y, sample_weight=sample_weight)
         model, X = self._scored(X)
         return model.score(X, y, sample_weight)
 

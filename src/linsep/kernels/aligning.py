@@ -8,7 +8,7 @@ import numpy as np
 
 from linsep.errors import DataError, ParameterError
 from linsep.kernels.base import Kernel
-from linsep.label_faults import labels_of
+from linsep.label_faults import check_beside, labels_of, refuse_masked
 
 BLOCK = 1024
 
@@ -61,6 +61,8 @@ def alignment(K: Any, y: Any, X: Any = None, *, centered: bool = True) -> float:
             "alignment takes a Gram matrix, alignment(K, y), or a kernel and rows, "
             "alignment(kernel, y, X)."
         )
+    check_beside(K if X is None else X, y=y)
+    refuse_masked(K, "The Gram matrix")
     K = K(X) if isinstance(K, Kernel) else np.asarray(K, dtype=np.float64)
     classes, codes = np.unique(labels_of(y), return_inverse=True)
     if K.ndim != 2 or K.shape[0] != K.shape[1] or len(K) != len(codes):

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils import check_consistent_length
 
 from linsep.errors import DataError
-from linsep.label_faults import labels_of
+from linsep.label_faults import check_beside, labels_of
 from linsep.mistake_bounds import theorems
 from linsep.mistake_bounds.bounds import Bound, Bounds, Unknown
 from linsep.mistake_bounds.cases import MOST_PASSES, Case, RunSummary
@@ -130,6 +130,7 @@ def bounds(
         RunSummary("winnow", target | {"promotion": promotion, "threshold": None}, *common),
         RunSummary("balanced-winnow", {"promotion": None, "threshold": 0.0}, *common),
     ]
+    check_beside(X, y=y)
     y = labels_of(y)
     classes = np.unique(y)
     if len(classes) < 2:

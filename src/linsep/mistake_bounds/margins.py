@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linsep.errors import DataError
+from linsep.label_faults import check_beside
 from linsep.mistake_bounds.linear import Linear, lengths, linear_of, nonzero
 from linsep.mistake_bounds.rounding import length
 
@@ -213,6 +214,7 @@ def unsigned_margin(estimator: Any, X: Any) -> float:
 
 def _margins(model: Linear, X: Any, y: Any, measure: Any) -> np.ndarray:
     """Return each row's smallest measure over the rivals of its class."""
+    check_beside(X, y=y)
     X = model.rows(X)
     codes = model.codes(y, X.shape[0])
     scores = model.scores(X)

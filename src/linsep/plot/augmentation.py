@@ -6,6 +6,7 @@ import numpy as np
 
 from linsep.errors import DataError
 from linsep.estimators._common.checking import label_text
+from linsep.label_faults import check_beside
 from linsep.mistake_bounds.linear import linear_of
 from linsep.plot.display import (
     COLOURS,
@@ -110,6 +111,7 @@ class AugmentationDisplay(Display):
             raise DataError(
                 f"A constant feature is drawn for two classes, and these are {len(model.classes)}."
             )
+        check_beside(X, y=y)
         rows = model.rows(X)
         if rows.shape[1] > 2:
             raise DataError(

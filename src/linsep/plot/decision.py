@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError
+from linsep.label_faults import check_beside
 from linsep.plot.display import (
     MOST_POINTS,
     Display,
@@ -161,6 +162,7 @@ class DecisionDisplay(Display):
                 f"{type(estimator).__name__} has several outputs: draw one of its classifiers."
             )
         predicted = estimator.predict(X)  # refuses other widths by itself
+        check_beside(X, y=y)
         rows = numbers_of(X)
         plane = plane_of(estimator, rows, features)
         points = plane.coordinates(rows)

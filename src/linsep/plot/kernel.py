@@ -12,7 +12,7 @@ from linsep.estimators._common.support_vectors import checked
 from linsep.kernels import as_kernel
 from linsep.kernels.base import Kernel
 from linsep.kernels.rows import rows_of
-from linsep.label_faults import labels_of
+from linsep.label_faults import check_beside, labels_of
 from linsep.learnt import learnt
 from linsep.parallel import one_blas_thread
 from linsep.plot.display import (
@@ -129,6 +129,7 @@ class KernelDisplay(Display):
         ValueError
             For an unknown kernel, rows that it does not take, and labels of another number.
         """
+        check_beside(X, y=y)
         fitted = as_kernel(kernel).fitted(X)
         classes = np.zeros(0) if y is None else np.unique(labels_of(y))
         found, _ = _ordered(fitted, fitted.prepare(X), y, classes)

@@ -11,6 +11,7 @@ from linsep.errors import DataError
 from linsep.estimators._common.checking import feature_names, label_text
 from linsep.estimators.logistic import LogisticRegression
 from linsep.estimators.naive_bayes import GaussianNaiveBayes
+from linsep.label_faults import check_beside
 from linsep.learnt import learnt
 from linsep.plot.display import (
     COLOURS,
@@ -163,6 +164,7 @@ class LogisticDisplay(Display):
         """
         model = _log_odds_of(estimator, level)
         model.decision_function(X)  # refuses other widths by itself
+        check_beside(X, y=y)
         rows, classes = numbers_of(X), model.classes_
         codes = codes_of(y, classes, rows.shape[0])
         if features is None and rows.shape[1] > 2:

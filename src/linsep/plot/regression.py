@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from linsep.errors import DataError
 from linsep.estimators._common.checking import feature_names, target_name
 from linsep.estimators.linear_regression import LinearRegression
+from linsep.label_faults import check_beside
 from linsep.plot.display import COLOURS, MOST_POINTS, Display, ink, legend, new_axes, wrapped
 from linsep.plot.plane import (
     along_feature,
@@ -113,6 +114,7 @@ class RegressionDisplay(Display):
         if not isinstance(estimator, LinearRegression):
             raise DataError(f"{type(estimator).__name__} is no line: draw a LinearRegression.")
         predicted = np.asarray(estimator.predict(X))
+        check_beside(X, y=y)
         rows, target = numbers_of(X), column_or_1d(y)
         check_consistent_length(rows, target)
         names, d = feature_names(estimator), rows.shape[1]

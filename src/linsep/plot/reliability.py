@@ -7,6 +7,7 @@ from sklearn.calibration import calibration_curve
 
 from linsep.errors import DataError
 from linsep.estimators._common.checking import label_text
+from linsep.label_faults import check_beside, labels_of
 from linsep.plot.display import Display, colours, ink, legend, literal, new_axes
 
 
@@ -78,7 +79,8 @@ class ReliabilityDisplay(Display):
                 f"This {type(estimator).__name__} has no probabilities: linsep.calibrate learns "
                 "some from its scores."
             )
-        found, y = estimator.predict_proba(X), np.asarray(y)
+        check_beside(X, y=y)
+        found, y = estimator.predict_proba(X), labels_of(y)
         classes = estimator.classes_
         if not np.isin(y, classes).all():
             raise DataError("y has a label that the model never learnt: leave such rows out.")

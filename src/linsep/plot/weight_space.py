@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError
+from linsep.label_faults import check_beside
 from linsep.learnt import check_columns
 from linsep.mistake_bounds.linear import linear_of
 from linsep.plot.display import COLOURS, Display, ink, legend, new_axes, wrapped
@@ -86,6 +87,7 @@ class WeightSpaceDisplay(Display):
         DataError
             For another number of weights than two, or of classes.
         """
+        check_beside(X, y=y)
         rows = numbers_of(X)
         if rows.shape[1] + fit_intercept != 2:
             raise DataError(

@@ -98,7 +98,7 @@ def reflection(
     3    1              1  -2  -2  a0 - 2 a1 - 2 a2 > 0
     """
     columns = [str(name) for name in getattr(X, "columns", [])]
-    index, rows = index_of(X), checked_rows(X)
+    index, rows = index_of(X, y), checked_rows(X)
     labels = labels_of(y)
     classes = np.unique(labels)
     check_two_classes(classes)

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.errors import DataError, ParameterError
 from linsep.estimators._common.checking import brings_labels, check_sample_weight, encode_with
 from linsep.estimators._common.predicting_sources import codes_of
+from linsep.label_faults import check_beside
 from linsep.sources.base import Source
 
 METHODS = ("sigmoid", "isotonic")
@@ -121,6 +122,7 @@ def _seen(
         given = [np.ones(part[1].size) if part[2] is None else part[2] for part in parts]
         weights = np.concatenate(given)
     else:
+        check_beside(X, y=y, sample_weight=sample_weight)
         scores = model.decision_function(X)
         labels = model._labels_checked(y, len(scores))
         known = encode_with(labels, model.classes_)

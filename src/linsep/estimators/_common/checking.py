@@ -13,6 +13,7 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 
 from linsep.errors import DataError, FeatureOverflow, ParameterError
+from linsep.label_faults import check_beside
 from linsep.online.keeping import Keep
 from linsep.online.rows.array import NO_IMPORTANCE
 from linsep.online.rows.sample import check_summable
@@ -183,9 +184,8 @@ def encode(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         classes = np.unique(y[:PEEK])
         codes = encode_with(y, classes) if classes.size <= PEEK // 4 else None
         if codes is not None:
-            check_classification_targets(
-                y[:PEEK]
-            )  # given the classes alone, it would warn of too many
+            # given the classes alone, it would warn of too many
+            check_classification_targets(y[:PEEK])
             warn_of_many_classes(classes, len(y), stacklevel=6)
             return classes, codes
     with warnings.catch_warnings():  # our own warning gives advice
@@ -198,9 +198,8 @@ def encode(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def encode_with(y: np.ndarray, classes: np.ndarray) -> np.ndarray | None:
     """Return the int32 codes of ``y`` among sorted ``classes``; None if it has another label."""
-    if (
-        classes.size == 2
-    ):  # the most common case, for which searchsorted would take as long as a pass
+    # the most common case, for which searchsorted would take as long as a pass
+    if classes.size == 2:
         larger, smaller = y == classes[1], y == classes[0]
         known = np.count_nonzero(larger) + np.count_nonzero(smaller) == y.size
         return larger.astype(np.int32) if known else None
@@ -273,7 +272,8 @@ def features_named(model: Any) -> Iterator[None]:
 
 
 def brings_labels(X: Any, y: Any, sample_weight: Any) -> bool:
-    """Return whether X is a source; raise ValueError if y is given too."""
+    """Return whether X is a source; raise ValueError if y is given too, or has another order."""
+    check_beside(X, y=y, sample_weight=sample_weight)
     if isinstance(X, Source) and (y is not None or sample_weight is not None):
         raise ValueError("A source brings its own labels: leave out y and sample_weight.")
     return isinstance(X, Source)

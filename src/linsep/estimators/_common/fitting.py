@@ -1,5 +1,6 @@
 """Base classes of the online classifiers: labels, passes, callbacks, fit and partial_fit."""
 
+from collections.abc import Set
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from linsep.estimators._common.proofs import Proofs
 from linsep.estimators._common.reference import codes_given
 from linsep.estimators._common.running import Runs
 from linsep.interrupts import held
-from linsep.label_faults import labels_of
+from linsep.label_faults import check_beside, labels_of
 from linsep.learnt import check_prepared, learnt
 from linsep.online.course import Saving
 from linsep.online.keeping import keeping_of
@@ -107,7 +108,8 @@ class OnlineClassifier(Runs, Counted, CallbackSupportMixin, ClassifierMixin, Bas
         self, y: np.ndarray, classes: Any, sample_weight: Any
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """As :meth:`_labelled`, with the classes of the first call to partial_fit."""
-        known = np.unique(classes) if classes is not None else self.classes_
+        listed = list(classes) if isinstance(classes, Set) else classes
+        known = np.unique(labels_of(listed)) if classes is not None else self.classes_
         if not np.array_equal(known, self.classes_ if hasattr(self, "_state") else known):
             raise ValueError("classes differ from those of the first call to partial_fit.")
         labels.check_two_classes(known)
@@ -281,6 +283,7 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
             ``normalize``, ``tie``, ``zero``) has changed.
         """
         learner, first = self._check_partial(classes), not hasattr(self, "_state")
+        check_beside(X, y=y, sample_weight=sample_weight)
         X, y = self._checked(X, y, learner, reset=first, checked=True)
         known, codes, counted = self._labelled_so_far(y, classes, sample_weight)
         stream = ArrayStream(X, codes, counted, seed=0, shuffle=False, unit=bool(self.normalize))

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from linsep.errors import DataError
 from linsep.estimators._common import checking as labels
 from linsep.estimators._common.attributes import Fitted
+from linsep.label_faults import check_beside
 from linsep.learnt import check_columns
 from linsep.online.passes import StopReason
 
@@ -144,6 +145,7 @@ class Proofs(Fitted):
         if self.normalize:
             if hasattr(X, "batches"):
                 raise DataError("With normalize=True give arrays: rows have to be scaled first.")
+            check_beside(X, y=y)
             X = seen_rows(X, False, True, False)
         return separation(X, y, fit_intercept=bool(self.fit_intercept), **how)
 

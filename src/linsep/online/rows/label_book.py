@@ -76,7 +76,8 @@ class LabelBook:
 
     def _add(self, y: np.ndarray) -> None:
         fresh, first = np.unique(y, return_index=True)
-        known, labels = set(self.labels), fresh.tolist()
+        known = set(self.labels)
+        labels = (fresh + 0.0 if fresh.dtype.kind == "f" else fresh).tolist()  # -0.0 is 0.0
         for k in np.argsort(first).tolist():
             label, index = labels[k], int(first[k])
             if label in known:

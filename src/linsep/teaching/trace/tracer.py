@@ -18,6 +18,7 @@ from linsep.estimators.margin import MarginPerceptron
 from linsep.estimators.passive_aggressive import PassiveAggressive
 from linsep.estimators.perceptron import Perceptron
 from linsep.estimators.winnow import BalancedWinnow, Winnow
+from linsep.label_faults import check_beside
 from linsep.online.cycle_detection import CycleDetection, cycle_detection_for
 from linsep.online.learner import State
 from linsep.online.passes import StopReason
@@ -92,8 +93,8 @@ def trace(
         "estimator": estimator, "X": X, "y": y, "coef_init": coef_init,
         "intercept_init": intercept_init, "max_rounds": max_rounds, "feature_names": feature_names,
     }  # fmt: skip
-    rule, model, index = rule_of(estimator), checked(estimator, max_rounds, rounds), index_of(X)
-    learner = model._learner()
+    rule, model = rule_of(estimator), checked(estimator, max_rounds, rounds)
+    index, learner = index_of(X, y, sample_weight), model._learner()
     X, y = model._checked(X, y, learner, reset=True, checked=True)
     classes, codes = labels.encode(y)
     labels.check_two_classes(classes)
@@ -185,8 +186,9 @@ def check_size(shape: tuple[int, int], vectors: int, max_rounds: int) -> None:
             )
 
 
-def index_of(X: Any) -> Any:
-    """Return the index of a data frame, else None."""
+def index_of(X: Any, y: Any, sample_weight: Any = None) -> Any:
+    """Return the index of a data frame, else None; DataError if that of y or weights is another."""
+    check_beside(X, y=y, sample_weight=sample_weight)
     return list(X.index) if hasattr(X, "columns") and hasattr(X, "index") else None
 
 

@@ -1,0 +1,99 @@
+"""Labels of every kind: text of numpy, bytes, lists of text and numbers, zeros, sets of classes."""
+
+import numpy as np
+import pytest
+
+from linsep import (
+    GaussianNaiveBayes,
+    KernelPerceptron,
+    LogisticRegression,
+    Perceptron,
+    open_source,
+    separation,
+)
+from linsep.errors import DataError
+
+X = np.arange(8.0)[:, None] * [1.0, -0.5] + np.eye(8, 2)
+LEARNERS = [Perceptron(), GaussianNaiveBayes(), KernelPerceptron(max_iter=3), LogisticRegression()]
+every = pytest.mark.parametrize("model", LEARNERS)
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+@every
+def test_text_of_numpy_is_text(model):
+    y = np.array(["no", "yes"] * 4, dtype=np.dtypes.StringDType())
+    found = model.fit(X, y)
+    assert found.classes_.tolist() == ["no", "yes"]
+    same = type(model)(**model.get_params()).fit(X, ["no", "yes"] * 4)
+    assert found.predict(X).tolist() == same.predict(X).tolist()
+    assert found.score(X, y) == same.score(X, ["no", "yes"] * 4)
+
+
+def test_missing_text_of_numpy_is_refused():
+    y = np.array(["no", np.nan] * 4, dtype=np.dtypes.StringDType(na_object=np.nan))
+    with pytest.raises(DataError, match=r"y contains NaN in row 1 \(counted from 0\)"):
+        Perceptron().fit(X, y)
+
+
+@every
+@pytest.mark.parametrize("y", [np.array([b"no", b"yes"] * 4), [b"no", b"yes"] * 4])
+def test_bytes_are_refused(model, y):
+    with pytest.raises(
+        DataError, match=r"y holds (bytes, not text|a value of type bytes in row 0)"
+    ):
+        model.fit(X, y)
+
+
+@every
+@pytest.mark.parametrize("y", [[1, "no"] * 4, (True, "no") * 4, [1.5, "no"] * 4])
+def test_lists_of_text_and_numbers_are_refused_as_arrays_of_objects_are(model, y):
+    for given in (y, np.array(y, dtype=object)):
+        with pytest.raises(DataError, match="y holds both text and numbers: give all labels as"):
+            model.fit(X, given)
+        with pytest.raises(DataError, match="y holds both text and numbers"):
+            separation(X, given)
+
+
+def test_lists_with_a_missing_label_are_refused():
+    with pytest.raises(DataError, match="y contains NaN in row 1"):
+        Perceptron().fit(X, ["no", np.nan, "yes", "no"] * 2)
+
+
+def test_long_numbers_in_lists_are_not_merged():
+    y = [2**63, 2**63 + 1] * 4
+    with pytest.raises(DataError, match="y holds a number of too many digits in row 1"):
+        Perceptron().fit(X, [-1, *y[1:]])
+    assert Perceptron().fit(X, y).classes_.tolist() == y[:2]
+
+
+@every
+@pytest.mark.parametrize("zeros", [[-0.0, 0.0], [0, -0.0], np.array([-0.0, 0], dtype=object)])
+def test_zeros_of_both_signs_are_one_class(model, zeros):
+    y = [zeros[0], 1, zeros[1], 1] * 2
+    found = model.fit(X, y)
+    assert [str(label) for label in found.classes_] == ["0.0", "1.0"]
+    assert not np.signbit(found.predict(X)).any()
+
+
+@pytest.mark.parametrize("first", ["-0", "-0.0", "0", "+0", "-0e3"])
+def test_zeros_of_both_signs_are_one_class_in_files(tmp_path, first):
+    (tmp_path / "a.svm").write_text(f"{first} 1:1\n1 1:2\n-0 1:3\n0.0 1:4\n1 1:5\n")
+    (tmp_path / "a.csv").write_text(f"x,y\n1,{first}\n2,1\n3,-0\n4,0.0\n5,1\n")
+    for source in (
+        open_source(tmp_path / "a.svm"),
+        open_source(tmp_path / "a.csv", target="y"),
+    ):
+        model = Perceptron().fit(source)
+        assert model.classes_.tolist() == [0, 1]
+        assert not np.signbit(model.classes_.astype(float)).any()
+
+
+@pytest.mark.parametrize("model", [Perceptron(), KernelPerceptron()])
+@pytest.mark.parametrize("classes", [{0, 1}, frozenset([1, 0]), dict.fromkeys([1, 0]).keys()])
+def test_partial_fit_takes_sets_of_classes(model, classes):
+    y = [0, 1] * 4
+    found = type(model)().partial_fit(X, y, classes=classes)
+    assert found.classes_.tolist() == [0, 1]
+    assert found.partial_fit(X, y, classes=classes).predict(X).size == 8
+    with pytest.raises(DataError, match="y holds both text and numbers"):
+        type(model)().partial_fit(X, y, classes=[0, "1"])
