@@ -1,6 +1,6 @@
 """Rows that scikit-learn refuses: which column and which row it is, and what to do."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import date, time, timedelta
 from typing import Any
@@ -73,7 +73,7 @@ def refuse_series(X: Any) -> None:
     """Raise DataError for a Series or an Index of pandas or polars, which is one column, and for
     masked values.
     """
-    refuse_masked(X.data if sp.issparse(X) else X, "Input X")
+    refuse_masked(_stored(X) if sp.issparse(X) else X, "Input X")
     if hasattr(X, "to_frame") and np.ndim(X) == 1:
         raise DataError(
             f"X is a {type(X).__name__}, which has one dimension, but rows of features have two: "
@@ -106,7 +106,7 @@ def _whole_numbers(X: Any) -> Iterator[tuple[Any, np.ndarray, int]]:
     """
     kind = getattr(getattr(X, "dtype", None), "kind", None)
     if sp.issparse(X):
-        yield None, X.data, 0
+        yield None, _stored(X), 0
     elif kind is not None:
         if kind in "iuO":
             yield None, np.asarray(X), 0
@@ -124,9 +124,27 @@ def _whole_numbers(X: Any) -> Iterator[tuple[Any, np.ndarray, int]]:
             yield None, np.array(X, dtype=object) if _is_far(found) else found, 0
 
 
+def _stored(X: Any) -> np.ndarray:
+    """Return the stored values of a sparse matrix of any format."""
+    values: np.ndarray = (X if X.format in ("csr", "csc", "coo", "bsr", "dia") else X.tocoo()).data
+    return values
+
+
 def _is_far(values: np.ndarray) -> bool:
     with np.errstate(invalid="ignore"):
         return values.dtype.kind == "f" and bool((np.abs(values) >= EXACT).any())
+
+
+def refuse_rounded_targets(y: np.ndarray, place: Callable[[int], str]) -> None:
+    """Raise DataError for a target of a regression that is a whole number which no double equals.
+
+    ``place`` returns where a row stands.
+    """
+    if (at := _first_rounded(y)) is not None:
+        raise DataError(
+            f"{place(at)} has the target {y[at]}, which float64 does not hold",
+            "subtract a number from all targets, such as the first one",
+        )
 
 
 def _first_rounded(values: np.ndarray) -> int | None:

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression, Perceptron, open_source
 from linsep.describing.describing import Description
+from linsep.distributed.collections import _numbers
 from linsep.errors import DataError
 from linsep.rewriting.rows import RowsWriter
 from linsep.sources import ArraySource
@@ -170,3 +171,18 @@ def test_groups_are_the_same_in_all_formats(tmp_path):
         for each in FORMATS
     ]
     assert found[1:] == found[:-1]
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+def test_targets_of_a_regression_are_not_rounded(tmp_path, ending):
+    write_tables(tmp_path, pd.DataFrame({"x": np.arange(120.0), "y": STAMPS}))
+    source = open_source(tmp_path / f"t.{ending}", target="y")
+    with pytest.raises(DataError, match=rf"row 1 has the target {FIRST}, which float64 does not"):
+        LinearRegression().fit(source)
+    with pytest.raises(DataError, match=rf"Row 0 has the target {FIRST}, which float64 does not"):
+        LinearRegression().fit(np.arange(120.0)[:, None], STAMPS)
+
+
+def test_partitions_of_collections_are_not_rounded():
+    with pytest.raises(DataError, match=rf"partition 3: Input X contains {FIRST} in column 's'"):
+        _numbers("partition 3", pd.DataFrame({"s": STAMPS}))

@@ -6,6 +6,7 @@ from contextlib import suppress
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 
 import linsep
 from linsep import (
@@ -189,3 +190,12 @@ def test_partitions_of_collections_are_checked_too():
     for parts in ((masked(X), Y), (X.to_numpy(), masked(Y)), (X, Y, masked(ONES))):
         with pytest.raises(DataError, match=r"partition 7.* has a masked value in row 3"):
             _rows(_numbers, "partition 7", *parts)
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"])
+def test_sparse_rows_of_every_form_are_checked(form):
+    rows = sp.coo_array(X.to_numpy()).asformat(form)
+    assert Perceptron(max_iter=2).fit(rows, Y).n_features_in_ == 2
+    long = sp.coo_array(np.array([[1], [2**53 + 1]])).asformat(form)
+    with pytest.raises(DataError, match="9007199254740993 in stored values, which float64 does"):
+        Perceptron(max_iter=2).fit(long, [0, 1])

@@ -13,6 +13,7 @@ from linsep.distributed.shards import Rows
 from linsep.errors import DataError, ParameterError
 from linsep.label_faults import check_beside, labels_of, refuse_masked
 from linsep.sparse_rows import as_csr
+from linsep.value_faults import refuse_rounded
 
 #: returns the rows of a partition, given its name and X
 Numbers = Callable[[str, Any], Any]
@@ -108,6 +109,10 @@ def exact_numbers(name: str, X: Any) -> Any:
 
 
 def _numbers(name: str, X: Any) -> Any:
+    try:
+        refuse_rounded(X)
+    except DataError as problem:
+        raise problem.at(f"{name}: ") from None
     labels: Any = range(X.shape[1]) if X.ndim == 2 else []
     if hasattr(X, "dtypes") and hasattr(X, "columns"):
         for column, kind in zip(X.columns, X.dtypes, strict=True):

@@ -27,7 +27,7 @@ from linsep.estimators._common.from_source import Reading, describe
 from linsep.estimators._common.predicting_sources import LinearPrediction, weights_to_score
 from linsep.estimators._common.regression_rows import check_whole, source_blocks
 from linsep.interrupts import held
-from linsep.label_faults import check_beside, one_column, refuse_gaps, refuse_masked
+from linsep.label_faults import check_beside, one_column, refuse_gaps
 from linsep.learnt import check_prepared, learnt
 from linsep.online.passes import StopReason
 from linsep.regression.assumptions import Assumptions
@@ -45,7 +45,7 @@ from linsep.regression.least_squares.solving import (
 from linsep.regression.summary import Summary
 from linsep.sources.base import Source
 from linsep.sparse_rows import as_csr
-from linsep.value_faults import faults_named
+from linsep.value_faults import faults_named, refuse_rounded_targets
 
 INTERVALS = ("confidence", "prediction")
 
@@ -203,7 +203,6 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
             raise ValueError(
                 "This LinearRegression estimator requires y to be passed, but the target y is None."
             )
-        refuse_masked(y, "Input y")
         y = np.asarray(y)
         if y.ndim == 2 and y.shape[1] > 1:
             raise ValueError(
@@ -216,6 +215,7 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
             raise ValueError(
                 f"y holds {what}: give one number a row, such as the seconds since the first one."
             )
+        refuse_rounded_targets(y, "Row {}".format)
         if y.dtype.kind not in "biuf":
             try:
                 y = y.astype(np.float64)

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from linsep.errors import DataError
 from linsep.serving.limits import Limits, count, too_wide
 from linsep.sources.base import Batch, Source
+from linsep.sources.exact import EXACT
 from linsep.sources.tables.encoding import Columns, Encoder
 from linsep.sources.tables.roles import from_recipe
 
@@ -136,7 +137,7 @@ class TableReader:
             return None
         with np.errstate(over="ignore"):
             X = X.astype(self.columns.dtype, copy=False)
-        if not np.isfinite(X).all():
+        if not np.isfinite(X).all() or max(X.max(), -X.min()) >= EXACT:
             return None
         if self._scale is not None:
             X -= self._scale[0]
@@ -189,6 +190,7 @@ class TableReader:
                     f"{place(number)}, column '{name}' holds {shown(value)}, not {WANTED[kind]} "
                     "as in training: correct it."
                 )
+            refuse_rounded(value, f"{place(number)}, column '{name}'")
         if kind != "text":
             return pa.array([None if v is None else float(v) for v in values], pa.float64())
         return pa.array(values, pa.string())
@@ -260,7 +262,14 @@ class PairReader:
     def _value(self, number: int, feature: str, value: Any) -> float:
         if type(value) not in (int, float, bool):
             raise DataError(f"{place(number)}, feature {feature} is {shown(value)}: give a number.")
+        refuse_rounded(value, f"{place(number)}, feature {feature}")
         return float(value)
+
+
+def refuse_rounded(value: Any, where: str) -> None:
+    """Raise DataError for a whole number that no double equals."""
+    if type(value) is int and float(value) != value:
+        raise DataError(f"{where} is {value}, which float64 does not hold: shorten it.")
 
 
 def columns_of(model: Any) -> tuple[Columns, set[str]] | None:

@@ -12,6 +12,7 @@ from linsep.learnt import learnt
 from linsep.online.deciding import decision, predicted
 from linsep.online.rows.sample import check_summable
 from linsep.sources.base import Batch, Source
+from linsep.value_faults import refuse_rounded_targets
 
 # Keys of a recipe that determine the features; recipes that agree in them give the same columns.
 FEATURES = (
@@ -232,6 +233,7 @@ def numbers(y: np.ndarray | None, source: Source, first: int) -> np.ndarray:
             f"{source.name} has text for a target, and a regression needs numbers: name another "
             "column, or learn classes with logistic regression."
         )
+    refuse_rounded_targets(y, lambda row: source.where(first + row))
     y = y.astype(np.float64)
     if not np.isfinite(y).all():
         row = int(np.flatnonzero(~np.isfinite(y))[0])
