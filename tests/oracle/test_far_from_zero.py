@@ -1,6 +1,7 @@
 """Columns of values that are large against their spread."""
 
 import pickle
+from copy import copy
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.naive_bayes import GaussianNB
 
 import linsep
-from linsep import GaussianNaiveBayes
+from linsep import GaussianNaiveBayes, LogisticRegression
 from linsep.errors import SeparationWarning
 
 pytestmark = pytest.mark.compiled
@@ -160,3 +161,117 @@ def test_naive_bayes_of_files_model_files_and_clusters(tmp_path, client, classes
         assert found == pytest.approx(near.predict_proba(X - 1.7e15), abs=1e-12)
         assert np.array_equal(found, model.predict_proba(source))
         assert one.score(source) == near.score(X - 1.7e15, y)
+
+
+@pytest.mark.parametrize("how", [{}, {"l2": 0.1}, {"penalty": "firth"}, {"solver": "lbfgs"}])
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("base", BASES)
+def test_logistic_regression_does_not_depend_on_the_base(base, classes, how):
+    X, y = rows(classes, n=150)
+    near = LogisticRegression(**how).fit(X, y)
+    far = LogisticRegression(**how).fit(X + base, y)
+    for storage in (np.asarray, sp.csr_matrix):
+        Z = storage(X + base)
+        assert far.predict_proba(Z) == pytest.approx(near.predict_proba(X), abs=1e-9)
+        assert far.decision_function(Z) == pytest.approx(near.decision_function(X), abs=1e-7)
+    assert far.score(X + base, y) == near.score(X, y)
+    assert far.coef_ == pytest.approx(near.coef_, rel=1e-6)
+    single = (X + base).astype(np.float32)
+    if base in (0.0, 1e6):
+        assert far.predict_proba(single) == pytest.approx(near.predict_proba(X), abs=1e-6)
+
+
+def test_nearly_dependent_columns_far_from_zero():
+    X, y = rows(2, n=150)
+    X = np.column_stack([X, X[:, 0] * 64 + 2 * (np.arange(150) % 3)])
+    near = LogisticRegression().fit(X, y)
+    for base in (1e12, 1e14):
+        far = LogisticRegression().fit(X + base, y)
+        assert far.predict_proba(X + base) == pytest.approx(near.predict_proba(X), abs=1e-8)
+
+
+def test_separable_rows_far_from_zero_are_separated():
+    X, y = rows(2, n=60)
+    X[:, 0] += 100 * y
+    for base in BASES:
+        with pytest.warns(SeparationWarning):
+            model = LogisticRegression().fit(X + base, y)
+        assert model.score(X + base, y) == 1.0
+
+
+def test_weights_that_were_changed_predict():
+    X, y = rows(2, n=100)
+    model = LogisticRegression().fit(X + 1e6, y)
+    model.coef_ = np.zeros_like(model.coef_)
+    model.intercept_[:] = 3.0
+    assert np.array_equal(model.decision_function(X), np.full(100, 3.0))
+
+
+@pytest.mark.parametrize("storage", ["csv", "svm"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_logistic_regression_of_files_model_files_and_clusters(tmp_path, client, classes, storage):
+    X, y = rows(classes, n=150)
+    near = LogisticRegression().fit(X, y).predict_proba(X)
+    path = table(tmp_path, X + 1.7e15, y, storage)
+    read = {} if storage == "svm" else {"target": "y"}
+    model = LogisticRegression().fit(linsep.open_source(path, **read))
+    other = linsep.distributed.fit(
+        LogisticRegression(), linsep.open_source(path, **read), client=client, shard_mb=0.003
+    )
+    saved = LogisticRegression().fit(linsep.open_source(path, **read), checkpoint=tmp_path / "c")
+    again = linsep.load(linsep.save(model, tmp_path / "m.linsep"))
+    for one in (model, other, saved, again, pickle.loads(pickle.dumps(model)), copy(model)):
+        found = one.predict_proba(linsep.open_source(path, recipe=model.recipe_))
+        assert found == pytest.approx(near, abs=1e-9)
+        assert np.array_equal(
+            found, model.predict_proba(linsep.open_source(path, recipe=model.recipe_))
+        )
+
+
+def test_a_class_without_weight_far_from_zero():
+    X, y = rows(3, n=150)
+    weights = (y != 1).astype(float)
+    with pytest.warns(UserWarning, match="weight 0"):
+        near = LogisticRegression().fit(X, y, weights).predict_proba(X)
+    with pytest.warns(UserWarning, match="weight 0"):
+        far = LogisticRegression().fit(X + 1e14, y, weights).predict_proba(X + 1e14)
+    assert far == pytest.approx(near, abs=1e-9)
+
+
+class Stop:
+    """A callback that ends a fit after two iterations."""
+
+    def setup(self, estimator, context):
+        pass
+
+    teardown = on_fit_task_begin = setup
+
+    def on_fit_task_end(self, estimator, context, **_):
+        return context.parent is not None and context.task_id == 1
+
+
+def test_a_fit_that_was_stopped_keeps_its_centre():
+    X, y = rows(2, n=150)
+    found = []
+    for base in (0.0, 1.7e15):
+        model = LogisticRegression().set_callbacks(Stop())
+        with pytest.warns(UserWarning, match="A callback ended the fit"):
+            model.fit(X + base, y)
+        found.append(model.predict_proba(X + base))
+    assert found[1] == pytest.approx(found[0], abs=1e-9)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("base", BASES)
+def test_quasi_separable_rows_far_from_zero(base, classes):
+    X, y = rows(classes, n=90)
+    X[:, 2] = 4.0 * (np.arange(90) % 9 == 0)
+    y[X[:, 2] > 0] = 1
+    with pytest.warns(SeparationWarning, match="quasi-separable"):
+        near = LogisticRegression().fit(X, y)
+    with pytest.warns(SeparationWarning, match="quasi-separable"):
+        far = LogisticRegression().fit(X + base, y)
+    assert far.predict_proba(X + base) == pytest.approx(near.predict_proba(X), abs=1e-6)
+    assert far.coef_[:, :2] == pytest.approx(near.coef_[:, :2], rel=1e-5)
+    errors = near.standard_errors_[:, :2]
+    assert far.standard_errors_[:, :2] == pytest.approx(errors, rel=1e-4, nan_ok=True)

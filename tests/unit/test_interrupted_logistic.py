@@ -80,8 +80,8 @@ def weights_of_steps(fit, monkeypatch):
     """The weights after each step of a fit that nobody interrupts, and its lines."""
     found, of = {}, Steps.of
 
-    def noting(self, raw, dependent=()):
-        report = of(self, raw, dependent)
+    def noting(self, *how):
+        report = of(self, *how)
 
         def note(*given):
             report(*given)
@@ -143,8 +143,8 @@ def after(monkeypatch):
     def pressing(n_iter):
         of = Steps.of
 
-        def patched(self, raw, dependent=()):
-            report = of(self, raw, dependent)
+        def patched(self, *how):
+            report = of(self, *how)
 
             def reporting(*given):
                 report(*given)

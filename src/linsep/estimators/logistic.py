@@ -105,6 +105,8 @@ class LogisticRegression(
     coef_ : array of shape (1, features) or (classes - 1, features)
         In the order of ``classes_`` without the reference. For separable data, coefficients that
         diverge (see ``limits_``) are set large enough to saturate the probabilities.
+        For columns far from zero against their spread, predictions are computed around the centre
+        of the fit, where ``coef_ @ x + intercept_`` would lose digits.
     intercept_ : array of shape (1,) or (classes - 1,)
         -inf for a class whose rows all have weight 0: its probability is 0. (With two classes +inf
         if that is the reference; with several, the last class with weight becomes the reference.)
@@ -247,6 +249,8 @@ class LogisticRegression(
         self.schedule = schedule
         self.trace = trace
 
+    _centred: Centred | None = None
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -366,7 +370,7 @@ class LogisticRegression(
 
     def _keep_centred(self, centre: np.ndarray | None, at: np.ndarray) -> None:
         """Keep the scores ``at`` a centre for predictions where the raw intercept loses digits."""
-        self._centred: Centred | None = None
+        self._centred = None
         if centre is not None:
             found = centred(self.coef_, centre, at, self.intercept_)
             self._centred = found if found.columns.size else None

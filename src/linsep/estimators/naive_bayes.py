@@ -43,6 +43,8 @@ NARROW = 1e-9
 #: log-odds beyond which rows are scored against their most probable class, not the reference:
 #: rounding would cost the other classes more than 1e-10
 BEYOND = 2.0**20
+#: squared distance, in standard deviations, at which rounding of linear scores exceeds 1e-6
+LOST = 1e10
 
 
 class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEstimator):
@@ -257,6 +259,23 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
         if hasattr(self, "recipe_"):
             model.recipe_ = self.recipe_
         return model
+
+    def _exported(self) -> LogisticRegression | None:
+        """Return the logistic regression whose linear scores keep the digits of all classes, None
+        if there is none: classes near each other that are far from the reference lose theirs.
+        """
+        model = self.to_logistic()
+        roots = np.sqrt(self.variances_)
+        known = np.flatnonzero(self.priors_ > 0)
+        parts = [self._weights(int(k))[0][known] * roots for k in known]
+        squares = np.array([(part**2).sum(axis=1) for part in parts])
+        default = int(np.flatnonzero(self.classes_[known] == model.reference_)[0])
+        for r in [default, *range(known.size)]:
+            beyond = np.maximum(squares[r][:, None], squares[r])
+            near = (squares < 1e-6 * beyond) & ~np.eye(known.size, dtype=bool)
+            if not (near & (beyond > LOST)).any():
+                return model if r == default else self.to_logistic(self.classes_[known[r]])
+        return None
 
     def _nearer(self, X: Any, scores: np.ndarray, reference: int) -> np.ndarray:
         """Return log-odds of several classes against the reference; where that is less probable

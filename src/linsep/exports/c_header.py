@@ -54,9 +54,9 @@ static inline int {name}_scores({row}, double *scores)
 {tables}    double found[{n}] = {{0.0}};{squares}
     size_t j, k;
 {values}    for (j = 0; j < {width}; j++) {{
-        {real} x = ({real}) values[j];
+        {scaled} x = ({real}) values[j];
         if (isnan(x))
-            x = missing[j];
+            x = ({real}) missing[j];
         if (!isfinite(x))
             return 0;
         x = (x - subtract[j]) / divide[j];{square}
@@ -228,7 +228,9 @@ def _scores(scoring: Scoring, common: dict[str, Any], fields: list[str], table: 
     """Return the function that computes the scores."""
     rule, columns, n = scoring.rule, scoring.columns, common["n"]
     coef, numeric = scoring.coef.T.tolist(), columns.numeric
-    real = "float" if columns.single else "double"
+    real = scaled = "float" if columns.single else "double"
+    if all(column.divide is None for column in numeric):
+        scaled = "double"  # a centre may have more digits than the values
     squares = SQUARES if rule.normalize else ""
     parts = []
     if numeric:
@@ -237,9 +239,9 @@ def _scores(scoring: Scoring, common: dict[str, Any], fields: list[str], table: 
         divide = [number(1.0 if c.divide is None else c.divide) for c in numeric]
         values = [f"row->{own}" for own in fields[: len(numeric)]]
         tables = (
-            f"    static const {real} missing[] = {{{listed(fill)}}};\n"
-            f"    static const {real} subtract[] = {{{listed(subtract)}}};\n"
-            f"    static const {real} divide[] = {{{listed(divide)}}};\n"
+            f"    static const {scaled} missing[] = {{{listed(fill)}}};\n"
+            f"    static const {scaled} subtract[] = {{{listed(subtract)}}};\n"
+            f"    static const {scaled} divide[] = {{{listed(divide)}}};\n"
             f"    static const double weights[][{n}] = {{{weights(coef[: len(numeric)])}}};\n"
         )
         parts.append(
@@ -254,6 +256,7 @@ def _scores(scoring: Scoring, common: dict[str, Any], fields: list[str], table: 
                 else "    const double *values = row;\n",
                 width=len(numeric),
                 real=real,
+                scaled=scaled,
                 square=SQUARE.format(**POWERS) if rule.normalize else "",
             )
         )

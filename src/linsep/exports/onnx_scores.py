@@ -51,19 +51,21 @@ def predictions(graph: Graph, model: Any, X: str) -> Predicted:
     if isinstance(getattr(model, "_keeping", None), KeepVote):
         scores = voted(graph, model, rows, rule)
     else:
-        coef, intercept = weights_of(model)
+        coef, intercept, centre = weights_of(model)
+        if centre is not None:
+            rows = rows._replace(X=graph.op("Sub", X, centre))
         scores = rows.scores(graph, coef.T, intercept)
     if rule.name == "pairs":
         return won_pairs(graph, rule, scores)
     return Predicted(scores, codes_of(graph, rule, scores))
 
 
-def weights_of(model: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return weights and intercepts, of support vectors if there is a kernel."""
+def weights_of(model: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Return weights, intercepts and a centre, of support vectors if there is a kernel."""
     if not hasattr(model, "dual_coef_"):
         return linear_scores(model)
     sign = -1.0 if model._turned else 1.0
-    return sign * model.dual_coef_, np.zeros(len(model.dual_coef_))
+    return sign * model.dual_coef_, np.zeros(len(model.dual_coef_)), None
 
 
 def scales(graph: Graph, X: str, width: int) -> str:
@@ -98,6 +100,38 @@ def probabilities(graph: Graph, rule: Rule, values: str) -> str:
         both = graph.op("Concat", graph.op("Neg", values), values, axis=1)
         return graph.op("Sigmoid", both)
     return graph.op("Softmax", values, axis=1)
+
+
+def calibrated(graph: Graph, calibration: Any, values: str) -> str:
+    """Return calibrated probabilities of the classes from decision values."""
+    curves = calibration.curves
+    if calibration.method == "sigmoid":
+        a, b = np.array(curves).T
+        powers = graph.op("Add", graph.op("Mul", values, a), b)
+        shares = graph.op("Sigmoid", graph.op("Neg", powers))
+    else:
+        columns = [interpolated(graph, graph.column(values, k), *c) for k, c in enumerate(curves)]
+        shares = graph.op("Concat", *columns, axis=1) if len(columns) > 1 else columns[0]
+    if len(curves) == 1:
+        return graph.op("Concat", graph.op("Sub", np.ones((1, 1)), shares), shares, axis=1)
+    total = graph.row_sums(shares, len(curves))
+    none = graph.op("Equal", total, 0.0)
+    divided = graph.op("Div", shares, graph.op("Where", none, 1.0, total))
+    return graph.op("Where", none, 1.0 / len(curves), divided)
+
+
+def interpolated(graph: Graph, column: str, x: np.ndarray, y: np.ndarray) -> str:
+    """Return the values of a curve through corners, which is constant beyond the outer ones."""
+    if len(x) == 1:
+        return graph.op("Add", graph.op("Mul", column, 0.0), y)
+    slopes = np.diff(y) / np.diff(x)
+    inside = graph.op("Min", graph.op("Max", column, x[:1]), x[-1:])
+    # of all corners, so that there is always a first one
+    passed = graph.cast(graph.op("GreaterOrEqual", inside, x[None, :-1]), "DOUBLE")
+    last = graph.op("Sub", graph.row_sums(passed, len(x) - 1), 1.0)
+    corner = graph.cast(last, "INT64")
+    x_last, y_last, slope = (graph.op("Gather", part, corner) for part in (x[:-1], y[:-1], slopes))
+    return graph.op("Add", graph.op("Mul", slope, graph.op("Sub", inside, x_last)), y_last)
 
 
 def won_pairs(graph: Graph, rule: Rule, scores: str) -> Predicted:

@@ -1,14 +1,16 @@
 """What an export needs to know of a model: its scores and what they decide, and its columns."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import Hint, LinsepError
+from linsep.estimators._common.centred import in_use
 from linsep.estimators._common.checking import label_text, plain_labels
 from linsep.estimators.learners import LEARNERS, REGRESSIONS
+from linsep.estimators.linear_regression import LinearRegression
 from linsep.online.learner import pairs
 from linsep.sources.tables.encoding import Columns
 from linsep.sources.tables.roles import from_recipe
@@ -81,7 +83,8 @@ class Rule:
 
 @dataclass(frozen=True)
 class Scoring:
-    """Linear scores <w, x> + b.
+    """Linear scores <w, x> + b, of features from which the columns subtract a centre if products at
+    zero would lose digits.
 
     Attributes
     ----------
@@ -162,7 +165,13 @@ def fitted(model: Any) -> Any:
     if hasattr(model, "_check_same"):
         model._check_same("export")
     if hasattr(model, "to_logistic"):
-        recipe, model = getattr(model, "recipe_", None), model.to_logistic()
+        recipe, model = getattr(model, "recipe_", None), model._exported()
+        if model is None:
+            raise ExportError(
+                "Some classes of this GaussianNaiveBayes are so far from the others that linear "
+                "scores in floats cannot tell near ones apart: leave out the rows of the classes "
+                "that are far away, and learn the model again."
+            )
         if recipe is not None:
             model.recipe_ = recipe
     if getattr(model, "tie", "") == "random":
@@ -212,14 +221,36 @@ def read_scoring(model: Any) -> Scoring:
             f"A {kind} that votes has no weights of columns: only ONNX can hold it (model.onnx)",
             learn_with(keep="average"),
         )
-    rule, (coef, intercept) = rule_of(model), linear_scores(model)
-    return Scoring(rule, coef, intercept, read_columns(model))
+    (coef, intercept, centre), columns = linear_scores(model), read_columns(model)
+    if centre is not None:
+        columns, centre = _subtracting(columns, centre)
+        intercept = intercept - coef @ centre
+    return Scoring(rule_of(model), coef, intercept, columns)
 
 
-def linear_scores(model: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return weights and intercepts of the scores; of two classes they are for the larger."""
+def _subtracting(columns: "ModelColumns", centre: np.ndarray) -> tuple["ModelColumns", np.ndarray]:
+    """Return columns of numbers that subtract their centre, and the centres of other columns:
+    values of text, and scaled ones, are near zero.
+    """
+    scaled, left = any(c.divide is not None for c in columns.numeric), centre.copy()
+    numeric = list(columns.numeric)
+    for j, column in enumerate(numeric):
+        if column.divide is None and not (columns.single and scaled):
+            numeric[j], left[j] = replace(column, subtract=float(centre[j])), 0.0
+    return replace(columns, numeric=numeric), left
+
+
+def linear_scores(model: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Return weights and intercepts of the scores, and the centre to subtract from features, None
+    for zero; of two classes they are for the larger.
+    """
     coef = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64))
-    intercept = np.atleast_1d(np.asarray(model.intercept_, dtype=np.float64))
+    around = in_use(model)
+    centre = None if around is None else around.wide
+    intercept = model.intercept_ if around is None else around.at
+    if isinstance(model, LinearRegression) and model._fitted.far:
+        return coef, np.array([model._fitted.at_means]), model._fitted.means
+    intercept = np.atleast_1d(np.asarray(intercept, dtype=np.float64))
     if not np.isfinite(intercept).all():
         raise ExportError(
             "A class whose rows all have weight 0 cannot be exported: leave out its rows and learn "
@@ -227,14 +258,14 @@ def linear_scores(model: Any) -> tuple[np.ndarray, np.ndarray]:
         )
     if not hasattr(model, "classes_") or hasattr(model, "multiclass"):
         turned = -1.0 if hasattr(model, "classes_") and model._turned else 1.0
-        return turned * coef, turned * intercept
+        return turned * coef, turned * intercept, None
     order = model._order_of_classes
     if len(order) == 2:
         sign = 1.0 if order[0] == 1 else -1.0
-        return sign * coef, sign * intercept
+        return sign * coef, sign * intercept, centre
     wide, more = np.zeros((len(order), coef.shape[1])), np.zeros(len(order))
     wide[order[:-1]], more[order[:-1]] = coef, intercept
-    return wide, more
+    return wide, more, centre
 
 
 def read_columns(model: Any) -> ModelColumns:

@@ -6,7 +6,7 @@ import numpy as np
 
 from linsep.exports.onnx_file import labels
 from linsep.exports.onnx_graph import Graph, NoOnnx, onnx_package
-from linsep.exports.onnx_scores import predictions, probabilities
+from linsep.exports.onnx_scores import calibrated, predictions, probabilities
 from linsep.exports.scoring import KINDS, ExportError, fitted, rule_of
 
 #: options of classifiers that skl2onnx deals with itself
@@ -14,6 +14,7 @@ OPTIONS = {
     "zipmap": [True, False, "columns"],
     "nocl": [True, False],
     "output_class_labels": [False, True],
+    "raw_scores": [True, False],
 }
 
 
@@ -21,8 +22,10 @@ def register() -> None:
     """Make skl2onnx convert the estimators of this library, alone and in pipelines.
 
     Call it once before ``skl2onnx.to_onnx``. The second output of a classifier is
-    ``predict_proba`` for logistic regression and naive Bayes, else the scores, also after
-    :func:`linsep.calibrate`; for two classes they are (-score, score).
+    ``predict_proba`` if it has that: logistic regression, naive Bayes, and others after
+    :func:`linsep.calibrate`. Else, and with skl2onnx's option ``raw_scores``, which its converters
+    of scikit-learn's meta-estimators set, it is ``decision_function``; for two classes the columns
+    are (-score, score).
 
     Raises
     ------
@@ -106,13 +109,29 @@ def convert_classifier(scope: Any, operator: Any, container: Any) -> None:
             )
         classes = [int(label) for label in classes]
     label, _ = labels(graph, classes, found.codes)
-    values = found.values
-    if rule.probabilities:
+    values, calibration = found.values, getattr(model, "calibration_", None)
+    raw = _asks_for_scores(scope, container, operator.raw_operator)
+    if rule.probabilities and not raw:
         values = probabilities(graph, rule, values)
+    elif calibration is not None and not raw:
+        values = calibrated(graph, calibration, values)
     elif rule.name == "sign":
         values = graph.op("Concat", graph.op("Neg", values), values, axis=1)
     graph.node("Identity", [label], operator.outputs[0].full_name, "")
     _give(graph, values, operator.outputs[1])
+
+
+def _asks_for_scores(scope: Any, container: Any, estimator: Any) -> bool:
+    """Return whether an estimator, or a pipeline that ends with it, has the option raw_scores,
+    which skl2onnx does not pass on to the last step.
+    """
+    asked = [estimator]
+    for operator in scope.operators.values():
+        steps = getattr(operator.raw_operator, "steps", None)
+        if steps and any(steps[-1][1] is one for one in asked):
+            asked.append(operator.raw_operator)
+    none = {"raw_scores": False}
+    return any(container.get_options(one, none)["raw_scores"] for one in asked)
 
 
 def convert_regressor(scope: Any, operator: Any, container: Any) -> None:

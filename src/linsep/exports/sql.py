@@ -199,7 +199,7 @@ def _number(column: NumericColumn, kind: str) -> str:
     if column.fill is not None:
         value = f"COALESCE({value}, {literal(column.fill)})"
     if column.divide is None:
-        return value
+        return f"({value} - {literal(column.subtract)})" if column.subtract else value
     return f"(({value} - {literal(column.subtract)}) / {literal(column.divide)})"
 
 

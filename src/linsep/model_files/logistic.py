@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 import linsep
+from linsep.estimators._common.centred import in_use
 from linsep.model_files.labels import classes_of, count, described, finite, plain
 
 LIMITS = (
@@ -19,7 +20,9 @@ ENDS = ("low", "high", "p")
 def contents(model: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Return the arrays of a fitted regression, and the rest as plain JSON."""
     arrays = {"coef": model.coef_, "intercept": model.intercept_}
-    arrays["limits"] = _codes(model.limits_)
+    arrays["limits"], around = _codes(model.limits_), in_use(model)
+    if around is not None:
+        arrays |= {"centre": around.wide, "at_centre": around.at}
     if model.covariance_ is not None:
         arrays["covariance"] = model.covariance_
     for level, ends in model._intervals.items():
@@ -35,6 +38,7 @@ def contents(model: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         "stop_reason": model.stop_reason_,
         "stop_sentence": model.stop_sentence_,
         "levels": list(model._intervals),
+        "centred": around is not None,
         "separation": None if model.separation_ is None else model.separation_.to_json(),
     }
 
@@ -52,6 +56,9 @@ def rebuild(model: Any, arrays: dict[str, np.ndarray], about: dict[str, Any]) ->
     model.coef_ = finite(arrays, "coef", (q, d))
     model.limits_ = _words(arrays["limits"], (q, width))
     model.intercept_ = _intercepts(arrays["intercept"], model.limits_)
+    if about.get("centred"):  # files of earlier versions have no centre
+        at = _intercepts(arrays["at_centre"], model.limits_)
+        model._keep_centred(finite(arrays, "centre", (d,)), at)
     model.covariance_ = None
     if "covariance" in arrays:
         model.covariance_ = arrays["covariance"]

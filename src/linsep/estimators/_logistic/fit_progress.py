@@ -54,6 +54,7 @@ class FitProgress:
         return FitOutcome(
             so_far.weights, limits if sure else unchecked(limits), so_far.log_likelihood, None,
             reason, so_far.n_iter, distance=so_far.distance, stopped_in="ascent",
+            around=so_far.around,
         )  # fmt: skip
 
     def _without_intervals(self) -> FitOutcome:
@@ -71,7 +72,7 @@ def firth_outcome(fit: FirthFit) -> FitOutcome:
     limits[:, list(fit.dependent)] = "dependent"
     return FitOutcome(
         fit.weights, limits, fit.log_likelihood, fit.covariance, fit.reason, fit.n_iter,
-        gained=fit.gained,
+        gained=fit.gained, around=fit.around,
     )  # fmt: skip
 
 

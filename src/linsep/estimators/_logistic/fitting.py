@@ -36,9 +36,9 @@ from linsep.regression.summary import OPPOSITE
 
 #: attributes that a fit sets
 LEARNT = (
-    "coef_", "intercept_", "limits_", "log_likelihood_", "null_log_likelihood_", "covariance_",
-    "n_iter_", "n_rows_", "stop_reason_", "stop_sentence_", "ascent_", "_intervals", "_gained",
-    "_total_weight", "training_accuracy_", "training_rows_", "training_baseline_",
+    "coef_", "intercept_", "_centred", "limits_", "log_likelihood_", "null_log_likelihood_",
+    "covariance_", "n_iter_", "n_rows_", "stop_reason_", "stop_sentence_", "ascent_", "_intervals",
+    "_gained", "_total_weight", "training_accuracy_", "training_rows_", "training_baseline_",
     "training_sampled_",
 )  # fmt: skip
 
@@ -57,6 +57,7 @@ class LogisticFitting:
     separation_: Any
     get_params: Any
     _words_and_signs: Any
+    _keep_centred: Any
 
     def _fit(
         self, rows: Rows | BatchRows, given: dict[str, Any], saving: Saving | None = None
@@ -154,8 +155,10 @@ class LogisticFitting:
         d = task.n_features
         fitted_ones = found.weights[:, d] if task.intercept else np.zeros(task.q)
         self.intercept_ = known.intercepts(fitted_ones)
+        centre, at = found.around or (None, fitted_ones)
         found = widened(found, known)
         self.coef_ = found.weights[:, :d].copy()
+        self._keep_centred(centre, known.intercepts(at))
         self._intervals, self._gained = found.intervals, found.gained
         self.limits_, self.log_likelihood_ = found.limits, float(found.log_likelihood)
         self.covariance_ = None if self.l2 else found.covariance

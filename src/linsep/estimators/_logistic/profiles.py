@@ -76,6 +76,7 @@ def with_profiles(
     ends = tuple(np.full(found.weights.shape, np.nan) for _ in range(3))
     if found.reason in FINISHED and found.at_limit:
         ends = profiled(
-            known, found.weights, found.limits, found.log_likelihood, model.level, steps
-        )
+            known, found.weights, found.limits, found.log_likelihood, model.level, steps,
+            found.around,
+        )  # fmt: skip
     return replace(found, intervals={model.level: ends})

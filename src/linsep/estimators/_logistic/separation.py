@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from linsep.certificate.verdicts import TIME_LIMIT, Separable, Separations, Undecided
 from linsep.errors import DataError, Hint, LinsepError, hint
+from linsep.estimators._common.centred import FAR
 from linsep.estimators._common.fitted_classes import NO_WEIGHT, FittedClasses
 from linsep.estimators._logistic.rows import BatchRows, Rows, data_of_batches
 from linsep.interrupts import window
@@ -23,7 +24,7 @@ from linsep.regression.logistic.separated import (
     question_weights,
 )
 from linsep.regression.logistic.sharpness import Sharpness, sharpened
-from linsep.regression.logistic.steps import Steps
+from linsep.regression.logistic.steps import Around, Steps
 from linsep.separability.deciding import separated_by, separation
 from linsep.separability.problem.data import Data, data_of
 from linsep.separability.search.search import MOST_WEIGHTS
@@ -45,6 +46,7 @@ class FitOutcome:
     at_limit : bool, False if finite weights are those of the last iteration, not of the limit
     sharpness : Sharpness of a maximum that barely exists, or None
     stopped_in : "ascent", "verdict" or "intervals" if the fit was stopped from outside; else empty
+    around : a centre and the scores there, None if the raw weights are all there is
     """
 
     weights: np.ndarray
@@ -60,6 +62,7 @@ class FitOutcome:
     distance: float = float("nan")
     sharpness: Sharpness | None = None
     stopped_in: str = ""
+    around: Around = None
 
 
 class Asked(NamedTuple):
@@ -169,6 +172,21 @@ def _asked(task: Task, given: Rows | BatchRows, fit: Fit) -> Asked | None:
     return Asked(task, data, np.arange(task.width), order, None, task.factored and bool(dependent))
 
 
+def _around(task: Task, fit: Fit, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the weights of some columns around a centre, which is zero but for columns that are
+    far from zero against their spread.
+    """
+    weights, kept = fit.weights[:, columns], columns[: len(columns) - task.intercept]
+    if fit.around is None:
+        return weights, np.zeros(len(kept))
+    (middle, at), scales = fit.around, fit.standardization.scales
+    centre = np.where(np.abs(middle * scales) > FAR, middle, 0.0)
+    near = np.where(centre, 0.0, middle)
+    if centre.any():
+        weights[:, -1] = at - fit.weights[:, : task.n_features] @ near
+    return weights, centre[kept]
+
+
 def exactly_dependent(fit: Fit) -> list[int]:
     """Return the features that are exact linear combinations of others."""
     return sorted(set(fit.standardization.dependent) - set(fit.standardization.nearly))
@@ -178,7 +196,7 @@ def outcome_of(fit: Fit, limits: np.ndarray) -> FitOutcome:
     """Return a fit as an outcome."""
     return FitOutcome(
         fit.weights, limits, fit.log_likelihood, fit.covariance, fit.reason, fit.n_iter,
-        distance=fit.distance,
+        distance=fit.distance, around=fit.around,
     )  # fmt: skip
 
 
@@ -224,15 +242,19 @@ def _without_maximum(asked: Asked, fit: Fit, limits: np.ndarray, verdict: Any) -
         lost[limits == "dependent"] = "dependent"
         return replace(found, limits=lost)
     counted = rows.counted()
-    Z = rows.augmented(counted, columns[columns < task.n_features], task.intercept)
+    kept = columns[columns < task.n_features]
+    Z = rows.augmented(counted, kept, task.intercept)
     weights = rows.weights[counted] if rows.weights.size else np.ones(len(counted))
+    last, centre = _around(task, fit, columns)
+    Z[:, : len(kept)] -= centre
     with window():
-        end = limit(contrasts, Z, rows.places[counted], weights, fit.weights[:, columns])
-    wide = Wide(task, columns)
+        end = limit(contrasts, Z, rows.places[counted], weights, last, centre)
+    wide, middle = Wide(task, columns), np.zeros(task.n_features)
+    middle[kept] = centre
     lost[:, columns] = end.limits
     return FitOutcome(
         wide.flat(end.weights), lost, end.log_likelihood, wide.square(end.covariance),
-        str(verdict.kind), fit.n_iter, verdict,
+        str(verdict.kind), fit.n_iter, verdict, around=(middle, end.at) if middle.any() else None,
     )  # fmt: skip
 
 

@@ -93,10 +93,20 @@ class LeastSquares:
         factors = np.square(self.root[:, 1:] * self.spread).sum(axis=0)
         return np.where(self.kept, factors, np.nan)
 
+    @property
+    def far(self) -> bool:
+        """Whether products at zero lose digits, so that predictions are computed at the means."""
+        sizes = np.abs(self.coef) @ np.abs(self.means)
+        return bool(sizes > NEAR * (abs(self.mean_y) + self.y_norm / np.sqrt(self.total_weight)))
+
+    @property
+    def at_means(self) -> float:
+        """The prediction at ``means``, which are rounded."""
+        return float(self.mean_y + (self.means_rest[0] - self.coef @ self.means_rest[1:]))
+
     def predicted(self, X: Any) -> np.ndarray:
         """Return predictions for rows X, an array or CSR matrix of shape (rows, features)."""
-        sizes = np.abs(self.coef) @ np.abs(self.means)
-        if sizes <= NEAR * (abs(self.mean_y) + self.y_norm / np.sqrt(self.total_weight)):
+        if not self.far:
             return np.asarray(X @ self.coef, dtype=np.float64) + self.intercept
         return self.mean_y + (self.centred(X) @ self.coef + self.means_rest[0])
 

@@ -15,7 +15,7 @@ from linsep.regression.logistic.likelihood import Lanes, Likelihood
 from linsep.regression.logistic.preconditioning import Penalty
 from linsep.regression.logistic.preparing import Standardization, sampled, standardization
 from linsep.regression.logistic.sparse_terms import SparseTerms
-from linsep.regression.logistic.steps import Report, Steps, no_report
+from linsep.regression.logistic.steps import Around, Report, Steps, no_report
 from linsep.regression.logistic.terms import Terms
 
 #: most weights for a Hessian, which inference needs
@@ -122,6 +122,11 @@ class Fit:
     B: np.ndarray
     standardization: Standardization
 
+    @property
+    def around(self) -> Around:
+        """The scores at a centre of the raw features."""
+        return self.standardization.around(self.B)
+
 
 def fitted(task: Task, steps: Steps) -> Fit:
     """Maximise the (penalised) likelihood.
@@ -147,7 +152,7 @@ def fitted(task: Task, steps: Steps) -> Fit:
 
 def reporter(task: Task, how: Standardization, steps: Steps) -> Report:
     """Return the callback for an ascent in standardised features."""
-    return steps.of(lambda B: how.raw(B, task.intercept), how.dependent)
+    return steps.of(lambda B: how.raw(B, task.intercept), how.dependent, how.around)
 
 
 def climbed_on(task: Task, fit: Fit, steps: Steps) -> Fit:

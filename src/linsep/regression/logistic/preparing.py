@@ -23,6 +23,7 @@ from linsep.regression.logistic.lanes import (
     lanes_of,
 )
 from linsep.regression.logistic.likelihood import Likelihood
+from linsep.regression.logistic.steps import Around
 from linsep.regression.logistic.terms import Terms
 
 #: a relative Cholesky pivot above this proves that no column is dependent, even so nearly that
@@ -62,16 +63,35 @@ class Standardization(NamedTuple):
             W = self.straight.raw(W)
         return W[:, : d + intercept]
 
-    def standard(self, W: np.ndarray, intercept: bool) -> np.ndarray:
-        """Convert weights of the raw features; those of features left out become 0."""
+    def around(self, B: np.ndarray) -> Around:
+        """Return a centre of the raw features, and the scores there, which lose no digits; None
+        without an intercept.
+        """
+        d, straight = len(self.scales), self.straight
+        if B.shape[1] == d:
+            return None
+        if straight is None:
+            return self.centres, B[:, d].copy()
+        columns = list(straight.columns)
+        centre = self.centres.copy()
+        centre[columns] = straight.centres[columns]
+        values = straight.of(centre[None, :])[0] - self.centres[columns]
+        return centre, B[:, d] + B[:, columns] @ (values * self.scales[columns])
+
+    def standard(self, W: np.ndarray, intercept: bool, around: Around = None) -> np.ndarray:
+        """Convert weights of the raw features, whose scores are known at a point if ``around`` is
+        given; those of features left out become 0.
+        """
         d = len(self.scales)
         if self.straight is not None:
+            around = None
             W = np.column_stack([W[:, :d], W[:, d] if intercept else np.zeros(len(W))])
             W = self.straight.straight(W)[:, : d + intercept]
         B = W.copy()
         B[:, :d] = W[:, :d] / np.where(self.scales > 0, self.scales, np.inf)
         if intercept:
-            B[:, d] += W[:, :d] @ self.centres
+            centre, at = around or (np.zeros(d), W[:, d])
+            B[:, d] = at + W[:, :d] @ (self.centres - centre)
         return B
 
     def matrix(self, intercept: bool) -> np.ndarray:

@@ -21,7 +21,7 @@ from linsep.regression.logistic.fitting import Task, lanes_as
 from linsep.regression.logistic.journal import recalled
 from linsep.regression.logistic.likelihood import Likelihood
 from linsep.regression.logistic.preparing import Standardization, sampled, standardization
-from linsep.regression.logistic.steps import Steps
+from linsep.regression.logistic.steps import Around, Steps
 from linsep.regression.logistic.terms import Terms
 
 #: largest last step towards an end, as a share of the half-width of Wald's interval; its error is
@@ -195,6 +195,7 @@ class FirthFit(NamedTuple):
     gained: float
     dependent: tuple[int, ...]
     ends: Ends | None
+    around: Around
 
 
 @contextmanager
@@ -229,7 +230,10 @@ def firth_fitted(task: Task, level: float | None, steps: Steps) -> FirthFit:
             start[:, -1] = np.log(task.totals[:-1] / task.totals[-1])
         flat = start.ravel()[objective.used]
         tol = task.tol * float(task.totals.sum())
-        report = steps.of(lambda b: (raw @ b).reshape(task.q, task.width), how.dependent)
+        report = steps.of(
+            lambda b: (raw @ b).reshape(task.q, task.width), how.dependent,
+            lambda b: how.around(objective.wide(b)),
+        )  # fmt: skip
         top = maximised(objective, flat, tol=tol, max_iter=task.max_iter, report=report)
         constant = objective.used % task.width == task.n_features
         none = maximised(objective, flat * constant, np.eye(objective.size)[:, constant])
@@ -239,6 +243,7 @@ def firth_fitted(task: Task, level: float | None, steps: Steps) -> FirthFit:
         found = FirthFit(
             (raw @ top.b).reshape(shape), top.known.log_likelihood, covariance, top.reason,
             top.n_iter, 2.0 * (top.value - none.value), how.dependent, None,
+            how.around(objective.wide(top.b)),
         )  # fmt: skip
         if level is None:
             return found
@@ -250,7 +255,7 @@ def firth_fitted(task: Task, level: float | None, steps: Steps) -> FirthFit:
 
 def profiled(
     task: Task, weights: np.ndarray, limits: np.ndarray, log_likelihood: float, level: float,
-    steps: Steps,
+    steps: Steps, around: Around = None,
 ) -> Ends:  # fmt: skip
     """Return profile intervals and tests of every weight, of the plain likelihood.
 
@@ -263,9 +268,10 @@ def profiled(
     log_likelihood : float, the maximum or the supremum
     level : of the intervals
     steps : Steps
+    around : a point and the scores there, if they are known
     """
     with _opened(task, penalised=False) as (objective, how, raw):
-        flat = how.standard(weights, task.intercept).ravel()[objective.used]
+        flat = how.standard(weights, task.intercept, around).ravel()[objective.used]
         if np.isin(limits, RUNAWAY).any():
             known = objective.at(flat)._replace(value=log_likelihood)
             top = Maximum(flat, known, np.zeros(2 * (len(flat),)), "converged", 0)

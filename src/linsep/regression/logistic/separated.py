@@ -7,6 +7,7 @@ model).
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -39,12 +40,14 @@ class Limit:
         "sign not checked" or "not checked"
     log_likelihood : float, the supremum
     covariance : array of shape (q width, q width), NaN for estimates that are not finite
+    at : array of shape (q,), the scores at the centre
     """
 
     weights: np.ndarray
     limits: np.ndarray
     log_likelihood: float
     covariance: np.ndarray
+    at: np.ndarray
 
 
 def question_weights(weights: np.ndarray, order: list[int]) -> np.ndarray:
@@ -80,28 +83,35 @@ class Contrasts:
         sides = ((self.order[row], 1), (self.order[-1], -1))
         return {self.block[c] * self.width + j: s for c, s in sides if c in self.block}
 
-    def of(self, number: Any) -> np.ndarray:
-        """Convert numbers per weight of the verdict to an array like the regression's weights."""
+    def of(self, number: Any, centre: np.ndarray) -> np.ndarray:
+        """Convert numbers per weight of the verdict to an array like the regression's weights, with
+        intercepts at the centre, which are exact.
+        """
         found = [
             [sum(s * number(i) for i, s in self.functional(row, j).items()) for j in self._all()]
             for row in range(len(self.order) - 1)
         ]
+        for j in np.flatnonzero(centre).tolist():
+            for line in found:
+                line[-1] += Fraction(line[j]) * Fraction(float(centre[j]))
         top = max((abs(x) for line in found for x in line), default=0) or 1
         return np.array([[float(x / top) for x in line] for line in found])
 
     def _all(self) -> range:
         return range(self.width)
 
-    def direction(self) -> np.ndarray:
-        """Return a direction along which the likelihood keeps growing, scaled to maximum 1."""
+    def direction(self, centre: np.ndarray) -> np.ndarray:
+        """Return a direction along which the likelihood keeps growing, scaled to maximum 1, with
+        intercepts at the centre.
+        """
         verdict = self.verdict
         if isinstance(verdict, QuasiSeparable):
-            return self.of(lambda i: verdict.direction.get(i, 0))
+            return self.of(lambda i: verdict.direction.get(i, 0), centre)
         d = verdict.subject.n_features
         flat: list[Any] = []
         for row, b in zip(verdict.coef, verdict.intercept, strict=True):
             flat += [*row[:d], *([b] if verdict.subject.fit_intercept else [])]
-        return self.of(lambda i: flat[i])
+        return self.of(lambda i: flat[i], centre)
 
     def limits(self) -> np.ndarray:
         """Return the limit of every weight, "not checked" after the time limit."""
@@ -140,20 +150,24 @@ def proves(verdict: Verdict) -> bool:
 
 
 def limit(
-    contrasts: Contrasts, Z: np.ndarray, codes: np.ndarray, weights: np.ndarray, last: np.ndarray
-) -> Limit:
+    contrasts: Contrasts, Z: np.ndarray, codes: np.ndarray, weights: np.ndarray, last: np.ndarray,
+    centre: np.ndarray,
+) -> Limit:  # fmt: skip
     """Compute the limit of the regression.
 
     Parameters
     ----------
     contrasts : of a verdict on these rows, Separable or QuasiSeparable
-    Z : array of shape (rows, width), the rows with a 1 for the intercept
+    Z : array of shape (rows, width)
+        The rows less the centre, with a 1 for the intercept.
     codes : array of shape (rows,), index of each row's class in the order of the contrasts
     weights : array of shape (rows,)
-    last : array of shape (q, width), the weights of the last iteration
+    last : array of shape (q, width)
+        The weights of the last iteration, with intercepts at the centre.
+    centre : array of shape (features,), zeros without an intercept
     """
     verdict, order = contrasts.verdict, contrasts.order
-    direction, limits = contrasts.direction(), contrasts.limits()
+    direction, limits = contrasts.direction(centre), contrasts.limits()
     rows = np.arange(len(Z))
     scores = np.column_stack([Z @ direction.T, np.zeros(len(Z))])
     size = np.column_stack([np.abs(Z) @ np.abs(direction).T, np.zeros(len(Z))])
@@ -166,7 +180,7 @@ def limit(
         behind[list(verdict.boundary)] = False
     if isinstance(verdict, Separable) and _separates(last, Z, codes):
         covariance = np.full((limits.size, limits.size), np.nan)
-        return Limit(last, limits, 0.0, covariance)
+        return _raw(last, limits, 0.0, covariance, centre)
     B, value, covariance = conditional(Z, codes, weights, ~behind)
     if isinstance(verdict, Separable):  # in exact arithmetic, whatever floats can tell apart
         value = 0.0
@@ -174,9 +188,26 @@ def limit(
     with np.errstate(divide="ignore", invalid="ignore"):
         needed = (CERTAIN - (eta[rows, codes][:, None] - eta)) / (own[:, None] - scores)
     far = max(0.0, float(needed[behind].max(initial=0.0)))
+    fixed = limits == "finite"
+    if centre.any():  # the scores there may grow though those at zero do not
+        fixed[:, -1] = False
+    return _raw(np.where(fixed, B, B + far * direction), limits, value, covariance, centre)
+
+
+def _raw(
+    W: np.ndarray, limits: np.ndarray, value: float, covariance: np.ndarray, centre: np.ndarray
+) -> Limit:
+    """Return a limit whose intercepts are at the centre with those at zero."""
+    at = W[:, -1]
+    if centre.any():
+        back = np.eye(W.shape[1])
+        back[-1, :-1] = -centre
+        back = np.kron(np.eye(len(W)), back)
+        covariance = back @ covariance @ back.T
+        W = np.column_stack([W[:, :-1], at - W[:, :-1] @ centre])
     out = (limits != "finite").ravel()
     covariance[out] = covariance[:, out] = np.nan
-    return Limit(np.where(limits == "finite", B, B + far * direction), limits, value, covariance)
+    return Limit(W, limits, value, covariance, at)
 
 
 def _separates(W: np.ndarray, Z: np.ndarray, codes: np.ndarray) -> bool:

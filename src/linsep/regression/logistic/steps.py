@@ -1,13 +1,15 @@
 """Progress of a fit after each step, for callbacks and for Ctrl-C."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 #: called after each step of an ascent with its weights, the log-likelihood there, and the distance
 #: to the maximum, in standard errors, from where the step began (NaN: unknown)
 Report = Callable[[np.ndarray, float, float], None]
+#: a point of the raw features, and the scores of the classes there; None if weights suffice
+Around: TypeAlias = tuple[np.ndarray, np.ndarray] | None
 
 
 class Stopped(Exception):
@@ -23,6 +25,7 @@ class SoFar(NamedTuple):
     dependent : numbers of the features that are left out
     log_likelihood, distance : as in :data:`Report`
     n_iter : int, number of steps
+    around : Around
     """
 
     weights: np.ndarray
@@ -30,6 +33,7 @@ class SoFar(NamedTuple):
     log_likelihood: float
     distance: float
     n_iter: int
+    around: Around = None
 
 
 class Steps:
@@ -56,13 +60,18 @@ class Steps:
         self.intervals: list[Any] = []
 
     def of(
-        self, raw: Callable[[np.ndarray], np.ndarray], dependent: tuple[int, ...] = ()
-    ) -> Report:
-        """Return the callback of an ascent; ``raw`` converts its weights to the raw features."""
+        self, raw: Callable[[np.ndarray], np.ndarray], dependent: tuple[int, ...] = (),
+        around: Callable[[np.ndarray], Around] = lambda B: None,
+    ) -> Report:  # fmt: skip
+        """Return the callback of an ascent; ``raw`` converts its weights to the raw features, and
+        ``around`` to scores at a centre.
+        """
 
         def report(B: np.ndarray, log_likelihood: float, distance: float) -> None:
             n_iter = self.so_far.n_iter + 1 if self.so_far else 1
-            self.so_far = SoFar(raw(B), dependent, float(log_likelihood), distance, n_iter)
+            self.so_far = SoFar(
+                raw(B), dependent, float(log_likelihood), distance, n_iter, around(B)
+            )
             if self.after_step is not None:
                 self.after_step()
 
