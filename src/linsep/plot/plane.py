@@ -154,7 +154,7 @@ def normal_of(model: Any) -> np.ndarray | None:
 
 def _weights(model: Any) -> np.ndarray:
     """Return the weights of a linear classifier as rows; one of zeros if it has none."""
-    coef = getattr(model, "coef_", np.zeros(1))
+    coef: Any = getattr(model, "coef_", np.zeros(1))
     return np.atleast_2d(coef.toarray() if sp.issparse(coef) else coef).astype(np.float64)
 
 
