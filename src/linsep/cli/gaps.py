@@ -5,7 +5,7 @@ from typing import Any
 
 from linsep.cli.screen import count
 from linsep.sources.base import Source
-from linsep.sources.tables.feature_names import names_in_recipe
+from linsep.sources.feature_names import names_in_recipe
 
 #: most columns that are shown; --json has all
 MOST_COLUMNS = 8

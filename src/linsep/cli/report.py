@@ -20,7 +20,7 @@ from linsep.estimators._common.checking import plain_labels
 from linsep.estimators._common.equations import MOST_TERMS
 from linsep.online.passes import ALL_PASSES, StopReason
 from linsep.sources.base import Source
-from linsep.sources.tables.feature_names import names_in_recipe
+from linsep.sources.feature_names import names_in_recipe
 
 # More rows do not fit a screen; --json has them all.
 MOST_CLASSES = 20

@@ -1,11 +1,10 @@
 """Encode the columns of a table as features and labels.
 
 Numeric and bool columns are one feature each, in file order. Behind them a text column is one
-feature per value, named ``column=value`` (but see ``feature_names``), in the order of the columns
-and, within one, of the values (by code point). A reference level has no feature. With ``hash_bits``
-values share 2**hash_bits places instead: a value's place is the low bits of the CRC-32 of
-``column=value`` in UTF-8, the same in every process and version. Columns whose words are features
-come last.
+feature per value, named ``column=value``, in the order of the columns and, within one, of the
+values (by code point). A reference level has no feature. With ``hash_bits`` values share
+2**hash_bits places instead: a value's place is the low bits of the CRC-32 of ``column=value`` in
+UTF-8, the same in every process and version. Columns whose words are features come last.
 """
 
 from collections import Counter
@@ -19,6 +18,7 @@ import scipy.sparse as sp
 
 from linsep.errors import DataError, hint
 from linsep.sources.exact import EXACT, exact_numbers, refuse_rounded
+from linsep.sources.feature_names import shown_names
 from linsep.sources.tables.cells import Place, as_text, coded, plain
 from linsep.sources.tables.feature_names import shown_names
 from linsep.sources.tables.words import empty_texts, learn_words, with_words
@@ -102,8 +102,7 @@ class Columns:
         if not all(counter.settings.vocabulary for counter in self.words.values()):
             return None
         shown = shown_names(self.numeric, self.text, self.words)
-        names = [shown[column] for column in self.numeric]
-        names += [""] * (self.indicators_end - len(self.numeric))
+        names = [shown[c] for c in self.numeric] + [""] * (self.indicators_end - len(self.numeric))
         for column, values in self.text.items():
             for value, place in values.items():
                 names[place] = f"{shown[column]}={value}"
@@ -357,9 +356,8 @@ class Encoder:
     def _place(self, name: str, value: str) -> int:
         bits = self.columns.hash_bits
         if bits is not None:
-            return len(self.columns.numeric) + (
-                crc32(f"{name}={value}".encode()) & ((1 << bits) - 1)
-            )
+            low = crc32(f"{name}={value}".encode()) & ((1 << bits) - 1)
+            return len(self.columns.numeric) + low
         if self.columns.reference.get(name) == value:
             return _NONE
         return self.columns.text[name].get(value, _UNKNOWN)

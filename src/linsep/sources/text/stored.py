@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep.sources.tables.feature_names import names_in_recipe
+from linsep.sources.feature_names import names_in_recipe
 from linsep.sources.text.counting import TextCounter
 from linsep.sources.text.settings import Settings
 
