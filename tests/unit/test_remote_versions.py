@@ -1,6 +1,7 @@
 """What web servers may say of a file and of a request, asked through :func:`linsep.open_source`."""
 
 import re
+import socket
 import time
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -296,3 +297,36 @@ def test_addresses_that_cannot_be_read_are_refused_at_once(address, said):
             rows_of(address.format(plain=server.address.split("/")[2]))
     assert "tried" not in str(found.value)
     assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize(
+    ("alert", "said"),
+    [(112, "unrecognized name"), (40, "handshake failure"), (70, "protocol version")],
+)
+def test_a_server_that_refuses_tls_is_asked_once(alert, said):
+    came = []
+
+    def refuse():
+        while True:
+            try:
+                connection, _ = server.accept()
+            except OSError:
+                return
+            with connection:
+                came.append(connection.recv(2000))
+                connection.sendall(bytes([21, 3, 1, 0, 2, 2, alert]))
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        Thread(target=refuse, daemon=True).start()
+        with pytest.raises(DataError, match=rf"refuses TLS: .*{said}\): check") as found:
+            rows_of(f"https://127.0.0.1:{server.getsockname()[1]}/x.csv")
+    assert "tried" not in str(found.value)
+    assert len(came) == 1
+
+
+def test_a_marker_in_a_local_folder_is_not_a_data_file(tmp_path):
+    for name, text in {"part-0": "a,b,kind\n1,2,x\n3,4,y\n", "_SUCCESS": ""}.items():
+        (tmp_path / name).write_text(text)
+    for data in (tmp_path, f"{tmp_path}/*"):
+        source = open_source(data, format="csv", target="kind", scale="none")
+        assert np.vstack([batch.X for batch in source.batches()]).tolist() == [[1, 2], [3, 4]]

@@ -6,6 +6,7 @@ fsspec reads it is asked beside.
 
 import asyncio
 import errno
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from functools import cache
@@ -312,7 +313,7 @@ def fault_of(error: Exception, address: str) -> str | None:
         return str(error)
     if isinstance(error, PermissionError) or _FINAL & names:
         return None
-    if _TLS & names and any(reason in str(error) for reason in _NO_TLS):
+    if _TLS & names and "EOF" not in str(error):  # the server has said why not
         return None
     if isinstance(error, TimeoutError):
         return "no answer in time"
@@ -352,6 +353,10 @@ def _told(error: Exception, address: str) -> str:
     if _TLS & names:
         plain = any(reason in str(error) for reason in _NO_TLS)
         what = "does not speak TLS" if plain else "ended the start of TLS"
+        if not plain and (
+            said := re.search(r"\[SSL: (?:TLSV1_|SSLV3_|ALERT_)*(\w+)\]", str(error))
+        ):
+            what = f"refuses TLS: {said[1].lower().replace('_', ' ')}"
         return f"{_server(error, address)} {what}"
     if _UNKNOWN & names:
         return f"no server of the name {_server(error, address).rpartition(':')[0]} is known"
