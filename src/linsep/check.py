@@ -22,7 +22,7 @@ WRONG = ArithmeticError, AttributeError, LookupError, OSError, RecursionError, T
 NUMBER = re.compile(r"[ \t]*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?[ \t]*")
 #: what of a recipe is followed here, and the other settings where they say nothing
 OURS = "target", "target_kind", "numeric", "bool", "text", "exclude", "dtype"
-USUAL = None, "error", {}, [], "table", "svmlight"
+USUAL: list = [None, "error", {}, [], "table", "svmlight"]
 TRUE, FALSE = ["1", "true", "True", "TRUE"], ["0", "false", "False", "FALSE"]
 
 
@@ -303,8 +303,8 @@ def check(text, rows, labels, names, width):
         problem = Problem(rows, labels, classes, positive, negative, width, bias, columns)
         getattr(problem, verdict["kind"].replace("-", "_"))(verdict)
     found = [f"{v['kind']}: {v['positive']} against {v['negative']}" for v in verdicts]
-    about = f"features: {claimed or width}" if columns is None else f"Gram matrix: {columns}"
-    return [*found, f"intercept: {bias}", about, f"rows: {len(rows)}"]
+    shown = f"features: {claimed or width}" if columns is None else f"Gram matrix: {columns}"
+    return [*found, f"intercept: {bias}", shown, f"rows: {len(rows)}"]
 
 
 if __name__ == "__main__":

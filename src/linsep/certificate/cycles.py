@@ -168,22 +168,19 @@ class Cycle(WithRows):
         Check
             ``holds`` is True, False or None (not known), with a ``reason``.
         """
-        why = self._inconsistency()
-        if why is not None:
-            return self._fails(why)
-        given, clock = read_rows(X, y, self.base, self.power), Clock(time_limit)
+        return Cycles((self,)).verify(X, y, time_limit=time_limit)
+
+    def check(self, given: Rows, clock: Clock) -> Check:
+        """Replay the passes over rows that were read for it; TooLong when the time is up."""
         why = self._not_about(given)
         if why is not None or given.rows is None:
-            return self._fails(why or "the rows have more digits than its own")
-        try:
-            after, mistakes = replay(self, given.rows, clock.over)
-        except TooLong as reason:
-            return Check(None, f"Not checked to the end: {reason}. Raise the time limit.")
+            return self.fails(why or "the rows have more digits than its own")
+        after, mistakes = replay(self, given.rows, clock.over)
         many = f"{self.passes:,} pass{'es' * (self.passes > 1)}"
         if after != self.vectors():
-            return self._fails(f"after {many} the weights differ")
+            return self.fails(f"after {many} the weights differ")
         if not mistakes:
-            return self._fails("no mistake was made, so that these weights never change")
+            return self.fails("no mistake was made, so that these weights never change")
         return Check(
             True,
             f"It holds: {mistakes:,} mistakes in {many} over {self.n_rows:,} rows lead back to the "
@@ -202,14 +199,14 @@ class Cycle(WithRows):
             return f"it is about {self.n_classes} classes, these are {given.n_classes}"
         return None
 
-    def _inconsistency(self) -> str | None:
+    def inconsistency(self) -> str | None:
         """Return what is wrong with the numbers, as a phrase, or None."""
         width = self.n_rows if self.gram else self.n_features + 1
         sides = (*self.positive, *self.negative)
         sound = self.step > 0 and self.unit > 0 and self.passes > 0
         sound &= self.base in (2, 10) and 0 <= self.power <= MOST_BITS
         sound &= len(self.weights) == self.n_vectors * width
-        sound &= len(set(sides)) == len(sides) and set(sides) <= set(range(self.n_classes))
+        sound &= len(set(sides)) == len(sides) and all(0 <= k < self.n_classes for k in sides)
         sound &= bool(self.positive) == bool(self.negative)
         sound &= self.update in ("single", "batch")
         sound &= self.tie in ("negative", "positive", "random")
@@ -272,7 +269,8 @@ class Cycle(WithRows):
         return self.base**self.power if self.fit_intercept else 0
 
     @staticmethod
-    def _fails(reason: str) -> Check:
+    def fails(reason: str) -> Check:
+        """Return the check of a cycle that does not hold."""
         return Check(False, f"It does not hold: {reason}.")
 
 
@@ -322,13 +320,33 @@ class Cycles(WithRows):
         self, X: Any, y: Any = None, exact: bool = True, time_limit: float | None = TIME_LIMIT
     ) -> Check:
         """Replay the passes of every machine; see :meth:`Cycle.verify`."""
-        checks = [cycle.verify(X, y, time_limit=time_limit) for cycle in self.cycles]
-        wrong = next((check for check in checks if not check), None)
-        if wrong is not None:
-            return wrong
-        return checks[0] if len(checks) == 1 else Check(
-            True, f"All {len(checks)} cycles hold: {checks[0].reason}"
-        )  # fmt: skip
+        why = next((why for cycle in self.cycles if (why := cycle.inconsistency())), None)
+        if why is not None:
+            return Cycle.fails(why)
+        try:
+            checks = list(self._checks(X, y, Clock(time_limit)))
+        except TooLong as reason:
+            return Check(None, f"Not checked to the end: {reason}. Raise the time limit.")
+        if len(checks) == 1 or not checks[-1]:
+            return checks[-1]
+        return Check(True, f"All {len(checks)} cycles hold: {checks[0].reason}")
+
+    def _checks(self, X: Any, y: Any, clock: Clock) -> Iterator[Check]:
+        """Yield the check of every cycle, up to the first that does not hold.
+
+        The clock counts all readings of the rows but the first, which all cycles share as a rule.
+        """
+        rows: Rows | None = None
+        over: Any = iter
+        known: tuple[int, ...] = ()
+        for cycle in self.cycles:
+            how = cycle.base, cycle.power, cycle.n_rows, cycle.n_features
+            if rows is None or how != known:
+                rows, known = read_rows(cycle, X, y, over), how
+            over = clock.over
+            yield (found := cycle.check(rows, clock))
+            if not found:
+                return
 
     def names(self) -> None:
         """Return None: cycles refer to columns by number."""

@@ -183,11 +183,21 @@ def _proof(plain: dict[str, Any]) -> Proof:
         return Proof(_several(verdicts, formulations, whole.classes), plain["recipe"])
     if len(verdicts) != 1:
         raise Malformed("it needs exactly one verdict")
-    subject = verdicts[0].subject
-    known = [sides for name in FORMULATIONS for sides in sides_of(name, subject.classes)]
-    if (subject.positive, subject.negative) not in known:
+    if not _is_question(verdicts[0].subject):
         raise Malformed("the sides are not made of the classes")
     return Proof(verdicts[0], plain["recipe"])
+
+
+def _is_question(subject: Subject) -> bool:
+    """Return whether the sides are those of a formulation, without listing all of these."""
+    classes, positive, negative = subject.classes, subject.positive, subject.negative
+    if len(classes) == 2 or len(positive) != 1:
+        return (positive, negative) == (classes[1:], classes[:1]) or (
+            len(classes) > 2 and not positive and not negative
+        )
+    if len(negative) == 1:
+        return classes.index(negative[0]) < classes.index(positive[0])
+    return negative == tuple(label for label in classes if label != positive[0])
 
 
 def _several(
@@ -200,8 +210,15 @@ def _several(
         or formulations != tuple(s for s in FORMULATIONS if s in formulations)
     ):
         raise Malformed("the formulations are not known ones, each once and in order")
-    expected = [sides for name in formulations for sides in sides_of(name, classes)]
-    if [(v.subject.positive, v.subject.negative) for v in verdicts] != expected:
+    n = len(classes)
+    many = sum({"ovr": n, "ovo": n * (n - 1) // 2, "multinomial": 1}[s] for s in formulations)
+    # counted first: the sides of many classes are long lists
+    expected = (
+        [sides for name in formulations for sides in sides_of(name, classes)]
+        if many == len(verdicts)
+        else []
+    )
+    if not expected or [(v.subject.positive, v.subject.negative) for v in verdicts] != expected:
         raise Malformed("the verdicts are not those of the formulations, each once and in order")
     left = iter(verdicts)
     of = {name: [next(left) for _ in sides_of(name, classes)] for name in formulations}

@@ -29,21 +29,27 @@ class Rows(NamedTuple):
     n_classes: int
 
 
-def read_rows(X: Any, y: Any, base: int, power: int) -> Rows:
-    """Read every value times ``base ** power``; base 10 takes floats as the decimals they print."""
-    reading, rows = Reading(X, y), []
-    whole = True
-    for block in reading.blocks():
+def read_rows(cycle: Cycle, X: Any, y: Any, over: Callable[[Iterable[Any]], Iterable[Any]]) -> Rows:
+    """Read every value times ``base ** power``; base 10 takes floats as the decimals they print.
+
+    ``over`` wraps the loop over the blocks of rows. No rows are kept if they are not those of the
+    cycle by their counts.
+    """
+    reading, rows = Reading(X, y), list[Row]()
+    base, power, whole = cycle.base, cycle.power, True
+    for block in over(reading.blocks()):
+        found = reading.canonical
+        if found.n_rows > cycle.n_rows or found.n_features > cycle.n_features:
+            continue
         for place, number in enumerate(block.numbers.tolist()):
             columns, given = block.row(place)
             exact = given.tolist() if base == 2 or given.dtype.kind in "iu" else map(str, given)
             values = [Fraction(x) * base**power for x in exact]
             whole = whole and all(x.denominator == 1 for x in values)
             rows.append(Row(columns.tolist(), [int(x) for x in values], number))
-    labels = reading.canonical.labels
+    found, labels = reading.canonical, reading.canonical.labels
     codes = {label: code for code, label in enumerate(sorted(labels))}
     coded = [row._replace(code=codes[labels[row.code]]) for row in rows]
-    found = reading.canonical
     return Rows(coded if whole else None, found.n_rows, found.n_features, len(labels))
 
 

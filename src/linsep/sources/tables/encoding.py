@@ -20,7 +20,6 @@ from linsep.errors import DataError, hint
 from linsep.sources.exact import EXACT, exact_numbers, refuse_rounded
 from linsep.sources.feature_names import shown_names
 from linsep.sources.tables.cells import Place, as_text, coded, plain
-from linsep.sources.tables.feature_names import shown_names
 from linsep.sources.tables.words import empty_texts, learn_words, with_words
 
 #: most characters of a label
