@@ -8,7 +8,7 @@ from contextlib import ContextDecorator, contextmanager
 from typing import Any
 
 from joblib import cpu_count
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from linsep.interrupts import held
 
@@ -30,6 +30,7 @@ class _OneBlasThread(ContextDecorator):
     def __init__(self) -> None:
         self._lock, self._users = threading.Lock(), 0
         self._limits: Any = None
+        self._controller: ThreadpoolController | None = None
 
     def __enter__(self) -> None:
         begun = False
@@ -50,9 +51,11 @@ class _OneBlasThread(ContextDecorator):
     def _begin(self) -> None:
         with self._lock:
             if not self._users:
-                import scipy.linalg  # noqa: F401 - brings a BLAS of its own, which is limited, too
+                if self._controller is None:  # to look for libraries takes milliseconds
+                    import scipy.linalg  # noqa: F401 - brings a BLAS of its own
 
-                self._limits = threadpool_limits(1, "blas")
+                    self._controller = ThreadpoolController()
+                self._limits = self._controller.limit(limits=1, user_api="blas")
             self._users += 1
 
     def _end(self) -> None:

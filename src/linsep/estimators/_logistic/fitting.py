@@ -29,6 +29,7 @@ from linsep.estimators._logistic.separation import (
 from linsep.interrupts import held
 from linsep.online.course import Saving
 from linsep.online.passes import StopReason
+from linsep.parallel import one_blas_thread
 from linsep.regression.logistic.fitting import Task, fitted, null_log_likelihood
 from linsep.regression.logistic.gradient_ascent import climbed
 from linsep.regression.logistic.steps import Steps, Stopped
@@ -63,7 +64,7 @@ class LogisticFitting:
         self, rows: Rows | BatchRows, given: dict[str, Any], saving: Saving | None = None
     ) -> None:
         """Maximise the likelihood, call callbacks, and keep the weights so far if stopped early."""
-        with held():
+        with held(), one_blas_thread:
             task = rows.task(self)
             if saving is not None:
                 task, saving.rows_per_pass = replace(task, journal=saving.journal), task.n_rows

@@ -16,7 +16,6 @@ Three methods, each used only where it is accurate:
 import operator
 import warnings
 from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
 from functools import reduce
 from math import fsum
 from typing import NamedTuple
@@ -57,8 +56,6 @@ from linsep.regression.least_squares.targets import Targets
 
 #: most values and most columns for the exact method
 EXACT_VALUES, EXACT_WIDTH = 1 << 17, 32
-#: above this, threads of BLAS would wait for each other
-SHARED_VALUES = 1 << 15
 #: bits of the balls; quadrupled until they prove 64 bits of every number
 PRECISION = 640
 #: relative length that rounded sums of 106 bits cannot distinguish from zero
@@ -98,7 +95,8 @@ def least_squares(
     """
     rows = blocks if isinstance(blocks, Lanes) else Lanes(blocks)
     few = rows.few(_too_many)
-    with np.errstate(over="ignore", invalid="ignore"):
+    # whatever other threads do: with more BLAS threads, the bits would depend on their number
+    with one_blas_thread, np.errstate(over="ignore", invalid="ignore"):
         found = _many(rows, fit_intercept, reread) if few is None else _exact(few, fit_intercept)
         sizes = [found.intercept, found.rss]
     lost = ~(np.isfinite(found.means) & np.isfinite(found.spread))
@@ -134,8 +132,7 @@ def _exact(found: list[Block], fit_intercept: bool) -> LeastSquares:
     y = Targets.of(joined(found))
     ranges = reduce(added_ranges, map(ranges_of, found))
     columns = ScaledColumns(ranges, fit_intercept, _digits(found[-1].X.dtype))
-    many = y.rows * ranges.low.size > SHARED_VALUES
-    with ctx.workprec(PRECISION), one_blas_thread if many else nullcontext():
+    with ctx.workprec(PRECISION):
         if slices_suffice(ranges, found):
             G = balls((len(columns.exponents),) * 2)
             for part in _parts(found):

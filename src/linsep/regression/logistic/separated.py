@@ -198,13 +198,14 @@ def _raw(
     W: np.ndarray, limits: np.ndarray, value: float, covariance: np.ndarray, centre: np.ndarray
 ) -> Limit:
     """Return a limit whose intercepts are at the centre with those at zero."""
-    at = W[:, -1]
+    at = W[:, -1].copy()
     if centre.any():
         back = np.eye(W.shape[1])
         back[-1, :-1] = -centre
         back = np.kron(np.eye(len(W)), back)
         covariance = back @ covariance @ back.T
-        W = np.column_stack([W[:, :-1], at - W[:, :-1] @ centre])
+        W = W.copy()
+        W[:, -1] = at - W[:, :-1] @ centre
     out = (limits != "finite").ravel()
     covariance[out] = covariance[:, out] = np.nan
     return Limit(W, limits, value, covariance, at)
