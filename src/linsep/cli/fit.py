@@ -87,6 +87,23 @@ def fit(
     start = InitialWeights(init_weights, learner, estimator, source)
     saved = checkpointing.opened(checkpoint, every, context, source, estimator)
     whole = _fitted(estimator, source, start, place, saved)
+    again = _finish(
+        estimator, source, whole, started, reading, saved, model=model, force=force, test=test,
+        calibrate=calibrate, calibration=calibration, as_json=as_json, curve=curve,
+    )  # fmt: skip
+    if plot is not None:
+        _draw(estimator, source, plot, force or again, None if saved else model)
+    checkpointing.remove(saved)
+
+
+def _finish(
+    estimator: Any, source: Source, whole: bool, started: float, reading: Reading,
+    saved: Checkpoint | None, *, model: Path | None, force: bool, test: list[str] | None,
+    calibrate: list[str] | None, calibration: Any, as_json: bool, curve: bool,
+) -> bool:  # fmt: skip
+    """Calibrate, save, test and print the summary; return whether the model was saved before, as
+    :func:`_saved` does.
+    """
     with held() as pressed:  # save and report what was learnt, even if Ctrl-C is pressed again
         made = calibrating.calibrated(estimator, calibrate if whole else None, calibration, reading)
         if saved is not None and made.missing:  # it goes on from the checkpoint
@@ -107,9 +124,7 @@ def fit(
         raise error
     if tested.interrupted or made.interrupted:
         raise typer.Exit(code)
-    if plot is not None:
-        _draw(estimator, source, plot, force or again, None if saved else model)
-    checkpointing.remove(saved)
+    return again
 
 
 def _saved(estimator: Any, model: Path | None, force: bool, saved: Checkpoint | None) -> bool:
