@@ -202,8 +202,8 @@ def _raw(
     if centre.any():
         back = np.eye(W.shape[1])
         back[-1, :-1] = -centre
-        back = np.kron(np.eye(len(W)), back)
-        covariance = back @ covariance @ back.T
+        T = np.kron(np.eye(len(W)), back)
+        covariance = np.asarray(T @ covariance @ T.T)
         W = W.copy()
         W[:, -1] = at - W[:, :-1] @ centre
     out = (limits != "finite").ravel()
