@@ -55,14 +55,30 @@ class _OneBlasThread(ContextDecorator):
                     import scipy.linalg  # noqa: F401 - brings a BLAS of its own
 
                     self._controller = ThreadpoolController()
-                self._limits = self._controller.limit(limits=1, user_api="blas")
+                with self._control():
+                    self._limits = self._controller.limit(limits=1, user_api="blas")
             self._users += 1
 
     def _end(self) -> None:
         with self._lock:
             self._users -= 1
             if not self._users:
-                self._limits.restore_original_limits()
+                with self._control():
+                    self._limits.restore_original_limits()
+
+    @contextmanager
+    def _control(self) -> Iterator[None]:
+        """Let this thread set the number of threads, which threadpoolctl 3.8 and later grant to one
+        thread of the process only: the last fit to end need not be in the thread of the first.
+        """
+        self._free()
+        yield
+        self._free()
+
+    def _free(self) -> None:
+        for library in self._controller.lib_controllers if self._controller else ():
+            if hasattr(library, "clear_controlling_thread"):
+                library.clear_controlling_thread(force=True)
 
 
 #: with one thread, BLAS gives the same bits on any number of processors
