@@ -8,6 +8,8 @@ from linsep.errors import DataError
 
 #: value of ``limits_`` for the weights of a class without weight
 NO_WEIGHT = "no weight"
+#: what the weights of all rows add up to at least, so that curvatures and their inverses are finite
+LEAST_WEIGHT = 1e-200
 
 
 class FittedClasses:
@@ -35,6 +37,11 @@ class FittedClasses:
         counted = totals > 0
         if not counted.any():
             raise DataError("No row is left to learn from: all have weight 0.")
+        if totals.sum() < LEAST_WEIGHT:
+            raise DataError(
+                f"The weights of all rows add up to {totals.sum():.3g}, too little for floating "
+                "point: divide the weights by the largest."
+            )
         if len(order) > 2 and not counted[order[-1]]:
             last = int(np.flatnonzero(counted)[-1])
             order = [*(code for code in sorted(order) if code != last), last]

@@ -103,13 +103,17 @@ class Sample:
         return rows > 1 and (rows > self._most_rows or size > self._most_bytes)
 
 
+#: what the weights of all rows add up to at most, so that sums of products with features are finite
+MOST_WEIGHT = 1e200
+
+
 def check_summable(weights: np.ndarray, name: str = "the weights") -> None:
-    """Raise DataError if the sum of the weights of rows, or of classes, overflows."""
+    """Raise DataError if the sum of the weights of rows, or of classes, is too large."""
     with np.errstate(over="ignore"):
         total = weights.sum()
-    if not np.isfinite(total):
+    if not total <= MOST_WEIGHT:
         raise DataError(
-            f"The sum of {name} is beyond floating point: divide the weights by the largest."
+            f"The sum of {name} is above {MOST_WEIGHT:g}: divide the weights by the largest."
         )
 
 
