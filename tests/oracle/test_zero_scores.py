@@ -403,3 +403,18 @@ def test_what_predicts_does_not_know_the_rule():
         plain = Perceptron(fit_intercept=False, tie=tie, max_iter=1).fit(X, y, model.coef_)
         plain._state.set_weights(model.coef_, None)
         assert plain.predict(X).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("tie", "row", "winner"), [("negative", 0, "smaller"), ("positive", 2, "larger")]
+)
+def test_a_class_that_wins_a_tie_is_no_separation(tie, row, winner):
+    """The native rule makes no mistake in the zero row, whose scores are all zero."""
+    X, y = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]]), np.array([row, 0, 1, 2])
+    model = Perceptron(fit_intercept=False, shuffle=False, tie=tie).fit(X, y)
+    assert model.stop_reason_ == "converged"
+    assert model.separation(X, y).multinomial.kind != "separable"
+    expected = f"equal scores go to the {winner} class"
+    assert model.stop_sentence_.endswith(expected)
+    assert expected in str(trace(model, X, y))
+    assert model.set_params(tie="random", max_iter=20).fit(X, y).stop_reason_ != "converged"

@@ -60,6 +60,20 @@ _SENTENCES = {
 }
 
 
+def stop_sentence(reason: StopReason, state: State, tie: str) -> str:
+    """Return the sentence on why a run ended. The native rule of several classes makes no mistake
+    in a row whose class wins a tie, so its weights need not separate the rows.
+    """
+    native = state.n_classes > 2 and state.multiclass == "native"
+    if reason != StopReason.CONVERGED or not native or tie == "random":
+        return reason.sentence
+    winner = "smaller" if tie == "negative" else "larger"
+    return (
+        "a whole pass made no mistake: no class has a higher score than that of the row; equal "
+        f"scores go to the {winner} class"
+    )
+
+
 def without_mistakes(learner: Learner, state: State) -> StopReason:
     """Return why a run ends with a pass without a mistake."""
     return StopReason.CLEAN if learner.leaves_zeros(state) else StopReason.CONVERGED

@@ -7,9 +7,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.estimators._common.equations import HasEquation
 from linsep.estimators._common.reference import HasReference
+from linsep.learnt import learnt
 from linsep.online.keeping import KeepLast
 from linsep.online.learner import State
-from linsep.online.passes import PassReport, StopReason
+from linsep.online.passes import PassReport, StopReason, stop_sentence
 
 
 class Counted(HasReference):
@@ -62,10 +63,12 @@ class Counted(HasReference):
     @property
     def stop_sentence_(self) -> str:
         """Why the run ended, in one sentence; known after fit, not partial_fit."""
-        self._fitted()
+        state = self._fitted()
         if self.stop_reason_ is None:
             raise AttributeError("stop_sentence_ is known after fit, not partial_fit.")
-        return self.stop_reason_.sentence if self._cycle is None else self._cycle.sentence
+        if self._cycle is not None:
+            return str(self._cycle.sentence)
+        return stop_sentence(self.stop_reason_, state, learnt(self, "tie"))
 
     @property
     def progressive_accuracy_(self) -> float:

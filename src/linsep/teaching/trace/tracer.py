@@ -21,7 +21,7 @@ from linsep.estimators.winnow import BalancedWinnow, Winnow
 from linsep.label_faults import check_beside
 from linsep.online.cycle_detection import CycleDetection, cycle_detection_for
 from linsep.online.learner import State
-from linsep.online.passes import StopReason
+from linsep.online.passes import StopReason, stop_sentence
 from linsep.online.rows.array import ArrayStream
 from linsep.teaching.trace.table import Trace, TraceRow, label_text
 
@@ -119,7 +119,7 @@ def trace(
     stream = ArrayStream(X, codes, importance, model._seed(), bool(model.shuffle))
     detection = cycle_detection_for(begun, learner, keeping, stream, model.tie)
     spares = getattr(model, "zero", "mistake") != "mistake"
-    ending = Ending(begun, stream, detection, beyond=rounds is not None, spares=spares)
+    ending = Ending(begun, stream, detection, rounds is not None, spares, model.tie)
     steps = ending.before(textbook.run(
         rule, scheme, plain(X, model.normalize), codes.tolist(), classes.size,
         fit_intercept=learnt, max_iter=rounds or model.max_iter, tie=model.tie,
@@ -263,10 +263,10 @@ class Ending:
 
     def __init__(
         self, state: State, stream: ArrayStream, detection: CycleDetection | None, beyond: bool,
-        spares: bool,
+        spares: bool, tie: str,
     ):  # fmt: skip
         self._state, self._stream, self._repeats = state, stream, detection
-        self._beyond, self._spares = beyond, spares
+        self._beyond, self._spares, self._tie = beyond, spares, tie
         self._cycle: Any = None
 
     def before(self, steps: Iterator[textbook.Step]) -> Iterator[textbook.Step]:
@@ -302,4 +302,5 @@ class Ending:
         zeros = self._spares and any(
             not np.ravel(step.score)[machine] for step in last for machine in step.seen
         )
-        return (StopReason.CLEAN if zeros else StopReason.CONVERGED), None
+        reason = StopReason.CLEAN if zeros else StopReason.CONVERGED
+        return reason, stop_sentence(reason, self._state, self._tie)
