@@ -58,12 +58,21 @@ def read_csv(lines, target, exclude):
     table = dict(zip(header, zip(*records, strict=True), strict=True))
     columns = {name: numbers(cells) for name, cells in table.items() if name not in exclude}
     labels = columns.pop(target) or table[target]
-    found = [(name, cells) for name, cells in columns.items() if cells]
+    shown = shown_names(columns)
+    found = [(shown[name], cells) for name, cells in columns.items() if cells]
     for name in (name for name in columns if not columns[name]):
         values = sorted(set(table[name]))
-        found += [(f"{name}={v}", [cell == v for cell in table[name]]) for v in values]
+        found += [(f"{shown[name]}={v}", [cell == v for cell in table[name]]) for v in values]
     names, cells = zip(*found, strict=True)
     return [dict(enumerate(row)) for row in zip(*cells, strict=True)], labels, [*names], len(names)
+
+
+def shown_names(columns):
+    """Return how columns are called: in quotes if they look like features of a text column."""
+    texts = [f"{name}=" for name in columns if not columns[name]]
+    like = {name for name in columns if name.startswith((*texts,))}
+    like |= {name for name in columns if like and name.startswith('"')}
+    return {n: '"' + n.replace('"', '""') + '"' if n in like else n for n in columns}
 
 
 def numbers(cells):

@@ -192,3 +192,18 @@ def test_whatever_separate_was_given_is_followed_or_named(files, name, options):
     else:
         assert done.returncode == 1
         assert "this file needs linsep verify" in done.stderr, done.stderr
+
+
+def test_names_that_look_like_features_of_another_column_are_quoted(tmp_path):
+    cells = "b=c,c,1,1\nb=c,r,5,1\nq,c,2,0\nq,r,3,0\nb=c,c,4,1\nq,c,6,0\n"
+    (tmp_path / "t.csv").write_text(
+        f'a,a=b,a=q,"""x""",y\n{cells}'.replace(",1\n", ",7,1\n").replace(",0\n", ",7,0\n")
+    )
+    done = here("separate", "t.csv", "--target", "y", "--proof", "p.json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert read_alone(tmp_path / "t.csv") == read(tmp_path / "t.csv")
+    checked = subprocess.run(
+        [sys.executable, check.__file__, "p.json", "t.csv", "--target", "y"], cwd=tmp_path,
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert checked.returncode == 0, checked.stdout + checked.stderr
