@@ -126,8 +126,9 @@ def _whole_numbers(X: Any) -> Iterator[tuple[Any, np.ndarray, int]]:
 
 def _stored(X: Any) -> np.ndarray:
     """Return the stored values of a sparse matrix of any format."""
-    values: np.ndarray = (X if X.format in ("csr", "csc", "coo", "bsr", "dia") else X.tocoo()).data
-    return values
+    if X.format == "lil":  # its columns are checked later
+        return np.array([value for row in X.data for value in row], dtype=X.dtype)
+    return np.array([*X.values()], dtype=X.dtype) if X.format == "dok" else np.asarray(X.data)
 
 
 def _is_far(values: np.ndarray) -> bool:

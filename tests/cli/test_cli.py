@@ -125,7 +125,7 @@ def test_options_reach_the_learner(folder):
         "n_iter_no_change": 2, "tie": "positive", "warm_start": False, "verbose": 0,
         "class_weight": {"top": 2.0, "low": 1.0, "mid": 1.0}, "random_state": 0,
         "keep": "average", "schedule": "inverse", "normalize": True, "update": "single",
-        "vote_mb": 256.0, "reference": None,
+        "vote_mb": 256.0, "reference": None, "zero": "mistake",
     }  # fmt: skip
 
 

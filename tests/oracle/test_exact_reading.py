@@ -280,9 +280,10 @@ def test_other_numbers_in_text_are_the_nearest_doubles(name, number, tmp_path):
     verdict = separation(opened(name, number, tmp_path))
     assert verdict.verify([[0.1], [float(number)], [float(BIG)]], [0, 0, 1])
     if name in {"rows.csv", "rows.svm"}:
-        read = linsep.check.read_csv if name == "rows.csv" else linsep.check.read_svmlight
-        with open(tmp_path / name, encoding="utf-8") as lines:
-            assert linsep.check.check(verdict.to_json(), *read(lines, "y", ()))
+        target = "y" if name == "rows.csv" else None
+        assert linsep.check.check(
+            verdict.to_json(), *linsep.check.read(tmp_path / name, target, ())
+        )
 
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.jsonl", "rows.svm"])
@@ -314,11 +315,12 @@ def test_a_whole_number_in_a_row_left_out_is_not_read(tmp_path):
 
 def test_the_small_checker_reads_whole_numbers_exactly(tmp_path):
     proof = separation([[BIG], [BIG + 1]], [0, 1]).to_json()
-    for read, text in (
-        (linsep.check.read_csv, f"a,y\n{BIG},0\n{BIG + 1},1\n"),
-        (linsep.check.read_svmlight, f"0 1:{BIG}\n1 1:+{BIG + 1}\n"),
+    for target, text in (
+        ("y", f"a,y\n{BIG},0\n{BIG + 1},1\n"),
+        (None, f"0 1:{BIG}\n1 1:+{BIG + 1}\n"),
     ):
-        assert linsep.check.check(proof, *read(text.splitlines(keepends=True), "y", ()))
+        (tmp_path / "rows").write_text(text)
+        assert linsep.check.check(proof, *linsep.check.read(tmp_path / "rows", target, ()))
 
 
 def test_commands_take_tables_of_long_numbers(tmp_path):

@@ -6,6 +6,7 @@ import re
 import stat
 import warnings
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import pytest
 import linsep
 from command_line import here
 from linsep import Perceptron, open_source
+from linsep.online.rows import stream
 from linsep.private import CacheWarning, UnsafeFolder, _warned, private_folder, user_name
 
 pytestmark = pytest.mark.compiled
@@ -40,14 +42,13 @@ def learnt(path, cache):
 def planted(rows, cache):
     """The cache of other rows in place of the cache of ``rows``."""
     _, kept = learnt(rows, cache)
-    text = rows.read_text()
-    times = rows.stat().st_atime_ns, rows.stat().st_mtime_ns
-    rows.write_text(text.replace("0 1:", "9 1:"))
-    os.utime(rows, ns=times)
+    options = open_source(rows).options() | {"version": linsep.__version__}
+    key, text = stream.source_key([str(rows)], options), rows.read_text()
+    other = rows.with_name("other.svm")
+    other.write_text(text.replace("0 1:", "9 1:"))
     kept.unlink()
-    learnt(rows, cache)
-    rows.write_text(text)
-    os.utime(rows, ns=times)
+    with mock.patch.object(stream, "source_key", return_value=key):
+        learnt(other, cache)
     return kept
 
 

@@ -177,13 +177,13 @@ def test_what_comes_after_the_iterations_is_said(path, monkeypatch):
 
 def test_the_question_of_separation_is_said(tmp_path, monkeypatch):
     (tmp_path / "s.csv").write_text("a,y\n1,0\n2,0\n3,1\n4,1\n")
-    seen, verdict = [], separation._verdict
+    seen, search = [], separation.Asked.by_search
 
-    def noting(*given):
+    def noting(asked):
         seen.append(source.doing())
-        return verdict(*given)
+        return search(asked)
 
-    monkeypatch.setattr(separation, "_verdict", noting)
+    monkeypatch.setattr(separation.Asked, "by_search", noting)
     source = open_source(tmp_path / "s.csv", target="y")
     with pytest.warns(SeparationWarning):
         linsep.LogisticRegression().fit(source)

@@ -121,6 +121,7 @@ def bounds(
                "index_base": index_base}  # fmt: skip
     if loaded is not None:
         columns = {"recipe": _recipe(loaded, model)}
+        vars(loaded).pop("feature_names_in_", None)  # the recipe makes the features, without names
     source = open_source(data, **files, **columns)
     X, y = _rows(source, None if loaded is None else loaded.n_features_in_)
     line = _line(loaded, weights, fit_intercept, np.unique(y), X.shape[1])

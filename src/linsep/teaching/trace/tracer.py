@@ -118,13 +118,12 @@ def trace(
     rows = names_of(row_names, index or range(len(y)), "row_names")
     stream = ArrayStream(X, codes, importance, model._seed(), bool(model.shuffle))
     detection = cycle_detection_for(begun, learner, keeping, stream, model.tie)
-    spares = getattr(model, "zero", "mistake") != "mistake"
-    ending = Ending(begun, stream, detection, rounds is not None, spares, model.tie)
+    zero = getattr(model, "zero", "mistake")
+    ending = Ending(begun, stream, detection, rounds is not None, zero != "mistake", model.tie)
     steps = ending.before(textbook.run(
         rule, scheme, plain(X, model.normalize), codes.tolist(), classes.size,
         fit_intercept=learnt, max_iter=rounds or model.max_iter, tie=model.tie,
-        orders=orders(stream),
-        row_weights=importance.tolist() if importance.size else None,
+        orders=orders(stream), row_weights=importance.tolist() if importance.size else None,
         weights=start[0], intercept=start[1],
     ))  # fmt: skip
     taken = list(islice(steps, most))
