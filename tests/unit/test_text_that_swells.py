@@ -10,6 +10,8 @@ from linsep import Perceptron, Text, open_source
 from linsep.describing.describing import Description
 from linsep.errors import DataError
 
+pytestmark = pytest.mark.compiled
+
 ROWS, LONG = 800, ["p word " * 430_000, "q"]  # 2.4 GB as plain text
 KINDS = {"text": pa.string(), "large": pa.large_string(), "view": pa.string_view()}
 
