@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
-import linsep.online.passes
-import linsep.online.rows.array
-import linsep.online.rows.stored
-import linsep.online.rows.stream
+import linsep.learners.passes
+import linsep.rows.arrays
+import linsep.rows.source_stream
+import linsep.rows.stored
 from campaign.batches import Limits
 from linsep import (
     BalancedWinnow,
@@ -105,9 +105,9 @@ def small_pieces(folder: Path) -> Iterator[None]:
     (folder / "scratch").mkdir()
     places = [
         (tempfile, "tempdir", str(folder / "scratch")),
-        (linsep.online.rows.array, "SMALL", 100), (linsep.online.rows.stored, "SMALL", 100),
-        (linsep.online.rows.stream, "BATCH_BYTES", 4000),
-        (linsep.online.passes, "rows_per_slice", lambda *_: 37),
+        (linsep.rows.arrays, "SMALL", 100), (linsep.rows.stored, "SMALL", 100),
+        (linsep.rows.source_stream, "BATCH_BYTES", 4000),
+        (linsep.learners.passes, "rows_per_slice", lambda *_: 37),
     ]  # fmt: skip
     before = [getattr(module, name) for module, name, _ in places]
     for module, name, value in places:
@@ -157,18 +157,18 @@ class Record:
         self.lines, self.states = 0, {}
         fit.start(folder)[1]()  # compile its loops, and write the cache
         model, go = fit.start(folder)
-        checkpoint = linsep.online.passes.checkpoint
+        checkpoint = linsep.learners.passes.checkpoint
 
         def noting() -> None:
             checkpoint()
             if hasattr(model, "progress_"):
                 self.note(model, model.progress_)
 
-        linsep.online.passes.checkpoint = noting
+        linsep.learners.passes.checkpoint = noting
         try:
             go()
         finally:
-            linsep.online.passes.checkpoint = checkpoint
+            linsep.learners.passes.checkpoint = checkpoint
         self.end = learnt(model)
         _, go = fit.start(folder)
         with traced(self._count):

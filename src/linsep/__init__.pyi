@@ -13,16 +13,16 @@ from . import (
 from .certificate.proofs import from_json as from_json
 from .checkpoints.file import Checkpoint as Checkpoint
 from .estimators._common.calibration import calibrate as calibrate
-from .estimators.kernel import KernelPerceptron as KernelPerceptron
 from .estimators.linear_regression import LinearRegression as LinearRegression
 from .estimators.logistic import LogisticRegression as LogisticRegression
-from .estimators.margin import MarginPerceptron as MarginPerceptron
 from .estimators.naive_bayes import GaussianNaiveBayes as GaussianNaiveBayes
-from .estimators.passive_aggressive import PassiveAggressive as PassiveAggressive
-from .estimators.perceptron import Perceptron as Perceptron
-from .estimators.winnow import BalancedWinnow as BalancedWinnow, Winnow as Winnow
 from .exports.exporting import export as export
 from .exports.onnx_file import to_onnx as to_onnx
+from .learners.kernel import KernelPerceptron as KernelPerceptron
+from .learners.margin import MarginPerceptron as MarginPerceptron
+from .learners.passive_aggressive import PassiveAggressive as PassiveAggressive
+from .learners.perceptron import Perceptron as Perceptron
+from .learners.winnow import BalancedWinnow as BalancedWinnow, Winnow as Winnow
 from .mistake_bounds.adversary import Adversary as Adversary
 from .mistake_bounds.bounding import bounds as bounds
 from .mistake_bounds.margins import (

@@ -16,13 +16,13 @@ from linsep.estimators._common.checking import (
     INTERCEPT,
     KEEP,
     NORMALIZE,
+    Keep,
     Multiclass,
     Parameter,
     Tie,
 )
-from linsep.estimators._common.fitting import LinearClassifier
-from linsep.online.keeping import Keep
-from linsep.online.learner import Learner
+from linsep.learners.classifier import LinearClassifier
+from linsep.learners.state import Learner
 
 __all__ = ["Learner", "LinearLearner", "Parameter", "add", "machine", "square", "step", "vectors"]
 

@@ -8,8 +8,8 @@ import scipy.sparse as sp
 
 import linsep
 from command_line import here
-from linsep.estimators.learners import LEARNERS
-from linsep.online.rows.sample import Sample
+from linsep.catalog import LEARNERS
+from linsep.rows.sample import Sample
 from linsep.sources import open_source
 
 pytestmark = pytest.mark.compiled

@@ -12,7 +12,7 @@ from sklearn.datasets import dump_svmlight_file
 
 import linsep
 import linsep.checkpoints.regression
-import linsep.online.passes
+import linsep.learners.passes
 from command_line import assert_refused, here
 from interrupting import in_pass
 
@@ -118,7 +118,7 @@ def test_a_logistic_regression_goes_on(folder):
 
 def test_a_killed_process_goes_on(folder, learnt):
     code = (
-        "import os, signal, linsep.online.passes as passes; from linsep.cli import main\n"
+        "import os, signal, linsep.learners.passes as passes; from linsep.cli import main\n"
         "walk = passes.one_pass\n"
         "def one_pass(run, stream, plan, progress, course, saving):\n"
         "    if course.number == 4: os.kill(os.getpid(), signal.SIGKILL)\n"
@@ -138,7 +138,7 @@ def test_an_interrupt_before_the_first_row_leaves_nothing(folder, monkeypatch):
     def pressed(*arguments, **options):
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr("linsep.estimators._common.from_source.refuse_one_class", pressed)
+    monkeypatch.setattr("linsep.learners.from_source.refuse_one_class", pressed)
     done = here(*SAVED, cwd=folder)
     assert (done.returncode, done.stderr) == (130, "linsep: interrupted; nothing was kept.\n")
     assert os.listdir(folder) == ["t.svm"]

@@ -73,7 +73,7 @@ def ended(folder, step, how, command):
 def assert_goes_on(folder, learnt):
     """The command goes on from its checkpoint, to the end."""
     with pytest.MonkeyPatch.context() as patch:  # nothing is learnt twice
-        patch.setattr(linsep.online.passes, "one_pass", None)
+        patch.setattr(linsep.learners.passes, "one_pass", None)
         done = here("fit", "--resume", "c", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert done.stderr == "linsep: going on from c: all is learnt.\n".replace(

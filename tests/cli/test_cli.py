@@ -12,10 +12,10 @@ import pytest
 
 import linsep
 from command_line import assert_refused, here, needs_speed, on_a_terminal, run
+from linsep.catalog import LEARNERS, REGRESSIONS
 from linsep.cli.app import COMMANDS
 from linsep.cli.learners import NOT_HERE
-from linsep.estimators.learners import LEARNERS, REGRESSIONS
-from linsep.estimators.perceptron import Perceptron
+from linsep.learners.perceptron import Perceptron
 
 pytestmark = pytest.mark.compiled
 

@@ -206,7 +206,7 @@ def test_a_fault_of_linsep_is_no_fault_of_the_data(folder, monkeypatch, fault):
     def broken(*arguments, **options):
         raise fault
 
-    monkeypatch.setattr("linsep.online.rows.stream.SourceStream.begin", broken)
+    monkeypatch.setattr("linsep.rows.source_stream.SourceStream.begin", broken)
     done = here("fit", "t.svm", "--model", "m", cwd=folder)
     assert done.returncode == 70
     assert done.stderr.startswith("Traceback (most recent call last):\n")
@@ -219,7 +219,7 @@ def test_out_of_memory(folder, monkeypatch):
     def hungry(*arguments, **options):
         raise MemoryError
 
-    monkeypatch.setattr("linsep.online.rows.stream.SourceStream.begin", hungry)
+    monkeypatch.setattr("linsep.rows.source_stream.SourceStream.begin", hungry)
     assert_refused("fit", "t.svm", "--model", "m", cwd=folder, said="out of memory")
 
 

@@ -21,7 +21,7 @@ def test_interrupted_before_or_within_the_first_pass(folder, monkeypatch, after)
         folder, "t.csv", ["x", "word", "kind"], [[k % 5, f"w{k // 8}", k % 2] for k in range(400)]
     )
     monkeypatch.setattr("linsep.sources.tables.table._BATCH_VALUES", 30)
-    walk, count = linsep.online.passes.learn_batch, []
+    walk, count = linsep.learners.passes.learn_batch, []
 
     def interrupted(run, scheme, row_batch, progress, *pause):
         count.append(1)
@@ -29,11 +29,11 @@ def test_interrupted_before_or_within_the_first_pass(folder, monkeypatch, after)
             raise KeyboardInterrupt
         walk(run, scheme, row_batch, progress, *pause)
 
-    monkeypatch.setattr(linsep.online.passes, "learn_batch", interrupted)
+    monkeypatch.setattr(linsep.learners.passes, "learn_batch", interrupted)
     fit = ("fit", "t.csv", "--target", "kind", "--model", "m", "--test", "new.csv")
     shutil.copy(folder / "t.csv", folder / "new.csv")
     done = here(*fit, cwd=folder)
-    monkeypatch.setattr(linsep.online.passes, "learn_batch", walk)
+    monkeypatch.setattr(linsep.learners.passes, "learn_batch", walk)
     assert done.returncode == 130
     assert done.stderr == ""
     assert re.search("test +not scored: learning was interrupted", done.stdout)
@@ -47,7 +47,7 @@ def test_interrupted_before_or_within_the_first_pass(folder, monkeypatch, after)
 
 
 @pytest.mark.parametrize(
-    "where", ["linsep.cli.reading.open_source", "linsep.online.rows.stream.SourceStream.begin"]
+    "where", ["linsep.cli.reading.open_source", "linsep.rows.source_stream.SourceStream.begin"]
 )
 def test_interrupted_before_anything_was_learnt(folder, monkeypatch, where):
     def interrupted(*arguments, **options):
@@ -64,7 +64,7 @@ def test_interrupted_before_anything_was_learnt(folder, monkeypatch, where):
 @pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
 @pytest.mark.parametrize("presses", [1, 3])
 def test_signals_keep_what_was_learnt_once(folder, monkeypatch, name, code, presses):
-    walk = linsep.online.passes.learn_batch
+    walk = linsep.learners.passes.learn_batch
 
     def pressed(run, scheme, row_batch, progress, *pause):
         walk(run, scheme, row_batch, progress, *pause)
@@ -72,7 +72,7 @@ def test_signals_keep_what_was_learnt_once(folder, monkeypatch, name, code, pres
             for _ in range(presses):
                 signal.raise_signal(getattr(signal, name))
 
-    monkeypatch.setattr(linsep.online.passes, "learn_batch", pressed)
+    monkeypatch.setattr(linsep.learners.passes, "learn_batch", pressed)
     save = linsep.model_files.format.save
 
     def pressed_again(*arguments, **options):

@@ -24,7 +24,7 @@ from linsep.compiled.rules.perceptron import Constant
 from linsep.compiled.core.row_arrays import as_rows
 from linsep.compiled.rules.perceptron import PerceptronRule
 from linsep.compiled.core.loop import pass_loop
-from linsep.online.learner import State
+from linsep.learners.state import State
 
 state, rows = State("native", 2, 1, True), as_rows(np.full((1, 1), 3.0))
 pass_loop(

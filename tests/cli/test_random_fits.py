@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from command_line import here
-from linsep.estimators.learners import LEARNERS
+from linsep.catalog import LEARNERS
 
 pytestmark = pytest.mark.uncompiled
 

@@ -8,7 +8,7 @@ import pytest
 
 from command_line import assert_refused, here
 from linsep import load
-from linsep.online.rows.stream import SourceStream
+from linsep.rows.source_stream import SourceStream
 from linsep.sources.base import Source
 from linsep.sources.svmlight.source import SvmlightSource
 from linsep.tuning.held_out import Missed

@@ -13,8 +13,8 @@ from typing import Any, get_args
 import pytest
 
 import linsep
+from linsep.catalog import LEARNERS, REGRESSIONS
 from linsep.compiled.core.jit import COMPILING
-from linsep.estimators.learners import LEARNERS, REGRESSIONS
 
 HOME = Path(linsep.__file__).parents[1]
 ROOT = Path(__file__).parents[2]

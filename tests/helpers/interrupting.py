@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 import pytest
 
-import linsep.online.passes
+import linsep.learners.passes
 
 
 def interrupt():
@@ -14,7 +14,7 @@ def interrupt():
 @contextmanager
 def in_pass(number, press=interrupt):
     """Context in which ``press`` is called before each batch of rows of a pass."""
-    walk = linsep.online.passes.learn_batch
+    walk = linsep.learners.passes.learn_batch
 
     def pressed(run, scheme, batch, progress, pause):
         if progress.pass_number == number:
@@ -22,5 +22,5 @@ def in_pass(number, press=interrupt):
         walk(run, scheme, batch, progress, pause)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(linsep.online.passes, "learn_batch", pressed)
+        patch.setattr(linsep.learners.passes, "learn_batch", pressed)
         yield

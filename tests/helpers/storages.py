@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from linsep import textbook
-from linsep.online.rows.array import shuffled
+from linsep.rows.arrays import shuffled
 
 SCHEMES = ("binary", "native", "ovr", "ovo")
 STORAGES = ("dense32", "dense64", "csr32", "csr64", "messy32", "messy64")

@@ -13,8 +13,8 @@ from command_line import here
 from linsep import KernelPerceptron, Perceptron, from_json, load, save, textbook, trace
 from linsep.certificate.cycles import Cycle, Cycles
 from linsep.errors import DataError
+from linsep.estimators._common.checking import pairs
 from linsep.kernels import RBF, Spectrum
-from linsep.online.learner import pairs
 from linsep.separability.exact.replaying import Given, machines
 from linsep.separability.search import cycle_search
 from linsep.sources import ArraySource

@@ -8,7 +8,7 @@ from test_worked_numbers import LONG, OVERLAP, SIGNED, STUDENTS_HALF, STUDENTS_Q
 from linsep import Perceptron, convergence, from_json, load, save, textbook, trace
 from linsep.compiled.core.jit import COMPILING
 from linsep.errors import ParameterError
-from linsep.estimators._common.mixing import fit_in_shards
+from linsep.learners.sharded_fit import fit_in_shards
 from linsep.sources import ArraySource
 from storages import classes_of, per_pass, replayed, store, weights
 from thoroughness import examples
@@ -380,7 +380,7 @@ def test_shards_learn_by_the_rule_of_their_twin(mixing, data):
 
 
 def test_shards_start_from_given_weights():
-    from linsep.estimators._common.mixing import fit_mixed, learn_here, setting_of
+    from linsep.learners.sharded_fit import fit_mixed, learn_here, setting_of
 
     X, y = np.array(LONG.X, float), (np.array(LONG.y) == 1).astype(np.int64)
     model = Perceptron(shuffle=False, zero="correct", max_iter=500)

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file
 
 import linsep
-import linsep.online.passes
+import linsep.learners.passes
 from interrupting import in_pass
 from linsep import Checkpoint, KernelPerceptron, Perceptron, Winnow
 from linsep.errors import CheckpointError
@@ -79,14 +79,14 @@ def test_another_file_is_refused(tmp_path):
     dump_svmlight_file(X, TWO, str(tmp_path / "t.svm"))
     source = linsep.open_source(tmp_path / "t.svm")
     model = Perceptron(max_iter=3)
-    walk = linsep.online.passes.learn_batch
+    walk = linsep.learners.passes.learn_batch
 
     def pressed(run, scheme, batch, progress, pause):
         walk(run, scheme, batch, progress, pause)
         raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(linsep.online.passes, "learn_batch", pressed)
+        patch.setattr(linsep.learners.passes, "learn_batch", pressed)
         with pytest.raises(KeyboardInterrupt):
             model.fit(source, checkpoint=tmp_path / "c")
     dump_svmlight_file(X[1:], TWO[1:], str(tmp_path / "t.svm"))

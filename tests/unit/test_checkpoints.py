@@ -10,9 +10,9 @@ import pytest
 from sklearn.datasets import dump_svmlight_file
 
 import linsep
-import linsep.checkpoints.online
-import linsep.online.passes
-import linsep.online.rows.stream
+import linsep.learners.checkpointing
+import linsep.learners.passes
+import linsep.rows.source_stream
 from interrupting import in_pass
 from linsep import (
     BalancedWinnow,
@@ -23,7 +23,7 @@ from linsep import (
     Perceptron,
     Winnow,
 )
-from linsep.online.rows.stream import SourceStream
+from linsep.rows.source_stream import SourceStream
 from thoroughness import THOROUGH, interpreted, met
 
 pytestmark = pytest.mark.compiled  # the passes do not know about checkpoints
@@ -43,14 +43,14 @@ EVERY = met(
 
 @pytest.fixture
 def small_slices(monkeypatch):
-    monkeypatch.setattr(linsep.online.passes, "rows_per_slice", lambda rows, columns: 37)
-    monkeypatch.setattr(linsep.online.rows.stream, "BATCH_BYTES", 4000)
+    monkeypatch.setattr(linsep.learners.passes, "rows_per_slice", lambda rows, columns: 37)
+    monkeypatch.setattr(linsep.rows.source_stream, "BATCH_BYTES", 4000)
 
 
 @pytest.fixture
 def interrupted(monkeypatch):
     """Interrupt fits at every n-th pause until one ends; return it and how many there were."""
-    pause = linsep.checkpoints.online.Saved.pause
+    pause = linsep.learners.checkpointing.Saved.pause
 
     def run(fit, n):
         count = []
@@ -61,7 +61,7 @@ def interrupted(monkeypatch):
             if len(count) % n == 0:
                 raise KeyboardInterrupt
 
-        monkeypatch.setattr(linsep.checkpoints.online.Saved, "pause", pressed)
+        monkeypatch.setattr(linsep.learners.checkpointing.Saved, "pause", pressed)
         for times in range(1, 500):
             try:
                 return fit(), times
@@ -178,7 +178,7 @@ def test_a_pass_that_is_learnt_but_not_measured_goes_on(tmp_path, monkeypatch, m
         source.memory_bytes = memory
         return Perceptron(max_iter=4, early_stopping=True, update="batch").fit(source, **more)
 
-    measure, count = linsep.online.passes.held_out_accuracy, []
+    measure, count = linsep.learners.passes.held_out_accuracy, []
 
     def pressed(*of):
         count.append(1)
@@ -187,7 +187,7 @@ def test_a_pass_that_is_learnt_but_not_measured_goes_on(tmp_path, monkeypatch, m
         return measure(*of)
 
     expected = fit()
-    monkeypatch.setattr(linsep.online.passes, "held_out_accuracy", pressed)
+    monkeypatch.setattr(linsep.learners.passes, "held_out_accuracy", pressed)
     for _ in range(3):
         with pytest.raises(KeyboardInterrupt):
             fit(checkpoint=tmp_path / "c")
@@ -237,7 +237,7 @@ def test_written_after_so_many_rows_or_seconds(tmp_path, small_slices, monkeypat
 
 
 OTHER_PROCESS = """
-import sys, numpy as np, linsep, linsep.online.passes as passes
+import sys, numpy as np, linsep, linsep.learners.passes as passes
 passes.rows_per_slice = lambda rows, columns: 37
 X, y, path, out = np.load(sys.argv[1]), np.load(sys.argv[2]), sys.argv[3], sys.argv[4]
 model = linsep.Perceptron(max_iter=4, keep="average", multiclass="ovr").fit(X, y, checkpoint=path)
@@ -326,7 +326,7 @@ def test_a_fit_that_has_ended_is_not_repeated(tmp_path, monkeypatch, case):
     fit = lambda **more: kind(**{"max_iter": 6} | how).fit(rows, labels, **more)  # noqa: E731
     expected, kept = fit(), Checkpoint(tmp_path / "c", keep=True)
     assert_same_bits(fit(checkpoint=kept), expected)
-    monkeypatch.setattr(linsep.online.passes, "one_pass", None)
+    monkeypatch.setattr(linsep.learners.passes, "one_pass", None)
     again = fit(checkpoint=Checkpoint(tmp_path / "c"))
     assert_same_bits(again, expected)
     assert type(again.stop_reason_) is type(expected.stop_reason_)
@@ -347,7 +347,7 @@ def test_a_fit_of_a_file_that_has_ended_is_not_repeated(tmp_path, monkeypatch, m
 
     expected = fit()
     fit(checkpoint=Checkpoint(tmp_path / "c", keep=True))
-    monkeypatch.setattr(linsep.online.passes, "one_pass", None)
+    monkeypatch.setattr(linsep.learners.passes, "one_pass", None)
     again = fit(checkpoint=tmp_path / "c")
     assert_same_bits(again, expected)
     assert again.training_accuracy_ == expected.training_accuracy_

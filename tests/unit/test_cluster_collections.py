@@ -15,7 +15,7 @@ from distributed import Client, LocalCluster
 from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression, Perceptron
 from linsep.distributed import ClusterError, fit, separation
 from linsep.errors import DataError, ParameterError
-from linsep.estimators._common.mixing import fit_in_shards
+from linsep.learners.sharded_fit import fit_in_shards
 from linsep.regression import lanes
 
 pytestmark = pytest.mark.compiled

@@ -13,7 +13,7 @@ import linsep
 from family import KEEPS
 from linsep import BalancedWinnow, MarginPerceptron, PassiveAggressive, Perceptron, Winnow, textbook
 from linsep.compiled.core.jit import COMPILING
-from linsep.online import passes as loop
+from linsep.learners import passes as loop
 from linsep.sources import ArraySource
 from storages import SCHEMES, blobs, classes_of, weights
 from thoroughness import interpreted

@@ -236,7 +236,7 @@ def test_the_campaign_notices_a_fit_that_is_torn(tmp_path, monkeypatch):
     fit = presses.BY_NAME["perceptron from memory"]
     with presses.small_pieces(tmp_path):
         record = presses.Record(fit, tmp_path)
-        walk, torn = linsep.online.passes.learn_batch, []
+        walk, torn = linsep.learners.passes.learn_batch, []
 
         def tearing(run, scheme, row_batch, progress, *pause):
             try:
@@ -246,7 +246,7 @@ def test_the_campaign_notices_a_fit_that_is_torn(tmp_path, monkeypatch):
                 torn.append(True)
                 raise
 
-        monkeypatch.setattr(linsep.online.passes, "learn_batch", tearing)
+        monkeypatch.setattr(linsep.learners.passes, "learn_batch", tearing)
         outcomes = [
             presses.press(fit, record, tmp_path, line, None)
             for line in range(1, record.lines, record.lines // 40)
@@ -257,14 +257,14 @@ def test_the_campaign_notices_a_fit_that_is_torn(tmp_path, monkeypatch):
 
 def test_a_pass_in_which_nothing_was_learnt_is_not_counted(monkeypatch):
     X, y = presses.BY_NAME["perceptron from memory"].data()
-    one_pass = linsep.online.passes.one_pass
+    one_pass = linsep.learners.passes.one_pass
 
     def pressed(run, stream, plan, progress, course, saving):
         if course.number == 2:
             interrupt()
         return one_pass(run, stream, plan, progress, course, saving)
 
-    monkeypatch.setattr(linsep.online.passes, "one_pass", pressed)
+    monkeypatch.setattr(linsep.learners.passes, "one_pass", pressed)
     model = Perceptron(max_iter=5)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)

@@ -10,8 +10,7 @@ import linsep
 from kernel_twin import rows
 from linsep import KernelPerceptron, kernels
 from linsep.errors import DataError, ParameterError
-from linsep.online import passes as loop
-from linsep.online.rows import kernel as grams, kernel as kernel_feed
+from linsep.learners import kernel_rows as grams, kernel_rows as kernel_feed, passes as loop
 
 
 def test_a_matrix_that_no_kernel_has_is_learnt_with_a_warning():

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from linsep.compiled.core.loop import most_wins
-from linsep.online.learner import State
-from linsep.online.rows.array import FEW, MANY, SMALL, Mixing, shuffled, slices
+from linsep.learners.state import State
+from linsep.rows.arrays import FEW, MANY, SMALL, Mixing, shuffled, slices
 from linsep.teaching.textbook import predict_ovo
 
 

@@ -12,7 +12,7 @@ from linsep.compiled.core.loop import score_matrix
 from linsep.compiled.core.packing import packed
 from linsep.compiled.core.row_arrays import as_rows
 from linsep.compiled.core.rows import Csr, Dense
-from linsep.online.rows.array import ArrayStream
+from linsep.rows.arrays import ArrayStream
 from linsep.sources import ArraySource
 from storages import weights
 from thoroughness import THOROUGH, interpreted

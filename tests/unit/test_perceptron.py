@@ -8,9 +8,9 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
-import linsep.estimators._common.fitting
-import linsep.online.passes
-import linsep.online.rows.array
+import linsep.learners.classifier
+import linsep.learners.passes
+import linsep.rows.arrays
 from linsep import KernelPerceptron, Perceptron
 from linsep.compiled.core import row_arrays
 from linsep.errors import DataError
@@ -70,7 +70,7 @@ def seen(monkeypatch):
 
         return call
 
-    for module in (linsep.online.rows.array, linsep.estimators._common.fitting):
+    for module in (linsep.rows.arrays, linsep.learners.classifier):
         monkeypatch.setattr(module, "as_rows", spy(module.as_rows))
     return found
 
@@ -140,7 +140,7 @@ def test_partial_fit_does_not_care_how_rows_are_cut(scheme, storage, monkeypatch
             models[name].partial_fit(X[a:b], y[a:b], classes=range(k), sample_weight=cost[a:b])
     models["fit"] = Perceptron(multiclass=multiclass, max_iter=1, shuffle=False)
     models["fit"].fit(X, y, sample_weight=cost)
-    monkeypatch.setattr(linsep.online.rows.array, "VALUES_PER_SLICE", 100)
+    monkeypatch.setattr(linsep.rows.arrays, "VALUES_PER_SLICE", 100)
     models["slices"] = Perceptron(multiclass=multiclass, max_iter=1, shuffle=False)
     models["slices"].fit(X, y, sample_weight=cost)
     for name, model in models.items():

@@ -14,8 +14,8 @@ import pytest
 import linsep
 from command_line import here
 from linsep import Perceptron, open_source
-from linsep.online.rows import stream
 from linsep.private import CacheWarning, UnsafeFolder, _warned, private_folder, user_name
+from linsep.rows import source_stream as stream
 
 pytestmark = pytest.mark.compiled
 

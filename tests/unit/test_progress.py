@@ -12,7 +12,7 @@ import linsep
 from linsep.cli import progress
 from linsep.errors import SeparationWarning
 from linsep.estimators._logistic import separation
-from linsep.online import passes as loop
+from linsep.learners import passes as loop
 from linsep.regression.logistic import profiles
 from linsep.separability import deciding
 from linsep.separability.problem.data import data_of

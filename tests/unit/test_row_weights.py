@@ -7,14 +7,14 @@ import pandas as pd
 import pytest
 
 import linsep
-import linsep.online.rows.array
-import linsep.online.rows.stored
-import linsep.online.rows.stream
+import linsep.rows.arrays
+import linsep.rows.source_stream
+import linsep.rows.stored
 from command_line import assert_refused, here
 from linsep import LinearRegression, LogisticRegression, Perceptron, open_source
 from linsep.compiled.core.jit import COMPILING
 from linsep.errors import DataError
-from linsep.online.rows.holding_out import held_groups
+from linsep.rows.holding_out import held_groups
 from linsep.sources import ArraySource
 
 ROWS = 400 if COMPILING else 130
@@ -39,9 +39,9 @@ def table(path, X, y, weights, **more):
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(linsep.online.rows.array, "SMALL", 100)
-    monkeypatch.setattr(linsep.online.rows.stored, "SMALL", 100)
-    monkeypatch.setattr(linsep.online.rows.stream, "BATCH_BYTES", 3000)
+    monkeypatch.setattr(linsep.rows.arrays, "SMALL", 100)
+    monkeypatch.setattr(linsep.rows.stored, "SMALL", 100)
+    monkeypatch.setattr(linsep.rows.source_stream, "BATCH_BYTES", 3000)
 
 
 FITS = [
@@ -262,9 +262,9 @@ def test_groups_are_held_out_whole(kind, memory_bytes, tmp_path, small_blocks, m
     path = table(tmp_path / "rows.csv", X, y, weights, g=[f"g{k}" for k in groups])
     held = []
     monkeypatch.setattr(
-        linsep.online.rows.holding_out.HoldOut,
+        linsep.rows.holding_out.HoldOut,
         "draw",
-        lambda self, codes, draw=linsep.online.rows.holding_out.HoldOut.draw: (
+        lambda self, codes, draw=linsep.rows.holding_out.HoldOut.draw: (
             held.append(draw(self, codes)) or held[-1]
         ),
     )

@@ -17,9 +17,10 @@ from sklearn.utils import get_tags
 from sklearn.utils.multiclass import _ovr_decision_function
 
 from linsep import KernelPerceptron, MarginPerceptron, Perceptron
+from linsep.estimators._common.checking import pairs
 from linsep.kernels import RBF, Normalized, Pairwise, Polynomial, Spectrum
-from linsep.online.deciding import decision, predicted
-from linsep.online.learner import State, pairs
+from linsep.learners.deciding import decision, predicted
+from linsep.learners.state import State
 from storages import SCHEMES, blobs, classes_of, store, twin_predict, weights
 
 pytestmark = pytest.mark.compiled

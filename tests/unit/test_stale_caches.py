@@ -11,7 +11,7 @@ import pytest
 from interrupting import in_pass
 from linsep import Perceptron, open_source
 from linsep.errors import CheckpointError
-from linsep.online.rows import stream
+from linsep.rows import source_stream as stream
 from linsep.serving.model import signature
 from linsep.sources import fingerprints
 from linsep.sources.row_cache.reading import RowCache, source_key

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-import linsep.online.rows.array
-import linsep.online.rows.stored
-import linsep.online.rows.stream
+import linsep.rows.arrays
+import linsep.rows.source_stream
+import linsep.rows.stored
 from linsep import PassiveAggressive, Perceptron, open_source
 from linsep.compiled.core.jit import COMPILING
 from linsep.errors import DataError, LinsepError
@@ -50,10 +50,10 @@ def text(tmp_path):
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Orders and batches as of a large file: several batches of several blocks."""
-    monkeypatch.setattr(linsep.online.rows.array, "SMALL", 100)
-    monkeypatch.setattr(linsep.online.rows.stored, "SMALL", 100)
-    monkeypatch.setattr(linsep.online.rows.array, "MANY", 4)
-    monkeypatch.setattr(linsep.online.rows.stream, "BATCH_BYTES", 8000)
+    monkeypatch.setattr(linsep.rows.arrays, "SMALL", 100)
+    monkeypatch.setattr(linsep.rows.stored, "SMALL", 100)
+    monkeypatch.setattr(linsep.rows.arrays, "MANY", 4)
+    monkeypatch.setattr(linsep.rows.source_stream, "BATCH_BYTES", 8000)
 
 
 def source_of(path, memory_bytes, cache=None, chunk_bytes=700):
@@ -115,7 +115,7 @@ def test_files_give_the_weights_of_memory(
 
 
 def test_full_permutations_of_few_rows_come_from_the_spool_too(text, monkeypatch):
-    monkeypatch.setattr(linsep.online.rows.stream, "BATCH_BYTES", 3000)
+    monkeypatch.setattr(linsep.rows.source_stream, "BATCH_BYTES", 3000)
     path = text(2)
     expected = Perceptron(max_iter=5).fit(*load_svmlight(path))
     assert same(Perceptron(max_iter=5).fit(source_of(path, 0)), expected)
@@ -127,7 +127,7 @@ def test_full_permutations_of_few_rows_come_from_the_spool_too(text, monkeypatch
 @pytest.mark.parametrize("early_stopping", [False, True])
 def test_sizes_at_which_orders_change(extra, order, early_stopping):
     rng = np.random.default_rng(extra + 1)
-    X = rng.integers(-3, 4, (linsep.online.rows.array.SMALL + extra, 4)).astype(float)
+    X = rng.integers(-3, 4, (linsep.rows.arrays.SMALL + extra, 4)).astype(float)
     y = (X[:, 0] + 2 * rng.standard_normal(len(X)) > 0).astype(int)
     if order == "sorted":
         X, y = X[np.argsort(y, kind="stable")], np.sort(y)
@@ -213,7 +213,7 @@ def test_without_room_for_a_cache_only_unshuffled_passes_go_on(text, monkeypatch
 
     path = text(2)
     expected = Perceptron(max_iter=3, shuffle=False).fit(*load_svmlight(path))
-    monkeypatch.setattr(linsep.online.rows.stream, "RowCacheWriter", full)
+    monkeypatch.setattr(linsep.rows.source_stream, "RowCacheWriter", full)
     learnt = Perceptron(max_iter=3, shuffle=False).fit(source_of(path, 0))
     assert same(learnt, expected)
     with pytest.raises(LinsepError, match="no space left"):
@@ -270,14 +270,14 @@ def test_initial_weights_and_warm_start_work_with_files(text):
 
 def test_an_interrupted_run_keeps_what_was_learnt(text, monkeypatch):
     path = text(2)
-    row_batches = linsep.online.rows.stream.SourceStream.row_batches
+    row_batches = linsep.rows.source_stream.SourceStream.row_batches
 
     def interrupted(stream, pass_number, *start):
         yield from row_batches(stream, pass_number, *start)
         if pass_number == 1:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(linsep.online.rows.stream.SourceStream, "row_batches", interrupted)
+    monkeypatch.setattr(linsep.rows.source_stream.SourceStream, "row_batches", interrupted)
     model = Perceptron(max_iter=9)
     with pytest.raises(KeyboardInterrupt):
         model.fit(source_of(path, 0))

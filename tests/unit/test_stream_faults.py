@@ -6,12 +6,12 @@ import threading
 import numpy as np
 import pytest
 
-import linsep.online.rows.array
-import linsep.online.rows.stored
-import linsep.online.rows.stream
+import linsep.rows.arrays
+import linsep.rows.source_stream
+import linsep.rows.stored
 from linsep import Perceptron, open_source
 from linsep.errors import DataError, LinsepError
-from linsep.online.rows.stream import SourceStream
+from linsep.rows.source_stream import SourceStream
 from linsep.sources import ArraySource, load_svmlight
 from linsep.sources.row_cache.reading import RowCacheError
 from linsep.sources.row_cache.writing import RowCacheWriter
@@ -28,9 +28,9 @@ BINARY, LATE = Y % 2, np.where(np.arange(ROWS) < 150, Y % 2, Y)
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
     """Several batches of several blocks, as of a large file."""
-    monkeypatch.setattr(linsep.online.rows.array, "SMALL", 100)
-    monkeypatch.setattr(linsep.online.rows.stored, "SMALL", 100)
-    monkeypatch.setattr(linsep.online.rows.stream, "BATCH_BYTES", 4000)
+    monkeypatch.setattr(linsep.rows.arrays, "SMALL", 100)
+    monkeypatch.setattr(linsep.rows.stored, "SMALL", 100)
+    monkeypatch.setattr(linsep.rows.source_stream, "BATCH_BYTES", 4000)
 
 
 @pytest.fixture(autouse=True)
@@ -261,7 +261,7 @@ def test_places_where_no_cache_can_be(file, tmp_path, monkeypatch):
     def nowhere(*arguments, **options):
         raise FileNotFoundError(2, "No usable temporary directory found")
 
-    monkeypatch.setattr("linsep.online.rows.stream.scratch_folder", nowhere)
+    monkeypatch.setattr("linsep.rows.source_stream.scratch_folder", nowhere)
     with pytest.raises(RowCacheError, match="No usable temporary directory found"):
         from_file(path)
 
@@ -280,7 +280,7 @@ def test_an_exception_in_the_middle_ends_everything_at_once(
     cache = tmp_path / "cache" if cached else None
     if cached:
         from_file(path, cache)
-    walk, count = linsep.online.passes.learn_batch, []
+    walk, count = linsep.learners.passes.learn_batch, []
 
     def interrupted(run, scheme, row_batch, progress, *pause):
         count.append(progress.pass_number)
@@ -288,7 +288,7 @@ def test_an_exception_in_the_middle_ends_everything_at_once(
             raise KeyboardInterrupt
         walk(run, scheme, row_batch, progress, *pause)
 
-    monkeypatch.setattr(linsep.online.passes, "learn_batch", interrupted)
+    monkeypatch.setattr(linsep.learners.passes, "learn_batch", interrupted)
     model, before = Perceptron(max_iter=3), set(threading.enumerate())
     with pytest.raises(KeyboardInterrupt) as caught:
         model.fit(source_of(path, cache))
@@ -347,7 +347,7 @@ def test_labels_missing_in_a_later_batch():
 
 
 def test_too_many_classes_are_refused_where_they_become_too_many(monkeypatch):
-    monkeypatch.setattr("linsep.online.rows.label_book.MOST_CLASSES", 5)
+    monkeypatch.setattr("linsep.rows.label_book.MOST_CLASSES", 5)
     with pytest.raises(DataError, match=r"row 5: .*more than 5 different values"):
         Perceptron().fit(ArraySource(np.eye(9), np.arange(9), batch_rows=2))
     Perceptron(max_iter=1).fit(ArraySource(np.eye(9), np.arange(9) % 5, batch_rows=2))
@@ -419,7 +419,7 @@ def test_rows_sorted_by_class_are_not_read_all_at_once(file, monkeypatch, rows):
     # Neighbours of one class are dealt from 256 blocks, however many bytes those take.
     by_class = np.argsort(Y[:rows], kind="stable")
     X = np.random.default_rng(3).integers(-9, 10, (rows, 40)).astype(float)
-    monkeypatch.setattr(linsep.online.rows.stream, "BATCH_BYTES", 64 * 40 * 8)
+    monkeypatch.setattr(linsep.rows.source_stream, "BATCH_BYTES", 64 * 40 * 8)
     expected = Perceptron(max_iter=3).fit(X, Y[by_class])
     source = ArraySource(X, Y[by_class], batch_rows=50)
     source.memory_bytes = 0

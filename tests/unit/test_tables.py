@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from data_files import FORMATS, dense, encoded, sample, write
 from linsep import Perceptron
 from linsep.errors import DataError
-from linsep.online.rows.stored import Keeper
+from linsep.rows.stored import Keeper
 from linsep.sources import text_files
 from linsep.sources.base import Batch
 from linsep.sources.opening import find_files, open_source

@@ -3,7 +3,7 @@
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from linsep.estimators.learners import LEARNERS, REGRESSIONS
+from linsep.catalog import LEARNERS, REGRESSIONS
 
 pytestmark = pytest.mark.uncompiled
 

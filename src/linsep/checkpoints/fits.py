@@ -8,8 +8,8 @@ import numpy as np
 
 from linsep.checkpoints import agreement
 from linsep.checkpoints.file import CHECKPOINT, Checkpoint, Writing
+from linsep.checkpoints.saving import Saving
 from linsep.errors import CheckpointError, LinsepError
-from linsep.online.course import Saving
 
 
 class SavedFit(Saving):

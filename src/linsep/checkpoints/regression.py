@@ -6,7 +6,7 @@ import numpy as np
 
 from linsep.checkpoints.file import as_checkpoint
 from linsep.checkpoints.fits import SavedFit
-from linsep.online.course import Saving
+from linsep.checkpoints.saving import Saving
 from linsep.regression.logistic.journal import Journal
 
 #: what ends a fit that may go on: Ctrl-C, and the loss of a cluster

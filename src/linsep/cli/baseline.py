@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from linsep.catalog import LEARNERS, UNSCALED
 from linsep.cli.failures import in_options
 from linsep.cli.screen import label_text, percent
 from linsep.errors import LinsepError, hint
-from linsep.estimators.learners import LEARNERS, UNSCALED
 
 #: tolerance for rounding
 ROUNDING = 1e-9

@@ -4,12 +4,12 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from linsep.catalog import REGRESSIONS
 from linsep.cli import options
 from linsep.cli.progress import watching
 from linsep.cli.reading import Reading
 from linsep.errors import LinsepError
 from linsep.estimators._common.checking import Parameter
-from linsep.estimators.learners import REGRESSIONS
 from linsep.interrupts import window
 from linsep.sources.remote.address import shown
 

@@ -14,13 +14,13 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from linsep.catalog import LEARNERS
 from linsep.cli.learners import ALL, DEFAULTS
 from linsep.cli.options import reader
 from linsep.cli.score import score_source
 from linsep.compiled.core.code_cache import code_folder
 from linsep.errors import DataError
 from linsep.estimators._common.checking import Parameter
-from linsep.estimators.learners import LEARNERS
 from linsep.sources.opening import open_source
 
 LearnersToCompile = Annotated[

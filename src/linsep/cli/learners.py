@@ -7,12 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
+from linsep.catalog import LEARNERS, REGRESSIONS, UNSCALED
 from linsep.cli.column_options import ROLES
 from linsep.cli.failures import flag_of, in_options
 from linsep.cli.help import GROUPS
 from linsep.cli.options import TRACEABLE, reader
 from linsep.estimators._common.checking import Parameter
-from linsep.estimators.learners import LEARNERS, REGRESSIONS, UNSCALED
 from linsep.sources.base import Source
 
 ALL = LEARNERS | REGRESSIONS

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
+from linsep.catalog import LEARNERS, REGRESSIONS, UNSCALED
 from linsep.errors import DataError
 from linsep.estimators._common.checking import Parameter
-from linsep.estimators.learners import LEARNERS, REGRESSIONS, UNSCALED
 from linsep.estimators.linear_regression import INTERVALS
 from linsep.sources.limits import bytes_of
 from linsep.sources.tables.roles import MISSING, SCALES

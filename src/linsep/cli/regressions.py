@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from linsep.catalog import REGRESSIONS
 from linsep.cli.gaps import gap_pairs, gaps_of, unscored_pairs
 from linsep.cli.report import (
     baseline_text,
@@ -33,7 +34,6 @@ from linsep.estimators._common.checking import (
     target_name,
     words_and_signs,
 )
-from linsep.estimators.learners import REGRESSIONS
 from linsep.regression.assumptions import Assumptions
 from linsep.regression.summary import Summary
 from linsep.sources.base import Source

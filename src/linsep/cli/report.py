@@ -18,7 +18,7 @@ from linsep.cli.screen import (
 from linsep.cli.standard_input import named
 from linsep.estimators._common.checking import plain_labels
 from linsep.estimators._common.equations import MOST_TERMS
-from linsep.online.passes import ALL_PASSES, StopReason
+from linsep.estimators._common.stop_reasons import ALL_PASSES, StopReason
 from linsep.sources.base import Source
 from linsep.sources.feature_names import names_in_recipe
 

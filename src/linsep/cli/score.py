@@ -15,7 +15,7 @@ from linsep.errors import DataError
 from linsep.estimators._common.checking import plain_labels
 from linsep.estimators._common.predicting_sources import probabilities_of
 from linsep.model_files import format as model_file
-from linsep.online.rows.sample import added
+from linsep.rows.sample import added
 from linsep.sources.base import Source
 from linsep.sources.opening import open_source
 

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import linsep
+from linsep.catalog import LEARNERS
 from linsep.cli import file_options, learners, options
 from linsep.cli.file_options import Files
 from linsep.cli.initial_weights import InitialWeights
@@ -18,7 +19,6 @@ from linsep.cli.screen import label_text, on_terminal
 from linsep.cli.standard_input import reads_data
 from linsep.errors import DataError
 from linsep.escaping import escaped
-from linsep.estimators.learners import LEARNERS
 from linsep.sources.base import Source
 from linsep.sources.opening import find_files, kind_of, open_source
 from linsep.teaching.trace.table import Trace

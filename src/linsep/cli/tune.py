@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from linsep.catalog import LEARNERS
 from linsep.cli import column_options, learners, options, report
 from linsep.cli.failures import in_options
 from linsep.cli.gaps import gap_pairs, gaps_of
@@ -16,7 +17,6 @@ from linsep.cli.score import score_source
 from linsep.cli.screen import count, percent, print_pairs, print_table
 from linsep.cli.standard_input import reads_data
 from linsep.estimators._common.checking import plain_labels
-from linsep.estimators.learners import LEARNERS
 from linsep.interrupts import window
 from linsep.model_files import format as model_file
 from linsep.sources.base import Source

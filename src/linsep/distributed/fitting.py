@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from linsep.checkpoints import online, regression
+from linsep.checkpoints import regression
+from linsep.checkpoints.saving import Saving
 from linsep.distributed.cluster import Cluster, LostCluster, client_given
 from linsep.distributed.collections import is_collection, names_of, rows_of_collections
 from linsep.distributed.logistic import fit_logistic
@@ -16,15 +17,15 @@ from linsep.distributed.regressions import fit_linear, fit_naive_bayes
 from linsep.distributed.rows import ShardedRows, rows_of_source
 from linsep.errors import ParameterError
 from linsep.estimators._common.checking import check_parameters
-from linsep.estimators._common.from_source import describe
-from linsep.estimators._common.mixing import refuse_unmixable
+from linsep.estimators._common.reading import describe
 from linsep.estimators._logistic.profiles import refuse_together
 from linsep.estimators.linear_regression import LinearRegression
 from linsep.estimators.logistic import LogisticRegression
 from linsep.estimators.naive_bayes import GaussianNaiveBayes
 from linsep.interrupts import held, window
-from linsep.online.course import Saving
-from linsep.online.mixing import MixingName
+from linsep.learners import checkpointing
+from linsep.learners.mixing import MixingName
+from linsep.learners.sharded_fit import refuse_unmixable
 from linsep.sources.base import Source
 
 #: fits an estimator to described rows of a source, or of Dask collections
@@ -96,7 +97,7 @@ def fit(
     if checkpoint is not None:
         _check_checkpoint(estimator, source)
     as_here = _as_here(estimator)
-    kind = regression if isinstance(estimator, LogisticRegression) else online
+    kind = regression if isinstance(estimator, LogisticRegression) else checkpointing
     saving = kind.saving_of(checkpoint, estimator)
     with _going_on(checkpoint), saving, client_given(client) as found, held():
         with window():

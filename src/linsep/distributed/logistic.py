@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linsep.checkpoints.saving import Saving
 from linsep.compiled.core.row_arrays import as_rows
 from linsep.distributed.lanes import ClusterLanes
 from linsep.distributed.regressions import Codes, labelled
@@ -16,15 +17,14 @@ from linsep.distributed.rows import ShardedRows, measure
 from linsep.distributed.shards import Rows
 from linsep.estimators._common import checking as labels
 from linsep.estimators._common.fitted_classes import FittedClasses
-from linsep.estimators._common.from_source import class_importance
 from linsep.estimators._logistic.rows import BatchRows
-from linsep.online.course import Saving
-from linsep.online.rows.sample import added
+from linsep.learners.from_source import class_importance
 from linsep.regression.blocks import Block
 from linsep.regression.lanes import Add, Work
 from linsep.regression.logistic.fitting import Task
 from linsep.regression.logistic.lanes import Batch, Batches, lanes_of, with_head
 from linsep.regression.logistic.preparing import Standardization
+from linsep.rows.sample import added
 from linsep.sources.base import Source
 
 

@@ -2,14 +2,14 @@
 
 from typing import Any
 
+from linsep.checkpoints.saving import Saving
 from linsep.distributed.cluster import given
 from linsep.distributed.rows import FIRST, ShardedRows, measure
 from linsep.distributed.shards import Rows
 from linsep.errors import DataError
-from linsep.estimators._common.mixing import Coded, LearnAll, Setting, fit_mixed, setting_of
 from linsep.lanes import in_tree
-from linsep.online.course import Saving
-from linsep.online.mixing import Mixed, MixingName, Part, added
+from linsep.learners.mixing import Mixed, MixingName, Part, added
+from linsep.learners.sharded_fit import Coded, LearnAll, Setting, fit_mixed, setting_of
 
 
 def fit_online(

@@ -4,15 +4,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linsep.checkpoints.saving import Saving
 from linsep.distributed.lanes import ClusterLanes
 from linsep.distributed.rows import ShardedRows, measure
 from linsep.distributed.shards import Rows
 from linsep.errors import DataError, hint
 from linsep.estimators._common import checking as labels
-from linsep.online.course import Saving
-from linsep.online.rows.array import summed
 from linsep.regression.blocks import Block, no_weight
 from linsep.regression.class_moments import class_moments
+from linsep.rows.arrays import summed
 from linsep.sources.base import Source
 
 

@@ -23,13 +23,13 @@ from linsep.estimators._common.checking import (
     words_and_signs,
 )
 from linsep.estimators._common.equations import HasEquation
-from linsep.estimators._common.from_source import Reading, describe
 from linsep.estimators._common.predicting_sources import LinearPrediction, weights_to_score
+from linsep.estimators._common.reading import Reading, describe
 from linsep.estimators._common.regression_rows import check_whole, source_blocks
+from linsep.estimators._common.stop_reasons import StopReason
 from linsep.interrupts import held
 from linsep.label_faults import check_beside, one_column, refuse_gaps
 from linsep.learnt import check_prepared, learnt
-from linsep.online.passes import StopReason
 from linsep.regression.assumptions import Assumptions
 from linsep.regression.blocks import Block, Blocks
 from linsep.regression.diagnostics import check_assumptions

@@ -8,6 +8,7 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep.checkpoints.regression import saving_of
+from linsep.checkpoints.saving import Saving
 from linsep.errors import DataError
 from linsep.estimators._common import checking as labels
 from linsep.estimators._common.centred import Centred, centred, in_use
@@ -20,7 +21,6 @@ from linsep.estimators._common.checking import (
 )
 from linsep.estimators._common.fitted_classes import FittedClasses
 from linsep.estimators._common.plotting import PlotsProbability
-from linsep.estimators._common.predicting import share_right
 from linsep.estimators._common.predicting_sources import (
     LogisticPrediction,
     codes_of,
@@ -30,8 +30,8 @@ from linsep.estimators._logistic.fitting import LogisticFitting
 from linsep.estimators._logistic.profiles import refuse_together
 from linsep.estimators._logistic.results import LogisticResults
 from linsep.estimators._logistic.rows import FLOATS, Rows, checked, encoded, fit_source
+from linsep.learners.predicting import share_right
 from linsep.learnt import check_prepared
-from linsep.online.course import Saving
 from linsep.sources.base import Source
 from linsep.sparse_rows import as_csr
 from linsep.value_faults import faults_named

@@ -16,24 +16,19 @@ from linsep.estimators._common.centred import centred
 from linsep.estimators._common.checking import Parameter, brings_labels
 from linsep.estimators._common.equations import HasEquation
 from linsep.estimators._common.fitted_classes import NO_WEIGHT, FittedClasses
-from linsep.estimators._common.from_source import (
-    Reading,
-    describe,
-    measure,
-    refuse_one_class,
-    warn_of_measurements,
-)
 from linsep.estimators._common.plotting import PlotsProbability
 from linsep.estimators._common.predicting_sources import LogisticPrediction
+from linsep.estimators._common.reading import Reading, describe
 from linsep.estimators._logistic.rows import FLOATS, checked, encoded, matrix_of
 from linsep.estimators.logistic import LogisticRegression
 from linsep.interrupts import held, window
 from linsep.label_faults import check_beside
+from linsep.learners.from_source import measure, refuse_one_class, warn_of_measurements
 from linsep.learnt import check_prepared
-from linsep.online.rows.stream import SourceStream, StartAgain
 from linsep.regression.blocks import Block
 from linsep.regression.class_moments import ClassMoments, class_moments, widened
 from linsep.regression.lanes import Lanes
+from linsep.rows.source_stream import SourceStream, StartAgain
 from linsep.sources.base import Source
 from linsep.sparse_rows import as_csr
 from linsep.value_faults import faults_named

@@ -8,8 +8,8 @@ from linsep.compiled.core.rows import HUGE, TINY
 from linsep.exports.onnx_graph import Graph
 from linsep.exports.onnx_kernels import kernel_values
 from linsep.exports.scoring import ExportError, Rule, linear_scores, rule_of
-from linsep.online.keeping import KeepVote
-from linsep.online.vote_scoring import VoteScoring
+from linsep.learners.keeping import KeepVote
+from linsep.learners.vote_scoring import VoteScoring
 
 
 class Predicted(NamedTuple):
@@ -135,7 +135,7 @@ def interpolated(graph: Graph, column: str, x: np.ndarray, y: np.ndarray) -> str
 
 
 def won_pairs(graph: Graph, rule: Rule, scores: str) -> Predicted:
-    """Return decision values and codes of one-vs-one, see linsep.online.deciding.decision."""
+    """Return decision values and codes of one-vs-one, see linsep.learners.deciding.decision."""
     k, pairs = len(rule.classes), rule.pairs
     gains, starts = np.zeros((len(pairs), k)), np.zeros(k)
     for machine, (a, b) in enumerate(pairs):

@@ -15,7 +15,7 @@ from linsep import textbook
 from linsep.errors import DataError
 from linsep.lab.learners import arguments_of, n_vectors
 from linsep.lab.scene import Scene
-from linsep.online.rows.array import ArrayStream
+from linsep.rows.arrays import ArrayStream
 from linsep.teaching.textbook.keeping import pockets
 from linsep.teaching.textbook.schemes import SCHEMES
 from linsep.teaching.trace.table import Trace

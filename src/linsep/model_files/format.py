@@ -17,9 +17,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 import linsep
+from linsep.catalog import LEARNERS, REGRESSIONS
 from linsep.errors import ModelFileError
 from linsep.estimators._common.checking import check_parameters
-from linsep.estimators.learners import LEARNERS, REGRESSIONS
 from linsep.kernels.base import Kernel
 from linsep.kernels.naming import kernel_from_dict
 from linsep.model_files import format_1, linear, logistic, naive_bayes, online

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from linsep.estimators._common.stop_reasons import StopReason
 from linsep.model_files.labels import count, finite
-from linsep.online.passes import StopReason
 from linsep.regression.least_squares.result import LeastSquares
 
 NORMS = ("residual_norm", "y_norm", "explained_norm")

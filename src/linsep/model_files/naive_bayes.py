@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from linsep.estimators._common.stop_reasons import StopReason
 from linsep.model_files.labels import classes_of, count, described, finite
-from linsep.online.passes import StopReason
 
 
 def contents(model: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:

@@ -10,15 +10,16 @@ import linsep
 from linsep.certificate.cycles import Cycle, Cycles
 from linsep.errors import ModelFileError
 from linsep.estimators._common.calibration import METHODS, Calibration
-from linsep.estimators._common.proofs import Proofs
 from linsep.estimators._common.reference import is_turned
-from linsep.estimators.kernel import KernelPerceptron
+from linsep.estimators._common.stop_reasons import StopReason
 from linsep.kernels.naming import kernel_from_dict
 from linsep.kernels.rows import listed
+from linsep.learners.keeping import KeepVote, keeping_of
+from linsep.learners.kernel import KernelPerceptron
+from linsep.learners.passes import PassReport
+from linsep.learners.proofs import Proofs
+from linsep.learners.state import State, columns_of
 from linsep.model_files.labels import classes_of, count, described
-from linsep.online.keeping import KeepVote, keeping_of
-from linsep.online.learner import State, columns_of
-from linsep.online.passes import PassReport, StopReason
 
 VOTES = ("features", "columns", "amounts", "starts", "rounds", "machines")
 

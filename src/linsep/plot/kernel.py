@@ -8,11 +8,11 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.errors import DataError
 from linsep.estimators._common.checking import feature_names, label_text
 from linsep.estimators._common.reference import positive_code
-from linsep.estimators._common.support_vectors import checked
 from linsep.kernels import as_kernel
 from linsep.kernels.base import Kernel
 from linsep.kernels.rows import rows_of
 from linsep.label_faults import check_beside, labels_of
+from linsep.learners.support_vectors import checked
 from linsep.learnt import learnt
 from linsep.parallel import one_blas_thread
 from linsep.plot.display import (

@@ -21,7 +21,7 @@ import orjson
 import scipy.sparse as sp
 
 from linsep.errors import LinsepError
-from linsep.estimators.kernel import KernelPerceptron
+from linsep.learners.kernel import KernelPerceptron
 from linsep.model_files import format as model_file
 from linsep.serving.bodies import Bodies
 from linsep.serving.limits import Refused

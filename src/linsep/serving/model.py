@@ -20,8 +20,8 @@ from linsep.estimators._common.explaining import (
     without_weights,
 )
 from linsep.estimators._common.predicting_sources import probabilities_of
+from linsep.learners.keeping import KeepLast
 from linsep.model_files import format as model_file
-from linsep.online.keeping import KeepLast
 from linsep.serving.bodies import Bodies, lines_of
 from linsep.serving.limits import Limits, Refused, too_many_rows
 from linsep.serving.rows import PairReader, TableReader, columns_of

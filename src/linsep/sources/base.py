@@ -99,7 +99,7 @@ class Source(ABC):
     doing: Callable[[], str] | None = None
     #: where the last run left its parsed rows for the next, None where it left none
     kept: Path | None = None
-    #: a :class:`linsep.online.rows.stream.SourceStream` that has kept the rows, for later fits
+    #: a :class:`linsep.rows.source_stream.SourceStream` that has kept the rows, for later fits
     stream: Any = None
 
     def __repr__(self) -> str:

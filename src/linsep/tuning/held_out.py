@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from linsep.compiled.core.row_arrays import csr_rows, read_only
 from linsep.compiled.core.rows import Csr, Dense, Unit
 from linsep.errors import DataError, hint
-from linsep.online.rows.array import RowBatch
-from linsep.online.rows.stream import SourceStream
+from linsep.rows.arrays import RowBatch
+from linsep.rows.source_stream import SourceStream
 
 
 class Missed:

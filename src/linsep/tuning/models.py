@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from linsep.online.keeping import KeepLast
-from linsep.online.passes import (
+from linsep.estimators._common.stop_reasons import StopReason
+from linsep.learners.keeping import KeepLast
+from linsep.learners.passes import (
     Progress,
     Run,
-    StopReason,
     check_some_rows,
     checked,
     close_pass,
@@ -16,8 +16,8 @@ from linsep.online.passes import (
     learn_batch,
     without_mistakes,
 )
-from linsep.online.rows.array import RowBatch
-from linsep.online.rows.stream import SourceStream
+from linsep.rows.arrays import RowBatch
+from linsep.rows.source_stream import SourceStream
 from linsep.tuning.held_out import Missed, own_buffer
 
 

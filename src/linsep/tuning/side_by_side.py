@@ -15,19 +15,19 @@ from typing import Any
 
 import numpy as np
 
+from linsep.checkpoints.saving import Saving
 from linsep.errors import DataError
 from linsep.estimators._common.checking import check_parameters
-from linsep.estimators._common.from_source import SourceRun, refuse_one_class
 from linsep.estimators._common.reference import is_turned
 from linsep.interrupts import checkpoint, held
-from linsep.online.course import Saving
-from linsep.online.learner import Unlearnable
-from linsep.online.passes import Progress
-from linsep.online.rows.again import RowsAgain
-from linsep.online.rows.array import RowBatch
-from linsep.online.rows.sample import added
-from linsep.online.rows.stream import SourceStream, StartAgain
+from linsep.learners.from_source import SourceRun, refuse_one_class
+from linsep.learners.passes import Progress
+from linsep.learners.state import Unlearnable
 from linsep.parallel import thread_count
+from linsep.rows.again import RowsAgain
+from linsep.rows.arrays import RowBatch
+from linsep.rows.sample import added
+from linsep.rows.source_stream import SourceStream, StartAgain
 from linsep.sources.base import Source
 from linsep.tuning.held_out import held_out_rows
 from linsep.tuning.models import Fit, Model, fits_of

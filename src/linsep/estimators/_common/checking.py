@@ -14,9 +14,8 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from linsep.errors import DataError, FeatureOverflow, ParameterError
 from linsep.label_faults import check_beside
-from linsep.online.keeping import Keep
-from linsep.online.rows.array import NO_IMPORTANCE
-from linsep.online.rows.sample import check_summable
+from linsep.rows.arrays import NO_IMPORTANCE
+from linsep.rows.sample import check_summable
 from linsep.separability.problem.data import warn_of_many_classes
 from linsep.sources.base import Source
 from linsep.sources.text.stored import FeatureNames
@@ -28,6 +27,7 @@ FLOATS = (np.float64, np.float32)
 Multiclass = Literal["native", "ovr", "ovo"]
 Tie = Literal["negative", "positive", "random"]
 ScheduleName = Literal["constant", "inverse", "inverse_sqrt"]
+Keep = Literal["last", "average", "vote", "best"]
 
 
 class Parameter(NamedTuple):
@@ -406,3 +406,8 @@ def initial(given: Any, shape: tuple[int, ...], name: str) -> np.ndarray | None:
     if shape not in (array.shape, (1, *array.shape)):
         raise InitialShape(name, array.shape, shape)
     return array.reshape(shape)
+
+
+def pairs(n_classes: int) -> list[tuple[int, int]]:
+    """Return the class pairs of one-vs-one in order: (0,1), (0,2), ..., (1,2), ..."""
+    return [(a, b) for a in range(n_classes) for b in range(a + 1, n_classes)]

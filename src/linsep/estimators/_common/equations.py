@@ -7,10 +7,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.escaping import escaped
-from linsep.estimators._common.checking import label_text, target_name, words_and_signs
+from linsep.estimators._common.checking import label_text, pairs, target_name, words_and_signs
 from linsep.estimators._common.reference import positive_code
 from linsep.learnt import learnt
-from linsep.online.learner import pairs
 
 #: terms that are written; of more, those of the largest weights
 MOST_TERMS = 20

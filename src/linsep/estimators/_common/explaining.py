@@ -7,9 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.errors import DataError
-from linsep.estimators._common.checking import label_text, plain_labels, target_name
+from linsep.estimators._common.checking import label_text, pairs, plain_labels, target_name
 from linsep.learnt import learnt
-from linsep.online.learner import pairs
 from linsep.sources.base import Source
 
 

@@ -8,9 +8,7 @@ import scipy.sparse as sp
 
 from linsep.errors import DataError
 from linsep.estimators._common.checking import check_sample_weight
-from linsep.learnt import learnt
-from linsep.online.deciding import decision, predicted
-from linsep.online.rows.sample import check_summable
+from linsep.rows.sample import check_summable
 from linsep.sources.base import Batch, Source
 from linsep.value_faults import refuse_rounded_targets
 
@@ -69,28 +67,11 @@ class Prediction:
 
     def decisions(self) -> Iterator[tuple[Batch, np.ndarray]]:
         """Yield each batch with its decision values."""
-        for batch, values in self._decisions():
-            yield batch, self.model._scores_turned(values)
-
-    def _decisions(self) -> Iterator[tuple[Batch, np.ndarray]]:
-        """Yield each batch with the decision values of the learner."""
-        model, state = self.model, self.model._state
-        for batch in self.source.batches():
-            known = self._fitted_width(batch.X, model.n_features_in_)
-            scores = model._machine_scores(known, batch.X)
-            if not np.isfinite(scores).all():
-                row = int(np.argwhere(~np.isfinite(scores))[0, 0])
-                where = self.source.where(batch.first + row)
-                raise DataError(f"{where}: the score is beyond floating point; scale the features.")
-            yield batch, decision(state, scores, learnt(model, "tie"))
+        raise NotImplementedError
 
     def codes(self) -> Iterator[tuple[Batch, np.ndarray, np.ndarray]]:
         """Yield each batch with its decision values and class codes, whatever the batch size."""
-        model, tie = self.model, learnt(self.model, "tie")
-        draws = model._draws() if tie == "random" else None
-        for batch, values in self._decisions():
-            codes = predicted(values, tie, draws and draws(batch.X))
-            yield batch, model._scores_turned(values), model._codes_turned(codes)
+        raise NotImplementedError
 
     def compared(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
         """Yield the predicted class codes, the true ones, the weights of the rows of each batch,
@@ -124,7 +105,7 @@ class Prediction:
         codes[codes == classes.size] = 0
         return np.where(classes[codes] == y, codes, classes.size)
 
-    def _fitted_width(self, X: Any, n_features: int) -> Any:
+    def fitted_width(self, X: Any, n_features: int) -> Any:
         """Return X with the model's number of columns: extra ones dropped, missing ones zero."""
         if not sp.issparse(X):
             if X.shape[1] != n_features:
@@ -203,7 +184,7 @@ class LinearPrediction(Prediction):
     def rows(self) -> Iterator[tuple[Batch, Any]]:
         """Yield each batch with its features."""
         for batch in self.source.batches():
-            yield batch, self._fitted_width(batch.X, self.model.coef_.size)
+            yield batch, self.fitted_width(batch.X, self.model.coef_.size)
 
     def bands(self, interval: str | None, level: float) -> Iterator[Any]:
         """Yield the predictions of each batch, or :class:`linsep.regression.inference.Bands`."""
@@ -249,7 +230,7 @@ class LogisticPrediction(Prediction):
     def decisions(self) -> Iterator[tuple[Batch, np.ndarray]]:
         """Yield each batch with its log-odds."""
         for batch in self.source.batches():
-            yield batch, self.model._scores(self._fitted_width(batch.X, self.model.n_features_in_))
+            yield batch, self.model._scores(self.fitted_width(batch.X, self.model.n_features_in_))
 
     def codes(self) -> Iterator[tuple[Batch, np.ndarray, np.ndarray]]:
         """Yield each batch with its log-odds and class codes."""

@@ -6,10 +6,10 @@ from functools import partial
 import numpy as np
 
 from linsep.errors import DataError, hint
-from linsep.estimators._common.from_source import Reading
 from linsep.estimators._common.predicting_sources import numbers
-from linsep.online.rows.sample import added
+from linsep.estimators._common.reading import Reading
 from linsep.regression.blocks import Block, Blocks
+from linsep.rows.sample import added
 from linsep.sources.base import Source
 
 

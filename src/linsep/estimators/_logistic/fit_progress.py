@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from linsep.estimators._common.stop_reasons import StopReason
 from linsep.estimators._logistic.separation import FitOutcome, outcome_of, unchecked
 from linsep.interrupts import window
-from linsep.online.passes import StopReason
 from linsep.regression.logistic.fitting import Task
 from linsep.regression.logistic.profiles import FirthFit, ends_of
 from linsep.regression.logistic.steps import SoFar, Steps, Stopped

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from linsep.checkpoints.saving import Saving
 from linsep.errors import Hint, SeparationError, SeparationWarning
 from linsep.estimators._common import checking as labels
 from linsep.estimators._common.fitted_classes import FittedClasses
+from linsep.estimators._common.stop_reasons import StopReason
 from linsep.estimators._logistic.fit_progress import Callbacks, FitProgress
 from linsep.estimators._logistic.profiles import by_firth, with_profiles
 from linsep.estimators._logistic.rows import BatchRows, Rows
@@ -27,8 +29,6 @@ from linsep.estimators._logistic.separation import (
     without_proof,
 )
 from linsep.interrupts import held
-from linsep.online.course import Saving
-from linsep.online.passes import StopReason
 from linsep.parallel import one_blas_thread
 from linsep.regression.logistic.fitting import Task, fitted, null_log_likelihood
 from linsep.regression.logistic.gradient_ascent import climbed

@@ -8,25 +8,25 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
+from linsep.checkpoints.saving import Saving
 from linsep.compiled.core.row_arrays import as_rows
 from linsep.estimators._common import checking as labels
 from linsep.estimators._common.fitted_classes import FittedClasses
-from linsep.estimators._common.from_source import (
+from linsep.estimators._common.reading import describe
+from linsep.interrupts import held
+from linsep.label_faults import labels_of
+from linsep.learners.from_source import (
     class_importance,
-    describe,
     measure,
     refuse_one_class,
     warn_of_measurements,
 )
-from linsep.interrupts import held
-from linsep.label_faults import labels_of
-from linsep.online.course import Saving
-from linsep.online.rows.array import RowBatch
-from linsep.online.rows.sample import added
-from linsep.online.rows.stream import SourceStream, StartAgain
 from linsep.regression.logistic.fitting import MOST_WEIGHTS, Task
 from linsep.regression.logistic.lanes import Batch, with_head
 from linsep.regression.logistic.steps import Steps
+from linsep.rows.arrays import RowBatch
+from linsep.rows.sample import added
+from linsep.rows.source_stream import SourceStream, StartAgain
 from linsep.separability.problem.data import Data, LocalData, widened
 from linsep.separability.problem.pieces import Part, part_of
 from linsep.sources.base import Source

@@ -12,9 +12,9 @@ from linsep.certificate.verdicts import TIME_LIMIT, Separable, Separations, Unde
 from linsep.errors import DataError, Hint, LinsepError, hint
 from linsep.estimators._common.centred import FAR
 from linsep.estimators._common.fitted_classes import NO_WEIGHT, FittedClasses
+from linsep.estimators._common.stop_reasons import StopReason
 from linsep.estimators._logistic.rows import BatchRows, Rows, data_of_batches
 from linsep.interrupts import window
-from linsep.online.passes import StopReason
 from linsep.regression.logistic.fitting import Fit, Task, climbed_on
 from linsep.regression.logistic.separated import (
     UNSIGNED,

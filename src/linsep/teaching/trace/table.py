@@ -12,7 +12,7 @@ from rich.text import Text
 
 from linsep.drawing import beside, display, lab_page
 from linsep.escaping import cell, csv_text, escaped
-from linsep.online.passes import StopReason
+from linsep.estimators._common.stop_reasons import StopReason
 from linsep.teaching.textbook.running import Step
 
 #: mistakes that are drawn by default

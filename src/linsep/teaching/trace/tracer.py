@@ -13,16 +13,17 @@ from linsep.errors import DataError, ParameterError, hint
 from linsep.estimators._common import checking as labels
 from linsep.estimators._common.checking import check_parameters
 from linsep.estimators._common.reference import is_turned
-from linsep.estimators.kernel import KernelPerceptron
-from linsep.estimators.margin import MarginPerceptron
-from linsep.estimators.passive_aggressive import PassiveAggressive
-from linsep.estimators.perceptron import Perceptron
-from linsep.estimators.winnow import BalancedWinnow, Winnow
+from linsep.estimators._common.stop_reasons import StopReason
 from linsep.label_faults import check_beside
-from linsep.online.cycle_detection import CycleDetection, cycle_detection_for
-from linsep.online.learner import State
-from linsep.online.passes import StopReason, stop_sentence
-from linsep.online.rows.array import ArrayStream
+from linsep.learners.cycle_detection import CycleDetection, cycle_detection_for
+from linsep.learners.kernel import KernelPerceptron
+from linsep.learners.margin import MarginPerceptron
+from linsep.learners.passes import stop_sentence
+from linsep.learners.passive_aggressive import PassiveAggressive
+from linsep.learners.perceptron import Perceptron
+from linsep.learners.state import State
+from linsep.learners.winnow import BalancedWinnow, Winnow
+from linsep.rows.arrays import ArrayStream
 from linsep.teaching.trace.table import Trace, TraceRow, label_text
 
 #: most numbers in a trace, or in its rows

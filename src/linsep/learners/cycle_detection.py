@@ -1,0 +1,200 @@
+"""Detect weights that recur at the start of a pass, which proves the rows inseparable.
+
+A perceptron with constant rate and order repeats itself from the same weights, as does each of
+several machines. Each pass hashes the weights, if they are few. Before a cycle is reported, its
+passes are replayed in integers (:mod:`linsep.certificate.cycles`), so that
+neither hashes nor rounding matter. For a kernel machine scores are compared, because different
+dual weights can be the same vector in the feature space of the kernel.
+"""
+
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from linsep.compiled.core.rows import Csr, Dense
+from linsep.learners.keeping import KeepLast
+from linsep.learners.kernel_rows import KernelStream
+from linsep.learners.state import Learner, State
+from linsep.rows.arrays import RowBatch, RowStream
+
+if TYPE_CHECKING:
+    from linsep.certificate.cycles import Cycle, Cycles
+    from linsep.separability.exact.replaying import Given
+
+#: most weights to hash; more would slow down passes over few rows
+MOST_WEIGHTS = 1024
+#: sums of short decimals are compared in steps of 1 / GRID
+GRID = 1e9
+#: most passes remembered, some 100 bytes each
+MOST_PASSES = 100_000
+#: most values in a replay, which takes less than a second
+MOST_VALUES = 2_000_000
+#: unconfirmed recurrences after which detection stops
+MOST_FAILURES = 3
+
+
+class CycleDetection:
+    """Remembers hashes of the weights of each machine at the start of each pass."""
+
+    def __init__(
+        self, state: State, stream: RowStream, rate: float, update: str, tie: str, zero: str
+    ) -> None:
+        self.rate, self.update, self.tie, self.zero, self.failures = rate, update, tie, zero, 0
+        self._seen: list[dict[int, int]] = [
+            {key: 0} for key in _keys(_compared_weights(state, stream), state)
+        ]
+
+    def after(self, state: State, stream: RowStream, passes: int) -> "Cycle | Cycles | None":
+        """Return the cycle that ended with this pass, or None."""
+        if self.failures == MOST_FAILURES or _too_many(state):
+            return None
+        weights = _compared_weights(state, stream)
+        known = list(zip(self._seen, _keys(weights, state), strict=True))
+        lengths = [passes - seen.get(key, passes) for seen, key in known]
+        found = None
+        if 0 not in lengths:  # else the weights of some machine are new
+            found = self._confirmed(state, stream, weights, lengths, passes)
+            self.failures += found is None
+        elif len(self._seen[0]) >= MOST_PASSES:
+            self._seen = [{} for _ in self._seen]
+            return None
+        if found is None:  # else a run that is saved now finds it again
+            for seen, key in known:
+                seen[key] = passes
+        return found
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the hashes, the pass of each and the failures as arrays, to be stored."""
+        found = {"failures": np.array([self.failures])}
+        for k, seen in enumerate(self._seen):
+            found[f"{k}.keys"] = np.fromiter(seen.keys(), np.uint64, len(seen))
+            found[f"{k}.passes"] = np.fromiter(seen.values(), np.int64, len(seen))
+        return found
+
+    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        """Restore what :meth:`arrays` returned."""
+        self.failures = int(arrays["failures"][0])
+        self._seen = [
+            dict(zip(arrays[f"{k}.keys"].tolist(), arrays[f"{k}.passes"].tolist(), strict=True))
+            for k in range(len(self._seen))
+        ]
+
+    def _confirmed(
+        self, state: State, stream: RowStream, weights: np.ndarray, lengths: list[int], again: int
+    ) -> "Cycle | Cycles | None":
+        from linsep.separability.exact.replaying import machines
+        from linsep.separability.search.cycle_search import Standing, find_cycles
+
+        gram = isinstance(stream, KernelStream)
+        found = machines(
+            state.multiclass, state.n_classes, self.update, self.tie, gram, bool(state.bias),
+            self.zero,
+        )  # fmt: skip
+        most = MOST_VALUES // (sum(lengths) * found[0].n_vectors)
+        given = (
+            _gram_rows(stream, most)
+            if isinstance(stream, KernelStream)
+            else _plain_rows(stream, most)
+        )
+        if not given:
+            return None
+        parts = [
+            Standing(machine, vector, length)
+            for machine, vector, length in zip(
+                found, _of_machines(weights, state, gram), lengths, strict=True
+            )
+        ]
+        cycle = find_cycles(given, parts, self.rate, len(given) if gram else state.n_features)
+        return None if cycle is None else cycle.of_run(again)
+
+
+def cycle_detection_for(
+    state: State, learner: Learner, keeping: KeepLast, stream: RowStream, tie: str
+) -> CycleDetection | None:
+    """Return the detection for a run, or None unless its rate and order are constant and only the
+    last weights are kept.
+    """
+    update = learner.replayed
+    if update is None or not learner.schedule.is_constant:  # type: ignore[attr-defined]
+        return None
+    if type(keeping) is not KeepLast or stream.shuffle or _too_many(state):
+        return None
+    if isinstance(stream, KernelStream) and not stream.replayable:
+        return None
+    rate = float(learner.schedule.rate)  # type: ignore[attr-defined]
+    zero: str = learner.zero  # type: ignore[attr-defined]
+    return CycleDetection(state, stream, rate, update, tie, zero)
+
+
+def _too_many(state: State) -> bool:
+    return (state.n_features + 1) * state.W[0].size > MOST_WEIGHTS
+
+
+def _compared_weights(state: State, stream: RowStream) -> np.ndarray:
+    """Return what is compared: the weights, or for a kernel the scores of the rows; two axes for
+    several classes.
+    """
+    return stream.scores_now() if isinstance(stream, KernelStream) else state.W
+
+
+def _of_machines(weights: np.ndarray, state: State, gram: bool) -> list[np.ndarray]:
+    """Return the vector of each machine: weights and intercept, or scores."""
+    columns = weights.reshape(len(weights), -1)[:, : state.n_columns]
+    used = columns if gram else np.vstack([columns[: state.n_features], columns[-1:]])
+    return [used.T] if state.n_machines == 1 else [row[None] for row in used.T]
+
+
+def _keys(weights: np.ndarray, state: State) -> list[int]:
+    """Return a hash for each machine, equal for weights equal up to rounding and independent of the
+    capacity for features.
+    """
+    with np.errstate(over="ignore"):
+        whole = weights * GRID
+    np.rint(whole, out=whole)
+    whole += 0.0  # replaces -0.0
+    if state.n_machines == 1:
+        return [_key(whole.tobytes(), whole[-1].nbytes)]
+    return [_key(row.tobytes(), 8) for row in whole.T[: state.n_columns]]
+
+
+def _key(text: bytes, intercept: int) -> int:
+    parts = text[-intercept:] + text[:-intercept].rstrip(b"\0")
+    return int.from_bytes(blake2b(parts, digest_size=8).digest(), "little")
+
+
+def _plain_rows(stream: RowStream, most_values: int) -> "list[Given] | None":
+    """Return the training rows in order; None if not kept, too many, weighted or scaled."""
+    from linsep.separability.exact.replaying import Given
+
+    row_batches, given, values = stream.learnt(), [], 0
+    for row_batch in row_batches or ():
+        if row_batch.importance.size or not isinstance(row_batch.rows, Dense | Csr):
+            return None
+        for i in row_batch.order:
+            row = _row(row_batch, int(i))
+            values += len(row[1])
+            if values > most_values:
+                return None
+            given.append(Given(*row, int(row_batch.codes[i])))
+    return given
+
+
+def _row(row_batch: RowBatch, i: int) -> tuple[np.ndarray, np.ndarray]:
+    rows = row_batch.rows
+    if isinstance(rows, Dense):
+        return np.arange(rows.values.shape[1]), rows.values[i]
+    assert isinstance(rows, Csr)
+    at = slice(rows.starts[i], rows.starts[i + 1])
+    return rows.columns[at], rows.values[at]
+
+
+def _gram_rows(stream: KernelStream, most_values: int) -> "list[Given] | None":
+    """Return the rows of the Gram matrix; None if there are too many."""
+    from linsep.separability.exact.replaying import Given
+
+    n = stream.codes.size
+    if n * n > most_values:
+        return None
+    columns, gram = np.arange(n), stream.gram()
+    return [Given(columns, gram[i], int(code)) for i, code in enumerate(stream.codes)]

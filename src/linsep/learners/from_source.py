@@ -1,0 +1,239 @@
+"""Fit an online estimator to a source, batch by batch."""
+
+import copy
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linsep.checkpoints.saving import Saving
+from linsep.errors import DataError
+from linsep.estimators._common.checking import (
+    check_two_classes,
+    listed,
+    warn_of_weightless,
+    weigh_classes,
+)
+from linsep.estimators._common.reading import describe
+from linsep.estimators._common.reference import is_turned
+from linsep.estimators._common.stop_reasons import StopReason
+from linsep.interrupts import held
+from linsep.learners.passes import PassReport, Plan, passes
+from linsep.learners.state import Unlearnable
+from linsep.rows.again import RowsAgain
+from linsep.rows.sample import Sample, added
+from linsep.rows.source_stream import SourceStream, StartAgain
+from linsep.separability.problem.data import warn_of_many_classes
+from linsep.sources.arrays import ArraySource
+from linsep.sources.base import Source
+
+
+class Measured(NamedTuple):
+    """Accuracy on some rows (None if they weigh nothing), the weight of the rows of each class, and
+    the number of rows.
+    """
+
+    accuracy: float | None
+    totals: np.ndarray
+    rows: int
+
+
+def warn_of_measurements(stream: SourceStream) -> None:
+    """Warn if the labels, all of which were read, seem to be measurements."""
+    warn_of_many_classes(stream.classes, int(stream.sample.counts.sum()))
+
+
+def measure(model: Any, stream: SourceStream, on_all: Measured | None = None) -> None:
+    """Set ``training_accuracy_``, ``training_baseline_`` (the share of the most frequent class),
+    ``training_rows_`` and ``training_sampled_`` (whether these are a sample), measured on the rows
+    read, including held-out rows; each row counts its weight.
+
+    ``on_all`` is the result on all rows, if known; else a sample is measured.
+    """
+    stream.source.stage = "measuring"
+    total = int(stream.sample.counts.sum())
+    if stream.source.weighted:
+        warn_of_weightless(stream.classes, stream.sample.totals)
+    accuracy, totals, rows = on_all or _on_sample(model, stream)
+    model.training_accuracy_, model.training_rows_ = accuracy, rows
+    model.training_baseline_ = float(totals.max() / (totals.sum() or 1.0))
+    model.training_sampled_ = model.training_rows_ < total
+
+
+def _on_sample(model: Any, stream: SourceStream) -> Measured:
+    sample: Sample = stream.sample
+    if not sample.counts.any():
+        return Measured(None, sample.totals, 0)
+    X, codes, weights = sample.rows(model.n_features_in_)
+    source = ArraySource(X, stream.classes[codes], weights if weights.size else None)
+    right = model._prediction(source).share_right()
+    totals = added(np.zeros(stream.classes.size), codes, weights)
+    return Measured(right, totals, codes.size)
+
+
+def class_importance(
+    class_weight: Any, name: str
+) -> Callable[[np.ndarray, np.ndarray | None], np.ndarray]:
+    """Return a function from the classes of the source ``name`` and their row counts to class
+    weights.
+    """
+
+    warned = False
+
+    def weights(classes: np.ndarray, counts: np.ndarray | None) -> np.ndarray:
+        nonlocal warned
+        if isinstance(class_weight, dict):
+            known = classes.tolist()
+            unknown = [label for label in class_weight if label not in known]
+            if unknown and not class_weight.keys() >= set(known):
+                raise DataError(
+                    f"A class weight is given for {listed(unknown)}, which is no class of "
+                    f"{name}: its classes are {listed(known)}."
+                )
+        found = weigh_classes(class_weight, classes, counts)
+        if not warned:  # the first pass may be restarted
+            warn_of_weightless(classes, found)
+        warned = True
+        return found
+
+    return weights
+
+
+def refuse_one_class(stream: SourceStream) -> None:
+    """Raise DataError if the rows have fewer than two classes."""
+    check_two_classes(stream.classes, stream.source.name)
+
+
+def fit_source(
+    estimator: Any, source: Source, coef_init: Any, intercept_init: Any, saving: Saving
+) -> None:
+    """Fit ``estimator`` to a source; also sets ``recipe_`` and the training accuracy."""
+    saving.check_source(source)
+    run = SourceRun(estimator, source, coef_init, intercept_init, saving)
+    estimator.training_accuracy_ = None
+    with held(), closing(run.stream):
+        started = perf_counter()
+        run.stream.begin()
+        run.start()
+        reading = perf_counter() - started
+        try:
+            estimator._run(run.passes, None, None, None)
+        except Unlearnable as problem:
+            where = source.name if problem.row is None else source.where(problem.row)
+            bad = problem.bad
+            message = str(problem) if bad is None else bad.message_for(source.feature(bad.column))
+            raise DataError(f"{where}: {message}.") from None
+        finally:
+            estimator.progress_.reading += reading
+            if state := getattr(estimator, "_state", None):
+                describe(estimator, run.stream, max(run.stream.n_features, state.n_features))
+                # After an interrupt, rows that were read but not learnt may have more features.
+                state.grow(estimator.n_features_in_)
+        estimator.progress_.stage = "measuring"
+        warn_of_measurements(run.stream)
+        measure(estimator, run.stream, _on_all(run))
+
+
+class SourceRun:
+    """The passes of one fit over a source, restarted if need be."""
+
+    def __init__(
+        self, estimator: Any, source: Source, coef_init: Any, intercept_init: Any, saving: Saving
+    ):
+        self.estimator, self.coef_init, self.intercept_init = estimator, coef_init, intercept_init
+        self.saving = saving
+        self.learner = estimator._learner()
+        self.before = estimator.__dict__.get("_state") if estimator.warm_start else None
+        weight = estimator.class_weight
+        held_out = estimator.validation_fraction if estimator.early_stopping else None
+        # Classes named by a parameter or the last fit are expected before the first row.
+        expected = [] if self.before is None else estimator.classes_.tolist()
+        expected += list(weight) if isinstance(weight, dict) else []
+        reference = getattr(estimator, "reference", None)
+        expected += [] if reference is None else [reference]
+        expected += list(saving.classes)
+        visited: dict[str, Any] = {
+            "shuffle": bool(estimator.shuffle), "unit": bool(estimator.normalize),
+            "fraction": held_out,
+        }  # fmt: skip
+        seed = estimator._seed(saving)
+        if source.stream is not None:
+            self.stream: SourceStream = RowsAgain(source.stream, **visited)
+            return
+        self.stream = SourceStream(
+            source,
+            **visited,
+            seed=seed,
+            keep=estimator.max_iter > 1 or held_out is not None or estimator.keep == "best",
+            importance=None if weight is None else class_importance(weight, source.name),
+            counts=weight == "balanced" or self.learner.needs_width,
+            expected=expected,
+            reference=reference,
+            lengths=bool(estimator.normalize) or self.learner.needs_lengths,
+        )
+
+    def start(self) -> None:
+        """Fix the classes and create the initial state."""
+        stream, estimator = self.stream, self.estimator
+        refuse_one_class(stream)
+        classes = np.sort(stream.classes)
+        is_turned(getattr(estimator, "reference", None), classes)  # refuses one that is no class
+        stream.start()
+        if self.before is not None:  # copied, so that a restart finds it unchanged
+            estimator._state = copy.deepcopy(self.before)
+        elif estimator.warm_start:
+            estimator.__dict__.pop("_state", None)
+        width, names = stream.n_features, stream.feature_names
+        if self.coef_init is not None:
+            # The width of svmlight text is known only at its end, and may be another.
+            width = (1, *np.shape(self.coef_init))[-1] if names is None else len(names)
+        self.run = estimator._start(
+            self.learner, classes, width, self.coef_init, self.intercept_init
+        )
+
+    def passes(self, plan: Plan) -> Iterator[PassReport]:
+        """Yield one report per pass, each once even if the passes have to be restarted."""
+        estimator, n_reported = self.estimator, 0
+        try:
+            while True:
+                made = passes(self.run, self.stream, plan, estimator.progress_, self.saving)
+                try:
+                    with closing(made):  # type: ignore[type-var]
+                        for report in made:
+                            # After a restart, earlier passes give the same reports again.
+                            if report.number < n_reported and report.stop_reason is None:
+                                continue
+                            n_reported = report.number + 1
+                            yield report
+                    return
+                except StartAgain:
+                    self.start()
+        finally:  # what is known of the source must not change while the model is described
+            self.stream.stop_reading()
+
+
+def _on_all(run: SourceRun) -> Measured | None:
+    """Return the accuracy of the weights kept on all rows; None if these would have to be parsed
+    again, or predictions may be random.
+    """
+    estimator, stream = run.estimator, run.stream
+    if knows_all_rows(estimator):
+        return Measured(1.0, stream.sample.totals, int(stream.sample.counts.sum()))
+    row_batches = None if estimator.tie == "random" else stream.every_row()
+    if row_batches is None:
+        return None
+    try:
+        wrong, total = run.run.keeping.weighed_errors(run.run.state, row_batches, estimator.tie)
+    except (StartAgain, Unlearnable):  # damaged meanwhile, or a skipped row is too large
+        return None
+    sample = stream.sample
+    right = 1.0 - wrong / total if total else None
+    return Measured(right, sample.totals, int(sample.counts.sum()))
+
+
+def knows_all_rows(estimator: Any) -> bool:
+    """Return whether a pass without a mistake shows that all rows are predicted correctly."""
+    converged = estimator.stop_reason_ == StopReason.CONVERGED
+    return converged and estimator.keep in ("last", "best") and not estimator._left_out

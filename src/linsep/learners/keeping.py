@@ -1,0 +1,392 @@
+"""Weights to predict with: the last, their average, a vote of all versions, or the best."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from linsep.compiled.core.rows import Csr, Dense, Unit
+from linsep.compiled.core.weights import Average, Best, Last, Vote
+from linsep.errors import LinsepError, hint
+from linsep.learners.deciding import decision, predicted
+from linsep.learners.evaluation import count_mistakes
+from linsep.learners.state import State, Unlearnable
+from linsep.learners.vote_scoring import VoteScoring
+from linsep.rows.arrays import RowBatch
+
+Learnt = Callable[[], Iterator[RowBatch] | None]
+
+
+class KeepLast:
+    """Keep the last weights."""
+
+    def compiled(self, state: State, most_changes: int) -> Any:
+        """Return what the compiled loop records of at most ``most_changes`` changes of weights."""
+        return Last()
+
+    def rows_at_once(self, state: State, longest: int) -> int | None:
+        """Return how many rows of at most ``longest`` values may be learnt at once; None: any."""
+        return None
+
+    def take(self, state: State) -> None:
+        """Collect what the compiled loop recorded."""
+
+    def close_pass(self, state: State, learnt: Learnt, tie: str) -> None:
+        """Finish a pass; ``learnt`` returns its training rows, if kept."""
+
+    def remember(self) -> Any:
+        """Return what :meth:`put_back` needs to return to this moment."""
+
+    def put_back(self, before: Any) -> None:
+        """Return to the moment of :meth:`remember`."""
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return what is kept outside the state, by name."""
+        return {}
+
+    def set_arrays(self, state: State, arrays: dict[str, np.ndarray]) -> None:
+        """Restore what :meth:`arrays` returned; raise ValueError if it is inconsistent."""
+
+    def start_again(self, state: State) -> None:
+        """Reset, as the weights are zero again."""
+
+    def features_in_use(self, state: State) -> np.ndarray:
+        """Return the features with a nonzero weight in training or prediction."""
+        arrays = (array[: state.n_features] for array in state.shaped.values())
+        used = [array.reshape(state.n_features, -1).any(axis=1) for array in arrays]
+        return np.flatnonzero(np.any(used, axis=0))
+
+    def select(self, state: State, features: np.ndarray) -> None:
+        """Restrict the state to these features."""
+        state.select(features)
+
+    def weights(self, state: State) -> np.ndarray:
+        """Return the weights to predict with, of the shape of ``state.W``."""
+        return state.W
+
+    def errors(self, state: State, row_batches: Iterator[RowBatch], tie: str) -> tuple[int, int]:
+        """Return the number of rows predicted wrongly, and the number of rows."""
+        _, errors, rows = count_mistakes(state, self.weights(state), row_batches, tie)
+        return errors, rows
+
+    def weighed_errors(
+        self, state: State, row_batches: Iterator[RowBatch], tie: str
+    ) -> tuple[float, float]:
+        """Return the same with rows counted by their ``importance``, if they have one."""
+        wrong = right = 0.0
+        for row_batch in row_batches:
+            if row_batch.importance.size:
+                missed = self.missed(state, row_batch, tie)
+                weights = row_batch.importance[np.asarray(row_batch.order)]
+                # Row by row, so that no digit depends on the batches.
+                wrong = float(np.cumsum(np.append(wrong, weights[missed]))[-1])
+                right = float(np.cumsum(np.append(right, weights[~missed]))[-1])
+            else:
+                errors, rows = self.errors(state, iter([row_batch]), tie)
+                wrong, right = wrong + errors, right + rows - errors
+        return wrong, wrong + right
+
+    def missed(self, state: State, row_batch: RowBatch, tie: str) -> np.ndarray:
+        """Return which visited rows are predicted wrongly, random ties as the lowest class.
+
+        Raises Unlearnable if a score is beyond floating point.
+        """
+        chosen = np.asarray(row_batch.order)
+        scores = self.scores(state, row_batch.rows, row_batch.codes.size)[chosen]
+        if not np.isfinite(scores).all():
+            raise Unlearnable(None)
+        codes = predicted(decision(state, scores, tie), "negative" if tie == "random" else tie)
+        return codes != row_batch.codes[chosen]
+
+    def scores(self, state: State, rows: Dense | Csr | Unit, n_rows: int) -> np.ndarray:
+        """Return the scores to predict with, of the shape of :meth:`State.scores`."""
+        return state.scores(rows, n_rows, self.weights(state))
+
+
+class KeepAverage(KeepLast):
+    """Keep the mean of the weights over all rounds, computed from the changes."""
+
+    def compiled(self, state: State, most_changes: int) -> Any:
+        """Return the sum of all changes, each times its round."""
+        return Average(state.like_weights("sums"))
+
+    def weights(self, state: State) -> np.ndarray:
+        """Return the mean weights."""
+        rounds = state.per_column(state.machine_rounds())
+        return state.W - state.like_weights("sums") / np.maximum(rounds, 1)
+
+
+class KeepBest(KeepLast):
+    """Keep the best weights (pocket algorithm with ratchet): after every pass the mistakes of the
+    longest-surviving and the last weights on all rows are counted, and the best so far are kept.
+
+    During the first pass, and with partial_fit, these are the longest-surviving weights.
+
+    Parameters
+    ----------
+    zero : what a score of zero is, when mistakes are counted: "mistake", "negative" or "correct"
+    """
+
+    def __init__(self, zero: str = "mistake"):
+        self.zero = zero
+
+    def compiled(self, state: State, most_changes: int) -> Any:
+        """Return the record of the longest-surviving weights."""
+        return Best(
+            state.like_weights("longest_surviving"),
+            state.per_machine("record"),
+            state.per_machine("created"),
+        )
+
+    def close_pass(self, state: State, learnt: Learnt, tie: str) -> None:
+        """Put candidates that make fewer mistakes in the pocket."""
+        last = state.machine_rounds() - state.per_machine("created")
+        longest = np.maximum(last, state.per_machine("record"))
+        for candidate, survived in ((self._longest_surviving(state), longest), (state.W, last)):
+            rows = learnt()
+            if rows is None:  # the rows were not kept
+                return
+            fewest = state.per_machine("pocket_mistakes", np.float64)
+            if "pocket" not in state.shaped:
+                fewest[:] = np.inf
+            pocket = state.like_weights("pocket")
+            found, _, _ = count_mistakes(state, candidate, rows, tie, self.zero)
+            better = found < fewest
+            fewest[better] = found[better]
+            state.per_machine("pocket_record")[better] = survived[better]
+            _choose(state, better, candidate, pocket)
+        state.per_machine("record")[:] = 0
+
+    def weights(self, state: State) -> np.ndarray:
+        """Return the weights in the pocket, else the longest-surviving ones."""
+        return state.shaped.get("pocket", self._longest_surviving(state))
+
+    def start_again(self, state: State) -> None:
+        """Empty the pocket."""
+        state.shaped.pop("pocket", None)
+
+    def open_pocket(self, state: State) -> None:
+        """Continue from the weights in the pocket without ratchet, for rows that come only once."""
+        pocket = state.shaped.pop("pocket", None)
+        if pocket is not None:
+            state.like_weights("longest_surviving")[:] = pocket
+            state.per_machine("record")[:] = state.per_machine("pocket_record")
+
+    def _longest_surviving(self, state: State) -> np.ndarray:
+        running = state.machine_rounds() - state.per_machine("created")
+        longest_surviving = state.like_weights("longest_surviving").copy()
+        _choose(state, running > state.per_machine("record"), state.W, longest_surviving)
+        return longest_surviving
+
+
+def _choose(state: State, chosen: np.ndarray, weights: np.ndarray, into: np.ndarray) -> None:
+    """Copy the weights of the chosen machines into an array."""
+    if chosen.size == 1:
+        if chosen[0]:
+            into[:] = weights
+        return
+    columns = np.flatnonzero(state.per_column(chosen))
+    into[:, columns] = weights[:, columns]
+
+
+def count_changes(state: State, longest: int) -> int:
+    """Return how many weights an example with ``longest`` values may change."""
+    if state.n_classes == 2:
+        machines = 1
+    else:
+        machines = {"native": 2, "ovr": state.n_classes}.get(state.multiclass, state.n_classes - 1)
+    return (longest + 1) * machines
+
+
+def concatenated(parts: Iterable[np.ndarray], kind: Any) -> np.ndarray:
+    """Return the parts as one array, empty with dtype ``kind`` if there are none."""
+    parts = list(parts)
+    return np.concatenate(parts) if parts else np.zeros(0, dtype=kind)
+
+
+CHANGES_AT_ONCE = 1 << 20
+BYTES_PER_CHANGE, BYTES_PER_VERSION = 16, 20
+
+
+#: dtypes of the arrays of Vote in compiled/core/weights.py, except the last
+KINDS = (np.int32, np.int32, np.float64, np.int64, np.int64, np.int32)
+
+
+class TooManyVotes(LinsepError, ValueError):
+    """The changes of all versions exceed the memory limit."""
+
+
+class KeepVote(KeepLast):
+    """Keep all versions, as changes since the ``first`` weights.
+
+    Parameters
+    ----------
+    megabytes : memory limit of the changes
+    tie : class of a score of exactly zero in a vote
+    """
+
+    def __init__(self, megabytes: float, tie: str):
+        self.most_bytes, self.tie = megabytes * 1e6, tie
+        self.first: np.ndarray | None = None
+        self._taken: list[tuple[np.ndarray, ...]] = []
+        self._bytes = 0
+        self._room: Vote | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the buffer, which is empty between calls."""
+        return self.__dict__ | {"_room": None}
+
+    def compiled(self, state: State, most_changes: int) -> Any:
+        """Return a buffer for the changes of the next rows."""
+        if self.first is None:
+            self.first = state.W.copy()
+        if self._room is None or self._room.amounts.size < most_changes:
+            room = [np.empty(most_changes, kind) for kind in KINDS]
+            self._room = Vote._make([*room, np.zeros(2, np.int64)])
+        return self._room
+
+    def rows_at_once(self, state: State, longest: int) -> int | None:
+        """Return how many rows fit in the buffer, whatever they change."""
+        return max(1, CHANGES_AT_ONCE // count_changes(state, longest))
+
+    def take(self, state: State) -> None:
+        """Move the changes out of the buffer; raise TooManyVotes beyond the memory limit."""
+        room = self._room
+        if room is None or not room.used[1]:
+            return
+        changes, versions = room.used.tolist()
+        room.used[:] = 0
+        # The constant feature comes last; its position moves when features are added.
+        room.features[:changes][room.features[:changes] == state.W.shape[0] - 1] = -1
+        self._taken.append(
+            tuple(a[:changes].copy() for a in (room.features, room.columns, room.amounts))
+            + tuple(a[:versions].copy() for a in (room.starts, room.rounds, room.machines))
+        )
+        # Small parts are joined, because rows may come one by one.
+        while len(self._taken) > 1 and self._taken[-1][0].size >= self._taken[-2][0].size:
+            self._taken[-2:] = [joined(self._taken[-2:])]
+        self._bytes += _size(changes, versions)
+        if self._bytes > self.most_bytes:
+            raise TooManyVotes(
+                f"A vote has to remember more than {self.most_bytes / 1e6:g} MB of updates",
+                hint("raise {}", vote_mb=None),
+                hint("use {}, which needs one more vector only", keep="average"),
+            )
+
+    def remember(self) -> tuple[int, int]:
+        """Return the number of changes and of versions."""
+        return (
+            sum(changes[2].size for changes in self._taken),
+            sum(changes[3].size for changes in self._taken),
+        )
+
+    def put_back(self, before: tuple[int, int]) -> None:
+        """Drop the changes and versions after those."""
+        changes, versions = before
+        whole = joined(self._taken)
+        self._taken = [(*(a[:changes] for a in whole[:3]), *(a[:versions] for a in whole[3:]))]
+        self._bytes = _size(changes, versions)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the first weights and all changes, by name."""
+        return {} if self.first is None else {"first": self.first} | self.changes()
+
+    def set_arrays(self, state: State, arrays: dict[str, np.ndarray]) -> None:
+        """Restore what :meth:`arrays` returned; raise ValueError if it is inconsistent."""
+        if arrays:
+            first = arrays["first"]
+            if first.shape[1:] != state.W.shape[1:] or not 0 < len(first) <= len(state.W):
+                raise ValueError(f"first weights of shape {first.shape}")
+            self.restore(state, first, {name: arrays[name] for name in Vote._fields[:-1]})
+
+    def start_again(self, state: State) -> None:
+        """Drop all versions."""
+        self.first, self._taken, self._bytes = None, [], 0
+
+    def features_in_use(self, state: State) -> np.ndarray:
+        """Return the features with a nonzero weight in any version."""
+        used = np.zeros(state.n_features, dtype=bool)
+        used[super().features_in_use(state)] = True
+        for features, *_ in self._taken:
+            used[features[features >= 0]] = True
+        first = self.first_weights(state)[: state.n_features]
+        return np.flatnonzero(used | first.reshape(state.n_features, -1).any(axis=1))
+
+    def select(self, state: State, features: np.ndarray) -> None:
+        """Restrict the state to these features and renumber the changes."""
+        first = self.first_weights(state)
+        self.first = None if self.first is None else np.concatenate([first[features], first[-1:]])
+        places = np.full(state.n_features + 1, -1, np.int32)
+        places[features] = np.arange(features.size)
+        self._taken = [(places[changed], *rest) for changed, *rest in self._taken]
+        state.select(features)
+
+    def first_weights(self, state: State) -> np.ndarray:
+        """Return version 0, extended by features added later."""
+        if self.first is None:
+            return state.W
+        wide = np.full_like(state.W, state.fill)
+        wide[: self.first.shape[0] - 1], wide[-1] = self.first[:-1], self.first[-1]
+        return wide
+
+    def restore(self, state: State, first: np.ndarray, changes: dict[str, np.ndarray]) -> None:
+        """Restore the result of :meth:`changes`; raise ValueError if it is inconsistent."""
+        features, columns, amounts, starts, rounds, machines = changes.values()
+        last = amounts.size
+        sound = features.shape == columns.shape == amounts.shape == (last,)
+        sound &= starts.shape == rounds.shape == machines.shape == (starts.size,)
+        if not sound or [a.dtype for a in changes.values()] != list(KINDS):
+            raise ValueError("votes of the wrong shape")
+        edges = np.concatenate([[0], starts, [last]])
+        for numbers, low, high in (
+            (features, -1, state.n_features - 1), (columns, 0, state.n_columns - 1),
+            (machines, 0, state.n_machines - 1), (np.diff(edges), 0, last),
+        ):  # fmt: skip
+            if numbers.size and not (numbers.min() >= low and numbers.max() <= high):
+                raise ValueError("votes that do not fit the weights")
+        self.first, self._taken = first, [tuple(changes.values())]
+        self._bytes = _size(last, starts.size)
+
+    def changes(self) -> dict[str, np.ndarray]:
+        """Return all changes and versions as six arrays; see
+        :class:`linsep.compiled.core.weights.Vote`.
+        """
+        return dict(zip(Vote._fields, joined(self._taken), strict=False))
+
+    def errors(self, state: State, row_batches: Iterator[RowBatch], tie: str) -> tuple[int, int]:
+        """Count wrong predictions; a random tie counts as if the lowest class were drawn."""
+        wrong = rows = 0
+        for row_batch in row_batches:
+            missed = self.missed(state, row_batch, tie)
+            wrong, rows = wrong + int(missed.sum()), rows + missed.size
+        return wrong, rows
+
+    def scores(self, state: State, rows: Dense | Csr | Unit, n_rows: int) -> np.ndarray:
+        """Return shares of votes: in [-1, 1] for a machine, in [0, 1] for a native rule's class."""
+        self._taken = [joined(self._taken)] if self._taken else []
+        first = state.scores(rows, n_rows, self.first_weights(state)).reshape(n_rows, -1)
+        votes = VoteScoring(state, self.changes(), self.tie).votes(rows, first)
+        return votes[:, 0] if state.n_classes == 2 else votes
+
+
+def joined(parts: list[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
+    """Concatenate the changes of several parts."""
+    columns = list(zip(*parts, strict=True)) or [()] * len(KINDS)
+    found = [concatenated(arrays, kind) for arrays, kind in zip(columns, KINDS, strict=True)]
+    starts = Vote._fields.index("starts")
+    before = np.cumsum([0, *(amounts.size for amounts in columns[2])])[:-1]
+    found[starts] += np.repeat(before, [part.size for part in columns[starts]])
+    return tuple(found)
+
+
+def _size(changes: int, versions: int) -> int:
+    return BYTES_PER_CHANGE * changes + BYTES_PER_VERSION * versions
+
+
+def keeping_of(keep: str, vote_mb: float, tie: str, zero: str = "mistake") -> KeepLast:
+    """Return a new keeper of weights; ``vote_mb`` and ``tie`` are for "vote" only, ``zero`` is for
+    "best".
+    """
+    if keep == "vote":
+        return KeepVote(vote_mb, tie)
+    return KeepBest(zero) if keep == "best" else {"last": KeepLast, "average": KeepAverage}[keep]()

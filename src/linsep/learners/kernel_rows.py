@@ -1,0 +1,367 @@
+"""Passes over rows in the feature space of a kernel.
+
+The dual weights of the rows are weights like any others for the loop, the schemes and the keepers.
+The stream provides the scores: the scores of a block of rows are updated with one Gram matrix for
+all weights that have changed since the rows were last scored; within the block the loop updates
+them (:mod:`linsep.compiled.core.kernel_rows`). So the mistakes are those of the algorithm that
+scores one row at a time, up to rounding.
+"""
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy.linalg import lapack, solve_triangular
+
+from linsep.compiled.core.kernel_rows import Block, catch_up
+from linsep.compiled.core.row_arrays import csr_rows
+from linsep.errors import DataError, hint
+from linsep.interrupts import checkpoint, window
+from linsep.learners.keeping import KeepLast
+from linsep.learners.state import State
+from linsep.rows.arrays import NO_IMPORTANCE, MemoryStream, RowBatch, slices
+
+
+class Grams:
+    """Kernel values between examples, by their numbers.
+
+    Parameters
+    ----------
+    kernel : a fitted :class:`linsep.kernels.Kernel`
+    examples : rows prepared by it
+    n_examples : number of examples
+    cache_bytes : values are cached if the whole Gram matrix fits in so many bytes
+    """
+
+    def __init__(self, kernel: Any, examples: Any, n_examples: int, cache_bytes: float = 0):
+        self.kernel, self.examples, self.n_examples = kernel, examples, n_examples
+        self.rows_at_once = kernel.rows_at_once
+        size = 8 * n_examples**2
+        self._known: np.ndarray | None = None
+        if size <= cache_bytes:
+            _check_memory(size, n_examples)
+            self._known = np.full((n_examples, n_examples), np.nan)
+
+    @property
+    def cached(self) -> bool:
+        """Whether values are cached."""
+        return self._known is not None
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the cached values, NaN where unknown: computed among other rows, they could differ
+        in the last digit.
+        """
+        return {} if self._known is None else {"gram": self._known}
+
+    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        """Restore what :meth:`arrays` returned; raise ValueError if it does not fit."""
+        if self._known is not None:
+            if arrays["gram"].shape != self._known.shape:
+                raise ValueError(f"a Gram matrix of shape {arrays['gram'].shape}")
+            self._known = arrays["gram"]
+
+    def between(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Return kernel values of shape (a.size, b.size)."""
+        checkpoint()
+        if self._known is None:
+            return self._computed(a, b)
+        found = self._known[np.ix_(a, b)]
+        missing = np.isnan(found)
+        if missing.any():
+            rows, columns = a[missing.any(axis=1)], b[missing.any(axis=0)]
+            values = self._computed(rows, columns)
+            self._known[np.ix_(rows, columns)] = values
+            self._known[np.ix_(columns, rows)] = values.T
+            found = self._known[np.ix_(a, b)]
+        return found
+
+    def _computed(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        with window():  # a kernel may be a user's function
+            return self.kernel.gram(self.examples[a], self.examples[b])
+
+
+def memory_bytes() -> int | None:
+    """Return the memory of this machine; None if unknown."""
+    if not hasattr(os, "sysconf"):
+        return None
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def _check_memory(size: int, n_examples: int) -> None:
+    """Raise DataError if the machine has less memory than the cache would take."""
+    there = memory_bytes()
+    if there is not None and size > there:
+        raise DataError(
+            f"The Gram matrix of {n_examples:,} rows takes {size / 1e6:,.0f} MB, but this machine "
+            f"has {there / 1e6:,.0f}",
+            hint("lower {}", cache_mb=None),
+        )
+
+
+#: squared residual below which a support vector is a combination of others up to rounding
+ROUNDING = 1e-10
+
+
+def reduced_support(
+    gram: np.ndarray, weights: np.ndarray, budget: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Choose the support vectors to keep, and represent the others by them.
+
+    Parameters
+    ----------
+    gram : shape (supports, supports)
+    weights : shape (supports, columns), no row all zero
+    budget : largest number to keep, at least 1
+
+    Returns
+    -------
+    kept : int array of at most ``budget`` indices
+    represents : array of shape (kept, supports)
+        Weights A become the weights ``represents @ A`` of those kept.
+    """
+    scale = np.sqrt(np.einsum("jk,jk->j", weights, weights))
+    scaled = scale[:, None] * gram * scale
+    tolerance = ROUNDING * scaled.diagonal().max()
+    factor, pivots, rank, _ = lapack.dpstrf(scaled, tol=tolerance, lower=1)
+    many, order = min(budget, rank), pivots - 1
+    corner, rest = factor[:many, :many], factor[many:, :many]
+    represents = np.empty((many, len(gram)))
+    represents[:, order[:many]] = np.eye(many)
+    away = solve_triangular(corner, rest.T, lower=True, trans="T")
+    represents[:, order[many:]] = scale[order[:many], None] * away / scale[order[many:]]
+    return order[:many], represents
+
+
+#: most kernel values in memory beside a cache
+GRAM_VALUES = 1 << 21
+#: most support vectors beyond the budget before a reduction, which costs the same for one or many
+WAITING = 512
+
+
+#: arrays of one number per change
+CHANGE = ("examples", "columns", "amounts")
+
+
+class Changes:
+    """Changes of the dual weights that are not yet in the scores of all rows.
+
+    Changes are numbered from the start of the run; those in all scores are dropped.
+    """
+
+    def __init__(self) -> None:
+        self.dropped = self.end = 0
+        self._parts: tuple[np.ndarray, ...] = (
+            np.empty(0, np.int64),
+            np.empty(0, np.int64),
+            np.empty(0),
+        )
+
+    def add(self, examples: np.ndarray, before: np.ndarray, after: np.ndarray) -> None:
+        """Record the weights of ``examples`` (one row each) that have changed."""
+        moved = after - before
+        at, columns = np.nonzero(moved)
+        self._append(examples[at], columns, moved[at, columns])
+
+    def _append(self, *fresh: np.ndarray) -> None:
+        used, more = self.end - self.dropped, fresh[0].size
+        if used + more > self._parts[0].size:
+            room = max(1024, 2 * (used + more))
+            self._parts = tuple(np.resize(part, room) for part in self._parts)
+        for part, new in zip(self._parts, fresh, strict=True):
+            part[used : used + more] = new
+        self.end += more
+
+    def since(self, first: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return example, column and amount of the changes from number ``first`` on."""
+        some = slice(first - self.dropped, self.end - self.dropped)
+        examples, columns, amounts = (part[some] for part in self._parts)
+        return examples, columns, amounts
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the changes as arrays, to be stored."""
+        some = zip(CHANGE, self.since(self.dropped), strict=True)
+        return {f"changes.{name}": np.ascontiguousarray(part) for name, part in some} | {
+            "changes.dropped": np.array([self.dropped])
+        }
+
+    def restore(self, arrays: dict[str, np.ndarray], n_examples: int) -> None:
+        """Restore what :meth:`arrays` returned; raise ValueError if it is inconsistent."""
+        examples, columns, amounts = (arrays[f"changes.{name}"] for name in CHANGE)
+        if not examples.shape == columns.shape == amounts.shape == (examples.size,):
+            raise ValueError("changes of different lengths")
+        if examples.size and not 0 <= examples.min() <= examples.max() < n_examples:
+            raise ValueError("changes of weights that there are not")
+        self._parts = examples, columns, amounts
+        self.dropped = int(arrays["changes.dropped"][0])
+        self.end = self.dropped + examples.size
+
+    def drop(self, first: int) -> None:
+        """Drop the changes before number ``first``."""
+        self._parts = tuple(part.copy() for part in self.since(first))
+        self.dropped = first
+
+
+class KernelStream(MemoryStream):
+    """Blocks of rows with their scores and their Gram matrix.
+
+    Parameters
+    ----------
+    grams : :class:`linsep.learners.kernel_rows.Grams`
+        The last ``codes.size`` of its examples are the training rows.
+    codes, importance, seed, shuffle, hold_out : see :class:`linsep.rows.arrays.MemoryStream`
+    """
+
+    state: State
+    keeping: KeepLast
+    of_features = False
+
+    def __init__(
+        self, grams: Any, budget: int | None, codes: np.ndarray, importance: np.ndarray, *rest: Any
+    ):
+        super().__init__(codes, importance, *rest)
+        self.budget = budget
+        self.grams, self.n_features = grams, grams.n_examples
+        self.offset = grams.n_examples - codes.size
+
+    def begin(self, state: State, keeping: KeepLast) -> None:
+        """Set the state to learn; no row has been scored yet."""
+        self.state, self.keeping, self.changes = state, keeping, Changes()
+        self.scores = np.zeros((self.codes.size, *state.W.shape[1:]))
+        self.seen = np.zeros(self.codes.size, np.int64)
+        #: weights, and the scores of all rows by them, once computed
+        self._then: tuple[np.ndarray, np.ndarray] | None = None
+        W = self._weights()
+        examples = np.flatnonzero(W.any(axis=1))
+        self.changes.add(examples, np.zeros_like(W[examples]), W[examples])
+
+    def _weights(self) -> np.ndarray:
+        return self.state.W[: self.n_features].reshape(self.n_features, -1)
+
+    @property
+    def replayable(self) -> bool:
+        """Whether passes can be replayed: only mistakes change weights, all by the same amount, and
+        kernel values are cached.
+        """
+        return self.budget is None and not self.importance.size and self.grams.cached
+
+    def scores_now(self) -> np.ndarray:
+        """Return the scores of all rows by the current weights, shape (rows, columns)."""
+        if self._then is None:
+            W = self._weights()
+            self._then = np.zeros_like(W), np.zeros((self.codes.size, W.shape[1]))
+        moved = self._weights() - self._then[0]
+        changed = np.flatnonzero(moved.any(axis=1))
+        if changed.size:
+            rows = np.arange(self.offset, self.grams.n_examples)
+            scores = self._then[1] + self.grams.between(rows, changed) @ moved[changed]
+            self._then = self._weights().copy(), scores
+        return self._then[1]
+
+    def gram(self) -> np.ndarray:
+        """Return the Gram matrix of the rows, shape (rows, rows)."""
+        rows = np.arange(self.offset, self.grams.n_examples)
+        return self.grams.between(rows, rows)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return scores, the changes that are not yet in them, and the cached kernel values."""
+        found = {"scores": self.scores, "seen": self.seen} | self.changes.arrays()
+        if self._then is not None:
+            found |= dict(zip(("then.weights", "then.scores"), self._then, strict=True))
+        return found | self.grams.arrays()
+
+    def resume(self, passes: int, arrays: dict[str, np.ndarray]) -> None:
+        """Restore what :meth:`arrays` returned; raise ValueError if it does not fit."""
+        for name, own in (("scores", self.scores), ("seen", self.seen)):
+            if (arrays[name].shape, arrays[name].dtype) != (own.shape, own.dtype):
+                raise ValueError(f"{name} of shape {arrays[name].shape}")
+            own[:] = arrays[name]
+        if "then.weights" in arrays:
+            self._then = arrays["then.weights"], arrays["then.scores"]
+            columns = self._weights().shape[1]
+            fits = self.n_features, columns, self.codes.size, columns
+            if (*self._then[0].shape, *self._then[1].shape) != fits:
+                raise ValueError("scores that do not fit their weights")
+        self.changes.restore(arrays, self.n_features)
+        self.grams.restore(arrays)
+
+    @property
+    def _waiting(self) -> int:
+        # A function takes rows one by one, so values between all of them are expensive.
+        return min(WAITING, max(self.grams.rows_at_once, self.budget or 0))
+
+    def row_batches(self, pass_number: int, start: int = 0) -> Iterator[RowBatch]:
+        """Yield the training rows in blocks, in the order of a pass, from the ``start``-th on."""
+        order = self.order(pass_number)
+        if start:  # the run was interrupted before or after this
+            self._reduce_support(self._waiting)
+        for piece in slices(order[start:], self.grams.rows_at_once):
+            yield from self._block(piece)
+        self._reduce_support(waiting=0)
+        self.changes.drop(int(self.seen[order].min(initial=self.changes.end)))
+
+    def _block(self, rows: np.ndarray) -> Iterator[RowBatch]:
+        examples = rows + self.offset
+        scores, before = self._caught_up(rows), self._weights()[examples]
+        block = Block(scores, self.grams.between(examples, examples), examples)
+        importance = self.importance[rows] if self.importance.size else NO_IMPORTANCE
+        yield RowBatch(block, self.codes[rows], importance, range(rows.size), self.n_features, None)
+        self.changes.add(examples, before, self._weights()[examples])
+        self.scores[rows], self.seen[rows] = scores, self.changes.end
+        self._reduce_support(self._waiting)
+
+    def _reduce_support(self, waiting: int) -> None:
+        """Reduce the support vectors to the budget if it is exceeded by more than ``waiting``: all
+        arrays of weights are projected onto those kept.
+        """
+        if self.budget is None:
+            return
+        used = self.keeping.features_in_use(self.state)
+        if used.size <= self.budget + waiting:
+            return
+        before = self._weights()[used]
+        mean = self.keeping.weights(self.state)[: self.n_features]
+        both = np.hstack([before, mean.reshape(self.n_features, -1)[used]])
+        kept, represents = reduced_support(self.grams.between(used, used), both, self.budget)
+        for array in self.state.shaped.values():
+            weights = array[: self.n_features].reshape(self.n_features, -1)
+            projected = represents @ weights[used]
+            weights[used] = 0.0
+            weights[used[kept]] = projected
+        self.changes.add(used, before, self._weights()[used])
+
+    def _caught_up(self, rows: np.ndarray) -> np.ndarray:
+        """Return the scores of ``rows`` by the current weights."""
+        scores, seen = self.scores[rows], self.seen[rows]
+        first = int(seen.min())
+        examples, columns, amounts = self.changes.since(first)
+        supports, places = np.unique(examples, return_inverse=True)
+        at_once = max(1, GRAM_VALUES // rows.size)
+        for start in range(0, supports.size, at_once):
+            some = supports[start : start + at_once]
+            mine = (places >= start) & (places < start + some.size)
+            skipped = np.concatenate([[0], np.cumsum(mine)])[seen - first]
+            catch_up(
+                self.grams.between(rows + self.offset, some), skipped, places[mine] - start,
+                columns[mine], amounts[mine], scores.reshape(rows.size, -1),
+            )  # fmt: skip
+        return scores
+
+    def held_out(self) -> Iterator[RowBatch]:
+        """Yield the held-out rows as sparse rows of kernel values, with their weights in scores."""
+        return self._sparse(self.held_out_rows(), self.score_weights)
+
+    def learnt(self) -> Iterator[RowBatch]:
+        """Yield the training rows in the given order as sparse rows of kernel values."""
+        return self._sparse(self.order(0), self.importance)
+
+    def _sparse(self, order: np.ndarray | range, importance: np.ndarray) -> Iterator[RowBatch]:
+        supports = self.keeping.features_in_use(self.state)
+        for rows in slices(order, max(1, GRAM_VALUES // max(1, supports.size))):
+            gram = self.grams.between(rows + self.offset, supports)
+            starts = np.arange(rows.size + 1) * supports.size
+            sparse = csr_rows(gram.reshape(-1), np.tile(supports, rows.size), starts)
+            yield RowBatch(
+                sparse, self.codes[rows], importance[rows] if importance.size else NO_IMPORTANCE,
+                range(rows.size), self.n_features, None,
+            )  # fmt: skip

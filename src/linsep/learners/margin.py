@@ -1,0 +1,231 @@
+"""The margin perceptron as a scikit-learn estimator."""
+
+from typing import Any
+
+import numpy as np
+
+from linsep.compiled.core.row_arrays import values_of
+from linsep.compiled.core.rows import Csr, Dense, Unit
+from linsep.compiled.rules.margin import MarginRule
+from linsep.estimators._common.checking import (
+    COMMON,
+    INTERCEPT,
+    KEEP,
+    Keep,
+    Multiclass,
+    Parameter,
+    Tie,
+)
+from linsep.learners.classifier import LinearClassifier
+from linsep.learners.state import ROUNDING, TOO_LARGE, Learner, State
+from linsep.learnt import learnt
+
+
+class MarginPerceptron(LinearClassifier):
+    """A perceptron that also updates on correct rows with too small a margin.
+
+    Rows, with their constant feature, are scaled to unit length. It updates unless
+    y <w, z> >= (1 - epsilon) gamma ||w||. On rows separable with margin gamma it makes at most
+    2 / (epsilon gamma)^2 updates, which is 8 / gamma^2 for epsilon = 1/2, and a pass without an
+    update proves that every row has a margin of (1 - epsilon) gamma. For weighted rows, the bound
+    holds for the sum of the weights over all updates, divided by the largest weight.
+
+    Parameters
+    ----------
+    gamma : float in (0, 1] or "auto", default="auto"
+        The target margin. "auto" tries 1/2, 1/4, ...: when a pass ends with more updates than a
+        margin of gamma allows, learning restarts with half of it. partial_fit, which has no passes,
+        stays at 1/2.
+    epsilon : float in (0, 1), default=0.5
+        Share of the margin that may be lost.
+
+    Other parameters are those of :class:`linsep.Perceptron`.
+
+    Attributes
+    ----------
+    gamma_ : float, the margin tried last
+    margin_interval_ : (low, high), proved bounds on the largest margin of the unit-length rows: at
+        least ``low`` and less than ``high`` (1 if no gamma failed); with several machines, on the
+        smallest of their margins. ``low`` is (1 - epsilon) gamma minus rounding; None before a pass
+        without an update, and if rows were held out or had weight 0
+
+    Other attributes are those of :class:`linsep.Perceptron`; ``mistakes_`` counts margin mistakes.
+
+    References
+    ----------
+    A. Blum, Machine Learning Theory (15-859B), lecture 4 (2014).
+
+    Examples
+    --------
+    >>> from linsep import MarginPerceptron
+    >>> X = [[1.0, 0.2], [0.8, -0.1], [-1.0, 0.1], [-0.7, -0.3]]
+    >>> p = MarginPerceptron(gamma=0.5, fit_intercept=False).fit(X, [1, 1, 0, 0])
+    >>> low, high = p.margin_interval_
+    >>> str(p.stop_reason_), p.n_updates_ <= 8 / 0.5**2, round(low, 9), high
+    ('converged', True, 0.25, 1.0)
+    """
+
+    _parameters = (
+        Parameter(
+            "gamma",
+            float,
+            "target margin of rows scaled to length 1; auto finds it by halving",
+            low=0.0,
+            high=1.0,
+            open_low=True,
+            or_word="auto",
+        ),
+        Parameter(
+            "epsilon",
+            float,
+            "share of the margin that may be lost",
+            low=0.0,
+            high=1.0,
+            open_low=True,
+            open_high=True,
+        ),
+        *COMMON,
+        INTERCEPT,
+        *KEEP,
+    )
+    normalize = False  # the rule scales rows by itself
+
+    def __init__(
+        self,
+        *,
+        gamma: Any = "auto",
+        epsilon: float = 0.5,
+        multiclass: Multiclass = "native",
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        shuffle: bool = True,
+        random_state: Any = 0,
+        keep: Keep = "last",
+        vote_mb: float = 256.0,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        class_weight: Any = None,
+        reference: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        tie: Tie = "negative",
+    ):
+        self.gamma = gamma
+        self.epsilon = epsilon
+        self.multiclass = multiclass
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.keep = keep
+        self.vote_mb = vote_mb
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.class_weight = class_weight
+        self.reference = reference
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.tie = tie
+
+    def _learner(self) -> Learner:
+        gamma = None if isinstance(self.gamma, str) else float(self.gamma)
+        return MarginLearner(gamma, float(self.epsilon))
+
+    def _theorems(self) -> tuple[str, dict[str, Any]]:
+        return "margin", {"gamma": self.gamma_, "epsilon": float(self.epsilon)}
+
+    @property
+    def gamma_(self) -> float:
+        """The last margin tried."""
+        return float(self._fitted().counts["gamma"][0])
+
+    @property
+    def margin_interval_(self) -> tuple[float | None, float]:
+        """Proved bounds on the largest margin of the rows, scaled to length 1."""
+        failed = float(self._fitted().counts.get("failed", [0.0])[0])
+        known = self.stop_reason_ == "converged" and not getattr(self, "_left_out", True)
+        return self._reached() if known else None, failed or 1.0
+
+    def _reached(self) -> float:
+        """Return the margin that a pass without an update proves, less the rounding errors of
+        scores and of the updated length.
+        """
+        from linsep.mistake_bounds.rounding import length, share_of
+
+        state = self._state
+        W = state.W.reshape(len(state.W), -1)[:, : state.n_columns]
+        joint = state.n_machines < state.n_columns
+        machines = [W] if joint else list(W.T)
+        lengths = np.array([length(machine) for machine in machines])
+        kept = np.sqrt(state.per_machine("squares", np.float64)) / lengths
+        rounding = share_of(state.n_features)
+        return float((1.0 - learnt(self, "epsilon")) * self.gamma_ * kept.min() - rounding) * (
+            1.0 - rounding
+        )
+
+
+class MarginLearner(Learner):
+    """The margin perceptron for a margin that is given or found by halving."""
+
+    needs_lengths = True
+
+    def __init__(self, gamma: float | None, epsilon: float):
+        super().__init__()
+        self.gamma, self.epsilon = gamma, epsilon
+
+    def check_initial(
+        self, coef: np.ndarray | None, intercept: np.ndarray | None, warm: bool
+    ) -> None:
+        """Raise ValueError for initial weights with halving, which restarts from zero."""
+        if self.gamma is None and (warm or coef is not None or intercept is not None):
+            raise ValueError(
+                "coef_init, intercept_init and warm_start need a gamma that is given, not 'auto'."
+            )
+
+    def start(self, state: State) -> None:
+        """Compute the lengths of the weights."""
+        state.per_machine("gamma", np.float64)[:] = 0.5 if self.gamma is None else self.gamma
+        W = state.W.reshape(len(state.W), -1)[:, : state.n_columns]
+        lengths = (W**2).sum(axis=0)
+        joint = state.n_machines < state.n_columns
+        state.per_machine("squares", np.float64)[:] = lengths.sum() if joint else lengths
+
+    def rule(self, state: State) -> Any:
+        """Return the rule with the current margin."""
+        gamma = state.per_machine("gamma", np.float64)
+        if self.gamma is not None:  # may have changed between calls to partial_fit
+            gamma[:] = self.gamma
+        numbers = (state.per_machine(name, np.float64) for name in ("squares", "total", "heaviest"))
+        return MarginRule((1.0 - self.epsilon) * gamma[0], *numbers)
+
+    def complaint(self, rows: Dense | Csr | Unit, row: int) -> str:
+        """Explain a row of zeros, which has no margin."""
+        if not values_of(rows, row).any():
+            return "it is all zeros and has no margin; leave such rows out or fit an intercept"
+        return TOO_LARGE
+
+    def restarts(self, state: State) -> bool:
+        """Halve a margin that took more updates than its bound, and restart from zero."""
+        gamma = float(state.per_machine("gamma", np.float64)[0])
+        total, heaviest = (state.per_machine(name, np.float64) for name in ("total", "heaviest"))
+        most = most_updates(gamma, self.epsilon) * ROUNDING
+        if self.gamma is not None or (total <= most * heaviest).all():
+            return False
+        state.start_again()
+        state.per_machine("failed", np.float64)[:] = gamma
+        state.per_machine("gamma", np.float64)[:] = gamma / 2
+        return True
+
+
+def most_updates(gamma: float, epsilon: float) -> float:
+    """Return the most updates of the margin perceptron on unit rows separable with margin gamma.
+
+    That is 8 / gamma^2 for epsilon = 1/2 (Blum, lecture 4), in general 2 / (epsilon gamma)^2: each
+    update adds at least gamma to <w, w*>, but at most (1 - epsilon / 2) gamma to ||w|| once that
+    exceeds 1 / (epsilon gamma). For weighted rows, it bounds the sum of the weights over all
+    updates, divided by the largest.
+    """
+    square = (epsilon * gamma) ** 2
+    return 2.0 / square if square else float("inf")

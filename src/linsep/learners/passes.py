@@ -1,0 +1,393 @@
+"""Run passes until a stopping criterion holds, for any rule, storage and file format."""
+
+from collections.abc import Callable, Iterator
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linsep.checkpoints.saving import Saving
+from linsep.compiled.core.kernel_rows import Block
+from linsep.compiled.core.loop import MISTAKES, UPDATES, pass_loop
+from linsep.compiled.core.weights import Last
+from linsep.errors import DataError, hint
+from linsep.estimators._common.stop_reasons import StopReason
+from linsep.interrupts import checkpoint, held
+from linsep.learners.course import Best, Course, nothing_counted
+from linsep.learners.cycle_detection import cycle_detection_for
+from linsep.learners.keeping import KeepLast, count_changes
+from linsep.learners.state import (
+    TOO_LARGE,
+    BadRow,
+    Learner,
+    State,
+    Unlearnable,
+    infinite_weight,
+    too_large,
+)
+from linsep.rows.arrays import RowBatch, RowStream, longest_row, rows_per_slice, slices
+
+
+def stop_sentence(reason: StopReason, state: State, tie: str) -> str:
+    """Return the sentence on why a run ended. The native rule of several classes makes no mistake
+    in a row whose class wins a tie, so its weights need not separate the rows.
+    """
+    native = state.n_classes > 2 and state.multiclass == "native"
+    if reason != StopReason.CONVERGED or not native or tie == "random":
+        return reason.sentence
+    winner = "smaller" if tie == "negative" else "larger"
+    return (
+        "a whole pass made no mistake: no class has a higher score than that of the row; equal "
+        f"scores go to the {winner} class"
+    )
+
+
+def without_mistakes(learner: Learner, state: State) -> StopReason:
+    """Return why a run ends with a pass without a mistake."""
+    return StopReason.CLEAN if learner.leaves_zeros(state) else StopReason.CONVERGED
+
+
+class Plan(NamedTuple):
+    """Stopping criteria: ``max_iter`` passes, or ``patience`` passes without a better score on the
+    held-out rows (None: no held-out rows).
+    """
+
+    max_iter: int
+    patience: int | None
+    tie: str
+
+
+class Progress:
+    """Progress of a run, to be read by another thread.
+
+    ``tally`` holds the running pass's counts of mistakes, updates and errors, ``curve`` the
+    mistakes of the passes before it.
+    """
+
+    def __init__(self) -> None:
+        self.pass_number = self.rows = 0
+        self.total: int | None = None
+        #: the :class:`linsep.certificate.cycles.Cycle` that ended the run, if one did
+        self.cycle: Any = None
+        self.tally = nothing_counted()
+        self.curve: list[int] = []
+        self.reading = self.learning = 0.0
+        #: "reading" before the first pass, "learning", "measuring" after the last
+        self.stage = "reading"
+        self._resumed = False
+
+    def resume(self, pass_number: int, rows: int, tally: np.ndarray, curve: list[int]) -> None:
+        """Continue an earlier run within a pass."""
+        self.pass_number, self.rows, self.tally, self.curve = pass_number, rows, tally, curve
+        self._resumed = True
+
+    def finish(self, reports: "list[PassReport]") -> None:
+        """Stand where a run with these reports has ended."""
+        last, self.stage = reports[-1], "learning"
+        self.pass_number, self.rows = last.number, last.rows
+        self.tally = np.array([last.mistakes, last.updates, last.errors], np.int64)
+        self.curve = [report.mistakes for report in reports[:-1]]
+
+    def begin(self, pass_number: int, total: int | None) -> None:
+        """Start a pass over ``total`` rows (None if unknown), or go on where it was resumed."""
+        if self.stage == "learning":
+            self.curve.append(self.mistakes)
+        self.stage, self.total = "learning", total
+        if not self._resumed:
+            self.pass_number, self.rows, self.tally = pass_number, 0, nothing_counted()
+        self._resumed = False
+
+    def of_pass(self, number: int) -> tuple[int, np.ndarray]:
+        """Return the rows learnt in a pass and their counts; nothing before it began."""
+        if self.pass_number != number:
+            return 0, nothing_counted()
+        return self.rows, self.tally
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Return the seconds spent reading and learning."""
+        return {"read": self.reading, "learn": self.learning}
+
+    @property
+    def mistakes(self) -> int:
+        """Mistakes in the current pass so far."""
+        return int(self.tally[MISTAKES])
+
+    @property
+    def updates(self) -> int:
+        """Updates in the current pass so far."""
+        return int(self.tally[UPDATES])
+
+
+class Scores(NamedTuple):
+    """Scores of the weights kept after a pass: accuracy on held-out and training rows, and the
+    learner's criterion; None if not computed.
+    """
+
+    held_out: float | None
+    training: float | None
+    criterion: float | None
+
+
+NO_SCORES = Scores(None, None, None)
+
+
+class PassReport(NamedTuple):
+    """Report of one pass. ``errors`` counts rows predicted wrongly before they were learnt; for the
+    scores see :class:`Scores`.
+    """
+
+    number: int
+    rows: int
+    mistakes: int
+    updates: int
+    errors: int
+    validation_score: float | None
+    training_score: float | None
+    criterion: float | None
+    stop_reason: StopReason | None
+
+
+class Run(NamedTuple):
+    """State, learner and keeper of weights of one run, and the reports of its passes."""
+
+    state: State
+    learner: Learner
+    keeping: KeepLast
+    reports: list[PassReport]
+
+
+def learn_batch(
+    run: Run, scheme: Any, row_batch: RowBatch, progress: Progress,
+    pause: Callable[[], None] = checkpoint,
+) -> None:  # fmt: skip
+    """Learn the rows of a batch, in slices, with a ``pause`` before each; raise Unlearnable for the
+    first invalid row.
+    """
+    state, learner, keeping, _ = run
+    state.grow(row_batch.n_features)
+    started, longest = perf_counter(), longest_row(row_batch.rows)
+    most = [learner.rows_at_once, keeping.rows_at_once(state, longest)]
+    at_once = min([rows_per_slice(row_batch.rows, state.n_columns), *(m for m in most if m)])
+    if isinstance(row_batch.rows, Block):  # few rows, whose changes are collected at their end
+        at_once = len(row_batch.order)
+    for piece in slices(row_batch.order, at_once):
+        pause()
+        changes = len(piece) * count_changes(state, longest)
+        keep = Last() if learner.by_pass else keeping.compiled(state, changes)
+        rule = learner.rule(state)
+        with held():  # weights and counts must stay consistent
+            done = pass_loop(
+                scheme, rule, keep, state.W, state.bias, row_batch.rows,
+                row_batch.codes, row_batch.importance, piece, state.rounds, progress.tally,
+            )  # fmt: skip
+            state.rounds += 0 if learner.by_pass else done
+            progress.rows += done
+            keeping.take(state)
+        learner.check_updates(state)
+        if done < piece.size:
+            row, first = int(piece[done]), row_batch.first
+            message = learner.complaint(row_batch.rows, row)
+            bad = too_large(row_batch.rows, row, learner.step) if message == TOO_LARGE else None
+            raise Unlearnable(None if first is None else first + row, message, bad)
+    progress.learning += perf_counter() - started
+
+
+def checked(row_batches: Iterator[RowBatch], learner: Learner) -> Iterator[RowBatch]:
+    """Yield the batches after checking their rows; raise Unlearnable for an invalid one."""
+    for row_batch in row_batches:
+        try:
+            learner.check(row_batch.rows)
+        except BadRow as bad:
+            row = None if row_batch.first is None else row_batch.first + bad.row
+            raise Unlearnable(row, str(bad), bad) from None
+        yield row_batch
+
+
+def accuracy(run: Run, row_batches: Iterator[RowBatch], tie: str) -> float:
+    """Return the accuracy of the weights kept on these rows."""
+    errors, rows = run.keeping.errors(run.state, row_batches, tie)
+    return 1.0 - errors / rows
+
+
+def held_out_accuracy(run: Run, stream: RowStream, tie: str) -> float:
+    """Return the weighted accuracy of the weights kept on the held-out rows."""
+    errors, total = run.keeping.weighed_errors(run.state, stream.held_out(), tie)
+    if total == 0:
+        raise DataError(
+            "No row is held out for early stopping",
+            hint("raise {}", validation_fraction=None),
+            "bring more rows",
+        )
+    return 1.0 - errors / total
+
+
+def timed(row_batches: Iterator[RowBatch], progress: Progress, reads: bool) -> Iterator[RowBatch]:
+    """Yield the batches and add the time spent waiting for them to reading or learning."""
+    started = perf_counter()
+
+    def add() -> None:
+        waited = perf_counter() - started
+        progress.reading += waited if reads else 0.0
+        progress.learning += 0.0 if reads else waited
+
+    for row_batch in row_batches:
+        add()
+        yield row_batch
+        started = perf_counter()
+    add()
+
+
+def passes(
+    run: Run, stream: RowStream, plan: Plan, progress: Progress, saving: Saving | None = None
+) -> Iterator[PassReport]:
+    """Run passes over ``stream``, which change the state; yield a report after each.
+
+    The last report has the stop reason. On Ctrl-C a report of the unfinished pass, if any row was
+    learnt, is yielded with stop reason ``interrupted`` before KeyboardInterrupt is raised. With
+    ``patience``, the weights of the best held-out score are restored at the end, unless the run
+    converged, which refers to the last weights. ``saving`` may continue an earlier run; then the
+    passes that are over are not reported again, but for the last of a run that has ended.
+    """
+    state, saving = run.state, saving or Saving()
+    # With held-out rows, earlier weights may be restored.
+    detects = plan.patience is None
+    course = Course(
+        state.n_updates,
+        cycle_detection_for(state, run.learner, run.keeping, stream, plan.tie) if detects else None,
+    )
+    saving.resume(run, stream, course, progress)
+    try:
+        if over(run.reports):
+            progress.finish(run.reports)
+            if run.reports[-1].stop_reason == StopReason.CYCLE and course.detection is not None:
+                progress.cycle = course.detection.after(state, stream, course.number)
+            yield run.reports[-1]
+            return
+        while course.number < plan.max_iter:
+            try:
+                scores = one_pass(run, stream, plan, progress, course, saving)
+            except KeyboardInterrupt:
+                state.n_updates += progress.updates
+                if progress.rows or course.number == 0:  # else the pass had not begun
+                    yield reported(run, course, progress, NO_SCORES, StopReason.INTERRUPTED)
+                raise
+            state.n_updates += progress.updates
+            reason = after_pass(run, stream, plan, progress, course, scores)
+            # An infinite weight of a feature that no later row has does not affect any score.
+            if reason is not None and not np.isfinite([state.W.min(), state.W.max()]).all():
+                raise infinite_weight(state.W, stream.of_features, run.learner.step)
+            report = reported(run, course, progress, scores, reason)
+            course.advance(state.n_updates)
+            if reason is not None:
+                saving.ended(run, stream, course, progress)
+                saving = Saving()
+            yield report
+            if reason is not None:
+                return
+    except (KeyboardInterrupt, GeneratorExit):
+        saving.interrupted(run, stream, course, progress)
+        raise
+    finally:
+        if course.best is not None:
+            state.restore(course.best.state)
+            run.keeping.put_back(course.best.kept)
+
+
+def over(reports: list[PassReport]) -> bool:
+    """Return whether a run with these reports has ended."""
+    return bool(reports) and reports[-1].stop_reason is not None
+
+
+def reported(
+    run: Run, course: Course, progress: Progress, scores: Scores, reason: StopReason | None
+) -> PassReport:
+    """Add the report of the present pass to those of the run, and return it."""
+    mistakes, updates, errors = (int(n) for n in progress.tally)
+    counts = course.number, progress.rows, mistakes, updates, errors
+    run.reports.append(PassReport(*counts, *scores, reason))
+    return run.reports[-1]
+
+
+def after_pass(
+    run: Run, stream: RowStream, plan: Plan, progress: Progress, course: Course, scores: Scores
+) -> StopReason | None:
+    """Return why the run ends with this pass, or None; keep the weights of the best score."""
+    state = run.state
+    cycle = None
+    if progress.mistakes and course.detection is not None:
+        cycle = course.detection.after(state, stream, course.number + 1)
+    course.since_best += 1
+    best = -1.0 if course.best is None else course.best.score
+    if scores.held_out is not None and scores.held_out > best:
+        course.best = Best(scores.held_out, state.remember(), run.keeping.remember())
+        course.since_best = 0
+    if progress.mistakes == 0:
+        reason = without_mistakes(run.learner, state)
+        course.best = None if reason == StopReason.CONVERGED else course.best
+        return reason
+    if cycle is not None:
+        progress.cycle = cycle
+        return StopReason.CYCLE
+    if plan.patience is not None and course.since_best >= plan.patience:
+        return StopReason.EARLY_STOP
+    if course.number + 1 == plan.max_iter:
+        return StopReason.MAX_ITER
+    if run.learner.restarts(state):
+        run.keeping.start_again(state)
+        course.best, course.since_best = None, 0
+    return None
+
+
+def one_pass(
+    run: Run, stream: RowStream, plan: Plan, progress: Progress, course: Course, saving: Saving
+) -> Scores:
+    """Learn from every row once; return the scores of the weights kept, if needed."""
+    number = course.number
+    progress.begin(number, stream.n_rows)
+    state, learner, keeping, _ = run
+    scheme = state.scheme(plan.tie, count_errors=number == 0)
+
+    def pause() -> None:
+        checkpoint()
+        saving.pause(run, stream, course, progress)
+
+    if not course.learnt:
+        found = stream.row_batches(number, progress.rows)
+        row_batches = timed(found, progress, stream.reads)
+        for row_batch in checked(row_batches, learner) if number == 0 else row_batches:
+            learn_batch(run, scheme, row_batch, progress, pause)
+        check_some_rows(progress)
+        progress.tally[UPDATES] += close_pass(run, scheme)
+        course.learnt = True
+    keeping.close_pass(state, stream.learnt, plan.tie)
+    criterion = learner.criterion(state)
+    if plan.patience is None:
+        return Scores(None, None, criterion)
+    held_out, learnt = held_out_accuracy(run, stream, plan.tie), stream.learnt()
+    return Scores(held_out, None if learnt is None else accuracy(run, learnt, plan.tie), criterion)
+
+
+def check_some_rows(progress: Progress) -> None:
+    """Raise DataError if no row was learnt in a pass."""
+    if progress.rows == 0:
+        raise DataError(
+            "No row is left to learn from, for all have weight 0 or are held out",
+            hint("lower {}", validation_fraction=None),
+            "check the weights",
+        )
+
+
+def close_pass(run: Run, scheme: Any) -> int:
+    """Apply the update at the end of a pass, if any; return the number of machines it changed."""
+    state, learner, keeping, _ = run
+    if not learner.by_pass:
+        return 0
+    keep = keeping.compiled(state, state.W.size)
+    with held():
+        made = learner.close_pass(state, scheme, keep)
+        keeping.take(state)
+        state.rounds += 1
+        if state.multiclass == "ovo" and state.n_classes > 2:
+            state.per_machine("rounds")[:] = state.rounds
+    return made

@@ -1,0 +1,437 @@
+"""The perceptron as a scikit-learn estimator."""
+
+from collections.abc import Callable
+from numbers import Real
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from linsep.compiled.rules.perceptron import (
+    BatchRule,
+    Constant,
+    Inverse,
+    InverseRoot,
+    PerceptronRule,
+    Table,
+    apply_batch_update,
+)
+from linsep.errors import LinsepError, ParameterError, hint
+from linsep.estimators._common.checking import (
+    COMMON,
+    INTERCEPT,
+    KEEP,
+    NORMALIZE,
+    SCHEDULES,
+    Keep,
+    Multiclass,
+    Parameter,
+    ScheduleName,
+    Tie,
+)
+from linsep.learners.classifier import LinearClassifier
+from linsep.learners.state import Learner, State, sparing
+
+Update = Literal["single", "batch"]
+Zero = Literal["mistake", "negative", "correct"]
+
+
+class Perceptron(LinearClassifier):
+    """Rosenblatt's perceptron: on a mistake, add the example to the weights.
+
+    It stops at the first pass without a mistake (``stop_reason_ == "converged"``), which is reached
+    if and only if the rows are linearly separable, or after ``max_iter`` passes. In training a
+    score of zero is a mistake, unless ``zero`` says otherwise. With a constant rate,
+    ``shuffle=False`` and ``keep="last"`` it also stops if the weights at the start of a pass (of
+    each machine) have occurred before (``"cycle"``): ``cycle_`` then proves that no number of
+    passes will separate the rows.
+
+    Parameters
+    ----------
+    multiclass : {"native", "ovr", "ovo"}, default="native"
+        For more than two classes: one joint rule (a mistake adds the example to the true class and
+        subtracts it from the predicted one), one machine per class against the rest, or one machine
+        per pair.
+    fit_intercept : bool, default=True
+        Learn an intercept: the weight of an additional feature that is always 1.
+    max_iter : int, default=1000
+        Maximum number of passes over the data.
+    shuffle : bool, default=True
+        Visit the rows in random order in every pass after the first.
+    random_state : int, RandomState or None, default=0
+        Seed for shuffling, held-out rows and random ties.
+    learning_rate : float or callable, default=1.0
+        Rate of a machine's first update, or a function from k = 1, 2, ... to the rate of update k.
+        With zero initial weights a constant rate does not change predictions in exact arithmetic
+        (in floats this is certain for powers of 2 only).
+    schedule : {"constant", "inverse", "inverse_sqrt"}, default="constant"
+        The rate of update k: constant, divided by k, or divided by its square root.
+    update : {"single", "batch"}, default="single"
+        Update at every mistake, or once per pass by the sum of all mistakes: gradient descent on
+        the perceptron criterion J_p, see ``criterion_``.
+    zero : {"mistake", "negative", "correct"}, default="mistake"
+        What a score of zero is in training, of each machine with two sides: a mistake; a prediction
+        of -1, and so a mistake where the label is +1; or correct. Then a pass without a mistake may
+        leave scores of zero, and the run stops as "clean", not "converged". "correct" needs initial
+        weights other than zero, from which it would learn nothing. The native rule of several
+        classes compares scores, and ``tie`` decides between equal ones: there it must be "mistake".
+    keep : {"last", "average", "vote", "best"}, default="last"
+        The weights to predict with. "average": their mean over all rounds (examples seen).
+        "vote": each version of the weights votes with the number of rounds it survived.
+        "best": the pocket algorithm with ratchet; after each pass the mistakes of the
+        longest-surviving and the last weights on all rows are counted, and the weights with the
+        fewest so far are kept. (Finding the fewest possible is NP-hard.) partial_fit, which sees
+        each row once, keeps the longest-surviving weights.
+    vote_mb : float, default=256
+        Memory limit in MB for ``keep="vote"``, which stores every row that caused an update (20
+        bytes and 16 per value) and reads them all to predict. Beyond it, fit raises an error.
+    normalize : bool, default=False
+        Scale every row to unit length in training and prediction, without a copy.
+    early_stopping : bool, default=False
+        Hold rows out and stop when their accuracy has not improved for ``n_iter_no_change``
+        passes; the weights of the best pass are kept, unless the run converged. In that accuracy
+        rows count by sample weight, not class weight.
+    validation_fraction : float, default=0.1
+        Share of each class to hold out, with ``early_stopping``.
+    n_iter_no_change : int, default=5
+        Passes without improvement before stopping early.
+    class_weight : dict, "balanced" or None, default=None
+        Multiplies the updates for a class. "balanced": total weight of the rows /
+        (classes * weight of the rows of the class); rows of weight 0 do not count.
+    reference : label or None, default=None
+        The class of two that is -1, which decides the signs of weights. None: the smaller.
+        :meth:`decision_function` is positive for the larger class all the same, as in scikit-learn.
+    warm_start : bool, default=False
+        Start ``fit`` from the weights of the last fit.
+    verbose : int, default=0
+        1 prints a line per pass.
+    tie : {"negative", "positive", "random"}, default="negative"
+        The class predicted for a row whose score is exactly zero, or equal for several classes: the
+        smaller (of two the reference), the larger, or a draw by seed and row (see :meth:`predict`);
+        ``zero`` decides whether such a row of two classes is a mistake in training. With
+        "random", the native rule counts a tie as a mistake in training, and a one-vs-one score of
+        zero is half a win for each class.
+
+    Attributes
+    ----------
+    equation_ : the weights as an equation in the features and units of the data; print it
+    coef_ : array of shape (1, features), (classes, features) or (pairs, features)
+    intercept_ : array of shape (1,), (classes,) or (pairs,)
+    classes_ : array of the labels, sorted
+    reference_ : the class that is -1; None for several classes
+    n_iter_ : passes made
+    mistakes_ : array of shape (n_iter_,), mistakes in each pass; with ovr and ovo, summed over
+        the machines
+    n_updates_ : int, number of updates
+    calibration_ : what :func:`linsep.calibrate` learnt; only then is there ``predict_proba``
+    stop_reason_ : "converged", "clean" (without a mistake, but with scores of zero), "cycle",
+        "max_iter", "early_stop" or "interrupted"; None after partial_fit
+    stop_sentence_ : the stop reason as a sentence
+    cycle_ : the cycle that ended the run, with ``verify(X, y)``, or None
+    report_ : the bound ||w||/M on the margin; ``bounds(X, y)`` adds the bounds that need the rows
+    criterion_ : array of shape (n_iter_,), J_p at the start of each pass; with update="batch"
+    validation_scores_, validation_curve_ : with early_stopping, accuracy on the held-out rows and
+        error rates on training and held-out rows, after each pass
+    progressive_accuracy_ : share of the rows of the first pass predicted correctly before learning
+    n_features_in_ : number of features
+    feature_names_in_ : names of the features, if X has names that are all strings
+
+    References
+    ----------
+    F. Rosenblatt, The perceptron, Psychological Review 65 (1958). A. Novikoff, On convergence
+    proofs for perceptrons (1962): at most (R / margin)^2 mistakes on separable rows. Y. Freund and
+    R. Schapire, Large margin classification using the perceptron algorithm, Machine Learning 37
+    (1999), for average and vote. S. Gallant, Perceptron-based learning algorithms, IEEE Trans.
+    Neural Networks 1 (1990), for the pocket.
+
+    Examples
+    --------
+    Versicolor and virginica overlap, so the last weights depend on the last rows. The average is
+    better on most data; the default is the textbook algorithm:
+
+    >>> from sklearn.datasets import load_iris
+    >>> from linsep import Perceptron
+    >>> X, y = (part[50:] for part in load_iris(return_X_y=True))
+    >>> Perceptron(keep="average").fit(X, y).score(X, y), Perceptron().fit(X, y).score(X, y)
+    (0.97, 0.95)
+
+    A textbook run, on rows that are separable:
+
+    >>> X = [[4, 0], [1, 1], [0, 1], [-2, -2]]
+    >>> p = Perceptron(fit_intercept=False, shuffle=False).fit(X, ["+", "-", "-", "+"])
+    >>> p.coef_.tolist(), p.mistakes_.tolist(), str(p.stop_reason_)
+    ([[-1.0, 3.0]], [3, 0], 'converged')
+    """
+
+    _parameters = (
+        *COMMON,
+        INTERCEPT,
+        *SCHEDULES,
+        Parameter(
+            "update",
+            str,
+            "update at every mistake, or once per pass by the sum of all mistakes",
+            choices=get_args(Update),
+        ),
+        Parameter(
+            "zero",
+            str,
+            "what a score of zero is in training: a mistake, a prediction of the class that is -1, "
+            "or correct",
+            choices=get_args(Zero),
+        ),
+        *KEEP,
+        NORMALIZE,
+    )
+
+    def __init__(
+        self,
+        *,
+        multiclass: Multiclass = "native",
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        shuffle: bool = True,
+        random_state: Any = 0,
+        learning_rate: Any = 1.0,
+        schedule: ScheduleName = "constant",
+        update: Update = "single",
+        zero: Zero = "mistake",
+        keep: Keep = "last",
+        vote_mb: float = 256.0,
+        normalize: bool = False,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        class_weight: Any = None,
+        reference: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        tie: Tie = "negative",
+    ):
+        self.multiclass = multiclass
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.learning_rate = learning_rate
+        self.schedule = schedule
+        self.update = update
+        self.zero = zero
+        self.keep = keep
+        self.vote_mb = vote_mb
+        self.normalize = normalize
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.class_weight = class_weight
+        self.reference = reference
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.tie = tie
+
+    def _learner(self) -> Learner:
+        if callable(self.learning_rate) and self.schedule != "constant":
+            raise ParameterError(
+                "A learning_rate that is a function is the whole schedule: leave schedule at "
+                f"'constant', got {self.schedule!r}."
+            )
+        schedule = Schedule(self.learning_rate, self.schedule)
+        asked = self.__dict__.setdefault("_schedule", schedule)
+        if (asked.rate, asked.kind) == (schedule.rate, schedule.kind):
+            schedule = asked  # so that calls to partial_fit reuse the rates of a function
+        self._schedule = schedule
+        return (BatchLearner if self.update == "batch" else PerceptronLearner)(schedule, self.zero)
+
+    def _theorems(self) -> tuple[str, dict[str, Any]]:
+        return "perceptron", {"rate": self._rate()}
+
+    def _obstacle(self) -> str | None:
+        if self._rate() is None:
+            return "its rate is not constant"
+        if self.update == "batch":
+            return "they hold for updates at every mistake"
+        return super()._obstacle()
+
+    def _rate(self) -> float | None:
+        """Return the rate if it is constant, else None."""
+        constant = self.schedule == "constant" and not callable(self.learning_rate)
+        return float(self.learning_rate) if constant else None
+
+    def _total_rate(self, learner: str) -> float | None:
+        rate = self._rate()
+        # The batch rule adds all mistakes of a pass with the same rate.
+        return None if rate is None else rate * self._added()
+
+
+class BadSchedule(LinsepError, ValueError):
+    """A function returned an invalid learning rate."""
+
+
+class Schedule:
+    """Learning rate as a function of the update number.
+
+    Parameters
+    ----------
+    rate : the first rate, or a function from k = 1, 2, ... to the rate of update k
+    kind : "constant", "inverse" or "inverse_sqrt"
+    """
+
+    #: number of rates computed in advance by a function
+    COMPUTED_AHEAD = 1024
+
+    def __init__(self, rate: float | Callable[[int], float], kind: str):
+        self.rate, self.kind = rate, kind
+        self._table = np.zeros(1)
+        #: the first update without a valid rate, and the error
+        self._without: tuple[int, Exception] | None = None
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the rate is constant."""
+        return self.kind == "constant" and not callable(self.rate)
+
+    @property
+    def rows_at_once(self) -> int | None:
+        """Number of rows that can be learnt before more rates have to be computed."""
+        return self.COMPUTED_AHEAD // 2 if callable(self.rate) else None
+
+    def compiled(self, updates: np.ndarray) -> Any:
+        """Return the schedule for compiled code; ``updates`` counts those of each machine."""
+        if callable(self.rate):
+            most = int(updates.max())
+            if most + self.COMPUTED_AHEAD // 2 >= self._table.size:
+                self._extend_table(most + self.COMPUTED_AHEAD)
+            return Table(self._table, updates)
+        kinds = {"inverse": Inverse, "inverse_sqrt": InverseRoot}
+        first = float(self.rate)
+        return kinds[self.kind](first, updates) if self.kind in kinds else Constant(first)
+
+    def next(self, update: int) -> float:
+        """Return the rate of this update."""
+        if callable(self.rate):
+            self._extend_table(update)
+            self.check(update)
+            return float(self._table[update])
+        power = {"constant": 0.0, "inverse": 1.0, "inverse_sqrt": 0.5}[self.kind]
+        return float(self.rate) / update**power
+
+    def check(self, update: int) -> None:
+        """Raise the error of an invalid rate up to this update, if any."""
+        if self._without is not None and update >= self._without[0]:
+            raise self._without[1]
+
+    def _extend_table(self, update: int) -> None:
+        """Compute the missing rates up to this update; invalid ones become 0."""
+        more = np.zeros(max(0, update + 1 - self._table.size))
+        for n, k in enumerate(range(self._table.size, update + 1)):
+            if self._without is None:
+                try:
+                    more[n] = self._checked_rate(k)
+                except Exception as problem:  # raised only if this update is made
+                    self._without = k, problem
+        self._table = np.concatenate([self._table, more])
+
+    def _checked_rate(self, k: int) -> float:
+        value = self.rate(k)  # type: ignore[operator]
+        if not (isinstance(value, Real) and np.isfinite(float(value)) and float(value) > 0):
+            raise BadSchedule(
+                f"learning_rate({k}) is {value!r}; a learning rate must be a finite number above 0."
+            )
+        return float(value)
+
+
+class PerceptronLearner(Learner):
+    """Update at each mistake, with scheduled rates; a score of zero is what ``zero`` says."""
+
+    replayed = "single"
+    step = "learning rate"
+
+    def __init__(self, schedule: Schedule, zero: str = "mistake"):
+        super().__init__()
+        self.schedule, self.zero, self.rows_at_once = schedule, zero, schedule.rows_at_once
+
+    def check_initial(
+        self, coef: np.ndarray | None, intercept: np.ndarray | None, warm: bool
+    ) -> None:
+        """Raise ParameterError for a machine that would learn nothing, as its scores are right."""
+        given = [array for array in (coef, intercept) if array is not None]
+        if self.zero != "correct" or warm or (given and np.column_stack(given).any(axis=1).all()):
+            return
+        raise ParameterError(
+            "Where scores of zero are correct, weights of zero learn nothing, for all their scores "
+            "are zero",
+            "give initial weights (coef_init, or --init-weights)",
+            hint("choose another {}", zero=None),
+        )
+
+    def begin(self, state: State) -> None:
+        """Raise ParameterError for the joint rule of several classes, which has no zero."""
+        if self.zero != "mistake" and state.n_machines < state.n_columns:
+            raise ParameterError(
+                "The native rule of several classes compares scores, so that a score of zero means "
+                "nothing, and tie decides between equal ones",
+                hint("choose {}", multiclass="ovr"),
+                hint("{}", multiclass="ovo"),
+                hint("{}", zero="mistake"),
+            )
+
+    def start(self, state: State) -> None:
+        """Raise the same for the state of an earlier fit."""
+        self.begin(state)
+
+    def rule(self, state: State) -> Any:
+        """Return the rule with the rates of the next updates."""
+        rule = PerceptronRule(self.schedule.compiled(state.per_machine("updates")))
+        return self._sparing(rule, state)
+
+    def _sparing(self, rule: Any, state: State) -> Any:
+        if self.zero == "mistake":
+            return rule
+        return sparing(rule, self.zero, state.per_machine("spared"))
+
+    def leaves_zeros(self, state: State) -> bool:
+        """Return whether a score of zero was right since the last update of its machine."""
+        return self.zero != "mistake" and bool(state.per_machine("spared").any())
+
+    def check_updates(self, state: State) -> None:
+        """Raise if an update used an invalid rate."""
+        self.schedule.check(int(state.per_machine("updates").max()))
+
+
+class BatchLearner(PerceptronLearner):
+    """One update per pass: the sum of all mistakes."""
+
+    replayed = "batch"
+    by_pass = True
+
+    def __init__(self, schedule: Schedule, zero: str = "mistake"):
+        super().__init__(schedule, zero)
+        self.rows_at_once = None  # no rate is needed before the end of a pass
+
+    def rule(self, state: State) -> Any:
+        """Return the rule that sums the mistakes of a pass."""
+        sums, asked = state.like_weights("asked_for"), state.per_machine("asked")
+        rule = BatchRule(sums, asked, state.per_machine("criterion", np.float64))
+        return self._sparing(rule, state)
+
+    def close_pass(self, state: State, scheme: Any, keep: Any) -> int:
+        """Apply the update of the pass."""
+        asked, updates = state.per_machine("asked"), state.per_machine("updates")
+        updates += asked > 0
+        amounts = np.array(
+            [self.schedule.next(int(k)) if n else 0.0 for k, n in zip(updates, asked, strict=True)]
+        )
+        sums = state.like_weights("asked_for")
+        if asked.any():
+            apply_batch_update(scheme, keep, state.W, state.bias, sums, amounts, state.rounds)
+        if self.zero != "mistake":
+            state.per_machine("spared")[asked > 0] = 0
+        made = int((asked > 0).sum())
+        sums[:], asked[:] = 0.0, 0
+        criterion = state.per_machine("criterion", np.float64)
+        state.per_machine("last_criterion", np.float64)[:] = criterion
+        criterion[:] = 0.0
+        return made
+
+    def criterion(self, state: State) -> float | None:
+        """Return J_p of the weights at the start of the pass."""
+        return float(state.per_machine("last_criterion", np.float64)[0])

@@ -1,0 +1,183 @@
+"""Prediction methods of the online classifiers."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import assert_all_finite, check_is_fitted
+
+from linsep.errors import DataError
+from linsep.estimators._common.calibration import Calibration
+from linsep.estimators._common.checking import brings_labels
+from linsep.estimators._common.plotting import PlotsDecision
+from linsep.estimators._common.predicting_sources import Prediction, weights_to_score
+from linsep.label_faults import labels_of
+from linsep.learners.attributes import Counted
+from linsep.learners.deciding import Draws, decision, numbered, predicted, seeded
+from linsep.learnt import learnt
+from linsep.sources.base import Batch, Source
+from linsep.sparse_rows import as_csr
+from linsep.value_faults import faults_named
+
+
+def share_right(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
+    """Return the accuracy of a classifier on X and y, or on a source with its own labels."""
+    if not brings_labels(X, y, sample_weight):
+        weights = weights_to_score(sample_weight, y)
+        labels = y if y is None else labels_of(y)
+        return ClassifierMixin.score(model, X, labels, weights)
+    check_is_fitted(model)
+    found = model._prediction(X).share_right()
+    if found is None:
+        raise DataError(f"{X.name} has no rows to score: all have weight 0.")
+    return float(found)
+
+
+class OnlinePrediction(Prediction):
+    """Predictions of an online classifier for the rows of a source."""
+
+    def decisions(self) -> Iterator[tuple[Batch, np.ndarray]]:
+        """Yield each batch with its decision values."""
+        for batch, values in self._decisions():
+            yield batch, self.model._scores_turned(values)
+
+    def _decisions(self) -> Iterator[tuple[Batch, np.ndarray]]:
+        """Yield each batch with the decision values of the learner."""
+        model, state = self.model, self.model._state
+        for batch in self.source.batches():
+            known = self.fitted_width(batch.X, model.n_features_in_)
+            scores = model._machine_scores(known, batch.X)
+            if not np.isfinite(scores).all():
+                row = int(np.argwhere(~np.isfinite(scores))[0, 0])
+                where = self.source.where(batch.first + row)
+                raise DataError(f"{where}: the score is beyond floating point; scale the features.")
+            yield batch, decision(state, scores, learnt(model, "tie"))
+
+    def codes(self) -> Iterator[tuple[Batch, np.ndarray, np.ndarray]]:
+        """Yield each batch with its decision values and class codes, whatever the batch size."""
+        model, tie = self.model, learnt(self.model, "tie")
+        draws = model._draws() if tie == "random" else None
+        for batch, values in self._decisions():
+            codes = predicted(values, tie, draws and draws(batch.X))
+            yield batch, model._scores_turned(values), model._codes_turned(codes)
+
+
+class Predicts(PlotsDecision, Counted):
+    """Scores, classes and accuracy on rows."""
+
+    classes_: np.ndarray
+    random_state: Any
+    n_features_in_: int
+    calibration_: Calibration
+
+    def _prediction(self, source: Source) -> Prediction:
+        """Return the predictions for the rows of a source."""
+        return OnlinePrediction(self, source)
+
+    def _rows_to_score(self, X: Any) -> Any:
+        """Return X validated."""
+        raise NotImplementedError
+
+    def _machine_scores(self, X: Any, whole: Any) -> np.ndarray:
+        """Return the scores of every machine for rows with the fitted features; ``whole`` also has
+        features not seen in training.
+        """
+        raise NotImplementedError
+
+    def _numbered(self, X: Any) -> np.ndarray:
+        """Return a 64-bit hash of the values of each row."""
+        return numbered(X, self.n_features_in_)
+
+    def _draws(self) -> Callable[[Any], Draws]:
+        """Return a function that gives the random draws of rows for ties."""
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        return lambda X: seeded(lambda rows: self._numbered(X[rows]), seed)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return scores, computed exactly as in training.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (rows, features), or a Source
+            A source is read batch by batch; open it with ``recipe=model.recipe_``.
+
+        Returns
+        -------
+        array of shape (rows,) for two classes (positive for the larger), else (rows, classes);
+        for one-vs-one the number of pairs won (a score of zero by ``tie``, "random" gives half a
+        win to each) plus the summed scores, scaled so that they only break ties. With
+        ``keep="vote"`` a score is the share of the votes.
+
+        Raises
+        ------
+        ValueError
+            If rows have another number of features or a score that is not finite.
+        """
+        check_is_fitted(self)
+        if isinstance(X, Source):
+            return np.concatenate([values for _, values in self._prediction(X).decisions()])
+        return self._scores_turned(self._decisions(X))
+
+    def _decisions(self, X: Any) -> np.ndarray:
+        """Return decision values, of two classes positive for the one that is not the reference."""
+        X = self._rows_to_score(X)
+        scores = self._machine_scores(X, X)
+        if not np.isfinite(scores).all():
+            with faults_named(X, self):
+                assert_all_finite(as_csr(X), input_name="X")
+            row = int(np.argwhere(~np.isfinite(scores))[0, 0])
+            raise DataError(f"The score of row {row} is beyond floating point; scale the features.")
+        return decision(self._state, scores, learnt(self, "tie"))
+
+    @available_if(lambda model: hasattr(model, "calibration_"))
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probabilities that :func:`linsep.calibrate` learnt; there are none before.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (rows, features), or a Source
+
+        Returns
+        -------
+        array of shape (rows, classes), in the order of ``classes_``
+        """
+        return self.calibration_.probabilities(self.decision_function(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict the class with the highest score for each row; ``tie`` decides equal scores.
+
+        With ``tie="random"`` a tie is broken by a draw that depends only on ``random_state`` and
+        the values of the row, so equal rows draw alike in any position and storage. (With
+        ``random_state=None`` each call draws anew.)
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (rows, features), or a Source
+
+        Returns
+        -------
+        array of shape (rows,), of the type of the labels
+        """
+        if isinstance(X, Source):
+            check_is_fitted(self)
+            return self.classes_[np.concatenate([c for *_, c in self._prediction(X).codes()])]
+        check_is_fitted(self)
+        scores = self._decisions(X)
+        tie = learnt(self, "tie")
+        draws = self._draws()(self._rows_to_score(X)) if tie == "random" else None
+        return self.classes_[self._codes_turned(predicted(scores, tie, draws))]
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the accuracy on X and y.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (rows, features), or a Source
+            A source has its own labels, so omit y and sample_weight.
+        y : array of shape (rows,)
+        sample_weight : array of shape (rows,), default ones
+        """
+        return share_right(self, X, y, sample_weight)

@@ -1,0 +1,361 @@
+"""The state of a linear learner and the base class of its rules."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linsep.compiled.core.loop import (
+    HIGHEST,
+    LOWEST,
+    RANDOM,
+    Binary,
+    Native,
+    OneVsOne,
+    OneVsRest,
+    score_matrix,
+    score_vector,
+)
+from linsep.compiled.core.rows import Csr, Dense, Unit
+from linsep.compiled.rules.perceptron import SparingRule
+from linsep.errors import LinsepError
+from linsep.estimators._common.checking import pairs
+
+LANES = 8
+TIES = {"negative": LOWEST, "positive": HIGHEST, "random": RANDOM}
+#: arrays like the weights that hold sums of changes; the others hold weights
+SUMS = ("sums", "asked_for")
+
+
+def columns_of(multiclass: str, n_classes: int) -> int:
+    """Return the number of weight vectors."""
+    if n_classes == 2:
+        return 1
+    return n_classes * (n_classes - 1) // 2 if multiclass == "ovo" else n_classes
+
+
+class Remembered(NamedTuple):
+    """Weights and counters of a :class:`State`: its arrays by name and the examples learnt."""
+
+    shaped: dict[str, np.ndarray]
+    counts: dict[str, np.ndarray]
+    rounds: int
+
+
+class State:
+    """Weights and counters of one linear learner, for two classes or several.
+
+    ``W`` has shape (features + 1,) for two classes, else (features + 1, columns) with the number
+    of columns rounded up to a multiple of 8; the last row is the intercept.
+
+    Parameters
+    ----------
+    multiclass : "native", "ovr" or "ovo"; with two classes they are the same
+    n_classes : at least 2
+    n_features : may grow later
+    fit_intercept : whether the constant feature is 1 or 0
+    fill : initial weight of a feature
+    """
+
+    def __init__(
+        self,
+        multiclass: str,
+        n_classes: int,
+        n_features: int,
+        fit_intercept: bool,
+        fill: float = 0.0,
+    ):
+        self.multiclass, self.n_classes, self.n_features = multiclass, n_classes, n_features
+        self.bias, self.fill = float(fit_intercept), fill
+        self.n_columns = columns_of(multiclass, n_classes)
+        #: number of binary learners; the native rule counts as one
+        self.n_machines = 1 if multiclass == "native" else self.n_columns
+        #: arrays of the shape of the weights, by name: they grow with them
+        self.shaped: dict[str, np.ndarray] = {}
+        #: arrays with one number per machine, by name
+        self.counts: dict[str, np.ndarray] = {}
+        self.W = np.full(self._shape(n_features), fill)
+        self.W[-1] = 0.0
+        self.n_updates = 0
+        #: number of examples learnt
+        self.rounds = 0
+
+    def _shape(self, n_features: int) -> tuple[int, ...]:
+        if self.n_classes == 2:
+            return (n_features + 1,)
+        return (n_features + 1, -(-self.n_columns // LANES) * LANES)
+
+    @property
+    def W(self) -> np.ndarray:
+        """The current weights."""
+        return self.shaped["W"]
+
+    @W.setter
+    def W(self, weights: np.ndarray) -> None:
+        self.shaped["W"] = weights
+
+    def like_weights(self, name: str) -> np.ndarray:
+        """Return the array of this name, of the shape of the weights; zeros if new."""
+        if name not in self.shaped:
+            self.shaped[name] = np.zeros_like(self.W)
+        return self.shaped[name]
+
+    def per_machine(self, name: str, kind: type = np.int64) -> np.ndarray:
+        """Return the array of this name with one number per machine; zeros if new."""
+        if name not in self.counts:
+            self.counts[name] = np.zeros(self.n_machines, dtype=kind)
+        return self.counts[name]
+
+    def own(self) -> None:
+        """Copy the arrays that cannot be changed, or that are a file's: joblib maps large ones."""
+        for arrays in (self.shaped, self.counts):
+            for name, array in arrays.items():
+                if type(array) is not np.ndarray or not array.flags.writeable:
+                    arrays[name] = np.array(array)
+
+    def grow(self, n_features: int) -> None:
+        """Add features."""
+        room = self.W.shape[0] - 1
+        if n_features > room:
+            for name, array in self.shaped.items():
+                fill = 0.0 if name in SUMS else self.fill
+                larger = np.full(self._shape(max(n_features, 2 * room)), fill)
+                larger[: self.n_features] = array[: self.n_features]
+                larger[-1] = array[-1]
+                self.shaped[name] = larger
+        self.n_features = max(self.n_features, n_features)
+
+    def select(self, features: np.ndarray) -> None:
+        """Keep only the weights of these features, in this order."""
+        for name, array in self.shaped.items():
+            chosen = np.zeros(self._shape(features.size))
+            chosen[:-1], chosen[-1] = array[features], array[-1]
+            self.shaped[name] = chosen
+        self.n_features = features.size
+
+    def machine_rounds(self) -> np.ndarray:
+        """Return the number of examples each machine has seen; in one-vs-one of its two classes."""
+        if self.n_classes > 2 and self.multiclass == "ovo":
+            return self.per_machine("rounds")
+        return np.full(self.n_machines, self.rounds)
+
+    def per_column(self, numbers: np.ndarray) -> np.ndarray:
+        """Expand one number per machine to one per column of W, 0 for padding."""
+        if self.n_classes == 2:
+            return numbers
+        out = np.zeros(self.W.shape[1], dtype=numbers.dtype)
+        out[: self.n_columns] = numbers
+        return out
+
+    def split(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return views of an array like W: coefficients (columns, features) and intercepts."""
+        weights = weights.reshape(weights.shape[0], -1)
+        return (
+            weights[: self.n_features, : self.n_columns].T,
+            weights[-1, : self.n_columns],
+        )
+
+    def set_weights(self, coef: np.ndarray | None, intercept: np.ndarray | None) -> None:
+        """Overwrite the weights; ``coef`` has shape (columns, features)."""
+        own_coef, own_intercept = self.split(self.W)
+        if coef is not None:
+            own_coef[:] = coef
+        if intercept is not None:
+            own_intercept[:] = intercept
+
+    def forget(self) -> None:
+        """Reset all but the weights, for a new run that starts from them."""
+        self.shaped, self.counts, self.rounds = {"W": self.W}, {}, 0
+
+    def start_again(self) -> None:
+        """Set all weights and counters except ``n_updates`` to zero."""
+        for arrays in (self.shaped, self.counts):
+            for array in arrays.values():
+                array[:] = 0
+        self.rounds = 0
+
+    def remember(self) -> "Remembered":
+        """Return a copy of weights and counters."""
+        return Remembered(
+            {name: array.copy() for name, array in self.shaped.items()},
+            {name: array.copy() for name, array in self.counts.items()},
+            self.rounds,
+        )
+
+    def restore(self, before: "Remembered") -> None:
+        """Put back what :meth:`remember` returned."""
+        self.shaped, self.counts, self.rounds = before
+
+    def scheme(self, tie: str, count_errors: bool, learning: bool = True) -> Any:
+        """Return the multiclass scheme; without ``learning`` it does not change the state.
+
+        For one-vs-one, counting prediction errors requires the scores of all machines for each row.
+        """
+        equals = TIES[tie]
+        if self.n_classes == 2:
+            return Binary(equals)
+        k, scores = self.n_classes, np.zeros(self.W.shape[1])
+        if self.multiclass == "ovr":
+            return OneVsRest(k, equals, scores)
+        if self.multiclass == "native":
+            return Native(k, equals, scores)
+        matches = pairs(k)
+        mine = [[m for m, match in enumerate(matches) if c in match] for c in range(k)]
+        machines = np.array(mine, dtype=np.int64)
+        sides = np.array([[1.0 if matches[m][1] == c else -1.0 for m in mine[c]] for c in range(k)])
+        rounds = self.per_machine("rounds") if learning else np.zeros(self.n_machines, np.int64)
+        votes = np.zeros((2, k))
+        return OneVsOne(k, equals, machines, sides, count_errors, rounds, scores, votes)
+
+    def scores(self, rows: Dense | Csr | Unit, n_rows: int, weights: np.ndarray) -> np.ndarray:
+        """Return scores by ``weights`` (like W), (rows,) for two classes, else (rows, columns)."""
+        if self.n_classes == 2:
+            out = np.empty(n_rows)
+            score_vector(rows, n_rows, weights, self.bias, out)
+            return out
+        out = np.empty((n_rows, weights.shape[1]))
+        score_matrix(rows, n_rows, weights, self.bias, out)
+        return out[:, : self.n_columns]
+
+
+# A sum of weights may be rounded upwards, which keeps the bounds valid.
+ROUNDING = 1.0 + 1e-9
+SCALE = "scale the features"
+TOO_LARGE = f"the score is beyond floating point; {SCALE}"
+#: values up to this size are not what made a score overflow
+MODERATE = 1e100
+
+
+class BadRow(LinsepError):
+    """A row that a learner cannot learn. ``row`` counts from the first row passed; ``message`` has
+    a placeholder ``{feature}`` for the name of feature ``column``.
+    """
+
+    def __init__(self, row: int, column: int, message: str):
+        super().__init__(message.format(feature=f"feature {column}"))
+        self.row, self.column, self._template = row, column, message
+
+    def message_for(self, feature: str) -> str:
+        """Return the message with the name of the feature."""
+        return self._template.format(feature=feature)
+
+
+def too_large(rows: Any, row: int, step: str) -> BadRow | None:
+    """Return the error for a row whose score overflows, which names its largest value, and the
+    parameter that ``step`` names if that value is moderate; None for rows without features.
+    """
+    rows = rows.rows if isinstance(rows, Unit) else rows
+    if isinstance(rows, Dense):
+        values, columns = rows.values[row], None
+    elif isinstance(rows, Csr):
+        part = slice(rows.starts[row], rows.starts[row + 1])
+        values, columns = rows.values[part], rows.columns[part]
+    else:
+        return None
+    if not values.size or not np.isfinite(values).all():
+        return None
+    at = int(np.argmax(np.abs(values)))
+    advice = f"choose a smaller {step}" if step and abs(values[at]) <= MODERATE else SCALE
+    message = f"the score is beyond floating point, {{feature}} being {values[at]:.3g}; {advice}"
+    return BadRow(row, at if columns is None else int(columns[at]), message)
+
+
+class Unlearnable(LinsepError):
+    """A row that cannot be learnt. ``row`` is its number in the data, None if unknown; ``bad`` is
+    the learner's error, if any.
+    """
+
+    def __init__(self, row: int | None, message: str = TOO_LARGE, bad: BadRow | None = None):
+        super().__init__(message)
+        self.row, self.not_finite, self.bad = row, message == TOO_LARGE, bad
+
+
+def infinite_weight(W: np.ndarray, of_features: bool, step: str) -> Unlearnable:
+    """Return the error for weights that overflow, which names the first such feature.
+
+    Parameters
+    ----------
+    W : array of shape (features + 1, ...), the intercept last; or weights of examples
+    of_features : bool, whether they are weights of features
+    step : str, the parameter that scales updates, or ""
+    """
+    at = int(np.argwhere(~np.isfinite(W))[0, 0])
+    rest = f"is beyond floating point; {SCALE}" + (f" or choose a smaller {step}" if step else "")
+    if not of_features:
+        return Unlearnable(None, f"A weight of an example {rest}")
+    if at == len(W) - 1:
+        return Unlearnable(None, f"The intercept {rest}")
+    bad = BadRow(0, at, f"The weight of {{feature}} {rest}")
+    return Unlearnable(None, str(bad), bad)
+
+
+def sparing(rule: Any, zero: str, spared: np.ndarray) -> Any:
+    """Return ``rule`` for which a score of zero is what ``zero`` says; ``spared`` counts those that
+    are right.
+    """
+    return rule if zero == "mistake" else SparingRule(rule, zero == "correct", spared)
+
+
+class Learner:
+    """Base class of learners: parameters and their effect on a state. Here the rule is constant."""
+
+    #: how cycle detection replays updates: "single", "batch" or None
+    replayed: str | None = None
+
+    #: what the parameter is called that scales updates
+    step = ""
+    #: initial weight of a feature
+    fill = 0.0
+    #: most rows to learn with one rule
+    rows_at_once: int | None = None
+    #: whether there is one update per pass, at its end
+    by_pass = False
+    #: whether the number of features must be known before learning
+    needs_width = False
+    #: whether the norms of rows matter, so that duplicate columns have to be summed
+    needs_lengths = False
+
+    def __init__(self, rule: Any = None):
+        self._rule = rule
+
+    def begin(self, state: State) -> None:
+        """Set up a new state, before initial weights are set."""
+
+    def check_initial(
+        self, coef: np.ndarray | None, intercept: np.ndarray | None, warm: bool
+    ) -> None:
+        """Raise ValueError for invalid initial weights; ``warm``: weights not given come from an
+        earlier run.
+        """
+
+    def start(self, state: State) -> None:
+        """Set up a state that has its initial weights."""
+
+    def rule(self, state: State) -> Any:
+        """Return the compiled rule for the next rows."""
+        return self._rule
+
+    def check(self, rows: Dense | Csr | Unit) -> None:
+        """Raise BadRow for the first row that cannot be learnt."""
+
+    def complaint(self, rows: Dense | Csr | Unit, row: int) -> str:
+        """Return why the loop stopped before this row."""
+        return TOO_LARGE
+
+    def check_updates(self, state: State) -> None:
+        """Raise if an invalid update was applied to the rows that were learnt."""
+
+    def close_pass(self, state: State, scheme: Any, keep: Any) -> int:
+        """Finish a pass and return the number of updates made now."""
+        return 0
+
+    def criterion(self, state: State) -> float | None:
+        """Return the criterion of the last pass, or None."""
+        return None
+
+    def leaves_zeros(self, state: State) -> bool:
+        """Return whether a pass without a mistake left scores of zero, which separate nothing."""
+        return False
+
+    def restarts(self, state: State) -> bool:
+        """Return whether learning restarts with other parameters after a pass with mistakes."""
+        return False

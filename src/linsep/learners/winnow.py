@@ -1,0 +1,291 @@
+"""Winnow and balanced Winnow as scikit-learn estimators."""
+
+from typing import Any
+
+import numpy as np
+
+from linsep.compiled.core.row_arrays import without_duplicates
+from linsep.compiled.core.rows import Csr, Dense, Unit
+from linsep.compiled.rules.winnow import BalancedWinnowRule, WinnowRule
+from linsep.errors import ParameterError, hint
+from linsep.estimators._common.checking import (
+    COMMON,
+    INTERCEPT,
+    KEEP,
+    NORMALIZE,
+    Keep,
+    Multiclass,
+    Parameter,
+    Tie,
+)
+from linsep.learners.classifier import LinearClassifier
+from linsep.learners.state import BadRow, Learner, State
+
+PROMOTION = Parameter(
+    "promotion", float, "factor of weights in an update, for a feature of 1", low=1.0, open_low=True
+)
+
+
+class Winnow(LinearClassifier):
+    """Winnow: multiplicative updates, with a mistake bound logarithmic in irrelevant features.
+
+    Features must be at least 0, and all weights start at 1. A row is positive if <w, x> exceeds the
+    threshold; a mistake multiplies each weight by promotion^(y x_j). Weights saturate at 1e150 and
+    1e-150. With features of 0 and 1, promotion 2 and threshold d/2, a disjunction of k of d
+    features takes less than 3 k log2(d) + 4 mistakes. (The well-known 2 k log2(d) + 2 is for
+    Winnow1, which sets a weight to zero where this one, Winnow2, halves it.)
+
+    Parameters
+    ----------
+    promotion : float above 1, default=2.0
+    threshold : float or None, default=None
+        None is half the number of features. The native rule for several classes has no threshold.
+
+    Other parameters are those of :class:`linsep.Perceptron`; the intercept is minus the threshold.
+
+    Attributes
+    ----------
+    Those of :class:`linsep.Perceptron`.
+
+    References
+    ----------
+    N. Littlestone, Learning quickly when irrelevant attributes abound: a new linear-threshold
+    algorithm, Machine Learning 2 (1988), Winnow2.
+
+    Examples
+    --------
+    >>> from linsep import Winnow
+    >>> X = [[1, 0, 0, 1], [0, 1, 0, 1], [0, 0, 1, 1], [0, 0, 1, 0]]
+    >>> w = Winnow(shuffle=False).fit(X, [1, 1, 0, 0])  # the first or the second feature
+    >>> w.coef_.tolist(), w.mistakes_.tolist()
+    ([[2.0, 2.0, 0.25, 1.0]], [2, 2, 0])
+    """
+
+    _parameters = (
+        PROMOTION,
+        Parameter(
+            "threshold", float, "score that a positive row exceeds; half the number of features if "
+            "not given",
+            or_none=True,
+        ),
+        *COMMON,
+        *KEEP,
+        NORMALIZE,
+    )  # fmt: skip
+    fit_intercept = True  # minus the threshold, never learnt
+
+    def __init__(
+        self,
+        *,
+        promotion: float = 2.0,
+        threshold: float | None = None,
+        multiclass: Multiclass = "native",
+        max_iter: int = 1000,
+        shuffle: bool = True,
+        random_state: Any = 0,
+        keep: Keep = "last",
+        vote_mb: float = 256.0,
+        normalize: bool = False,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        class_weight: Any = None,
+        reference: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        tie: Tie = "negative",
+    ):
+        self.promotion = promotion
+        self.threshold = threshold
+        self.multiclass = multiclass
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.keep = keep
+        self.vote_mb = vote_mb
+        self.normalize = normalize
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.class_weight = class_weight
+        self.reference = reference
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.tie = tie
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        tags.classifier_tags.poor_score = True  # unless the target is a disjunction of features
+        return tags
+
+    def _learner(self) -> Learner:
+        threshold = None if self.threshold is None else float(self.threshold)
+        return WinnowLearner(float(self.promotion), threshold)
+
+    def _theorems(self) -> tuple[str, dict[str, Any]]:
+        return "winnow", {"promotion": float(self.promotion), "threshold": self.threshold}
+
+
+class BalancedWinnow(LinearClassifier):
+    """Winnow with weights of either sign and features of either sign.
+
+    The weights are w = u - v with u = exp(L) and v = exp(-L), so w = 2 sinh(L) starts at 0. A
+    mistake adds y x_j ln(promotion) to L_j, also for the constant feature.
+
+    Parameters
+    ----------
+    promotion : float above 1, default=2.0
+    threshold : float, default=0.0
+        Score that a positive row exceeds; ``intercept_`` is the weight of the constant feature
+        minus the threshold, which must be 0 without an intercept.
+
+    Other parameters are those of :class:`linsep.Perceptron`.
+
+    Attributes
+    ----------
+    Those of :class:`linsep.Perceptron`.
+
+    References
+    ----------
+    N. Littlestone, Mistake bounds and logarithmic linear-threshold learning algorithms, PhD thesis
+    (1989); J. Kivinen and M. Warmuth, Exponentiated gradient versus gradient descent for linear
+    predictors, Information and Computation 132 (1997).
+
+    Examples
+    --------
+    >>> from linsep import BalancedWinnow
+    >>> w = BalancedWinnow().fit([[1, -1], [-1, 1], [2, 0]], [1, 0, 1])
+    >>> w.predict([[3, -3], [-1, 2]]).tolist(), str(w.stop_reason_)
+    ([1, 0], 'converged')
+    """
+
+    _parameters = (
+        PROMOTION,
+        Parameter("threshold", float, "score that a positive row exceeds"),
+        *COMMON,
+        INTERCEPT,
+        *KEEP,
+        NORMALIZE,
+    )
+
+    def __init__(
+        self,
+        *,
+        promotion: float = 2.0,
+        threshold: float = 0.0,
+        multiclass: Multiclass = "native",
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        shuffle: bool = True,
+        random_state: Any = 0,
+        keep: Keep = "last",
+        vote_mb: float = 256.0,
+        normalize: bool = False,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        class_weight: Any = None,
+        reference: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        tie: Tie = "negative",
+    ):
+        self.promotion = promotion
+        self.threshold = threshold
+        self.multiclass = multiclass
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.keep = keep
+        self.vote_mb = vote_mb
+        self.normalize = normalize
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.class_weight = class_weight
+        self.reference = reference
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.tie = tie
+
+    def _learner(self) -> Learner:
+        if self.threshold and not self.fit_intercept:
+            raise ParameterError(
+                "The threshold is a part of the intercept, which is not learnt",
+                hint("leave it at {}", threshold=0),
+                hint("set {}", fit_intercept=True),
+            )
+        return BalancedWinnowLearner(float(self.promotion), float(self.threshold))
+
+    def _theorems(self) -> tuple[str, dict[str, Any]]:
+        return "balanced-winnow", {
+            "promotion": float(self.promotion), "threshold": float(self.threshold),
+        }  # fmt: skip
+
+
+class WinnowLearner(Learner):
+    """Multiplicative updates of weights that start at 1, with a threshold."""
+
+    fill = 1.0
+
+    def __init__(self, promotion: float, threshold: float | None):
+        super().__init__(WinnowRule(promotion))
+        self.threshold, self.needs_width = threshold, threshold is None
+
+    def begin(self, state: State) -> None:
+        """Set the threshold; the native rule has none."""
+        threshold = state.n_features / 2 if self.threshold is None else self.threshold
+        native = state.n_machines < state.n_columns
+        state.W[-1] = 0.0 if native else -threshold
+
+    def check_initial(
+        self, coef: np.ndarray | None, intercept: np.ndarray | None, warm: bool
+    ) -> None:
+        """Raise ValueError unless initial weights are positive and there is no intercept."""
+        if coef is not None and not (coef > 0).all():
+            raise ValueError("coef_init of Winnow must be above 0 everywhere.")
+        if intercept is not None:
+            raise ValueError("Winnow's intercept is minus its threshold: give threshold instead.")
+
+    def check(self, rows: Dense | Csr | Unit) -> None:
+        """Raise BadRow for a negative feature."""
+        if isinstance(rows, Unit):
+            return self.check(rows.rows)
+        if isinstance(rows, Csr) and rows.values.size and rows.values.min() < 0:
+            rows = without_duplicates(rows)
+        if not rows.values.size or not rows.values.min() < 0:  # NaN shows in the score
+            return None
+        at = tuple(np.argwhere(rows.values < 0)[0].tolist())
+        if isinstance(rows, Dense):
+            row, column = at
+        else:
+            row = int(np.searchsorted(rows.starts, at[0], side="right")) - 1
+            column = int(rows.columns[at[0]])
+        value = rows.values[at]
+        raise BadRow(
+            row,
+            column,
+            f"Negative values in data: {{feature}} is {value:g}, but Winnow learns from features "
+            "of at least 0; use the balanced Winnow, or shift the feature",
+        )
+
+
+class BalancedWinnowLearner(Learner):
+    """Multiplicative updates of weights of either sign that start at 0."""
+
+    def __init__(self, promotion: float, threshold: float):
+        super().__init__(BalancedWinnowRule(promotion, threshold))
+        self.threshold = threshold
+
+    def begin(self, state: State) -> None:
+        """Subtract the threshold from the weight of the constant feature."""
+        if self.threshold and state.n_machines < state.n_columns:
+            raise ParameterError(
+                "The native rule compares the scores of classes and has no threshold",
+                hint("leave it at {}", threshold=0),
+                hint("choose {}", multiclass="ovr"),
+                hint("{}", multiclass="ovo"),
+            )
+        state.W[-1] -= self.threshold

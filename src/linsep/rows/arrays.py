@@ -1,0 +1,286 @@
+"""Row streams, and the stream of rows in memory."""
+
+from collections.abc import Generator, Iterator
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from linsep.compiled.core.interleave import interleave
+from linsep.compiled.core.kernel_rows import Block
+from linsep.compiled.core.packing import packed
+from linsep.compiled.core.row_arrays import as_rows
+from linsep.compiled.core.rows import Csr, Dense, Unit
+from linsep.compiled.row_records import BLOCK
+from linsep.rows.holding_out import NO_IMPORTANCE, HoldOut
+
+Rows = Dense | Csr | Unit | Block
+
+# About a twentieth of a second of work between checks for Ctrl-C and updates of the progress.
+VALUES_PER_SLICE = 1 << 24
+SMALL = 16_384
+FEW, MANY = 2, 256
+
+
+def shuffled_blocks(n_rows: int, seed: int, pass_number: int) -> np.ndarray:
+    """Return a random order of the blocks of ``n_rows`` rows."""
+    return np.random.default_rng([seed, pass_number]).permutation(-(-n_rows // BLOCK))
+
+
+class Mixing:
+    """Measures in the first pass how well the classes of neighbouring rows are mixed."""
+
+    def __init__(self) -> None:
+        self._counts = np.zeros(0, dtype=np.int64)
+        self._changes, self._last = 0, -1
+
+    def see(self, codes: np.ndarray) -> "Mixing":
+        """Count the class changes in the next rows."""
+        if codes.size:
+            fresh = np.bincount(codes, minlength=self._counts.size)
+            fresh[: self._counts.size] += self._counts
+            self._counts = fresh
+            self._changes += int(np.count_nonzero(codes[1:] != codes[:-1]))
+            self._changes += self._last not in (-1, codes[0])
+            self._last = int(codes[-1])
+        return self
+
+    @property
+    def group_size(self) -> int:
+        """Number of blocks to interleave: many if neighbouring rows share a class too often.
+
+        That is if the class changes less than half as often as in a random order.
+        """
+        shares = self._counts / max(1, self._counts.sum())
+        expected = (1.0 - (shares**2).sum()) * self._counts.sum()
+        return MANY if self._changes < expected / 2 else FEW
+
+
+def block_sizes(n_rows: int, blocks: np.ndarray) -> np.ndarray:
+    """Return the number of rows in each block: 64, except in the last."""
+    return np.minimum(BLOCK, n_rows - blocks * BLOCK)
+
+
+def shuffled(n_rows: int, seed: int, pass_number: int, group_size: int = FEW) -> np.ndarray:
+    """Return the row numbers in the shuffled order of a pass, ``group_size`` blocks interleaved."""
+    if n_rows <= SMALL:
+        return np.random.default_rng([seed, pass_number]).permutation(n_rows)
+    blocks = shuffled_blocks(n_rows, seed, pass_number)
+    return interleave(blocks * BLOCK, block_sizes(n_rows, blocks), group_size)
+
+
+def slices(order: np.ndarray | range, rows_per_slice: int) -> Iterator[np.ndarray]:
+    """Yield an order in slices short enough for progress and Ctrl-C."""
+    for start in range(0, len(order), rows_per_slice):
+        piece = order[start : start + rows_per_slice]
+        yield np.arange(piece.start, piece.stop) if isinstance(piece, range) else piece
+
+
+def rows_per_slice(rows: Rows, columns: int) -> int:
+    """Return the number of rows per slice, from their average length."""
+    if isinstance(rows, Unit):
+        return rows_per_slice(rows.rows, columns)
+    if isinstance(rows, Dense):
+        width = rows.values.shape[1]
+    elif isinstance(rows, Block):
+        width = 1
+    else:
+        width = rows.values.size / max(1, rows.starts.size - 1)
+    return max(1, int(VALUES_PER_SLICE / (width + 1) / columns))
+
+
+def longest_row(rows: Rows) -> int:
+    """Return the largest number of weights that a row changes."""
+    if isinstance(rows, Unit):
+        return longest_row(rows.rows)
+    if isinstance(rows, Dense):
+        return rows.values.shape[1]
+    if isinstance(rows, Block):
+        return 1
+    return int((rows.starts[1:] - rows.starts[:-1]).max(initial=0))
+
+
+def summed(X: Any) -> Any:
+    """Return X with duplicate columns of a row summed; X itself if there are none."""
+    if not sp.issparse(X) or X.has_canonical_format:
+        return X
+    X = X.copy()
+    X.sum_duplicates()
+    return X
+
+
+class RowBatch(NamedTuple):
+    """Rows to learn from, with their codes, weights and order.
+
+    ``order`` lists row numbers within ``rows`` (a range, or an array if some are left out or
+    shuffled). ``first`` is the number of the first row in the data, None for shuffled rows.
+    """
+
+    rows: Any
+    codes: np.ndarray
+    importance: np.ndarray
+    order: np.ndarray | range
+    n_features: int
+    first: int | None
+
+
+def after(start: int, row_batches: Iterator[RowBatch]) -> Generator[RowBatch, None, None]:
+    """Yield the batches without the first ``start`` rows in their order."""
+    for row_batch in row_batches:
+        if start < len(row_batch.order):
+            yield row_batch._replace(order=row_batch.order[start:])
+        start = max(0, start - len(row_batch.order))
+
+
+class RowStream(Protocol):
+    """Passes over the rows of one data set; ``n_rows`` is None until known.
+    ``shuffle`` tells whether passes after the first are shuffled, ``reads`` whether rows are read
+    from files, ``of_features`` whether weights belong to features rather than examples.
+    """
+
+    n_rows: int | None
+    shuffle: bool
+    reads: bool
+    of_features: bool
+
+    def row_batches(self, pass_number: int, start: int = 0) -> Iterator[RowBatch]:
+        """Yield the training rows in the order of a pass, without the first ``start``."""
+        ...
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return what rows in the middle of a run depend on besides data and parameters."""
+        ...
+
+    def resume(self, passes: int, arrays: dict[str, np.ndarray]) -> None:
+        """Prepare to go on after so many passes over the rows, with the ``arrays`` of then; raise
+        ValueError if they do not fit.
+        """
+        ...
+
+    def held_out(self) -> Iterator[RowBatch]:
+        """Yield the held-out rows in the given order; ``importance`` weighs them in scores."""
+        ...
+
+    def learnt(self) -> Iterator[RowBatch] | None:
+        """Return the training rows in the given order; None if they would be parsed again."""
+        ...
+
+
+class AsGiven:
+    """Base class of streams whose rows depend on data and parameters only."""
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return nothing, see :meth:`RowStream.arrays`."""
+        return {}
+
+    def resume(self, passes: int, arrays: dict[str, np.ndarray]) -> None:
+        """Do nothing, see :meth:`RowStream.resume`."""
+
+
+class MemoryStream(AsGiven):
+    """Base class of streams over rows in memory: the order of rows.
+
+    Parameters
+    ----------
+    codes : int32 class of each row
+    importance : float64 weight of each row, or empty; rows of weight 0 are skipped
+    seed, shuffle : whether and how passes after the first are shuffled
+    hold_out : draws the held-out rows; None to learn from all
+    """
+
+    reads, of_features = False, True
+
+    def __init__(
+        self,
+        codes: np.ndarray,
+        importance: np.ndarray,
+        seed: int,
+        shuffle: bool,
+        hold_out: HoldOut | None = None,
+    ):
+        self.codes, self.importance, self.seed, self.shuffle = codes, importance, seed, shuffle
+        self.n_rows: int | None = codes.size
+        self._learnable = self._held_out = None
+        #: what each row counts when it is held out and scored, empty where all count 1
+        self.score_weights = NO_IMPORTANCE if hold_out is None else hold_out.weights
+        if hold_out is not None or importance.size:
+            held = hold_out.draw(codes) if hold_out else np.zeros(codes.size, dtype=bool)
+            counted = importance > 0 if importance.size else np.ones(codes.size, dtype=bool)
+            self._learnable, self._held_out = counted & ~held, np.flatnonzero(counted & held)
+        self._group_size = 0
+
+    def order(self, pass_number: int) -> np.ndarray | range:
+        """Return the training rows, shuffled after the first pass with ``shuffle``."""
+        if not (self.shuffle and pass_number):
+            return (
+                range(self.codes.size)
+                if self._learnable is None
+                else np.flatnonzero(self._learnable)
+            )
+        if not self._group_size:
+            self._group_size = Mixing().see(self.codes).group_size
+        order = shuffled(self.codes.size, self.seed, pass_number, self._group_size)
+        return order if self._learnable is None else order[self._learnable[order]]
+
+    def held_out_rows(self) -> np.ndarray | range:
+        """Return the held-out rows in the given order."""
+        return range(0) if self._held_out is None else self._held_out
+
+
+class ArrayStream(MemoryStream):
+    """Passes over rows in memory.
+
+    Parameters
+    ----------
+    X : C-contiguous array or CSR matrix, float32 or float64, not copied
+    codes, importance, seed, shuffle, hold_out : see :class:`MemoryStream`
+    unit : whether rows are scaled to length 1
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        codes: np.ndarray,
+        importance: np.ndarray,
+        seed: int,
+        shuffle: bool,
+        hold_out: HoldOut | None = None,
+        unit: bool = False,
+    ):
+        super().__init__(codes, importance, seed, shuffle, hold_out)
+        self.rows, self.n_features = as_rows(X, unit), X.shape[1]
+        self._scored: RowBatch | None = None
+        if self.score_weights.size:  # only the held-out rows, because all rows passed are scored
+            held, weights = self.held_out_rows(), self.score_weights
+            rows, order = as_rows(X[held], unit), range(len(held))
+            self._scored = RowBatch(rows, codes[held], weights[held], order, X.shape[1], None)
+
+    def pack(self) -> None:
+        """Pack dense rows that are mostly zeros, so that passes of several classes take a third of
+        the time. Not if norms matter, which would differ in the last bit.
+        """
+        if isinstance(self.rows, Dense):
+            self.rows = packed(self.rows)
+
+    def _row_batch(self, order: np.ndarray | range) -> Iterator[RowBatch]:
+        yield RowBatch(self.rows, self.codes, self.importance, order, self.n_features, 0)
+
+    def row_batches(self, pass_number: int, start: int = 0) -> Iterator[RowBatch]:
+        """Yield one batch: the training rows in the order of a pass, from the ``start``-th on."""
+        return self._row_batch(self.order(pass_number)[start:])
+
+    def held_out(self) -> Iterator[RowBatch]:
+        """Yield one batch: the held-out rows, with their weights in scores as ``importance``."""
+        if self._scored is not None:
+            yield self._scored
+            return
+        for row_batch in self._row_batch(self.held_out_rows()):
+            yield row_batch._replace(importance=NO_IMPORTANCE)
+
+    def learnt(self) -> Iterator[RowBatch]:
+        """Yield one batch: the training rows in the given order."""
+        return self._row_batch(self.order(0))
+
+    def every_row(self) -> Iterator[RowBatch]:
+        """Yield one batch: all rows in the given order, including those not learnt."""
+        return self._row_batch(range(self.codes.size))

@@ -1,0 +1,422 @@
+"""Passes over a source: the first while reading it, later ones from memory or a row cache.
+
+The order of rows is that of rows in memory, so the weights are the same to the bit.
+"""
+
+import tempfile
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import linsep
+from linsep.background import chained, elsewhere
+from linsep.compiled.core.row_arrays import as_rows
+from linsep.errors import DataError
+from linsep.interrupts import checkpoint, held
+from linsep.rows.arrays import ArrayStream, AsGiven, Mixing, RowBatch, after, summed
+from linsep.rows.holding_out import NO_IMPORTANCE, HoldOut, held_groups
+from linsep.rows.label_book import BadLabel, LabelBook
+from linsep.rows.sample import Sample, added
+from linsep.rows.stored import Keeper, Parsed, StartAgain, shuffled_batches, weights_of
+from linsep.scratch import scratch_folder
+from linsep.sources.base import Batch, Source
+from linsep.sources.limits import check_weights
+from linsep.sources.row_cache.reading import (
+    RowCache,
+    RowCacheDamaged,
+    RowCacheError,
+    row_cache_path,
+    row_folder,
+    source_key,
+)  # fmt: skip
+from linsep.sources.row_cache.writing import RowCacheWriter
+
+BATCH_BYTES = 16 << 20
+RowBatches = Generator[RowBatch, None, None]
+
+
+class SourceStream(AsGiven):
+    """Passes over the rows of a source.
+
+    Parameters
+    ----------
+    source : Source
+    seed, shuffle : whether and how later passes are shuffled
+    keep : whether there will be more than one pass
+    fraction : share of each class to hold out, or None
+    importance : function of classes and the weights of their rows (None before they are known) to
+        the weight of each class, or None
+    counts : whether ``importance`` needs these totals, which takes an additional reading
+    expected : labels named by parameters such as class_weight; unless the first rows have all of
+        them, the whole source is read for its labels before learning
+    reference : the class of two that has code 0; None for the smaller
+    unit : whether rows are scaled to length 1
+    lengths : whether the norms of rows matter, so that duplicate columns have to be summed
+    """
+
+    reads, of_features = True, True
+    #: whether the first pass draws a sample of the rows
+    draws_sample = True
+
+    def __init__(
+        self,
+        source: Source,
+        *,
+        seed: int,
+        shuffle: bool,
+        keep: bool,
+        fraction: float | None = None,
+        importance: Callable[[np.ndarray, np.ndarray | None], np.ndarray] | None = None,
+        counts: bool = False,
+        expected: Iterable[Any] = (),
+        reference: Any = None,
+        unit: bool = False,
+        lengths: bool = False,
+    ):
+        self.source, self.seed, self.shuffle, self.keep = source, seed, shuffle, keep
+        self.book = LabelBook(reference=reference)
+        self.n_rows: int | None = None
+        self.n_features = 0
+        self.row_cache: RowCache | None = None
+        self.from_cache = False
+        self._fraction, self._importance, self._counts = fraction, importance, counts
+        self._expected, self._unit, self._lengths = set(expected), unit, lengths
+        self._temporary: tempfile.TemporaryDirectory | None = None
+        self._folder: Path | None = None
+        self._key: dict[str, Any] = {}
+        self._memory: tuple[Any, np.ndarray, np.ndarray] | None = None
+        self._fed: ArrayStream | None = None
+        self._reading: Generator[Parsed, None, None] | None = None
+        self._row_batches_of: RowBatches | None = None
+        self._totals = np.zeros(0)
+        self._groups: list[np.ndarray] = []
+        self._hold: HoldOut | None = None
+
+    def begin(self) -> None:
+        """Read the first rows, or all if classes or their counts are needed before learning."""
+        self._open_cache()
+        try:
+            if self.row_cache is not None and self._counts:
+                for _, numbers, weights in self.row_cache.iterate(BATCH_BYTES):
+                    checkpoint()
+                    self._totals = added(self._totals, numbers, weights)
+        except RowCacheDamaged:
+            self._forget_cache()
+        if self.row_cache is None:
+            self._peek()
+
+    def _peek(self) -> None:
+        """Read the first rows of the source, or all if they do not suffice."""
+        reading = self._read()
+        self._reading = chained(next(reading), reading)
+        late = not self._expected.issubset(self.book.labels)
+        if self.classes.size < 2 or self._counts or late:
+            for _ in self._reading:
+                pass
+            self._reading = None
+
+    @property
+    def classes(self) -> np.ndarray:
+        """Labels so far, in the order of their codes."""
+        return self.book.classes
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the rows are in memory, as they may be after the first pass."""
+        return self._memory is not None
+
+    def recipe(self) -> dict[str, Any]:
+        """Return the recipe of the source; see :meth:`linsep.sources.base.Source.recipe`."""
+        cached = self.row_cache.recipe if self.row_cache is not None else None
+        return cached if cached is not None else self.source.recipe()
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        """Names of the features, if the format has any."""
+        return (
+            self.row_cache.feature_names
+            if self.row_cache is not None
+            else self.source.feature_names
+        )
+
+    def stop_reading(self) -> None:
+        """Stop all iterators: no thread reads the source any more."""
+        for going_on in (self._row_batches_of, self._reading):
+            if going_on is not None:
+                going_on.close()
+
+    def close(self) -> None:
+        """Stop all iterators and remove temporary files."""
+        self.stop_reading()
+        self.source.kept = None
+        if self.row_cache is not None:
+            self.row_cache.close()
+            self.source.kept = None if self._temporary else self.row_cache.path
+        if self._temporary is not None:
+            self._temporary.cleanup()
+
+    # First reading, which keeps the rows.
+
+    def _open_cache(self) -> None:
+        # Other versions of linsep may parse differently.
+        options = self.source.options() | {"version": linsep.__version__}
+        self._folder, self._key = None, {}
+        if self.source.cache is not None and self.source.paths:
+            self._folder = row_folder(self.source.cache)
+        if self._folder is None:
+            return
+        self._key = source_key(self.source.paths, options)
+        if self.source.grouped and self._fraction is not None:
+            return  # caches have no groups
+        row_cache = RowCache.open(row_cache_path(self._folder, self._key), self._key)
+        if row_cache is not None:
+            self.row_cache, self.from_cache = row_cache, True
+            self.book = LabelBook(row_cache.labels, self.book.reference)
+            self.n_rows, self.n_features = row_cache.n_rows, row_cache.n_features
+            self.source.dropped, self.source.filled = row_cache.dropped, row_cache.filled
+            self.source.stage = "reading the cache"
+
+    def _forget_cache(self) -> None:
+        """Remove a damaged cache and drop what was read from it."""
+        assert self.row_cache is not None
+        with suppress(OSError):  # in a read-only folder it is ignored instead
+            self.row_cache.remove()
+        self.row_cache, self.from_cache = None, False
+        self.book = LabelBook(reference=self.book.reference)
+        self.n_rows, self.n_features = None, 0
+        self._totals = np.zeros(0)
+
+    def _writer(self) -> RowCacheWriter:
+        if self._folder is None:
+            try:
+                with held():
+                    self._temporary = scratch_folder()
+            except OSError as problem:
+                raise RowCacheError(
+                    f"Rows cannot be kept in a temporary folder ({problem.strerror}): make room "
+                    "there, or choose a cache folder."
+                ) from None
+            return RowCacheWriter(Path(self._temporary.name) / "rows.rows", self._key)
+        return RowCacheWriter(row_cache_path(self._folder, self._key), self._key)
+
+    def _read(self) -> Generator[Parsed, None, None]:
+        """Yield every batch, and keep the rows if needed."""
+        memory, needed = self.source.memory_bytes, self.source.memory_needed or 0
+        # If the rows will not fit, do not fill the memory first.
+        keeper = Keeper(self._writer, memory if needed <= memory else 0) if self.keep else None
+        rows = 0
+        self._totals = np.zeros(0)
+        self._groups.clear()
+        reading = elsewhere(self.source.batches(), ahead=True)
+        try:
+            for given in reading:
+                batch = given._replace(X=summed(given.X)) if self._lengths else given
+                numbers = self._numbers(batch, reading)
+                self._totals = added(self._totals, numbers, weights_of(batch))
+                if self._fraction is not None and batch.groups is not None:
+                    self._groups.append(held_groups(batch.groups, self._fraction, self.seed))
+                rows, self.n_features = rows + len(numbers), max(self.n_features, batch.X.shape[1])
+                check_weights(self.source, self.n_features, len(self.classes))
+                if keeper is not None and not self._try_keep(keeper.keep, batch):
+                    keeper = None
+                yield Parsed(batch.X, numbers, weights_of(batch), batch.first)
+            if rows == 0:
+                raise DataError(f"{self.source.name} has no rows to learn from.")
+            self.n_rows = rows
+            if keeper is not None:
+                self._try_keep(self._store, keeper)
+        except BaseException:
+            reading.close()
+            if keeper is not None:
+                keeper.abort()
+            raise
+
+    def _numbers(self, batch: Batch, reading: Generator[Batch, None, None]) -> np.ndarray:
+        if batch.y is None:
+            raise DataError(f"{self.source.name} has no labels to learn from.")
+        try:
+            return self.book.numbers(batch.y)
+        except BadLabel as bad:
+            reading.close()
+            raise DataError(f"{self.source.where(batch.first + bad.index)}: {bad}.") from None
+
+    def _try_keep(self, keep: Callable[[Any], None], what: Any) -> bool:
+        """Keep rows; return False if the disk is full and they can be read again in order."""
+        try:
+            keep(what)
+        except RowCacheError:
+            if self.shuffle or self._fraction is not None:
+                raise
+            self.keep = False
+        return self.keep
+
+    def _store(self, keeper: Keeper) -> None:
+        kept = keeper.finish(self.n_features, self.source)
+        if isinstance(kept, RowCache):
+            self.row_cache = kept
+        else:
+            self._memory = kept[0], self.book.numbers(kept[1]), kept[2]
+
+    # Passes.
+
+    def start(self) -> None:
+        """Fix the classes, so that batches have class codes."""
+        k = self.classes.size
+        self._class_importance = NO_IMPORTANCE
+        if self._importance is not None:
+            totals = None
+            if self._counts:
+                totals = np.zeros(k)
+                totals[self.book.codes] = self._totals
+            self._class_importance = self._importance(self.classes, totals)
+        weights = NO_IMPORTANCE if self._memory is None else self._memory[2]
+        self._hold = None
+        if self._fraction is not None:
+            masks = self._groups if self.source.grouped else None
+            self._hold = HoldOut(self._fraction, k, self.seed, weights, masks)
+        self._mixing = Mixing()
+        if self._memory is not None:
+            X, numbers, _ = self._memory
+            codes = self.book.codes[numbers]
+            self._fed = ArrayStream(
+                X, codes, self._weights(codes, weights), self.seed, self.shuffle, self._hold,
+                self._unit,
+            )  # fmt: skip
+            if k > 2 and not self._lengths:
+                self._fed.pack()
+
+    def resume(self, passes: int, arrays: dict[str, np.ndarray]) -> None:
+        """Read the rows again if the first pass is over, for all that it found out about them."""
+        if passes:
+            for _ in self.row_batches(0):
+                checkpoint()
+
+    def row_batches(self, pass_number: int, start: int = 0) -> Iterator[RowBatch]:
+        """Yield the training rows in the order of a pass, without the first ``start``."""
+        if pass_number == 0:
+            self.sample = Sample(self.classes.size)
+        if self._fed is not None:
+            if self._memory is not None and pass_number == 0:
+                X, numbers, weights = self._memory
+                self.sample.take(X, self.book.codes[numbers], weights)
+            return self._fed.row_batches(pass_number, start)
+        if self.row_cache is not None:
+            if self.shuffle and pass_number:
+                return self._cached(after(start, self._shuffled(pass_number)))
+            return self._cached(after(start, self._sequential(draw=pass_number == 0)))
+        if pass_number and self.shuffle:
+            raise DataError(
+                f"{self.source.name} cannot be visited in random order without a cache: choose a "
+                "cache folder with room, or do not shuffle."
+            )
+        return self._watched(after(start, self._streamed(draw=pass_number == 0)))
+
+    def held_out(self) -> Iterator[RowBatch]:
+        """Yield the held-out rows in the given order."""
+        if self._fed is not None:
+            return self._fed.held_out()
+        return self._cached(self._sequential("held out"))
+
+    def learnt(self) -> Iterator[RowBatch] | None:
+        """Return the training rows in the given order; None if they were not kept."""
+        if self._fed is not None:
+            return self._fed.learnt()
+        return self._cached(self._sequential()) if self.row_cache is not None else None
+
+    def every_row(self) -> Iterator[RowBatch] | None:
+        """Return all rows in given order, learnt or not, with their own weights (without those of
+        their classes); None when they were not kept.
+        """
+        if self._memory is not None and self._fed is not None:
+            weights = self._memory[2]
+            return (batch._replace(importance=weights) for batch in self._fed.every_row())
+        return self._cached(self._sequential("all")) if self.row_cache is not None else None
+
+    def _cached(self, row_batches: RowBatches) -> RowBatches:
+        return self._watched(self._verified(elsewhere(row_batches, ahead=True)))
+
+    def _watched(self, row_batches: RowBatches) -> RowBatches:
+        """Yield the batches; :meth:`close` ends the iteration."""
+        self._row_batches_of = row_batches
+        return row_batches
+
+    def _verified(self, row_batches: RowBatches) -> RowBatches:
+        """Yield the batches; if a cache of an earlier run is damaged, remove it and restart."""
+        try:
+            yield from row_batches
+        except RowCacheDamaged:
+            if not self.from_cache:
+                raise
+            self._forget_cache()
+            self._peek()
+            raise StartAgain("the cache was damaged") from None
+
+    def _weights(self, codes: np.ndarray, own: np.ndarray) -> np.ndarray:
+        """Return the weights of the classes times those of the rows; empty if all are 1."""
+        if not self._class_importance.size:
+            return own
+        of_classes = self._class_importance[codes]
+        return of_classes * own if own.size else of_classes
+
+    def _row_batch(
+        self, X: Any, codes: np.ndarray, own: np.ndarray, order: np.ndarray, first: int | None,
+        which: str = "learnt",
+    ) -> RowBatch:  # fmt: skip
+        weights = self._weights(codes, own)
+        if weights.size and which != "all":
+            order = order[weights[order] > 0]
+        if which != "learnt":  # in a score classes do not weigh
+            weights = own
+        return RowBatch(as_rows(X, self._unit), codes, weights, order, X.shape[1], first)
+
+    def _streamed(self, draw: bool) -> RowBatches:
+        """Yield batches while reading the source; the first time, collect labels and features."""
+        known, seen = self.classes.size, 0
+        reading, self._reading = self._reading or self._read(), None
+        with closing(reading):
+            for X, numbers, weights, first in reading:
+                if self.classes.size > known:
+                    for _ in reading:
+                        pass
+                    raise StartAgain("a class was seen late")
+                codes = self.book.codes[numbers]
+                if draw:
+                    self._mixing.see(codes)
+                free = np.arange(codes.size)
+                if self._hold is not None:
+                    free = free[~self._hold.mask(codes, seen, draw)]
+                if draw and self.draws_sample:
+                    self.sample.take(X, codes, weights)
+                yield self._row_batch(X, codes, weights, free, first)
+                seen += codes.size
+        if self._memory is not None:
+            self.start()  # rows that fit in memory are now streamed as an array
+
+    def _sequential(self, which: str = "learnt", draw: bool = False) -> RowBatches:
+        assert self.row_cache is not None
+        first = 0
+        for X, numbers, weights in self.row_cache.iterate(BATCH_BYTES):
+            codes = self.book.codes[numbers]
+            if draw:
+                self._mixing.see(codes)
+            order = np.arange(codes.size)
+            if self._hold is not None and which != "all":
+                mask = self._hold.mask(codes, first, draw)
+                order = order[mask if which == "held out" else ~mask]
+            if draw:
+                self.sample.take(X, codes, weights)
+            yield self._row_batch(X, codes, weights, order, first, which)
+            first += codes.size
+
+    def _shuffled(self, pass_number: int) -> RowBatches:
+        assert self.row_cache is not None
+        how = self.seed, pass_number, self._mixing.group_size
+        for batch in shuffled_batches(self.row_cache, BATCH_BYTES, *how):
+            order = batch.order
+            if self._hold is not None:
+                order = order[~self._hold.drawn()[batch.rows[order]]]
+            codes = self.book.codes[batch.numbers]
+            yield self._row_batch(batch.X, codes, batch.weights, order, None)
