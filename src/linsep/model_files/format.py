@@ -20,10 +20,10 @@ import linsep
 from linsep.catalog import LEARNERS, REGRESSIONS
 from linsep.errors import ModelFileError
 from linsep.estimators._common.checking import check_parameters
+from linsep.estimators._common.stored import plain
 from linsep.kernels.base import Kernel
 from linsep.kernels.naming import kernel_from_dict
 from linsep.model_files import format_1, linear, logistic, naive_bayes, online
-from linsep.model_files.labels import plain
 from linsep.sealed import Noun, sealed, unsealed
 from linsep.written import check_free, written_whole
 

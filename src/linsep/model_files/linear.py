@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from linsep.estimators._common.stop_reasons import StopReason
-from linsep.model_files.labels import count, finite
+from linsep.estimators._common.stored import count, finite
 from linsep.regression.least_squares.result import LeastSquares
 
 NORMS = ("residual_norm", "y_norm", "explained_norm")

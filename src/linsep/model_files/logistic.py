@@ -6,7 +6,7 @@ import numpy as np
 
 import linsep
 from linsep.estimators._common.centred import in_use
-from linsep.model_files.labels import classes_of, count, described, finite, plain
+from linsep.estimators._common.stored import classes_of, count, described, finite, plain
 
 LIMITS = (
     "finite", "dependent", "+inf", "-inf", "infinite", "no weight", "not checked",

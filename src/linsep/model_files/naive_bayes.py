@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from linsep.estimators._common.stop_reasons import StopReason
-from linsep.model_files.labels import classes_of, count, described, finite
+from linsep.estimators._common.stored import classes_of, count, described, finite
 
 
 def contents(model: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:

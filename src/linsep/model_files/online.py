@@ -12,6 +12,7 @@ from linsep.errors import ModelFileError
 from linsep.estimators._common.calibration import METHODS, Calibration
 from linsep.estimators._common.reference import is_turned
 from linsep.estimators._common.stop_reasons import StopReason
+from linsep.estimators._common.stored import classes_of, count, described
 from linsep.kernels.naming import kernel_from_dict
 from linsep.kernels.rows import listed
 from linsep.learners.keeping import KeepVote, keeping_of
@@ -19,7 +20,6 @@ from linsep.learners.kernel import KernelPerceptron
 from linsep.learners.passes import PassReport
 from linsep.learners.proofs import Proofs
 from linsep.learners.state import State, columns_of
-from linsep.model_files.labels import classes_of, count, described
 
 VOTES = ("features", "columns", "amounts", "starts", "rounds", "machines")
 

@@ -1,4 +1,4 @@
-"""Labels, classes and arrays in a model file."""
+"""Labels, classes, counts and arrays in the state of an estimator: as plain JSON, and checked when read."""
 
 import re
 from typing import Any
