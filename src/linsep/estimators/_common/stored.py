@@ -1,4 +1,4 @@
-"""Labels, classes, counts and arrays in the state of an estimator: as plain JSON, and checked when read."""
+"""Labels, classes, counts and arrays of an estimator's state: as plain JSON, checked when read."""
 
 import re
 from typing import Any
