@@ -16,6 +16,7 @@ from linsep.catalog import LEARNERS, REGRESSIONS
 from linsep.cli.app import COMMANDS
 from linsep.cli.learners import NOT_HERE
 from linsep.learners.perceptron import Perceptron
+from linsep.parameters import parameters_of
 
 pytestmark = pytest.mark.compiled
 
@@ -135,7 +136,7 @@ def test_the_help_of_a_learner_has_its_parameters_only(folder, monkeypatch, name
     shown = " ".join(here("fit", "--learner", name, "--help", cwd=folder).stdout.split())
     every = LEARNERS | REGRESSIONS
     for other in every.values():
-        for parameter in other._parameters:
+        for parameter in parameters_of(other).values():
             flag = f" --{parameter.name.replace('_', '-')} "
             if other is not every[name]:
                 assert flag not in shown or parameter.name in every[name]().get_params()

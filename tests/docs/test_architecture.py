@@ -57,6 +57,7 @@ ROOMS = [
     "label_faults",
     "escaping",
     "learnt",
+    "parameters",
     "sparse_rows",
     "drawing",
     "errors",

@@ -15,6 +15,7 @@ import pytest
 import linsep
 from linsep.catalog import LEARNERS, REGRESSIONS
 from linsep.compiled.core.jit import COMPILING
+from linsep.parameters import parameters_of
 
 HOME = Path(linsep.__file__).parents[1]
 ROOT = Path(__file__).parents[2]
@@ -92,7 +93,7 @@ def test_signatures_and_docstrings_say_what_is_checked(estimator):
     """
     signature = inspect.signature(estimator)
     text = estimator.__doc__ + linsep.Perceptron.__doc__ * (estimator in LEARNERS.values())
-    specs = {spec.name: spec for spec in estimator._parameters}
+    specs = parameters_of(estimator)
     assert set(signature.parameters) <= set(re.findall(r"(\w+)(?=(?:, \w+)* : )", text))
     for name, spec in specs.items():
         said = signature.parameters[name]
@@ -104,7 +105,7 @@ def test_signatures_and_docstrings_say_what_is_checked(estimator):
             ]
             assert tuple(literals) == spec.choices, name
             assert all(f'"{choice}"' in text for choice in spec.choices)
-        elif said.annotation not in (Any, bool) and not spec.or_word:
+        elif said.annotation not in (Any, bool) and not spec.words:
             assert spec.kind in kinds or spec.kind is bool, name
         if type(None) in kinds:
-            assert spec.or_none
+            assert None in spec.also

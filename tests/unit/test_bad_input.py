@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from linsep import PassiveAggressive, Perceptron
 from linsep.errors import DataError
+from linsep.parameters import parameters_of
 from linsep.sources import ArraySource
 from storages import SCHEMES, STORAGES, blobs, classes_of, store, weights
 from thoroughness import met
@@ -284,25 +285,25 @@ def test_a_refused_start_leaves_the_last_fit():
 def wrong_values(parameter):
     """Values just outside what a parameter takes, and of another type."""
     yield from (None, [1], "high")
-    if parameter.kind is not bool and not parameter.or_bool:
+    if parameter.kind is not bool and True not in parameter.also:
         yield True
     if parameter.kind in (int, float):
         for bound, outside, excluded in (
-            (parameter.low, -1, parameter.open_low),
-            (parameter.high, 1, parameter.open_high),
-        ):
+            (parameter.at_least, -1, False), (parameter.above, -1, True),
+            (parameter.at_most, 1, False), (parameter.below, 1, True),
+        ):  # fmt: skip
             if np.isfinite(bound):
                 yield parameter.kind(bound + outside)
                 if excluded:
                     yield bound
         yield from (np.nan, np.inf)
         if parameter.kind is int:
-            yield parameter.low + 0.5
+            yield parameter.at_least + 0.5
     if parameter.kind is bool:
         yield 2
 
 
-@pytest.mark.parametrize("parameter", Perceptron._parameters, ids=lambda p: p.name)
+@pytest.mark.parametrize("parameter", parameters_of(Perceptron).values(), ids=lambda p: p.name)
 def test_parameters_out_of_range(parameter):
     X, y = blobs(12, 3)
     for value in wrong_values(parameter):
@@ -316,7 +317,7 @@ def test_parameters_out_of_range(parameter):
 
 
 def test_every_parameter_is_in_the_table_or_checked_elsewhere():
-    named = {parameter.name for parameter in Perceptron._parameters}
+    named = set(parameters_of(Perceptron))
     assert set(Perceptron().get_params()) - named == {
         "random_state", "class_weight", "reference",
     }  # fmt: skip

@@ -22,6 +22,7 @@ from linsep import (
     Perceptron,
     Winnow,
 )
+from linsep.parameters import parameters_of
 
 ESTIMATORS = [
     Perceptron(max_iter=30),
@@ -72,8 +73,8 @@ def test_configurations_have_every_value_and_every_two(name):
     grid, every = GRIDS[name], configurations(name)
     model = built(name, {})
     assert set(grid) == set(model.get_params()) - {"max_iter"}
-    for spec in model._parameters:
-        values = grid.get(spec.name, [])
+    for name_of_one, spec in parameters_of(type(model)).items():
+        values = grid.get(name_of_one, [])
         assert all(spec.accepts(value) for value in values)
         elsewhere = {"polynomial", "correct"}  # is "poly", and needs initial weights
         assert not values or set(spec.choices) - elsewhere <= set(values)

@@ -11,15 +11,15 @@ from linsep.cli.score import open_like
 from linsep.cli.screen import label_text, print_pairs, print_table
 from linsep.cli.standard_input import reads_data
 from linsep.errors import DataError
-from linsep.estimators._common.checking import Parameter
 from linsep.estimators._common.explaining import explained, without_weights
 from linsep.model_files import format as model_file
+from linsep.parameters import Parameter
 
 Row = Annotated[
     Any,
     typer.Option(
         "--row",
-        parser=options.reader(Parameter("row", int, "", low=1)),
+        parser=options.reader(Parameter(name="row", kind=int, at_least=1)),
         help="Which row of DATA, counted from 1.",
         metavar="N",
     ),
@@ -28,7 +28,7 @@ Most = Annotated[
     Any,
     typer.Option(
         "--top",
-        parser=options.reader(Parameter("top", int, "", low=1)),
+        parser=options.reader(Parameter(name="top", kind=int, at_least=1)),
         help="Show the N features with the largest products.  [default: 30]",
         metavar="N",
         show_default=False,

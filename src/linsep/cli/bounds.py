@@ -17,21 +17,24 @@ from linsep.cli.standard_input import reads_data
 from linsep.cli.trace import feature_names
 from linsep.errors import DataError
 from linsep.escaping import escaped
-from linsep.estimators._common.checking import COMMON, Parameter
 from linsep.estimators._common.equations import Equation, Function
+from linsep.learners.perceptron import Perceptron
 from linsep.mistake_bounds.bounds import Bound, Bounds
 from linsep.mistake_bounds.linear import Linear, linear_of
 from linsep.mistake_bounds.rounding import length, shown
 from linsep.model_files import format as model_file
+from linsep.parameters import Parameter, parameters_of
 from linsep.sources.base import Source
 from linsep.sources.opening import open_source
+
+MULTICLASS = parameters_of(Perceptron)["multiclass"]
 
 
 def _option(name: str, kind: type, help: str, **limits: Any) -> Any:
     """Return an option with a number, None by default."""
     return typer.Option(
         f"--{name}",
-        parser=options.reader(Parameter(name, kind, "", **limits)),
+        parser=options.reader(Parameter(name=name, kind=kind, **limits)),
         help=help,
         metavar="N" if kind is int else "X",
         show_default=False,
@@ -62,27 +65,27 @@ Multiclass = Annotated[
     Any,
     typer.Option(
         "--multiclass",
-        parser=options.reader(COMMON[0]),
+        parser=options.reader(MULTICLASS),
         help="How to learn more than two classes.",
-        metavar="|".join(COMMON[0].choices),
+        metavar="|".join(MULTICLASS.choices),
     ),
 ]
 Gamma = Annotated[
     Any,
     _option(
         "gamma", float, "Also bound mistakes by the distance of the rows from this margin.",
-        low=0.0, open_low=True,
+        above=0.0,
     ),
 ]  # fmt: skip
-Passes = Annotated[Any, _option("passes", int, "Number of passes.  [default: 1]", low=1)]
+Passes = Annotated[Any, _option("passes", int, "Number of passes.  [default: 1]", at_least=1)]
 Literals = Annotated[
-    Any, _option("literals", int, "Number of features that Winnow's target depends on.", low=1)
+    Any, _option("literals", int, "Number of features that Winnow's target depends on.", at_least=1)
 ]
 Majority = Annotated[
     Any,
     _option(
         "majority", int, "Minimum number of literals on, in positive rows only.  [default: 1]",
-        low=1,
+        at_least=1,
     ),
 ]  # fmt: skip
 

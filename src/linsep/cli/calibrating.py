@@ -9,8 +9,8 @@ from linsep.cli import options
 from linsep.cli.progress import watching
 from linsep.cli.reading import Reading
 from linsep.errors import LinsepError
-from linsep.estimators._common.checking import Parameter
 from linsep.interrupts import window
+from linsep.parameters import Parameter
 from linsep.sources.remote.address import shown
 
 Calibrate = Annotated[
@@ -27,7 +27,9 @@ Method = Annotated[
     typer.Option(
         "--calibration",
         help="Calibration method.  [default: sigmoid]",
-        parser=options.reader(Parameter("calibration", str, "", choices=("sigmoid", "isotonic"))),
+        parser=options.reader(
+            Parameter(name="calibration", kind=str, choices=("sigmoid", "isotonic"))
+        ),
         metavar="sigmoid|isotonic",
         show_default=False,
     ),

@@ -10,7 +10,7 @@ import typer
 
 from linsep.cli.failures import flag_of
 from linsep.cli.options import Group, Weight, reader
-from linsep.estimators._common.checking import Parameter
+from linsep.parameters import Parameter
 from linsep.sources.tables.words import ANALYZERS, NORMS
 
 
@@ -40,7 +40,7 @@ def _choice_option(name: str, choices: Iterable[str], about: str) -> Any:
     known = tuple(choices)
     return typer.Option(
         f"--{name}",
-        parser=reader(Parameter(name, str, "", choices=known)),
+        parser=reader(Parameter(name=name, kind=str, choices=known)),
         help=about,
         metavar="|".join(known),
         show_default=False,
@@ -100,7 +100,7 @@ TextBits = Annotated[
     Any,
     typer.Option(
         "--text-bits",
-        parser=reader(Parameter("text_bits", int, "", low=1, high=30)),
+        parser=reader(Parameter(name="text_bits", kind=int, at_least=1, at_most=30)),
         help="Hash words into 2^BITS features.  [default: 18]",
         metavar="BITS",
         show_default=False,

@@ -20,7 +20,7 @@ from linsep.cli.options import reader
 from linsep.cli.score import score_source
 from linsep.compiled.core.code_cache import code_folder
 from linsep.errors import DataError
-from linsep.estimators._common.checking import Parameter
+from linsep.parameters import Parameter
 from linsep.sources.opening import open_source
 
 LearnersToCompile = Annotated[
@@ -28,7 +28,7 @@ LearnersToCompile = Annotated[
     typer.Option(
         "--learner",
         help="Learner whose loops to compile; repeatable; default: all learners.",
-        parser=reader(Parameter("learner", str, "", choices=tuple(ALL))),
+        parser=reader(Parameter(name="learner", kind=str, choices=tuple(ALL))),
         metavar="|".join(ALL),
         show_default=False,
     ),

@@ -9,7 +9,7 @@ import typer
 
 from linsep.cli.failures import TYPED
 from linsep.cli.options import reader, size_of
-from linsep.estimators._common.checking import Parameter
+from linsep.parameters import Parameter
 from linsep.sources.formats import FORMATS
 from linsep.sources.tables.roles import is_delimiter
 
@@ -27,7 +27,7 @@ def _delimiter(text: str) -> str:
 
 _DATA_FORMAT = {
     "help": "Format of DATA if file names do not show it.",
-    "parser": reader(Parameter("format", str, "", choices=FORMATS)),
+    "parser": reader(Parameter(name="format", kind=str, choices=FORMATS)),
     "metavar": "|".join(FORMATS),
     "show_default": False,
 }

@@ -12,7 +12,7 @@ from linsep.cli.column_options import ROLES
 from linsep.cli.failures import flag_of, in_options
 from linsep.cli.help import GROUPS
 from linsep.cli.options import TRACEABLE, reader
-from linsep.estimators._common.checking import Parameter
+from linsep.parameters import Parameter, parameters_of as declared
 from linsep.sources.base import Source
 
 ALL = LEARNERS | REGRESSIONS
@@ -216,16 +216,16 @@ def options_of_model(model: Any) -> str:
 def _owners(learners: Mapping[str, type]) -> dict[str, list[str]]:
     """Return {parameter: names of the learners that have it}, in the order of the parameters."""
     owners: dict[str, list[str]] = {}
-    for name, learner in learners.items():
+    for name in learners:
         specs = _specs(name)
-        for parameter in inspect.signature(learner).parameters:
-            if parameter in specs and parameter not in NOT_HERE:
+        for parameter in specs:
+            if parameter not in NOT_HERE:
                 owners.setdefault(parameter, []).append(name)
     return owners
 
 
 def _specs(learner: str) -> dict[str, Parameter]:
-    return {parameter.name: parameter for parameter in ALL[learner]._parameters}
+    return declared(ALL[learner])
 
 
 def _default(owner: str, name: str, defaults: Mapping[str, Any]) -> Any:
@@ -255,7 +255,7 @@ def _option(
     shown = "" if default is None or default is False else f"  [default: {default}]"
     choices = dict.fromkeys(choice for kind in kinds for choice in kind.choices)
     words = {int: "N", float: "X", str: "|".join(choices)}
-    either = [kind.or_word for kind in kinds if kind.or_word]
+    either = [word for kind in kinds for word in kind.words]
     about = typer.Option(
         f"{flag}/--no-{flag[2:]}" if default is True else flag,
         help=f"{help[0].upper()}{help[1:]}.{shown}",

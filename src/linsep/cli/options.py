@@ -10,8 +10,8 @@ import typer
 
 from linsep.catalog import LEARNERS, REGRESSIONS, UNSCALED
 from linsep.errors import DataError
-from linsep.estimators._common.checking import Parameter
 from linsep.estimators.linear_regression import INTERVALS
+from linsep.parameters import Parameter
 from linsep.sources.limits import bytes_of
 from linsep.sources.tables.roles import MISSING, SCALES
 
@@ -23,10 +23,7 @@ def reader(*parameters: Parameter, owners: Sequence[list[str]] = ()) -> Callable
 
     def read(text: Any) -> Any:
         for parameter in parameters:
-            value = text
-            if parameter.kind is not str and text != parameter.or_word:
-                with suppress(ValueError):
-                    value = parameter.kind(text)
+            value = parameter.parse(text)
             if parameter.accepts(value):
                 return value
         kinds: dict[str, list[str]] = {}
@@ -121,7 +118,7 @@ Missing = Annotated[
     Any,
     typer.Option(
         "--missing",
-        parser=reader(Parameter("missing", str, "", choices=MISSING)),
+        parser=reader(Parameter(name="missing", kind=str, choices=MISSING)),
         help="How to treat missing values (tables only).",
         metavar="error|zero|drop|mean",
     ),
@@ -130,7 +127,7 @@ HashBits = Annotated[
     Any,
     typer.Option(
         "--hash-bits",
-        parser=reader(Parameter("hash_bits", int, "", low=1, high=30)),
+        parser=reader(Parameter(name="hash_bits", kind=int, at_least=1, at_most=30)),
         help="Hash text columns, or the features of Vowpal Wabbit's text, into 2^BITS columns.  "
         "[default: 18 for Vowpal Wabbit's text]",
         metavar="BITS",
@@ -144,7 +141,7 @@ Scale = Annotated[
     Any,
     typer.Option(
         "--scale",
-        parser=reader(Parameter("scale", str, "", choices=SCALES)),
+        parser=reader(Parameter(name="scale", kind=str, choices=SCALES)),
         help="standard: scale numeric columns to mean 0 and standard deviation 1 (tables only).  "
         f"[default: standard; none for {', '.join(UNSCALED)}]",
         metavar="|".join(SCALES),
@@ -166,7 +163,7 @@ IndexBase = Annotated[
     Any,
     typer.Option(
         "--index-base",
-        parser=reader(Parameter("index_base", int, "", low=0, high=1)),
+        parser=reader(Parameter(name="index_base", kind=int, at_least=0, at_most=1)),
         help="First feature index of svmlight text.  [default: detected]",
         metavar="0|1",
         show_default=False,
@@ -210,7 +207,7 @@ Learner = Annotated[
     typer.Option(
         "--learner",
         help="Learning algorithm.",
-        parser=reader(Parameter("learner", str, "", choices=(*LEARNERS, *REGRESSIONS))),
+        parser=reader(Parameter(name="learner", kind=str, choices=(*LEARNERS, *REGRESSIONS))),
         metavar="|".join([*LEARNERS, *REGRESSIONS]),
     ),
 ]
@@ -219,7 +216,7 @@ TraceLearner = Annotated[
     typer.Option(
         "--learner",
         help="Learning algorithm.",
-        parser=reader(Parameter("learner", str, "", choices=TRACEABLE)),
+        parser=reader(Parameter(name="learner", kind=str, choices=TRACEABLE)),
         metavar="|".join(TRACEABLE),
     ),
 ]
@@ -243,7 +240,7 @@ Interval = Annotated[
         "--interval",
         help="Add a confidence interval for the mean or a prediction interval, tab separated "
         "(linear).",
-        parser=reader(Parameter("interval", str, "", choices=INTERVALS)),
+        parser=reader(Parameter(name="interval", kind=str, choices=INTERVALS)),
         metavar="|".join(INTERVALS),
         show_default=False,
     ),
@@ -253,9 +250,7 @@ Level = Annotated[
     typer.Option(
         "--level",
         help="Coverage of the intervals.",
-        parser=reader(
-            Parameter("level", float, "", low=0.0, high=1.0, open_low=True, open_high=True)
-        ),
+        parser=reader(Parameter(name="level", kind=float, above=0.0, below=1.0)),
         metavar="X",
     ),
 ]
@@ -263,7 +258,7 @@ TopWeights = Annotated[
     Any,
     typer.Option(
         "--top",
-        parser=reader(Parameter("top", int, "", low=1)),
+        parser=reader(Parameter(name="top", kind=int, at_least=1)),
         metavar="N",
         help="Show the N coefficients with the largest statistics.  [default: all, up to 60]",
         show_default=False,
@@ -277,7 +272,7 @@ RandomState = Annotated[
     Any,
     typer.Option(
         "--random-state",
-        parser=reader(Parameter("random_state", int, "", low=0, high=2**32 - 1)),
+        parser=reader(Parameter(name="random_state", kind=int, at_least=0, at_most=2**32 - 1)),
         metavar="N",
         help="Seed of the random numbers.",
     ),
@@ -319,7 +314,7 @@ Top = Annotated[
     Any,
     typer.Option(
         "--top",
-        parser=reader(Parameter("top", int, "", low=0)),
+        parser=reader(Parameter(name="top", kind=int, at_least=0)),
         metavar="N",
         help="Number of weights to show.  [default: 10, or 3 each for several classes or pairs]",
         show_default=False,
@@ -330,7 +325,7 @@ TraceFormat = Annotated[
     typer.Option(
         "--format",
         help="Output format.",
-        parser=reader(Parameter("written", str, "", choices=TRACE_FORMATS)),
+        parser=reader(Parameter(name="written", kind=str, choices=TRACE_FORMATS)),
         metavar="|".join(TRACE_FORMATS),
     ),
 ]
@@ -338,7 +333,7 @@ MaxRounds = Annotated[
     Any,
     typer.Option(
         "--max-rounds",
-        parser=reader(Parameter("max_rounds", int, "", low=1)),
+        parser=reader(Parameter(name="max_rounds", kind=int, at_least=1)),
         help="Stop the trace after N rounds.",
         metavar="N",
     ),
@@ -347,7 +342,7 @@ Rounds = Annotated[
     Any,
     typer.Option(
         "--rounds",
-        parser=reader(Parameter("rounds", int, "", low=1)),
+        parser=reader(Parameter(name="rounds", kind=int, at_least=1)),
         help="Run N rounds, however many passes that takes, even beyond a cycle.",
         metavar="N",
         show_default=False,

@@ -14,8 +14,8 @@ from linsep.cli.score import open_like
 from linsep.cli.standard_input import reads_data
 from linsep.drawing import display
 from linsep.errors import DataError
-from linsep.estimators._common.checking import Parameter
 from linsep.model_files import format as model_file
+from linsep.parameters import Parameter
 
 
 class Picture(NamedTuple):
@@ -54,7 +54,7 @@ Kind = Annotated[
     Any,
     typer.Argument(
         help="; ".join(f"{name}: {kind.help}" for name, kind in KINDS.items()) + ".",
-        parser=options.reader(Parameter("kind", str, "", choices=tuple(KINDS))),
+        parser=options.reader(Parameter(name="kind", kind=str, choices=tuple(KINDS))),
         metavar="KIND",
     ),
 ]

@@ -21,7 +21,7 @@ from linsep.cli.screen import label_text, labels_text, print_pairs, print_table
 from linsep.cli.standard_input import as_given, reads_data
 from linsep.errors import DataError
 from linsep.escaping import escaped
-from linsep.estimators._common.checking import Parameter
+from linsep.parameters import Parameter
 from linsep.sources.base import Source
 from linsep.sources.opening import open_source
 from linsep.sources.remote.address import shown
@@ -30,7 +30,7 @@ Margin = Annotated[
     Any,
     typer.Option(
         "--margin",
-        parser=options.reader(Parameter("margin", str, "", choices=("max",))),
+        parser=options.reader(Parameter(name="margin", kind=str, choices=("max",))),
         help="Improve a separator until its margin is within a millionth of the widest.",
         metavar="max",
         show_default=False,

@@ -9,7 +9,7 @@ from linsep.cli import options
 from linsep.cli.failures import note
 from linsep.cli.screen import count, print_pairs
 from linsep.errors import LinsepError
-from linsep.estimators._common.checking import Parameter
+from linsep.parameters import Parameter
 from linsep.serving.limits import COLUMNS, Limits
 
 #: what linsep[serve] brings
@@ -55,7 +55,7 @@ MostRows = Annotated[
     Any,
     typer.Option(
         "--max-rows",
-        parser=options.reader(Parameter("max_rows", int, "", low=1)),
+        parser=options.reader(Parameter(name="max_rows", kind=int, at_least=1)),
         help="Maximum number of rows in a request.",
         metavar="N",
     ),
@@ -64,7 +64,7 @@ MostFeatures = Annotated[
     Any,
     typer.Option(
         "--max-features",
-        parser=options.reader(Parameter("max_features", int, "", low=1)),
+        parser=options.reader(Parameter(name="max_features", kind=int, at_least=1)),
         help="Maximum number of columns of a table, or values of a row, if the model has fewer.",
         metavar="N",
     ),

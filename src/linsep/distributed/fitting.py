@@ -16,7 +16,6 @@ from linsep.distributed.online import fit_online
 from linsep.distributed.regressions import fit_linear, fit_naive_bayes
 from linsep.distributed.rows import ShardedRows, rows_of_source
 from linsep.errors import ParameterError
-from linsep.estimators._common.checking import check_parameters
 from linsep.estimators._common.reading import describe
 from linsep.estimators._logistic.profiles import refuse_together
 from linsep.estimators.linear_regression import LinearRegression
@@ -26,6 +25,7 @@ from linsep.interrupts import held, window
 from linsep.learners import checkpointing
 from linsep.learners.mixing import MixingName
 from linsep.learners.sharded_fit import refuse_unmixable
+from linsep.parameters import check_parameters
 from linsep.sources.base import Source
 
 #: fits an estimator to described rows of a source, or of Dask collections
@@ -184,8 +184,7 @@ def check(
     """Raise ParameterError for what :func:`fit` cannot do, before a cluster is needed."""
     if _as_here(estimator) is None:
         refuse_unmixable(estimator, mixing)
-    if hasattr(estimator, "_parameters"):
-        check_parameters(estimator, estimator._parameters)
+    check_parameters(estimator)
     if isinstance(estimator, LogisticRegression):
         refuse_together(estimator)
     check_data(source, shard_mb)

@@ -13,10 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from linsep.drawing import display
 from linsep.errors import DataError, ParameterError
 from linsep.estimators._common.checking import (
-    INTERCEPT,
-    Parameter,
     brings_labels,
-    check_parameters,
     check_sample_weight,
     features_named,
     target_name,
@@ -30,6 +27,7 @@ from linsep.estimators._common.stop_reasons import StopReason
 from linsep.interrupts import held
 from linsep.label_faults import check_beside, one_column, refuse_gaps
 from linsep.learnt import check_prepared, learnt
+from linsep.parameters import HasParameters, check_parameters, parameter
 from linsep.regression.assumptions import Assumptions
 from linsep.regression.blocks import Block, Blocks
 from linsep.regression.diagnostics import check_assumptions
@@ -50,7 +48,7 @@ from linsep.value_faults import faults_named, refuse_rounded_targets
 INTERVALS = ("confidence", "prediction")
 
 
-class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
+class LinearRegression(HasEquation, RegressorMixin, HasParameters, BaseEstimator):
     """Least squares with standard errors, tests, intervals and checks of its assumptions.
 
     Data of up to thirty columns and some hundred thousand values are solved exactly and rounded
@@ -97,22 +95,11 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
     0.98032 0.81081
     """
 
-    _parameters = (
-        INTERCEPT,
-        Parameter(
-            "weight_type", str, "meaning of weights: inverse variances, or numbers of equal rows",
-            choices=("precision", "frequency"),
-        ),
-    )  # fmt: skip
-    _fitted: LeastSquares
-
-    def __init__(
-        self,
-        *,
-        fit_intercept: bool = True,
-        weight_type: Literal["precision", "frequency"] = "precision",
-    ):
-        self.fit_intercept, self.weight_type = fit_intercept, weight_type
+    fit_intercept: bool = parameter(default=True, help="learn an intercept")
+    weight_type: Literal["precision", "frequency"] = parameter(
+        default="precision",
+        help="meaning of weights: inverse variances, or numbers of equal rows",
+    )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -148,7 +135,7 @@ class LinearRegression(HasEquation, RegressorMixin, BaseEstimator):
         DependentFeaturesWarning
             If features are linear combinations of earlier ones.
         """
-        check_parameters(self, self._parameters)
+        check_parameters(self)
         self.__dict__.pop("stop_reason_", None)
         if brings_labels(X, y, sample_weight):
             self._fit_source(X)

@@ -1,6 +1,7 @@
 """Logistic regression as a scikit-learn estimator."""
 
-from typing import Any, Literal, get_args
+from collections.abc import Callable
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -11,14 +12,8 @@ from linsep.checkpoints.regression import saving_of
 from linsep.checkpoints.saving import Saving
 from linsep.errors import DataError
 from linsep.estimators._common import checking as labels
-from linsep.estimators._common.centred import Centred, centred, in_use
-from linsep.estimators._common.checking import (
-    INTERCEPT,
-    Parameter,
-    ScheduleName,
-    brings_labels,
-    check_parameters,
-)
+from linsep.estimators._common.centred import centred, in_use
+from linsep.estimators._common.checking import brings_labels
 from linsep.estimators._common.fitted_classes import FittedClasses
 from linsep.estimators._common.plotting import PlotsProbability
 from linsep.estimators._common.predicting_sources import (
@@ -32,6 +27,7 @@ from linsep.estimators._logistic.results import LogisticResults
 from linsep.estimators._logistic.rows import FLOATS, Rows, checked, encoded, fit_source
 from linsep.learners.predicting import share_right
 from linsep.learnt import check_prepared
+from linsep.parameters import HasParameters, ScheduleName, check_parameters, parameter
 from linsep.sources.base import Source
 from linsep.sparse_rows import as_csr
 from linsep.value_faults import faults_named
@@ -47,6 +43,7 @@ class LogisticRegression(
     PlotsProbability,
     CallbackSupportMixin,
     ClassifierMixin,
+    HasParameters,
     BaseEstimator,
 ):
     """Logistic regression by maximum likelihood, with a proof if there is no maximum.
@@ -151,105 +148,45 @@ class LogisticRegression(
     (9, -105.6834, [[9.429, -0.238, -1.151, -0.033]])
     """
 
-    _parameters = (
-        Parameter(
-            "solver",
-            str,
-            "method: Newton, quasi-Newton, or gradient ascent",
-            choices=get_args(Solver),
-        ),
-        Parameter("l2", float, "penalty on squared coefficients", low=0.0),
-        Parameter(
-            "penalty",
-            str,
-            "Firth's penalised likelihood: less bias, finite estimates",
-            choices=("firth",),
-            or_none=True,
-        ),
-        INTERCEPT,
-        Parameter(
-            "on_separation",
-            str,
-            "if the likelihood has no maximum: warn, or raise an error",
-            choices=get_args(OnSeparation),
-        ),
-        Parameter(
-            "intervals",
-            str,
-            "intervals and tests of weights: Wald or profile likelihood",
-            choices=get_args(Intervals),
-            or_none=True,
-        ),
-        Parameter(
-            "level",
-            float,
-            "confidence level of these intervals",
-            low=0.0,
-            high=1.0,
-            open_low=True,
-            open_high=True,
-        ),
-        Parameter("max_iter", int, "maximum number of iterations", low=1),
-        Parameter(
-            "tol",
-            float,
-            "distance to the maximum, in standard errors, at which to stop; if not given, "
-            "1e-8, or 1e-3 for more than 2,500 weights",
-            low=0.0,
-            or_none=True,
-        ),
-        Parameter(
-            "learning_rate",
-            float,
-            "initial learning rate of gradient ascent",
-            low=0.0,
-            open_low=True,
-            or_callable=True,
-            or_word="auto",
-        ),
-        Parameter(
-            "schedule",
-            str,
-            "learning rate of step k: constant, divided by k, or by its square root",
-            choices=get_args(ScheduleName),
-        ),
-        Parameter("trace", bool, "keep all iterates of gradient ascent"),
+    solver: Solver = parameter(
+        default="newton", help="method: Newton, quasi-Newton, or gradient ascent"
     )
+    l2: float = parameter(default=0.0, at_least=0.0, help="penalty on squared coefficients")
+    penalty: Literal["firth"] | None = parameter(
+        default=None, help="Firth's penalised likelihood: less bias, finite estimates"
+    )
+    fit_intercept: bool = parameter(default=True, help="learn an intercept")
+    reference: Any = None
+    on_separation: OnSeparation = parameter(
+        default="warn", help="if the likelihood has no maximum: warn, or raise an error"
+    )
+    intervals: Intervals | None = parameter(
+        default=None, help="intervals and tests of weights: Wald or profile likelihood"
+    )
+    level: float = parameter(
+        default=0.95, above=0.0, below=1.0, help="confidence level of these intervals"
+    )
+    class_weight: Any = None
+    max_iter: int = parameter(default=1000, at_least=1, help="maximum number of iterations")
+    tol: float | None = parameter(
+        default=None,
+        at_least=0.0,
+        help="distance to the maximum, in standard errors, at which to stop; if not given, "
+        "1e-8, or 1e-3 for more than 2,500 weights",
+    )
+    learning_rate: float | Literal["auto"] | Callable[[int], float] = parameter(
+        default="auto",
+        above=0.0,
+        called_with="k",
+        help="initial learning rate of gradient ascent",
+    )
+    schedule: ScheduleName = parameter(
+        default="constant",
+        help="learning rate of step k: constant, divided by k, or by its square root",
+    )
+    trace: bool = parameter(default=False, help="keep all iterates of gradient ascent")
 
-    def __init__(
-        self,
-        *,
-        solver: Solver = "newton",
-        l2: float = 0.0,
-        penalty: Literal["firth"] | None = None,
-        fit_intercept: bool = True,
-        reference: Any = None,
-        on_separation: OnSeparation = "warn",
-        intervals: Intervals | None = None,
-        level: float = 0.95,
-        class_weight: Any = None,
-        max_iter: int = 1000,
-        tol: float | None = None,
-        learning_rate: Any = "auto",
-        schedule: ScheduleName = "constant",
-        trace: bool = False,
-    ):
-        self.solver = solver
-        self.l2 = l2
-        self.penalty = penalty
-        self.fit_intercept = fit_intercept
-        self.reference = reference
-        self.on_separation = on_separation
-        self.intervals = intervals
-        self.level = level
-        self.class_weight = class_weight
-        self.max_iter = max_iter
-        self.tol = tol
-        self.learning_rate = learning_rate
-        self.schedule = schedule
-        self.trace = trace
-
-    _centred: Centred | None = None
+    _centred = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -305,7 +242,7 @@ class LogisticRegression(
         and may stop the fit.
         """
         refuse_together(self)
-        check_parameters(self, self._parameters)
+        check_parameters(self)
         with saving_of(checkpoint, self) as saving:
             if brings_labels(X, y, sample_weight):
                 fit_source(self, X, saving)

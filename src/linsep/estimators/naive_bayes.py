@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from linsep.errors import DataError, FeatureOverflow, SeparationWarning
 from linsep.estimators._common import checking as labels
 from linsep.estimators._common.centred import centred
-from linsep.estimators._common.checking import Parameter, brings_labels
+from linsep.estimators._common.checking import brings_labels
 from linsep.estimators._common.equations import HasEquation
 from linsep.estimators._common.fitted_classes import NO_WEIGHT, FittedClasses
 from linsep.estimators._common.plotting import PlotsProbability
@@ -78,8 +78,6 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
     >>> model.to_logistic().weights_.tolist()
     [[4.0, -16.0]]
     """
-
-    _parameters: tuple[Parameter, ...] = ()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

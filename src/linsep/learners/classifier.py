@@ -14,14 +14,8 @@ from linsep.compiled.core.row_arrays import as_rows
 from linsep.compiled.core.rows import Unit, scales
 from linsep.errors import DataError, LinsepError
 from linsep.estimators._common import checking as labels
-from linsep.estimators._common.checking import (
-    FLOATS,
-    Parameter,
-    brings_labels,
-    check_parameters,
-)
+from linsep.estimators._common.checking import FLOATS, brings_labels
 from linsep.estimators._common.reference import codes_given
-from linsep.estimators._common.stop_reasons import StopReason
 from linsep.interrupts import held
 from linsep.label_faults import check_beside, labels_of
 from linsep.learners.attributes import Counted
@@ -34,18 +28,47 @@ from linsep.learners.proofs import Proofs
 from linsep.learners.running import Runs
 from linsep.learners.state import BadRow, Learner, State
 from linsep.learnt import check_prepared, learnt
+from linsep.parameters import HasParameters, Keep, Multiclass, Tie, check_parameters, parameter
 from linsep.rows.arrays import ArrayStream, summed
 from linsep.rows.holding_out import HoldOut
 from linsep.sparse_rows import as_csr
 from linsep.value_faults import faults_named
 
 
-class OnlineClassifier(Runs, Counted, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class OnlineClassifier(
+    Runs, Counted, CallbackSupportMixin, ClassifierMixin, HasParameters, BaseEstimator
+):
     """Base of the classifiers that learn row by row, pass after pass."""
 
-    _parameters: tuple[Parameter, ...] = ()
-    classes_: np.ndarray
-    stop_reason_: StopReason | None
+    multiclass: Multiclass = parameter(
+        default="native",
+        help="how to learn more than two classes: one joint rule, one-vs-rest, or one-vs-one",
+    )
+    max_iter: int = parameter(
+        default=1000, at_least=1, help="maximum number of passes over the data"
+    )
+    shuffle: bool = parameter(default=True, help="visit rows in random order after the first pass")
+    random_state: Any = 0
+    early_stopping: bool = parameter(
+        default=False, help="stop when the accuracy on held-out rows no longer improves"
+    )
+    validation_fraction: float = parameter(
+        default=0.1, above=0.0, below=1.0, help="share of the rows to hold out"
+    )
+    n_iter_no_change: int = parameter(
+        default=5, at_least=1, help="passes without improvement before stopping early"
+    )
+    class_weight: Any = None
+    reference: Any = None
+    warm_start: bool = parameter(default=False, help="continue from the weights of the last fit")
+    verbose: int = parameter(
+        default=0, at_least=0, also=(True, False), help="1 prints a line per pass"
+    )
+    tie: Tie = parameter(
+        default="negative",
+        help="class of a row whose score is exactly zero: the smaller, the larger, or a seeded "
+        "draw",
+    )
 
     def _learner(self) -> Learner:
         """Return the learner; raise ValueError if parameters are incompatible."""
@@ -86,7 +109,7 @@ class OnlineClassifier(Runs, Counted, CallbackSupportMixin, ClassifierMixin, Bas
 
     def _check_partial(self, classes: Any) -> Learner:
         """Return the learner; raise ValueError if partial_fit is not possible."""
-        check_parameters(self, self._parameters)
+        check_parameters(self)
         learner = self._learner()
         if self.early_stopping:
             raise ValueError(
@@ -180,6 +203,18 @@ class OnlineClassifier(Runs, Counted, CallbackSupportMixin, ClassifierMixin, Bas
 class LinearClassifier(Proofs, Predicts, OnlineClassifier):
     """Base of the online linear classifiers; a subclass has parameters and :meth:`_learner`."""
 
+    fit_intercept: bool = parameter(default=True, help="learn an intercept")
+    keep: Keep = parameter(
+        default="last",
+        help="weights to predict with: the last, the mean, a vote of all, or the best so far",
+    )
+    vote_mb: float = parameter(
+        default=256.0,
+        above=0.0,
+        help="memory in MB for the updates that a vote stores, 16 bytes per value of each row",
+    )
+    normalize: bool = parameter(default=False, help="scale every row to length 1")
+
     @with_callbacks
     def fit(
         self,
@@ -222,7 +257,7 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
             If a parameter, row, label, weight or initial weight is invalid; the message says which,
             where, and what to do.
         """
-        check_parameters(self, self._parameters)
+        check_parameters(self)
         self.__dict__.pop("_schedule", None)
         with saving_of(checkpoint, self) as saving:
             if brings_labels(X, y, sample_weight):

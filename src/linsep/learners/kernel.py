@@ -1,21 +1,14 @@
 """The perceptron in the space of a kernel, as a scikit-learn estimator."""
 
 import warnings
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.callback import with_callbacks
 
 from linsep.checkpoints.saving import Saving
 from linsep.errors import ParameterError, hint
-from linsep.estimators._common.checking import (
-    COMMON,
-    Multiclass,
-    Parameter,
-    Tie,
-    brings_labels,
-    check_parameters,
-)
+from linsep.estimators._common.checking import brings_labels
 from linsep.interrupts import held
 from linsep.kernels.base import Kernel
 from linsep.kernels.definite import NotPositiveSemidefiniteWarning, check_gram
@@ -29,6 +22,7 @@ from linsep.learners.passes import Run
 from linsep.learners.perceptron import PerceptronLearner, Schedule
 from linsep.learners.state import Learner, State
 from linsep.learners.support_vectors import Supported, checked, fit_source
+from linsep.parameters import check_parameters, parameter
 from linsep.sources.base import Source
 
 KernelKeep = Literal["last", "average", "vote"]
@@ -114,81 +108,33 @@ class KernelPerceptron(Supported, OnlineClassifier):
     ([1, 0, 0, 1], 'converged')
     """
 
-    _parameters = (
-        Parameter(
-            "kernel",
-            str,
-            "kernel, the similarity of two rows",
-            choices=NAMES,
-            or_callable=True,
-            called_with="two rows, or a kernel of linsep.kernels",
-        ),
-        Parameter("degree", int, "degree of the polynomial kernel", low=1),
-        Parameter(
-            "gamma",
-            float,
-            "factor of the product or distance in the kernel",
-            low=0.0,
-            open_low=True,
-            or_word="scale",
-            or_none=True,
-        ),
-        Parameter(
-            "coef0", float, "constant added to the product in the polynomial kernel", low=0.0
-        ),
-        *COMMON,
-        Parameter(
-            "keep",
-            str,
-            "weights to predict with: the last, the mean, or a vote of all",
-            choices=get_args(KernelKeep),
-        ),
-        Parameter("budget", int, "maximum number of support vectors", low=1, or_none=True),
-        Parameter("cache_mb", float, "memory in MB for kernel values to reuse", low=0.0),
+    kernel: Any = parameter(
+        default="rbf",
+        choices=NAMES,
+        called_with="two rows, or a kernel of linsep.kernels",
+        help="kernel, the similarity of two rows",
     )
-
-    def __init__(
-        self,
-        *,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: Any = None,
-        coef0: float = 1.0,
-        multiclass: Multiclass = "native",
-        keep: KernelKeep = "last",
-        max_iter: int = 100,
-        budget: int | None = None,
-        cache_mb: float = 200.0,
-        shuffle: bool = True,
-        random_state: Any = 0,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
-        class_weight: Any = None,
-        reference: Any = None,
-        warm_start: bool = False,
-        verbose: int = 0,
-        tie: Tie = "negative",
-    ):
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.multiclass = multiclass
-        self.keep = keep
-        self.max_iter = max_iter
-        self.budget = budget
-        self.cache_mb = cache_mb
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.class_weight = class_weight
-        self.reference = reference
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.tie = tie
+    degree: int = parameter(default=3, at_least=1, help="degree of the polynomial kernel")
+    gamma: float | Literal["scale"] | None = parameter(
+        default=None, above=0.0, help="factor of the product or distance in the kernel"
+    )
+    coef0: float = parameter(
+        default=1.0,
+        at_least=0.0,
+        help="constant added to the product in the polynomial kernel",
+    )
+    keep: KernelKeep = parameter(
+        default="last", help="weights to predict with: the last, the mean, or a vote of all"
+    )
+    max_iter: int = parameter(
+        default=100, at_least=1, help="maximum number of passes over the data"
+    )
+    budget: int | None = parameter(
+        default=None, at_least=1, help="maximum number of support vectors"
+    )
+    cache_mb: float = parameter(
+        default=200.0, at_least=0.0, help="memory in MB for kernel values to reuse"
+    )
 
     def _learner(self) -> Learner:
         if self.budget is not None and self.keep == "vote":
@@ -239,7 +185,7 @@ class KernelPerceptron(Supported, OnlineClassifier):
             If a parameter, row, label, weight or kernel value is invalid; the message says which,
             where, and what to do.
         """
-        check_parameters(self, self._parameters)
+        check_parameters(self)
         with saving_of(checkpoint, self) as saving:
             if brings_labels(X, y, sample_weight):
                 saving.check_source(X)

@@ -1,24 +1,16 @@
 """The margin perceptron as a scikit-learn estimator."""
 
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from linsep.compiled.core.row_arrays import values_of
 from linsep.compiled.core.rows import Csr, Dense, Unit
 from linsep.compiled.rules.margin import MarginRule
-from linsep.estimators._common.checking import (
-    COMMON,
-    INTERCEPT,
-    KEEP,
-    Keep,
-    Multiclass,
-    Parameter,
-    Tie,
-)
 from linsep.learners.classifier import LinearClassifier
 from linsep.learners.state import ROUNDING, TOO_LARGE, Learner, State
 from linsep.learnt import learnt
+from linsep.parameters import parameter
 
 
 class MarginPerceptron(LinearClassifier):
@@ -65,69 +57,16 @@ class MarginPerceptron(LinearClassifier):
     ('converged', True, 0.25, 1.0)
     """
 
-    _parameters = (
-        Parameter(
-            "gamma",
-            float,
-            "target margin of rows scaled to length 1; auto finds it by halving",
-            low=0.0,
-            high=1.0,
-            open_low=True,
-            or_word="auto",
-        ),
-        Parameter(
-            "epsilon",
-            float,
-            "share of the margin that may be lost",
-            low=0.0,
-            high=1.0,
-            open_low=True,
-            open_high=True,
-        ),
-        *COMMON,
-        INTERCEPT,
-        *KEEP,
+    gamma: float | Literal["auto"] = parameter(
+        default="auto",
+        above=0.0,
+        at_most=1.0,
+        help="target margin of rows scaled to length 1; auto finds it by halving",
     )
-    normalize = False  # the rule scales rows by itself
-
-    def __init__(
-        self,
-        *,
-        gamma: Any = "auto",
-        epsilon: float = 0.5,
-        multiclass: Multiclass = "native",
-        fit_intercept: bool = True,
-        max_iter: int = 1000,
-        shuffle: bool = True,
-        random_state: Any = 0,
-        keep: Keep = "last",
-        vote_mb: float = 256.0,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
-        class_weight: Any = None,
-        reference: Any = None,
-        warm_start: bool = False,
-        verbose: int = 0,
-        tie: Tie = "negative",
-    ):
-        self.gamma = gamma
-        self.epsilon = epsilon
-        self.multiclass = multiclass
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.keep = keep
-        self.vote_mb = vote_mb
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.class_weight = class_weight
-        self.reference = reference
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.tie = tie
+    epsilon: float = parameter(
+        default=0.5, above=0.0, below=1.0, help="share of the margin that may be lost"
+    )
+    normalize: ClassVar[bool] = False  # type: ignore[misc]  # the rule scales rows by itself
 
     def _learner(self) -> Learner:
         gamma = None if isinstance(self.gamma, str) else float(self.gamma)

@@ -1,22 +1,13 @@
 """Passive-aggressive learning as a scikit-learn estimator."""
 
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 
 from linsep.compiled.rules.passive_aggressive import PassiveAggressiveRule
-from linsep.estimators._common.checking import (
-    COMMON,
-    INTERCEPT,
-    KEEP,
-    NORMALIZE,
-    Keep,
-    Multiclass,
-    Parameter,
-    Tie,
-)
 from linsep.learners.classifier import LinearClassifier
 from linsep.learners.state import Learner
+from linsep.parameters import parameter
 
 Loss = Literal["hinge", "squared_hinge"]
 
@@ -61,67 +52,15 @@ class PassiveAggressive(LinearClassifier):
     (['a'], 'converged')
     """
 
-    _parameters = (
-        Parameter(
-            "C",
-            float,
-            "largest step; smaller values tolerate more noise",
-            low=0.0,
-            open_low=True,
-            or_infinite=True,
-        ),
-        Parameter(
-            "loss",
-            str,
-            "PA-I with bounded steps, or PA-II with damped steps",
-            choices=get_args(Loss),
-        ),
-        *COMMON,
-        INTERCEPT,
-        *KEEP,
-        NORMALIZE,
+    C: float = parameter(
+        default=1.0,
+        above=0.0,
+        also=(np.inf,),
+        help="largest step; smaller values tolerate more noise",
     )
-
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        loss: Loss = "hinge",
-        multiclass: Multiclass = "native",
-        fit_intercept: bool = True,
-        max_iter: int = 1000,
-        shuffle: bool = True,
-        random_state: Any = 0,
-        keep: Keep = "last",
-        vote_mb: float = 256.0,
-        normalize: bool = False,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
-        class_weight: Any = None,
-        reference: Any = None,
-        warm_start: bool = False,
-        verbose: int = 0,
-        tie: Tie = "negative",
-    ):
-        self.C = C
-        self.loss = loss
-        self.multiclass = multiclass
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.keep = keep
-        self.vote_mb = vote_mb
-        self.normalize = normalize
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.class_weight = class_weight
-        self.reference = reference
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.tie = tie
+    loss: Loss = parameter(
+        default="hinge", help="PA-I with bounded steps, or PA-II with damped steps"
+    )
 
     def _learner(self) -> Learner:
         return PassiveAggressiveLearner(float(self.C), self.loss)

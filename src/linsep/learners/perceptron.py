@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from numbers import Real
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,20 +16,9 @@ from linsep.compiled.rules.perceptron import (
     apply_batch_update,
 )
 from linsep.errors import LinsepError, ParameterError, hint
-from linsep.estimators._common.checking import (
-    COMMON,
-    INTERCEPT,
-    KEEP,
-    NORMALIZE,
-    SCHEDULES,
-    Keep,
-    Multiclass,
-    Parameter,
-    ScheduleName,
-    Tie,
-)
 from linsep.learners.classifier import LinearClassifier
 from linsep.learners.state import Learner, State, sparing
+from linsep.parameters import ScheduleName, parameter
 
 Update = Literal["single", "batch"]
 Zero = Literal["mistake", "negative", "correct"]
@@ -162,71 +151,22 @@ class Perceptron(LinearClassifier):
     ([[-1.0, 3.0]], [3, 0], 'converged')
     """
 
-    _parameters = (
-        *COMMON,
-        INTERCEPT,
-        *SCHEDULES,
-        Parameter(
-            "update",
-            str,
-            "update at every mistake, or once per pass by the sum of all mistakes",
-            choices=get_args(Update),
-        ),
-        Parameter(
-            "zero",
-            str,
-            "what a score of zero is in training: a mistake, a prediction of the class that is -1, "
-            "or correct",
-            choices=get_args(Zero),
-        ),
-        *KEEP,
-        NORMALIZE,
+    learning_rate: float | Callable[[int], float] = parameter(
+        default=1.0, above=0.0, called_with="k", help="initial learning rate"
     )
-
-    def __init__(
-        self,
-        *,
-        multiclass: Multiclass = "native",
-        fit_intercept: bool = True,
-        max_iter: int = 1000,
-        shuffle: bool = True,
-        random_state: Any = 0,
-        learning_rate: Any = 1.0,
-        schedule: ScheduleName = "constant",
-        update: Update = "single",
-        zero: Zero = "mistake",
-        keep: Keep = "last",
-        vote_mb: float = 256.0,
-        normalize: bool = False,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
-        class_weight: Any = None,
-        reference: Any = None,
-        warm_start: bool = False,
-        verbose: int = 0,
-        tie: Tie = "negative",
-    ):
-        self.multiclass = multiclass
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.learning_rate = learning_rate
-        self.schedule = schedule
-        self.update = update
-        self.zero = zero
-        self.keep = keep
-        self.vote_mb = vote_mb
-        self.normalize = normalize
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.class_weight = class_weight
-        self.reference = reference
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.tie = tie
+    schedule: ScheduleName = parameter(
+        default="constant",
+        help="learning rate of update k: constant, divided by k, or by its square root",
+    )
+    update: Update = parameter(
+        default="single",
+        help="update at every mistake, or once per pass by the sum of all mistakes",
+    )
+    zero: Zero = parameter(
+        default="mistake",
+        help="what a score of zero is in training: a mistake, a prediction of the class that is "
+        "-1, or correct",
+    )
 
     def _learner(self) -> Learner:
         if callable(self.learning_rate) and self.schedule != "constant":
@@ -253,8 +193,9 @@ class Perceptron(LinearClassifier):
 
     def _rate(self) -> float | None:
         """Return the rate if it is constant, else None."""
-        constant = self.schedule == "constant" and not callable(self.learning_rate)
-        return float(self.learning_rate) if constant else None
+        if callable(self.learning_rate) or self.schedule != "constant":
+            return None
+        return float(self.learning_rate)
 
     def _total_rate(self, learner: str) -> float | None:
         rate = self._rate()

@@ -29,6 +29,7 @@ from linsep.learners.mixing import (
 )
 from linsep.learners.passes import NO_SCORES, PassReport, Plan, Run, check_some_rows, over
 from linsep.learners.state import State, Unlearnable
+from linsep.parameters import check_parameters
 from linsep.regression.lanes import Tree
 from linsep.rows.arrays import ArrayStream, AsGiven, summed
 from linsep.sparse_rows import as_csr
@@ -124,7 +125,7 @@ def refuse_unmixable(estimator: Any, mixing: str) -> None:
             f"{name} cannot be learnt in shards: mixing is for {' and '.join(LEARNERS)}, whose "
             "updates add examples to the weights."
         )
-    labels.check_parameters(estimator, estimator._parameters)
+    check_parameters(estimator)
     for parameter, allowed in MIXABLE.items():
         value = getattr(estimator, parameter, allowed[0])
         if value not in allowed:

@@ -1,6 +1,6 @@
 """Winnow and balanced Winnow as scikit-learn estimators."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -8,22 +8,11 @@ from linsep.compiled.core.row_arrays import without_duplicates
 from linsep.compiled.core.rows import Csr, Dense, Unit
 from linsep.compiled.rules.winnow import BalancedWinnowRule, WinnowRule
 from linsep.errors import ParameterError, hint
-from linsep.estimators._common.checking import (
-    COMMON,
-    INTERCEPT,
-    KEEP,
-    NORMALIZE,
-    Keep,
-    Multiclass,
-    Parameter,
-    Tie,
-)
 from linsep.learners.classifier import LinearClassifier
 from linsep.learners.state import BadRow, Learner, State
+from linsep.parameters import parameter
 
-PROMOTION = Parameter(
-    "promotion", float, "factor of weights in an update, for a feature of 1", low=1.0, open_low=True
-)
+PROMOTION = "factor of weights in an update, for a feature of 1"
 
 
 class Winnow(LinearClassifier):
@@ -61,57 +50,12 @@ class Winnow(LinearClassifier):
     ([[2.0, 2.0, 0.25, 1.0]], [2, 2, 0])
     """
 
-    _parameters = (
-        PROMOTION,
-        Parameter(
-            "threshold", float, "score that a positive row exceeds; half the number of features if "
-            "not given",
-            or_none=True,
-        ),
-        *COMMON,
-        *KEEP,
-        NORMALIZE,
-    )  # fmt: skip
-    fit_intercept = True  # minus the threshold, never learnt
-
-    def __init__(
-        self,
-        *,
-        promotion: float = 2.0,
-        threshold: float | None = None,
-        multiclass: Multiclass = "native",
-        max_iter: int = 1000,
-        shuffle: bool = True,
-        random_state: Any = 0,
-        keep: Keep = "last",
-        vote_mb: float = 256.0,
-        normalize: bool = False,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
-        class_weight: Any = None,
-        reference: Any = None,
-        warm_start: bool = False,
-        verbose: int = 0,
-        tie: Tie = "negative",
-    ):
-        self.promotion = promotion
-        self.threshold = threshold
-        self.multiclass = multiclass
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.keep = keep
-        self.vote_mb = vote_mb
-        self.normalize = normalize
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.class_weight = class_weight
-        self.reference = reference
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.tie = tie
+    promotion: float = parameter(default=2.0, above=1.0, help=PROMOTION)
+    threshold: float | None = parameter(
+        default=None,
+        help="score that a positive row exceeds; half the number of features if not given",
+    )
+    fit_intercept: ClassVar[bool] = True  # type: ignore[misc]  # minus the threshold, never learnt
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -160,55 +104,8 @@ class BalancedWinnow(LinearClassifier):
     ([1, 0], 'converged')
     """
 
-    _parameters = (
-        PROMOTION,
-        Parameter("threshold", float, "score that a positive row exceeds"),
-        *COMMON,
-        INTERCEPT,
-        *KEEP,
-        NORMALIZE,
-    )
-
-    def __init__(
-        self,
-        *,
-        promotion: float = 2.0,
-        threshold: float = 0.0,
-        multiclass: Multiclass = "native",
-        fit_intercept: bool = True,
-        max_iter: int = 1000,
-        shuffle: bool = True,
-        random_state: Any = 0,
-        keep: Keep = "last",
-        vote_mb: float = 256.0,
-        normalize: bool = False,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
-        class_weight: Any = None,
-        reference: Any = None,
-        warm_start: bool = False,
-        verbose: int = 0,
-        tie: Tie = "negative",
-    ):
-        self.promotion = promotion
-        self.threshold = threshold
-        self.multiclass = multiclass
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.keep = keep
-        self.vote_mb = vote_mb
-        self.normalize = normalize
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.class_weight = class_weight
-        self.reference = reference
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.tie = tie
+    promotion: float = parameter(default=2.0, above=1.0, help=PROMOTION)
+    threshold: float = parameter(default=0.0, help="score that a positive row exceeds")
 
     def _learner(self) -> Learner:
         if self.threshold and not self.fit_intercept:

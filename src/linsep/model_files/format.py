@@ -19,11 +19,11 @@ from sklearn.utils.validation import check_is_fitted
 import linsep
 from linsep.catalog import LEARNERS, REGRESSIONS
 from linsep.errors import ModelFileError
-from linsep.estimators._common.checking import check_parameters
 from linsep.estimators._common.stored import plain
 from linsep.kernels.base import Kernel
 from linsep.kernels.naming import kernel_from_dict
 from linsep.model_files import format_1, linear, logistic, naive_bayes, online
+from linsep.parameters import check_parameters
 from linsep.sealed import Noun, sealed, unsealed
 from linsep.written import check_free, written_whole
 
@@ -189,7 +189,7 @@ def _rebuild(tensors: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
     if about["learner"] == "LogisticRegression":
         stored = logistic.parameters(stored, about)
     model = KINDS[about["learner"]](**_parameters(stored))
-    check_parameters(model, model._parameters)
+    check_parameters(model)
     width = OTHERS.get(about["learner"], online).rebuild(model, tensors, about)
     if width is not None:
         model.n_features_in_ = width

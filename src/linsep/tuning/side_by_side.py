@@ -17,13 +17,13 @@ import numpy as np
 
 from linsep.checkpoints.saving import Saving
 from linsep.errors import DataError
-from linsep.estimators._common.checking import check_parameters
 from linsep.estimators._common.reference import is_turned
 from linsep.interrupts import checkpoint, held
 from linsep.learners.from_source import SourceRun, refuse_one_class
 from linsep.learners.passes import Progress
 from linsep.learners.state import Unlearnable
 from linsep.parallel import thread_count
+from linsep.parameters import check_parameters
 from linsep.rows.again import RowsAgain
 from linsep.rows.arrays import RowBatch
 from linsep.rows.sample import added
@@ -89,7 +89,7 @@ class SideBySide:
         self.source = source
         self.models = [Model(*pair) for pair in estimators]
         for model in self.models:
-            check_parameters(model.estimator, model.estimator._parameters)
+            check_parameters(model.estimator)
         self.max_iter = max(model.estimator.max_iter for model in self.models)
         self.fits = fits_of(self.models)
         # Rows of length 1 come first: the stream that reads for them sums duplicate columns.

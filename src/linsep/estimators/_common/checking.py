@@ -1,18 +1,15 @@
-"""Parameter specs, from which checks, command-line options and help derive; checks of labels and
-weights.
-"""
+"""Checks of labels and weights."""
 
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from numbers import Integral, Real
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 
-from linsep.errors import DataError, FeatureOverflow, ParameterError
+from linsep.errors import DataError, FeatureOverflow
 from linsep.label_faults import check_beside
 from linsep.rows.arrays import NO_IMPORTANCE
 from linsep.rows.sample import check_summable
@@ -22,154 +19,6 @@ from linsep.sources.text.stored import FeatureNames
 
 #: types of rows that are learnt without a copy
 FLOATS = (np.float64, np.float32)
-
-#: types of parameters that several learners have
-Multiclass = Literal["native", "ovr", "ovo"]
-Tie = Literal["negative", "positive", "random"]
-ScheduleName = Literal["constant", "inverse", "inverse_sqrt"]
-Keep = Literal["last", "average", "vote", "best"]
-
-
-class Parameter(NamedTuple):
-    """A parameter's valid values and its help text.
-
-    ``kind`` is int, float, bool or str (one of ``choices``). ``low`` and ``high`` bound numbers;
-    ``open_low`` and ``open_high`` exclude the bound itself. The ``or_...`` flags also allow None, a
-    function (of ``called_with``), a word, infinity or a boolean.
-    """
-
-    name: str
-    kind: type
-    help: str
-    low: float = -np.inf
-    high: float = np.inf
-    open_low: bool = False
-    open_high: bool = False
-    choices: tuple[str, ...] = ()
-    or_none: bool = False
-    or_callable: bool = False
-    called_with: str = "k"
-    or_word: str = ""
-    or_infinite: bool = False
-    or_bool: bool = False
-
-    def accepts(self, value: Any) -> bool:
-        """Return whether ``value`` is valid."""
-        if (self.or_none and value is None) or (self.or_callable and callable(value)):
-            return True
-        if self.or_word and isinstance(value, str):
-            return value == self.or_word
-        if self.kind is bool:
-            return isinstance(value, bool | np.bool_ | int) and value in (0, 1)
-        if self.kind is str:
-            return isinstance(value, str) and value in self.choices
-        if isinstance(value, bool | np.bool_):
-            return self.or_bool
-        if not isinstance(value, Integral if self.kind is int else Real):
-            return False
-        try:
-            value = float(value)
-        except OverflowError:
-            return False
-        above = value > self.low if self.open_low else value >= self.low
-        below = value < self.high if self.open_high else value <= self.high
-        finite = np.isfinite(value) or (self.or_infinite and value == np.inf)
-        return bool(finite and above and below)
-
-    @property
-    def wanted(self) -> str:
-        """The valid values, in words."""
-        others = ["None"] * self.or_none + [f"a function of {self.called_with}"] * self.or_callable
-        return " or ".join([self.typed, *others])
-
-    @property
-    def typed(self) -> str:
-        """The valid values that can be typed on the command line, in words."""
-        if self.choices:
-            return "one of " * (len(self.choices) > 1) + ", ".join(map(repr, self.choices))
-        words = {int: "a whole number", float: "a number", bool: "True or False"}[self.kind]
-        if np.isfinite(self.low):
-            words += f" {'above' if self.open_low else 'of at least'} {self.low:g}"
-        if np.isfinite(self.high):
-            words += f"{' and' if np.isfinite(self.low) else ''} "
-            words += f"{'below' if self.open_high else 'at most'} {self.high:.10g}"
-        return words + f" or {self.or_word!r}" * bool(self.or_word)
-
-
-COMMON = (
-    Parameter(
-        "multiclass",
-        str,
-        "how to learn more than two classes: one joint rule, one-vs-rest, or one-vs-one",
-        choices=get_args(Multiclass),
-    ),
-    Parameter("max_iter", int, "maximum number of passes over the data", low=1),
-    Parameter("shuffle", bool, "visit rows in random order after the first pass"),
-    Parameter("early_stopping", bool, "stop when the accuracy on held-out rows no longer improves"),
-    Parameter(
-        "validation_fraction",
-        float,
-        "share of the rows to hold out",
-        low=0.0,
-        high=1.0,
-        open_low=True,
-        open_high=True,
-    ),
-    Parameter("n_iter_no_change", int, "passes without improvement before stopping early", low=1),
-    Parameter("warm_start", bool, "continue from the weights of the last fit"),
-    Parameter("verbose", int, "1 prints a line per pass", low=0, or_bool=True),
-    Parameter(
-        "tie",
-        str,
-        "class of a row whose score is exactly zero: the smaller, the larger, or a seeded draw",
-        choices=get_args(Tie),
-    ),
-)
-
-INTERCEPT = Parameter("fit_intercept", bool, "learn an intercept")
-NORMALIZE = Parameter("normalize", bool, "scale every row to length 1")
-KEEP = (
-    Parameter(
-        "keep",
-        str,
-        "weights to predict with: the last, the mean, a vote of all, or the best so far",
-        choices=get_args(Keep),
-    ),
-    Parameter(
-        "vote_mb",
-        float,
-        "memory in MB for the updates that a vote stores, 16 bytes per value of each row",
-        low=0.0,
-        open_low=True,
-    ),
-)
-SCHEDULES = (
-    Parameter(
-        "learning_rate",
-        float,
-        "initial learning rate",
-        low=0.0,
-        open_low=True,
-        or_callable=True,
-    ),
-    Parameter(
-        "schedule",
-        str,
-        "learning rate of update k: constant, divided by k, or by its square root",
-        choices=get_args(ScheduleName),
-    ),
-)
-
-
-def check_parameters(estimator: Any, parameters: tuple[Parameter, ...]) -> None:
-    """Raise ValueError for the first parameter of ``estimator`` with an invalid value."""
-    for parameter in parameters:
-        value = getattr(estimator, parameter.name)
-        if not parameter.accepts(value):
-            raise ParameterError(
-                f"{parameter.name} of {type(estimator).__name__} must be {parameter.wanted}, "
-                f"got {value!r}."
-            )
 
 
 PEEK = 1024

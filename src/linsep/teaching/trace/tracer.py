@@ -11,7 +11,6 @@ from sklearn.base import clone
 from linsep import textbook
 from linsep.errors import DataError, ParameterError, hint
 from linsep.estimators._common import checking as labels
-from linsep.estimators._common.checking import check_parameters
 from linsep.estimators._common.reference import is_turned
 from linsep.estimators._common.stop_reasons import StopReason
 from linsep.label_faults import check_beside
@@ -23,6 +22,7 @@ from linsep.learners.passive_aggressive import PassiveAggressive
 from linsep.learners.perceptron import Perceptron
 from linsep.learners.state import State
 from linsep.learners.winnow import BalancedWinnow, Winnow
+from linsep.parameters import check_parameters
 from linsep.rows.arrays import ArrayStream
 from linsep.teaching.trace.table import Trace, TraceRow, label_text
 
@@ -157,7 +157,7 @@ def rule_of(estimator: Any) -> textbook.Rule:
 def checked(estimator: Any, max_rounds: int, rounds: int | None) -> Any:
     """Return an unfitted copy, after a check of its parameters."""
     model = clone(estimator)
-    check_parameters(model, model._parameters)
+    check_parameters(model)
     if model.early_stopping:
         raise ParameterError(
             "A trace shows how all rows are learnt, without holding any out",

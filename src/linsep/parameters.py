@@ -1,0 +1,181 @@
+"""Declarations of parameters: checks in ``fit``, options of the command line, controls of the lab
+and their help derive from them.
+"""
+
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import cache
+from inspect import get_annotations
+from math import inf, isfinite
+from numbers import Integral, Real
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, dataclass_transform, get_args, get_origin
+
+import numpy as np
+
+from linsep.errors import ParameterError
+
+#: types of parameters that several estimators have
+Keep = Literal["last", "average", "vote", "best"]
+Multiclass = Literal["native", "ovr", "ovo"]
+Tie = Literal["negative", "positive", "random"]
+ScheduleName = Literal["constant", "inverse", "inverse_sqrt"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameter:
+    """A parameter: its name, default, valid values and help.
+
+    Attributes
+    ----------
+    name : str
+    kind : type
+        int, float, bool or str (one of ``choices``).
+    help : str
+        A phrase without a capital and without a period.
+    default : object
+    at_least, above, at_most, below : float
+        Bounds of numbers.
+    choices : tuple of str
+    also : tuple
+        Values that are valid beside those of ``kind``: None, a word, infinity, True.
+    called_with : str
+        What a function is called with, if the value may be a function; else empty.
+    """
+
+    name: str = ""
+    kind: type = str
+    help: str = ""
+    default: Any = None
+    at_least: float = -inf
+    above: float = -inf
+    at_most: float = inf
+    below: float = inf
+    choices: tuple[str, ...] = ()
+    also: tuple[Any, ...] = ()
+    called_with: str = ""
+
+    def accepts(self, value: Any) -> bool:
+        """Return whether ``value`` is valid."""
+        if self.called_with and callable(value):
+            return True
+        if value is None or isinstance(value, str):
+            return value in self.also or value in self.choices
+        if self.kind is bool:
+            return isinstance(value, bool | np.bool_ | int) and value in (0, 1)
+        if isinstance(value, bool | np.bool_):
+            return True in self.also
+        if self.kind is str or not isinstance(value, Integral if self.kind is int else Real):
+            return False
+        try:
+            number = float(value)
+        except OverflowError:
+            return False
+        low = self.at_least <= number and (self.above == -inf or self.above < number)
+        high = number <= self.at_most and (self.below == inf or number < self.below)
+        return low and high and (isfinite(number) or number in self.also)
+
+    def parse(self, text: str) -> Any:
+        """Return the value that ``text`` spells; ``text`` itself if that is not a number."""
+        if self.kind is str or text in self.also:
+            return text
+        try:
+            return self.kind(text)
+        except ValueError:
+            return text
+
+    @property
+    def words(self) -> list[str]:
+        """The words that are valid in place of a number."""
+        return [value for value in self.also if isinstance(value, str)]
+
+    @property
+    def wanted(self) -> str:
+        """The valid values, in words."""
+        others = ["None"] * (None in self.also)
+        others += [f"a function of {self.called_with}"] * bool(self.called_with)
+        return " or ".join([self.typed, *others])
+
+    @property
+    def typed(self) -> str:
+        """The valid values that can be typed on the command line, in words."""
+        if self.choices:
+            return "one of " * (len(self.choices) > 1) + ", ".join(map(repr, self.choices))
+        text = {int: "a whole number", float: "a number", bool: "True or False"}[self.kind]
+        low = f"above {self.above:g}" if isfinite(self.above) else ""
+        low = f"of at least {self.at_least:g}" if isfinite(self.at_least) else low
+        high = f"below {self.below:.10g}" if isfinite(self.below) else ""
+        high = f"at most {self.at_most:.10g}" if isfinite(self.at_most) else high
+        bounds = " and ".join(filter(None, (low, high)))
+        return " or ".join([f"{text} {bounds}".rstrip(), *map(repr, self.words)])
+
+
+def parameter(*, default: Any, help: str, **valid: Any) -> Any:
+    """Declare a parameter of an estimator, as an annotated attribute of its class.
+
+    Parameters
+    ----------
+    default : object
+    help : str
+        A phrase for the command line.
+    valid : ``at_least``, ``above``, ``at_most``, ``below``, ``also``, ``called_with``, ``choices``
+        The valid values, as in :class:`Parameter`. The kind, choices, None and words come from the
+        annotation: int, float, bool, a Literal, or a union of these.
+    """
+    return field(default=default, metadata={"help": help, "valid": valid})
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(parameter, field))
+class HasParameters:
+    """Base of estimators whose annotated attributes are the keyword arguments of ``__init__``.
+
+    So a subclass inherits the parameters of its bases, and scikit-learn finds all of them in the
+    signature. Annotations without a value are required arguments: declare attributes of a fitted
+    model in another base, or not at all.
+    """
+
+    def __init_subclass__(cls, **how: Any) -> None:
+        """Write ``__init__``, unless the class has one of its own."""
+        super().__init_subclass__(**how)
+        dataclass(kw_only=True, eq=False, repr=False)(cls)
+
+
+@cache
+def parameters_of(estimator: Any) -> dict[str, Parameter]:
+    """Return the declared parameters of a class by name, its own before those that it inherits."""
+    own = get_annotations(estimator)
+    if not is_dataclass(estimator):
+        return {}
+    found = sorted(fields(estimator), key=lambda one: one.name not in own)
+    return {one.name: _declared(one) for one in found if "help" in one.metadata}
+
+
+def _declared(one: Any) -> Parameter:
+    """Return the parameter of a field, whose annotation says the kind of its values."""
+    kind: type | None = None
+    choices: tuple[str, ...] = ()
+    also: list[Any] = []
+    union = get_origin(one.type) in (Union, UnionType)
+    for part in get_args(one.type) if union else (one.type,):
+        if part is NoneType:
+            also.append(None)
+        elif get_origin(part) is Literal:
+            choices = get_args(part)
+        elif part in (int, float, bool):
+            kind = part
+    if kind is not None:  # words beside numbers
+        also, choices = [*also, *choices], ()
+    base = Parameter(name=one.name, kind=kind or str, help=one.metadata["help"],
+                     default=one.default, choices=choices)  # fmt: skip
+    valid = dict(one.metadata["valid"])
+    return replace(base, also=(*also, *valid.pop("also", ())), **valid)
+
+
+def check_parameters(estimator: Any) -> None:
+    """Raise ParameterError for the first parameter of ``estimator`` with an invalid value."""
+    kind: Any = type(estimator)
+    for name, declared in parameters_of(kind).items():
+        value = getattr(estimator, name)
+        if not declared.accepts(value):
+            raise ParameterError(
+                f"{name} of {type(estimator).__name__} must be {declared.wanted}, got {value!r}."
+            )
