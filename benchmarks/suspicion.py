@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
 from linsep import LogisticRegression
-from linsep.estimators._logistic import fitting
+from linsep.logistic import estimator as fitting
 
 Rows = tuple[str, np.ndarray, np.ndarray]
 

@@ -24,7 +24,7 @@ from safetensors.numpy import load_file
 
 import linsep
 import linsep.cli.app  # imported once, for all forked processes
-import linsep.estimators.logistic
+import linsep.logistic.estimator
 from campaign.batches import folder
 from linsep.cli import main
 from linsep.cli.proofs import read_proof

@@ -13,9 +13,6 @@ from . import (
 from .certificate.proofs import from_json as from_json
 from .checkpoints.file import Checkpoint as Checkpoint
 from .estimators._common.calibration import calibrate as calibrate
-from .estimators.linear_regression import LinearRegression as LinearRegression
-from .estimators.logistic import LogisticRegression as LogisticRegression
-from .estimators.naive_bayes import GaussianNaiveBayes as GaussianNaiveBayes
 from .exports.exporting import export as export
 from .exports.onnx_file import to_onnx as to_onnx
 from .learners.kernel import KernelPerceptron as KernelPerceptron
@@ -23,6 +20,8 @@ from .learners.margin import MarginPerceptron as MarginPerceptron
 from .learners.passive_aggressive import PassiveAggressive as PassiveAggressive
 from .learners.perceptron import Perceptron as Perceptron
 from .learners.winnow import BalancedWinnow as BalancedWinnow, Winnow as Winnow
+from .linear.estimator import LinearRegression as LinearRegression
+from .logistic.estimator import LogisticRegression as LogisticRegression
 from .mistake_bounds.adversary import Adversary as Adversary
 from .mistake_bounds.bounding import bounds as bounds
 from .mistake_bounds.margins import (
@@ -34,6 +33,7 @@ from .mistake_bounds.margins import (
     unsigned_margin as unsigned_margin,
 )
 from .model_files.format import load as load, save as save
+from .naive_bayes import GaussianNaiveBayes as GaussianNaiveBayes
 from .separability.deciding import separation as separation
 from .sources.opening import open_source as open_source
 from .sources.text.transformer import Text as Text

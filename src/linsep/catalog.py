@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from linsep.estimators.linear_regression import LinearRegression
-from linsep.estimators.logistic import LogisticRegression
-from linsep.estimators.naive_bayes import GaussianNaiveBayes
 from linsep.learners.classifier import OnlineClassifier
 from linsep.learners.kernel import KernelPerceptron
 from linsep.learners.margin import MarginPerceptron
 from linsep.learners.passive_aggressive import PassiveAggressive
 from linsep.learners.perceptron import Perceptron
 from linsep.learners.winnow import BalancedWinnow, Winnow
+from linsep.linear.estimator import LinearRegression
+from linsep.logistic.estimator import LogisticRegression
+from linsep.naive_bayes import GaussianNaiveBayes
 
 LEARNERS: dict[str, type[OnlineClassifier]] = {
     "perceptron": Perceptron,

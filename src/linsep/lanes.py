@@ -1,11 +1,70 @@
-"""Lanes: blocks of a fixed number of rows, counted from the first row of the data.
+"""Sums over rows in lanes, added in a fixed tree.
 
-Floats are rounded in an order that depends on the shape of a block. Lanes do not depend on the
-batches or shards in which rows come, so neither do sums over them, whoever adds them up.
+A lane is a fixed number of rows, counted from the first row of the data: it does not depend on the
+batches in which rows come. Sums of lanes are added in groups of eight neighbours, the sums of
+groups again, and so on. So whoever computes the sum of a lane, one thread, several, or the workers
+of a cluster, the total is the same to the bit.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Protocol, Self, TypeVar
+from itertools import chain
+from typing import Any, NamedTuple, Protocol, Self, TypeAlias, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from linsep.errors import NoRows
+from linsep.parallel import in_order
+
+
+class Block(NamedTuple):
+    """A block of rows.
+
+    Attributes
+    ----------
+    X : array or CSR matrix of shape (rows, features)
+        Later blocks may have more features, which are zero in earlier blocks.
+    y : array of shape (rows,)
+    weights : array of shape (rows,), all positive; None if all are 1
+    """
+
+    X: Any
+    y: np.ndarray
+    weights: np.ndarray | None
+
+    def cut(self, rows: int) -> Iterator["Block"]:
+        """Yield the rows in blocks of at most ``rows`` rows."""
+        for first in range(0, self.y.size, rows):
+            yield self.between(first, first + rows)
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return len(self.y)
+
+    def between(self, start: int, stop: int) -> "Block":
+        """Return some of the rows."""
+        weights = None if self.weights is None else self.weights[start:stop]
+        return Block(self.X[start:stop], self.y[start:stop], weights)
+
+    @property
+    def sparse(self) -> bool:
+        """Whether sparse operations are worthwhile."""
+        return sp.issparse(self.X) and self.X.nnz < 0.05 * self.X.shape[0] * self.X.shape[1]
+
+    def dense(self) -> np.ndarray:
+        """Return the features as an array."""
+        return self.X.toarray() if sp.issparse(self.X) else self.X
+
+
+#: each call iterates over all rows from the first
+Blocks = Callable[[], Iterator[Block]]
+
+
+def no_weight() -> NoRows:
+    """Return the error for rows of which none has a positive weight."""
+    return NoRows("Every row has weight 0: check the weights.")
+
 
 #: sums, or what takes their place, that are added at once
 FAN = 8
@@ -55,3 +114,184 @@ def in_tree(parts: list[T], add: Callable[[list[T]], T]) -> T:
         groups = [parts[k : k + FAN] for k in range(0, len(parts), FAN)]
         parts = [group[0] if len(group) == 1 else add(group) for group in groups]
     return parts[0]
+
+
+#: rows of a lane of sparse rows
+SPARSE_ROWS = 1 << 15
+#: values of a lane of dense rows, which fits in the cache, and the fewest rows
+DENSE_VALUES, LEAST_ROWS = 1 << 18, 512
+
+#: the sum of two sums
+Add = Callable[[Any, Any], Any]
+#: from a lane to its sum
+Work: TypeAlias = Any
+
+
+class Piece(NamedTuple):
+    """The sum of ``many`` neighbours at a level of the tree, the first of which is the first of
+    its group unless ``many`` is 1.
+    """
+
+    level: int
+    many: int
+    value: Any
+
+
+class Tree:
+    """Adds the sums of lanes, from lane number ``first`` on.
+
+    Attributes
+    ----------
+    pieces : list of Piece
+        Sums that belong to groups which began before lane ``first``, in order; empty if that is 0.
+    """
+
+    def __init__(self, add: Add, first: int = 0):
+        self._add, self._first = add, first
+        self.pieces: list[Piece] = []
+        self._counts: list[int] = []
+        self._sums: list[Any] = []
+        self._open: list[bool] = []
+
+    def push(self, value: Any, level: int = 0, count: int = 1) -> None:
+        """Add the sum of the next lane, or of a group, or of the first ``count`` of a group."""
+        self._make(level)
+        if self._open[level]:
+            self.pieces.append(Piece(level, count, value))
+        elif self._counts[level]:
+            self._sums[level] = self._add(self._sums[level], value)
+        else:
+            self._sums[level] = value
+        self._counts[level] += count
+        if self._counts[level] < FAN:
+            return
+        self._counts[level], whole = 0, self._sums[level]
+        self._sums[level] = None
+        if self._open[level]:  # the group is added where it began
+            self._open[level] = False
+            self._skip(level + 1)
+        else:
+            self.push(whole, level + 1)
+
+    def _make(self, level: int) -> None:
+        """Make the levels up to this one, which begin in the group of lane ``first``."""
+        for made in range(len(self._counts), level + 1):
+            self._counts.append(self._first // FAN**made % FAN)
+            self._sums.append(None)
+            self._open.append(self._first % FAN ** (made + 1) != 0)
+
+    def _skip(self, level: int) -> None:
+        """Count a group that is added elsewhere."""
+        self._make(level)
+        self._counts[level] += 1
+        if self._counts[level] == FAN:
+            self._counts[level], self._open[level] = 0, False
+            self._skip(level + 1)
+
+    def rest(self) -> list[Piece]:
+        """Return all that is not yet added up, in order."""
+        left = [
+            Piece(level, count, value)
+            for level, (count, value) in enumerate(zip(self._counts, self._sums, strict=True))
+            if value is not None
+        ]
+        return self.pieces + left[::-1]
+
+    def total(self) -> Any:
+        """Return the sum of all, None of none."""
+        total = None
+        for value in self._sums:
+            if value is not None:
+                total = value if total is None else self._add(value, total)
+        return total
+
+
+def merged(add: Add, first: int, parts: Iterable[list[Piece]]) -> Tree:
+    """Return the sums of neighbours, of which each sent its pieces, from lane ``first`` on."""
+    tree = Tree(add, first)
+    for pieces in parts:
+        for level, many, value in pieces:
+            tree.push(value, level, many)
+    return tree
+
+
+class Lanes:
+    """The rows of blocks in lanes, summed by threads.
+
+    Parameters
+    ----------
+    blocks : function that returns an iterator over all rows
+
+    Attributes
+    ----------
+    width : int, number of features so far
+    """
+
+    def __init__(self, blocks: Blocks):
+        self._blocks, self.width = blocks, 0
+        self._begun: Iterator[Block] | None = None
+
+    def sum(self, work: Work, add: Add) -> Any:
+        """Return the sum of ``work(lane)`` over all lanes; ``work`` and ``add`` can be pickled."""
+        lanes, self._begun = self._begun or lanes_of(self._seen()), None
+        tree = Tree(add)
+        for value in in_order(work, lanes):
+            tree.push(value)
+        return tree.total()
+
+    def first(self) -> Block:
+        """Return the first lane; the next sum goes on with this reading."""
+        lanes = lanes_of(self._seen())
+        lane = next(lanes, None)
+        if lane is None:
+            raise no_weight()
+        self._begun = chain([lane], lanes)
+        return lane
+
+    def _seen(self) -> Iterator[Block]:
+        for block in self._blocks():
+            self.width = max(self.width, block.X.shape[1])
+            yield block
+
+    def few(self, most: Callable[[int, int], bool]) -> list[Block] | None:
+        """Return all rows as blocks, or None if ``most(rows, features)`` says they are too many."""
+        found, rows = [], 0
+        for block in self._blocks():
+            rows += block.y.size
+            if most(rows, block.X.shape[1]):
+                return None
+            found.append(block)
+        return found
+
+
+def lane_rows(X: Any) -> int:
+    """Return the number of rows in a lane of such rows."""
+    if sp.issparse(X):
+        return SPARSE_ROWS
+    return max(LEAST_ROWS, DENSE_VALUES // (2 + X.shape[1]))
+
+
+def lanes_of(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Yield the rows of blocks in lanes; the last may be shorter."""
+    given = iter(blocks)
+    first = next((block for block in given if block.size), None)
+    if first is not None:
+        yield from in_lanes(chain([first], given), lane_rows(first.X), joined)
+
+
+def joined(blocks: list[Block]) -> Block:
+    """Return the rows of blocks as one; sparse rows up to the last column that is used, whatever
+    columns other rows have.
+    """
+    weights = None
+    if any(block.weights is not None for block in blocks):
+        weights = np.concatenate(
+            [np.ones(b.y.size) if b.weights is None else b.weights for b in blocks]
+        )
+    y = blocks[0].y if len(blocks) == 1 else np.concatenate([block.y for block in blocks])
+    if not sp.issparse(blocks[0].X):
+        X = blocks[0].X if len(blocks) == 1 else np.concatenate([block.X for block in blocks])
+        return Block(X, y, weights)
+    width = max(int(block.X.indices.max(initial=-1)) + 1 for block in blocks)
+    cut = [sp.csr_matrix((b.X.data, b.X.indices, b.X.indptr), (b.y.size, width)) for b in blocks]
+    return Block(cut[0] if len(cut) == 1 else sp.vstack(cut, format="csr"), y, weights)

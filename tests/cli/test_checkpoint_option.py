@@ -11,8 +11,8 @@ import pytest
 from sklearn.datasets import dump_svmlight_file
 
 import linsep
-import linsep.checkpoints.regression
 import linsep.learners.passes
+import linsep.logistic.journal
 from command_line import assert_refused, here
 from interrupting import in_pass
 
@@ -102,9 +102,9 @@ def test_a_logistic_regression_goes_on(folder):
 
     command += ("--checkpoint", "c", "--every", "10rows")
     with pytest.MonkeyPatch.context() as patch:
-        walk = linsep.checkpoints.regression.SavedAscent._passed
+        walk = linsep.logistic.journal.SavedAscent._passed
         patch.setattr(
-            linsep.checkpoints.regression.SavedAscent,
+            linsep.logistic.journal.SavedAscent,
             "_passed",
             lambda self: walk(self) or pressed(self),
         )

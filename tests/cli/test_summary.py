@@ -7,7 +7,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from linsep.regression.summary import Coefficient, Summary
+from linsep.linear.summary import Coefficient, Summary
 
 pytestmark = pytest.mark.compiled
 

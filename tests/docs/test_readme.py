@@ -64,9 +64,9 @@ def test_the_page_on_exports(tmp_path, monkeypatch):
     [
         "descent",
         "learners.kernel",
-        "estimators.linear_regression",
-        "estimators.logistic",
-        "estimators.naive_bayes",
+        "linear.estimator",
+        "logistic.estimator",
+        "naive_bayes",
         "learners.perceptron",
         "learners.margin",
         "learners.passive_aggressive",

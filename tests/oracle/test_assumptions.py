@@ -11,7 +11,7 @@ from statsmodels.stats.diagnostic import het_breuschpagan, het_white, linear_res
 from statsmodels.stats.stattools import durbin_watson, jarque_bera
 
 from linsep import LinearRegression
-from linsep.regression.least_squares.solving import DependentFeaturesWarning
+from linsep.linear.solving import DependentFeaturesWarning
 
 pytestmark = pytest.mark.compiled
 

@@ -166,6 +166,6 @@ def test_polynomials_and_indicators():
 def test_a_fit_that_does_not_climb_is_an_error(monkeypatch):
     """Never a table of zeros: here no step is ever found."""
     A, y, _ = overlapping(0)
-    monkeypatch.setattr("linsep.regression.logistic.ascent._searched", lambda *given: None)
+    monkeypatch.setattr("linsep.logistic.ascent._searched", lambda *given: None)
     with pytest.raises(DataError, match="nothing was learnt"):
         LogisticRegression().fit(A, y)

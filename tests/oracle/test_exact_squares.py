@@ -7,9 +7,9 @@ import scipy.sparse as sp
 from flint import arb, ctx, fmpq, fmpq_mat
 
 from linsep import LinearRegression, open_source
-from linsep.regression.inference import f_tail, t_reach, t_tail
-from linsep.regression.least_squares import solving as room
-from linsep.regression.least_squares.solving import DependentFeaturesWarning
+from linsep.linear import solving as room
+from linsep.linear.inference import f_tail, t_reach, t_tail
+from linsep.linear.solving import DependentFeaturesWarning
 
 pytestmark = pytest.mark.compiled
 

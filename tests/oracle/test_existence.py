@@ -19,14 +19,11 @@ from command_line import here
 from linsep import LogisticRegression
 from linsep.compiled.core.row_arrays import as_rows
 from linsep.errors import SeparationError, SeparationWarning
-from linsep.estimators._logistic import fitting as logistic
+from linsep.logistic import estimator as logistic, existence
+from linsep.logistic.ascent import Goal, Penalty, newton, solved
+from linsep.logistic.lanes import Batch, RowLanes
+from linsep.logistic.likelihood import Likelihood, Terms
 from linsep.parallel import workers
-from linsep.regression.logistic import existence
-from linsep.regression.logistic.ascent import Goal, newton, solved
-from linsep.regression.logistic.lanes import Batch, RowLanes
-from linsep.regression.logistic.likelihood import Likelihood
-from linsep.regression.logistic.preconditioning import Penalty
-from linsep.regression.logistic.terms import Terms
 from thoroughness import examples, thorough
 
 pytestmark = pytest.mark.compiled
@@ -233,7 +230,7 @@ def test_iterations_are_counted_through_a_question(monkeypatch):
     near = np.argsort(np.abs(X[:, 0]))[1]
     y[near] = 1 - y[near]
     plain = LogisticRegression().fit(X, y)
-    monkeypatch.setattr("linsep.regression.logistic.ascent.examined", lambda *given: (False, True))
+    monkeypatch.setattr("linsep.logistic.ascent.examined", lambda *given: (False, True))
     asked = LogisticRegression().fit(X, y)
     assert asked.separation_.kind == "overlapping"
     assert asked.n_iter_ == plain.n_iter_
@@ -245,7 +242,7 @@ def test_what_is_not_checked_is_not_called_finite(monkeypatch, solver):
     rng = np.random.default_rng(0)
     X = sp.csr_matrix(rng.standard_normal((80, 3)))
     y = rng.integers(0, 2, 80)
-    monkeypatch.setattr("linsep.regression.logistic.fitting.MOST_WEIGHTS", 0)
+    monkeypatch.setattr("linsep.logistic.fitting.MOST_WEIGHTS", 0)
     found = LogisticRegression(solver=solver).fit(X, y)
     assert set(found.limits_.ravel()) == {"not checked"}
     assert "not checked" in str(found.summary_)

@@ -14,11 +14,10 @@ import linsep
 from linsep import LogisticRegression, textbook
 from linsep.compiled.core.row_arrays import as_rows
 from linsep.errors import ParameterError, SeparationWarning
+from linsep.logistic.firth import Objective
+from linsep.logistic.lanes import Batch, RowLanes
+from linsep.logistic.likelihood import Likelihood, Terms
 from linsep.parallel import workers
-from linsep.regression.logistic.firth import Objective
-from linsep.regression.logistic.lanes import Batch, RowLanes
-from linsep.regression.logistic.likelihood import Likelihood
-from linsep.regression.logistic.terms import Terms
 from linsep.sources.arrays import ArraySource
 from published import ALLIGATORS, BUDWORMS, ENDOMETRIAL, INFECTIONS
 
@@ -382,7 +381,7 @@ def test_rows_beyond_memory_and_many_weights_are_refused(options, monkeypatch):
     source.memory_bytes = 1
     with pytest.raises(ParameterError, match=r"239 rows and 6 weights: take (l2|intervals)"):
         LogisticRegression(**options).fit(source)
-    monkeypatch.setattr("linsep.regression.logistic.fitting.MOST_WEIGHTS", 5)
+    monkeypatch.setattr("linsep.logistic.fitting.MOST_WEIGHTS", 5)
     with pytest.raises(ParameterError, match="2,500 weights"):
         LogisticRegression(**options).fit(X[:, :5], y)
 

@@ -9,8 +9,8 @@ import pytest
 from command_line import here
 from linsep import LinearRegression, LogisticRegression, Perceptron, Text, load, open_source
 from linsep.errors import SeparationWarning
+from linsep.linear.solving import DependentFeaturesWarning
 from linsep.plot import CoefficientDisplay
-from linsep.regression.least_squares.solving import DependentFeaturesWarning
 
 pytestmark = pytest.mark.compiled
 

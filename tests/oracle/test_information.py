@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from linsep.regression.logistic import terms
-from linsep.regression.logistic.terms import Information
+from linsep.logistic import likelihood as terms
+from linsep.logistic.likelihood import Information
 
 
 @pytest.mark.parametrize("q", [1, 2, terms.FEW, terms.FEW + 1, 23])

@@ -10,10 +10,10 @@ from hypothesis import given, strategies as st
 
 from linsep import LinearRegression
 from linsep.errors import DataError
-from linsep.regression.blocks import Block
-from linsep.regression.least_squares import solving as room
-from linsep.regression.least_squares.slices import Pair, slices, two_product
-from linsep.regression.least_squares.solving import least_squares
+from linsep.lanes import Block
+from linsep.linear import solving as room
+from linsep.linear.extended_precision import Pair, slices, two_product
+from linsep.linear.solving import least_squares
 from thoroughness import examples
 
 pytestmark = pytest.mark.compiled

@@ -13,7 +13,7 @@ from sklearn.datasets import load_diabetes
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from linsep import LinearRegression, datasets, open_source
-from linsep.regression.least_squares.solving import DependentFeaturesWarning
+from linsep.linear.solving import DependentFeaturesWarning
 
 pytestmark = pytest.mark.compiled
 

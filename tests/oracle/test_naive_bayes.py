@@ -6,9 +6,8 @@ from sklearn.datasets import load_breast_cancer, load_iris
 
 from linsep import GaussianNaiveBayes
 from linsep.errors import DataError, SeparationWarning
-from linsep.regression.blocks import Block
-from linsep.regression.class_moments import InClasses, added_moments, class_moments
-from linsep.regression.lanes import Lanes
+from linsep.lanes import Block, Lanes
+from linsep.naive_bayes import InClasses, added_moments, class_moments
 
 pytestmark = pytest.mark.compiled
 

@@ -14,8 +14,8 @@ import linsep
 from command_line import here
 from linsep import LogisticRegression
 from linsep.errors import SeparationError, SeparationWarning
-from linsep.estimators._logistic import separation
-from linsep.estimators._logistic.separation import UnfinishedWarning
+from linsep.logistic import deciding as separation
+from linsep.logistic.outcomes import UnfinishedWarning
 from linsep.separability.problem.data import data_of
 from linsep.separability.problem.questions import two_sides
 from linsep.separability.search import search
@@ -78,7 +78,7 @@ def test_weights_that_separate_every_row_prove_it(endless, classes, reference, s
 @pytest.mark.parametrize("solver", ["newton", "lbfgs", "gradient_ascent"])
 @pytest.mark.parametrize("most", [2500, 3], ids=["with a Hessian", "without"])
 def test_weights_of_every_solver_are_checked(endless, monkeypatch, solver, most):
-    monkeypatch.setattr("linsep.regression.logistic.fitting.MOST_WEIGHTS", most)
+    monkeypatch.setattr("linsep.logistic.fitting.MOST_WEIGHTS", most)
     X, y = separated(2)
     weights = np.random.default_rng(2).integers(0, 3, len(y)).astype(float)
     y[weights == 0] = 1 - y[weights == 0]  # not counted
@@ -137,7 +137,7 @@ def test_without_a_verdict_nothing_is_inferred(endless, monkeypatch, tmp_path, c
                                                intervals):  # fmt: skip
     if storage is large and intervals == "profile":
         pytest.skip("profiles are for rows in memory")
-    monkeypatch.setattr("linsep.regression.logistic.ascent.examined", lambda *given: (False, True))
+    monkeypatch.setattr("linsep.logistic.ascent.examined", lambda *given: (False, True))
     X, y = overlapping(classes)
     given = (large(X, y),) if storage is large else (storage(X), y)
     with pytest.warns(UnfinishedWarning, match="maximum is undecided"):
@@ -156,7 +156,7 @@ def test_without_a_verdict_nothing_is_inferred(endless, monkeypatch, tmp_path, c
 
 @pytest.mark.parametrize("solver", ["newton", "lbfgs", "gradient_ascent"])
 def test_with_too_many_weights_for_a_proof_nothing_is_inferred(monkeypatch, tmp_path, solver):
-    monkeypatch.setattr("linsep.regression.logistic.fitting.MOST_WEIGHTS", 3)
+    monkeypatch.setattr("linsep.logistic.fitting.MOST_WEIGHTS", 3)
     X, y = overlapping()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnfinishedWarning)  # of gradient ascent
@@ -175,7 +175,7 @@ def test_penalties_always_have_a_maximum(endless, how):
 
 
 def test_the_command_prints_no_inference_without_a_proof(endless, monkeypatch, tmp_path):
-    monkeypatch.setattr("linsep.regression.logistic.ascent.examined", lambda *given: (False, True))
+    monkeypatch.setattr("linsep.logistic.ascent.examined", lambda *given: (False, True))
     X, y = overlapping()
     dump_svmlight_file(X, y, str(tmp_path / "t.svm"))
     command = ("fit", "t.svm", "--learner", "logistic")

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from linsep import LogisticRegression, Perceptron
-from linsep.estimators._logistic.separation import UnfinishedWarning
+from linsep.logistic.outcomes import UnfinishedWarning
 from storages import SCHEMES, blobs, classes_of, weights
 
 pytestmark = pytest.mark.compiled

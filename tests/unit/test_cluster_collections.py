@@ -12,11 +12,10 @@ import pandas as pd
 import pytest
 from distributed import Client, LocalCluster
 
-from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression, Perceptron
+from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression, Perceptron, lanes
 from linsep.distributed import ClusterError, fit, separation
 from linsep.errors import DataError, ParameterError
 from linsep.learners.sharded_fit import fit_in_shards
-from linsep.regression import lanes
 
 pytestmark = pytest.mark.compiled
 
@@ -31,7 +30,7 @@ def rows():
 def test_arrays(client, rows, monkeypatch):
     monkeypatch.setattr(lanes, "DENSE_VALUES", 100)
     monkeypatch.setattr(lanes, "LEAST_ROWS", 37)
-    monkeypatch.setattr("linsep.regression.least_squares.solving.EXACT_VALUES", 100)
+    monkeypatch.setattr("linsep.linear.solving.EXACT_VALUES", 100)
     X, y = rows
     chunks = (100, 0, 3, 250, 147)
     dX, dy = da.from_array(X, chunks=(chunks, (2, 2))), da.from_array(y, chunks=(chunks,))

@@ -13,8 +13,8 @@ import pytest
 from linsep import LogisticRegression, open_source
 from linsep.distributed import ClusterError, fit
 from linsep.errors import DataError, LinsepError, SeparationWarning
-from linsep.regression.logistic import lanes
-from linsep.regression.logistic.journal import Journal
+from linsep.logistic import lanes
+from linsep.logistic.journal import Journal
 from linsep.separability.time_limit import TooLarge
 from linsep.sources.base import Source
 
@@ -30,7 +30,7 @@ def short_lanes(monkeypatch):
         monkeypatch.setattr(lanes, name, value)  # 64 rows
     monkeypatch.setattr(lanes, "HEAD_ROWS", 300)
     monkeypatch.setattr(lanes, "HEAD_VALUES", 1)
-    monkeypatch.setattr("linsep.regression.logistic.sparse_terms.SPARSE_LANE_ROWS", 50)
+    monkeypatch.setattr("linsep.logistic.likelihood.SPARSE_LANE_ROWS", 50)
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +96,7 @@ CASES = {
 def test_logistic_regression_to_the_bit(workers, client, folder, monkeypatch, case):
     name, how, parameters = CASES[case]
     if case == "sparse, many":
-        for module in ("regression.logistic.fitting", "estimators._logistic.rows"):
+        for module in ("logistic.fitting", "logistic.rows"):
             monkeypatch.setattr(f"linsep.{module}.MOST_WEIGHTS", 20)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -165,7 +165,7 @@ def test_weights_that_separate_every_row_prove_it(endless, client, folder, monke
 @pytest.mark.parametrize("memory", [1 << 28, 1])
 def test_without_a_verdict_nothing_is_inferred(endless, client, folder, monkeypatch, memory):
     monkeypatch.setattr(Source, "memory_bytes", memory)
-    monkeypatch.setattr("linsep.regression.logistic.ascent.examined", lambda *given: (False, True))
+    monkeypatch.setattr("linsep.logistic.ascent.examined", lambda *given: (False, True))
     table = pq.read_table(folder / "t.parquet").to_pandas()
     X, y, weights = collections(table, "two")
     with pytest.warns(UserWarning, match="maximum is undecided"):

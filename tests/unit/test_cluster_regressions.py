@@ -7,11 +7,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from linsep import GaussianNaiveBayes, LinearRegression, open_source
+from linsep import GaussianNaiveBayes, LinearRegression, lanes, open_source
 from linsep.distributed import fit, lanes as cluster_lanes
 from linsep.errors import DataError
-from linsep.regression import lanes
-from linsep.regression.least_squares.solving import DependentFeaturesWarning
+from linsep.linear.solving import DependentFeaturesWarning
 
 pytestmark = pytest.mark.compiled  # sums of numpy and BLAS
 # Two dozen lanes, of which one is in several shards and some shards are in none.
@@ -57,7 +56,7 @@ def same_fit(one, other):
 def short_lanes(monkeypatch):
     for name, value in FEW.items():
         monkeypatch.setattr(lanes, name, value)
-    monkeypatch.setattr("linsep.regression.least_squares.solving.EXACT_VALUES", 100)
+    monkeypatch.setattr("linsep.linear.solving.EXACT_VALUES", 100)
 
 
 CASES = [

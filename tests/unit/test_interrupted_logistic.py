@@ -15,9 +15,9 @@ import linsep
 from command_line import here
 from linsep import LogisticRegression
 from linsep.compiled.core.jit import COMPILING
-from linsep.estimators._logistic.separation import UnfinishedWarning
-from linsep.regression.logistic import fitting as logistic, profiles as likelihood_fits, separated
-from linsep.regression.logistic.steps import Steps
+from linsep.logistic import fitting as logistic, limits, profiles as likelihood_fits
+from linsep.logistic.outcomes import UnfinishedWarning
+from linsep.logistic.steps import Steps
 from linsep.sources.arrays import ArraySource
 
 rng = np.random.default_rng(5)
@@ -188,7 +188,7 @@ def test_a_later_fit_forgets_an_earlier_one(after):
 
 
 def test_the_question_is_given_up(monkeypatch):
-    monkeypatch.setattr(separated.Contrasts, "limits", press)
+    monkeypatch.setattr(limits.Contrasts, "limits", press)
     model = LogisticRegression()
     with (
         pytest.warns(UnfinishedWarning, match="before it was decided whether the likelihood has"),

@@ -8,7 +8,7 @@ import pytest
 import linsep
 from command_line import here
 from linsep import GaussianNaiveBayes, LinearRegression, open_source
-from linsep.regression.least_squares import solving as room
+from linsep.linear import solving as room
 from linsep.sources.svmlight.source import SvmlightSource
 
 pytestmark = pytest.mark.compiled

@@ -7,9 +7,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, strategies as st
 
-from linsep.lanes import FAN
-from linsep.regression.blocks import Block
-from linsep.regression.lanes import Lanes, Tree, lane_rows, lanes_of, merged
+from linsep.lanes import FAN, Block, Lanes, Tree, lane_rows, lanes_of, merged
 
 pytestmark = pytest.mark.compiled  # nothing of it is compiled
 
@@ -79,9 +77,9 @@ def rows_of(kind, n, width=3):
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 def test_lanes_do_not_depend_on_blocks(kind, monkeypatch):
-    monkeypatch.setattr("linsep.regression.lanes.SPARSE_ROWS", 40)
-    monkeypatch.setattr("linsep.regression.lanes.DENSE_VALUES", 200)
-    monkeypatch.setattr("linsep.regression.lanes.LEAST_ROWS", 4)
+    monkeypatch.setattr("linsep.lanes.SPARSE_ROWS", 40)
+    monkeypatch.setattr("linsep.lanes.DENSE_VALUES", 200)
+    monkeypatch.setattr("linsep.lanes.LEAST_ROWS", 4)
     X, y = rows_of(kind, 203), np.arange(203.0)
     for sizes in ([203], [1] * 203, [50, 3, 150], [40, 40, 40, 40, 43]):
         edges = np.cumsum([0, *sizes])

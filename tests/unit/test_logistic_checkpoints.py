@@ -11,8 +11,8 @@ import linsep
 import linsep.errors
 from linsep import Checkpoint, LogisticRegression
 from linsep.errors import CheckpointError
-from linsep.regression.logistic.journal import Journal
-from linsep.regression.logistic.likelihood import Likelihood
+from linsep.logistic.journal import Journal
+from linsep.logistic.likelihood import Likelihood
 from linsep.separability.time_limit import TooLarge
 
 pytestmark = [

@@ -9,7 +9,7 @@ from sklearn.datasets import load_diabetes, load_digits
 
 from command_line import here, run
 from linsep import GaussianNaiveBayes, LogisticRegression, Perceptron, open_source, separation
-from linsep.regression.logistic import ascent
+from linsep.logistic import ascent
 
 pytestmark = pytest.mark.compiled
 SAID = "30 different numbers in 60 rows, and each is taken for a class"

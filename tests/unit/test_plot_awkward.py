@@ -7,6 +7,7 @@ import scipy.sparse as sp
 
 from command_line import here
 from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression, Perceptron, calibrate
+from linsep.linear.summary import Coefficient, Summary
 from linsep.plot import (
     AssumptionsDisplay,
     CoefficientDisplay,
@@ -15,7 +16,6 @@ from linsep.plot import (
     ReliabilityDisplay,
     decision,
 )
-from linsep.regression.summary import Coefficient, Summary
 
 pytestmark = pytest.mark.compiled
 

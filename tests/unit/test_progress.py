@@ -11,9 +11,8 @@ from sklearn.datasets import load_iris
 import linsep
 from linsep.cli import progress
 from linsep.errors import SeparationWarning
-from linsep.estimators._logistic import separation
 from linsep.learners import passes as loop
-from linsep.regression.logistic import profiles
+from linsep.logistic import deciding as separation, profiles
 from linsep.separability import deciding
 from linsep.separability.problem.data import data_of
 from linsep.separability.time_limit import Task

@@ -10,8 +10,8 @@ from sklearn.linear_model import Ridge
 import linsep
 from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression
 from linsep.errors import ModelFileError, SeparationWarning
+from linsep.linear.solving import DependentFeaturesWarning
 from linsep.model_files import format as model_file
-from linsep.regression.least_squares.solving import DependentFeaturesWarning
 
 pytestmark = pytest.mark.compiled
 

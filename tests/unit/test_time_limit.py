@@ -16,10 +16,10 @@ from flint import fmpz_mat
 
 from linsep import LogisticRegression, separation
 from linsep.errors import ParameterError, SeparationWarning
-from linsep.estimators._logistic import separation as logistic_separation
+from linsep.logistic import deciding as logistic_separation
+from linsep.logistic.limits import Contrasts
 from linsep.mistake_bounds import theorems as mistake_bounds
 from linsep.mistake_bounds.bounds import Unknown
-from linsep.regression.logistic.separated import Contrasts
 from linsep.separability import recession
 from linsep.separability.exact.elimination import rref
 from linsep.separability.exact.elimination_process import reduced_elsewhere
@@ -160,7 +160,7 @@ def far_apart(n, d, classes):
     return X, np.arange(n) % classes
 
 
-@pytest.mark.filterwarnings("ignore::linsep.estimators._logistic.separation.UnfinishedWarning")
+@pytest.mark.filterwarnings("ignore::linsep.logistic.deciding.UnfinishedWarning")
 def test_a_fit_ends_in_time(monkeypatch):
     """Its verdict takes some seconds, and the signs of its coefficients took more than a minute."""
     monkeypatch.setattr(logistic_separation, "TIME_LIMIT", 1.0)
@@ -196,7 +196,7 @@ def test_a_fit_without_time_for_signs_says_so(monkeypatch):
     def late(*_):
         raise TooLarge("late")
 
-    monkeypatch.setattr("linsep.regression.logistic.separated.cone_of", late)
+    monkeypatch.setattr("linsep.logistic.limits.cone_of", late)
     with pytest.warns(SeparationWarning, match="which ones was not found within the time limit"):
         model = LogisticRegression().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     assert (model.limits_ == "not checked").all()

@@ -16,8 +16,8 @@ from linsep import (
     save,
 )
 from linsep.errors import DataError
+from linsep.linear import moments as memory
 from linsep.plot import RegressionDisplay
-from linsep.regression.least_squares import memory
 from linsep.sources.tables.loading import load_table
 
 pytestmark = [

@@ -10,7 +10,7 @@ import typer
 
 from linsep.catalog import LEARNERS, REGRESSIONS, UNSCALED
 from linsep.errors import DataError
-from linsep.estimators.linear_regression import INTERVALS
+from linsep.linear.estimator import INTERVALS
 from linsep.parameters import Parameter
 from linsep.sources.limits import bytes_of
 from linsep.sources.tables.roles import MISSING, SCALES

@@ -34,8 +34,8 @@ from linsep.estimators._common.checking import (
     target_name,
     words_and_signs,
 )
-from linsep.regression.assumptions import Assumptions
-from linsep.regression.summary import Summary
+from linsep.linear.diagnostics import Assumptions
+from linsep.linear.summary import Summary
 from linsep.sources.base import Source
 
 #: coefficients that fit a screen

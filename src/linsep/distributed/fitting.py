@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from linsep.checkpoints import regression
 from linsep.checkpoints.saving import Saving
 from linsep.distributed.cluster import Cluster, LostCluster, client_given
 from linsep.distributed.collections import is_collection, names_of, rows_of_collections
@@ -17,14 +16,15 @@ from linsep.distributed.regressions import fit_linear, fit_naive_bayes
 from linsep.distributed.rows import ShardedRows, rows_of_source
 from linsep.errors import ParameterError
 from linsep.estimators._common.reading import describe
-from linsep.estimators._logistic.profiles import refuse_together
-from linsep.estimators.linear_regression import LinearRegression
-from linsep.estimators.logistic import LogisticRegression
-from linsep.estimators.naive_bayes import GaussianNaiveBayes
 from linsep.interrupts import held, window
 from linsep.learners import checkpointing
 from linsep.learners.mixing import MixingName
 from linsep.learners.sharded_fit import refuse_unmixable
+from linsep.linear.estimator import LinearRegression
+from linsep.logistic import journal
+from linsep.logistic.estimator import LogisticRegression
+from linsep.logistic.outcomes import refuse_together
+from linsep.naive_bayes import GaussianNaiveBayes
 from linsep.parameters import check_parameters
 from linsep.sources.base import Source
 
@@ -97,8 +97,8 @@ def fit(
     if checkpoint is not None:
         _check_checkpoint(estimator, source)
     as_here = _as_here(estimator)
-    kind = regression if isinstance(estimator, LogisticRegression) else checkpointing
-    saving = kind.saving_of(checkpoint, estimator)
+    of_kind = journal if isinstance(estimator, LogisticRegression) else checkpointing
+    saving = of_kind.saving_of(checkpoint, estimator)
     with _going_on(checkpoint), saving, client_given(client) as found, held():
         with window():
             cluster = Cluster(found)

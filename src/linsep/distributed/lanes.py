@@ -14,11 +14,10 @@ import numpy as np
 from linsep.distributed.cluster import Cluster, given
 from linsep.distributed.rows import FIRST, ShardedRows
 from linsep.distributed.shards import Rows
-from linsep.lanes import FAN
-from linsep.parallel import one_blas_thread
-from linsep.regression.blocks import Block, no_weight
-from linsep.regression.lanes import (
+from linsep.lanes import (
+    FAN,
     Add,
+    Block,
     Lanes,
     Piece,
     Tree,
@@ -26,7 +25,9 @@ from linsep.regression.lanes import (
     lane_rows,
     lanes_of,
     merged,
+    no_weight,
 )
+from linsep.parallel import one_blas_thread
 
 #: a function from the rows of a shard, and its name for errors, to their block
 AsBlock: TypeAlias = Any

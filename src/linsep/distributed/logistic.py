@@ -17,13 +17,12 @@ from linsep.distributed.rows import ShardedRows, measure
 from linsep.distributed.shards import Rows
 from linsep.estimators._common import checking as labels
 from linsep.estimators._common.fitted_classes import FittedClasses
-from linsep.estimators._logistic.rows import BatchRows
+from linsep.lanes import Add, Block, Work
 from linsep.learners.from_source import class_importance
-from linsep.regression.blocks import Block
-from linsep.regression.lanes import Add, Work
-from linsep.regression.logistic.fitting import Task
-from linsep.regression.logistic.lanes import Batch, Batches, lanes_of, with_head
-from linsep.regression.logistic.preparing import Standardization
+from linsep.logistic.fitting import Task
+from linsep.logistic.lanes import Batch, Batches, lanes_of, with_head
+from linsep.logistic.preparing import Standardization
+from linsep.logistic.rows import BatchRows
 from linsep.rows.sample import added
 from linsep.sources.base import Source
 
@@ -72,7 +71,7 @@ class BatchCut:
 
 class LogisticLanes:
     """The rows of a logistic regression in lanes, summed by workers; as
-    :class:`linsep.regression.logistic.lanes.RowLanes`.
+    :class:`linsep.logistic.lanes.RowLanes`.
 
     Parameters
     ----------

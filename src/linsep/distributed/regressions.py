@@ -10,8 +10,8 @@ from linsep.distributed.rows import ShardedRows, measure
 from linsep.distributed.shards import Rows
 from linsep.errors import DataError, hint
 from linsep.estimators._common import checking as labels
-from linsep.regression.blocks import Block, no_weight
-from linsep.regression.class_moments import class_moments
+from linsep.lanes import Block, no_weight
+from linsep.naive_bayes import class_moments
 from linsep.rows.arrays import summed
 from linsep.sources.base import Source
 

@@ -8,9 +8,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.catalog import LEARNERS, REGRESSIONS
 from linsep.errors import Hint, LinsepError
-from linsep.estimators._common.centred import in_use
 from linsep.estimators._common.checking import label_text, pairs, plain_labels
-from linsep.estimators.linear_regression import LinearRegression
+from linsep.linear.estimator import LinearRegression
+from linsep.logistic.centered import in_use
 from linsep.sources.tables.encoding import Columns
 from linsep.sources.tables.roles import from_recipe
 

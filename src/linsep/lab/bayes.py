@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from linsep.errors import DataError, SeparationWarning
-from linsep.estimators.naive_bayes import GaussianNaiveBayes
 from linsep.lab.fields import plain
 from linsep.lab.scene import Scene
+from linsep.naive_bayes import GaussianNaiveBayes
 from linsep.teaching.trace.table import short
 
 NEEDS = "Place points of at least two classes: each of them becomes a Gaussian."

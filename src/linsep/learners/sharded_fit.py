@@ -14,6 +14,7 @@ from linsep.estimators._common import checking as labels
 from linsep.estimators._common.reference import codes_given
 from linsep.estimators._common.stop_reasons import StopReason
 from linsep.interrupts import window
+from linsep.lanes import Tree
 from linsep.learners.course import Course
 from linsep.learners.keeping import KeepAverage, keeping_of
 from linsep.learners.mixing import (
@@ -30,7 +31,6 @@ from linsep.learners.mixing import (
 from linsep.learners.passes import NO_SCORES, PassReport, Plan, Run, check_some_rows, over
 from linsep.learners.state import State, Unlearnable
 from linsep.parameters import check_parameters
-from linsep.regression.lanes import Tree
 from linsep.rows.arrays import ArrayStream, AsGiven, summed
 from linsep.sparse_rows import as_csr
 

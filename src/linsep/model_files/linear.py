@@ -6,7 +6,7 @@ import numpy as np
 
 from linsep.estimators._common.stop_reasons import StopReason
 from linsep.estimators._common.stored import count, finite
-from linsep.regression.least_squares.result import LeastSquares
+from linsep.linear.result import LeastSquares
 
 NORMS = ("residual_norm", "y_norm", "explained_norm")
 NUMBERS = ("intercept", "mean_y", *NORMS, "total_weight", "log_weights")

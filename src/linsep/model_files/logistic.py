@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 import linsep
-from linsep.estimators._common.centred import in_use
 from linsep.estimators._common.stored import classes_of, count, described, finite, plain
+from linsep.logistic.centered import in_use
 
 LIMITS = (
     "finite", "dependent", "+inf", "-inf", "infinite", "no weight", "not checked",

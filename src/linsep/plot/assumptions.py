@@ -8,11 +8,10 @@ from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError
+from linsep.linear.diagnostics import DOUBT, Assumptions, Finding
+from linsep.linear.summary import p_text
 from linsep.plot.display import COLOURS, MOST_POINTS, Display, ink, new_grid
 from linsep.plot.rows import density_title, draw_rows
-from linsep.regression.assumptions import Assumptions, Finding
-from linsep.regression.diagnostics import DOUBT
-from linsep.regression.summary import p_text
 
 #: what the panels show, in their order
 PANELS = ("linearity", "equal variance", "normality", "independence", "influence")

@@ -6,8 +6,8 @@ from typing import Any, Self
 import numpy as np
 
 from linsep.errors import DataError
+from linsep.linear.summary import Summary
 from linsep.plot.display import COLOURS, Display, ink, literal, new_axes, shortened
-from linsep.regression.summary import Summary
 
 #: characters of a name
 LONGEST_NAME = 40
@@ -101,7 +101,7 @@ class CoefficientDisplay(Display):
 
         Parameters
         ----------
-        summary : :class:`linsep.regression.summary.Summary`
+        summary : :class:`linsep.linear.summary.Summary`
         odds : bool, default=False
             Whether to draw odds ratios, exp of the coefficients of a logistic regression.
         top : int, default=30

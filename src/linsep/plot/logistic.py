@@ -9,10 +9,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError
 from linsep.estimators._common.checking import feature_names, label_text
-from linsep.estimators.logistic import LogisticRegression
-from linsep.estimators.naive_bayes import GaussianNaiveBayes
 from linsep.label_faults import check_beside
 from linsep.learnt import learnt
+from linsep.linear.inference import check_level
+from linsep.logistic.estimator import LogisticRegression
+from linsep.naive_bayes import GaussianNaiveBayes
 from linsep.plot.display import (
     COLOURS,
     Display,
@@ -32,7 +33,6 @@ from linsep.plot.plane import (
     plane_of,
 )
 from linsep.plot.rows import class_handles, codes_of, density_title, draw_rows
-from linsep.regression.inference import check_level
 
 #: probabilities whose contours are drawn
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)

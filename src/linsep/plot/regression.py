@@ -7,8 +7,8 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from linsep.errors import DataError
 from linsep.estimators._common.checking import feature_names, target_name
-from linsep.estimators.linear_regression import LinearRegression
 from linsep.label_faults import check_beside
+from linsep.linear.estimator import LinearRegression
 from linsep.plot.display import COLOURS, MOST_POINTS, Display, ink, legend, new_axes, wrapped
 from linsep.plot.plane import (
     along_feature,

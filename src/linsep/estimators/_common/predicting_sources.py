@@ -187,7 +187,7 @@ class LinearPrediction(Prediction):
             yield batch, self.fitted_width(batch.X, self.model.coef_.size)
 
     def bands(self, interval: str | None, level: float) -> Iterator[Any]:
-        """Yield the predictions of each batch, or :class:`linsep.regression.inference.Bands`."""
+        """Yield the predictions of each batch, or :class:`linsep.linear.inference.Bands`."""
         for batch, X in self.rows():
             found = self.model._predict(X, interval, level)
             yield self.model._checked(found, batch.first, self.source.where)

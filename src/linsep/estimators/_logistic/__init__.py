@@ -1,1 +1,0 @@
-"""The parts of the logistic regression estimator: rows, fitting, separation, profiles, results."""

@@ -1,0 +1,1 @@
+"""Linear regression by least squares, with inference and tests of its assumptions."""

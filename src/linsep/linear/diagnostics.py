@@ -1,0 +1,558 @@
+"""Tests of the assumptions of a linear regression.
+
+The five assumptions: y has a mean and a variance for every x (existence), rows are independent,
+the mean is linear, the variance is constant, and the errors are normal. Data can contradict the
+last four but prove none; single rows can determine a fit. Each test has the formula of the paper it
+names.
+"""
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import gammaincc
+
+from linsep.drawing import display
+from linsep.errors import DataError
+from linsep.lanes import Block
+from linsep.linear.inference import Inference, f_tail, t_tail
+from linsep.linear.result import LeastSquares
+from linsep.linear.solving import IllConditionedWarning, least_squares
+from linsep.linear.summary import number_text, p_text
+
+
+class Finding(NamedTuple):
+    """Result of one test of one assumption.
+
+    Attributes
+    ----------
+    assumption : "linearity", "equal variance", "normality", "independence" or "influence"
+    test : str, its name
+    statistic : float, NaN if not defined
+    p_value : float, NaN if there is none
+    conclusion : str, what the numbers mean
+    source : str, the paper
+    """
+
+    assumption: str
+    test: str
+    statistic: float
+    p_value: float
+    conclusion: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Assumptions:
+    """Results of all tests, and residuals, leverages and influences; ``print`` it.
+
+    Attributes
+    ----------
+    findings : list of Finding
+    residuals : array of shape (rows,)
+        Of rows of positive weight, multiplied by the square roots of the weights.
+    fitted : array of shape (rows,), their predictions
+    leverage : array of shape (rows,), between 0 and 1
+    standardized : array of shape (rows,)
+        Residuals divided by their estimated standard deviation, which falls with the leverage
+        (internally studentized). NaN if the leverage is 1.
+    studentized : array of shape (rows,)
+        Residuals divided by their standard deviation as estimated from the other rows (externally
+        studentized); they follow Student's t with n - p - 1 degrees of freedom. NaN if the fit
+        without the row is perfect, or the leverage is 1.
+    cooks_distance : array of shape (rows,)
+        Distance that the estimates move when the row is left out (Cook, Technometrics 19, 1977,
+        15-18). NaN if the leverage is 1: without the row, an estimate is undetermined.
+    numbers : array of shape (rows,)
+        The place of each row in those given, from 0. With frequency weights a row is there as often
+        as it counts.
+    """
+
+    findings: list[Finding]
+    residuals: np.ndarray
+    fitted: np.ndarray
+    leverage: np.ndarray
+    standardized: np.ndarray
+    studentized: np.ndarray
+    cooks_distance: np.ndarray
+    numbers: np.ndarray
+
+    def __getitem__(self, test: str) -> Finding:
+        """Return the finding of the test with this name."""
+        for finding in self.findings:
+            if finding.test == test:
+                return finding
+        known = ", ".join(repr(finding.test) for finding in self.findings)
+        raise KeyError(f"There is no test {test!r}; there are {known}.")
+
+    def plot(self, **kwargs: Any) -> Any:
+        """Draw a panel for each assumption.
+
+        Parameters
+        ----------
+        **kwargs : passed to :meth:`linsep.plot.AssumptionsDisplay.from_assumptions`
+
+        Returns
+        -------
+        linsep.plot.AssumptionsDisplay
+        """
+        return display("AssumptionsDisplay").from_assumptions(self, **kwargs)
+
+    def rows(self) -> list[list[str]]:
+        """Return the cells of the table, its header first."""
+        cells = [["assumption", "test", "statistic", "p", "what it says"]]
+        for found in self.findings:
+            numbers = [number_text(found.statistic), p_text(found.p_value)]
+            cells.append([found.assumption, found.test, *numbers, found.conclusion])
+        cells.append(
+            [
+                "existence",
+                "-",
+                "-",
+                "-",
+                "that y has a mean and a variance for every x: no data can test it",
+            ]
+        )
+        return cells
+
+    def __str__(self) -> str:
+        table = self.rows()
+        widths = [max(len(row[k]) for row in table) for k in range(4)]
+        lines = []
+        for row in table:
+            first = f"{row[0]:<{widths[0]}}  {row[1]:<{widths[1]}}"
+            numbers = f"{row[2]:>{widths[2]}}  {row[3]:>{widths[3]}}"
+            lines.append(f"{first}  {numbers}  {row[4]}")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        head, *body = self.rows()
+        first = "".join(f"<th>{escape(cell)}</th>" for cell in head)
+        rest = "".join(
+            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in body
+        )
+        return f"<table><tr>{first}</tr>{rest}</table>"
+
+
+#: smallest 1 - leverage (or share of a sum of squares) that keeps eight of sixteen digits
+CANCELLED = 1e-8
+
+
+class Deletion(NamedTuple):
+    """Deletion diagnostics of each row; arrays of shape (rows,).
+
+    Attributes
+    ----------
+    studentized : externally studentized residuals
+    cooks_distance : Cook's distances
+    decided : bool
+        Whether the leverage is 1: the fit goes through the row whatever its y, and both are NaN.
+    perfect_without : bool
+        Whether the fit without the row is perfect: the residual variance is zero, and the
+        studentized residual is NaN.
+    """
+
+    studentized: np.ndarray
+    cooks_distance: np.ndarray
+    decided: np.ndarray
+    perfect_without: np.ndarray
+
+
+def deletion(
+    fit: LeastSquares, block: Block, residuals: np.ndarray, leverage: np.ndarray
+) -> Deletion:
+    """Compute the deletion diagnostics.
+
+    Parameters
+    ----------
+    fit : LeastSquares
+        With more rows than estimates, and not perfect.
+    block : Block, the rows of the fit
+    residuals : array of shape (rows,)
+        Multiplied by the square roots of the weights, divided by the residual norm.
+    leverage : array of shape (rows,), multiplied by the weights
+    """
+    df, rows = fit.n_rows - fit.rank, np.arange(fit.n_rows)
+    free = 1 - leverage
+    decided = _decided(fit, block, rows[free <= CANCELLED])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        cooks = np.square(residuals / free) * leverage * (df / fit.rank)
+        without = 1 - residuals * (residuals / free)
+        studentized = residuals * np.sqrt((df - 1) / (np.maximum(without, 0) * free))
+    cooks[decided] = studentized[decided] = np.nan
+    perfect = np.zeros(fit.n_rows, dtype=bool)
+    close = ~decided & ((free <= CANCELLED) | ((without <= CANCELLED) & (df > 1)))
+    for row in rows[close].tolist():
+        again = _without(fit, block, [row])
+        error, spread = _on_row(again, fit, block, row)
+        cooks[row] = error**2 * (1 - 1 / spread) * (df / fit.rank)
+        perfect[row] = again.perfect
+        left = again.residual_norm / fit.residual_norm if not again.perfect else np.nan
+        studentized[row] = error / left * np.sqrt((df - 1) / spread)
+    return Deletion(studentized if df > 1 else np.full(rows.size, np.nan), cooks, decided, perfect)
+
+
+def _decided(fit: LeastSquares, block: Block, rows: np.ndarray) -> np.ndarray:
+    """Return which rows have leverage 1: the rank falls by one if such a row is left out."""
+    found = np.zeros(fit.n_rows, dtype=bool)
+    groups = [rows] if rows.size else []
+    while groups:
+        group = groups.pop()
+        if _without(fit, block, group.tolist()).rank == fit.rank - group.size:
+            found[group] = True
+        elif group.size > 1:
+            groups += np.array_split(group, 2)
+    return found
+
+
+def _on_row(again: LeastSquares, fit: LeastSquares, block: Block, row: int) -> tuple[float, float]:
+    """Return the deleted residual of a row, in residual norms, and 1 + its leverage in that fit."""
+    one = _some(fit, block, slice(row, row + 1))
+    weight = 1.0 if one.weights is None else float(one.weights[0])
+    error = float(again.residuals(one.dense(), one.y)[0]) / fit.residual_norm
+    return error * np.sqrt(weight), 1 + weight * float(Inference(again).leverage(one.dense())[0])
+
+
+def _without(fit: LeastSquares, block: Block, rows: list[int]) -> LeastSquares:
+    """Return the fit without some rows, on the features kept."""
+    return least_squares(lambda: _pieces(fit, block, rows), fit_intercept=fit.fit_intercept)
+
+
+def _pieces(fit: LeastSquares, block: Block, rows: list[int]) -> Iterator[Block]:
+    """Yield the blocks between the rows left out, which are sorted."""
+    for before, after in pairwise([-1, *rows, fit.n_rows]):
+        if after - before > 1:
+            yield _some(fit, block, slice(before + 1, after))
+
+
+def _some(fit: LeastSquares, block: Block, span: slice) -> Block:
+    X = block.X[span] if fit.kept.all() else block.X[span][:, fit.kept]
+    return Block(X, block.y[span], None if block.weights is None else block.weights[span])
+
+
+#: most values of the matrix of White's test, which has a column for each product of two features
+WHITE_VALUES = 1 << 23
+#: most rows for which p-values of the Shapiro-Wilk test are valid
+SHAPIRO_ROWS = 5000
+#: p-values below this contradict an assumption
+DOUBT = 0.05
+#: share of the variance of y below which the residuals are rounding errors
+NOTHING = 1e-12
+#: smallest eigenvalue, relative to their mean, of a matrix that is surely regular
+SURELY = 1e-10
+#: why squares are explained whatever they are
+AS_MANY = "not defined: there are as many columns to explain the squares by as rows"
+#: relative change of a residual norm that rounding of the rows may make
+SAME = 1e-3
+#: relative rounding error of a few operations in floats
+ROUNDING = 64 * float(np.finfo(np.float64).eps)
+
+
+def check_assumptions(
+    fit: LeastSquares, block: Block, numbers: np.ndarray | None = None
+) -> Assumptions:
+    """Test the assumptions of a fit on its rows.
+
+    Parameters
+    ----------
+    fit : LeastSquares
+    block : Block
+        All rows of the fit, in their order.
+    numbers : array of shape (rows,), default 0, 1, ...
+        What messages call the rows; equal for copies of a row.
+
+    Raises
+    ------
+    DataError
+        If their residual sum of squares is not that of the fit.
+    """
+    weights = np.ones(block.y.size) if block.weights is None else block.weights
+    numbers = np.arange(block.y.size) if numbers is None else numbers
+    copies = bool((np.diff(numbers) == 0).any())
+    raw = np.concatenate([fit.residuals(part.dense(), part.y) for part in block.cut(8192)])
+    _check_rows(fit, block.y * np.sqrt(weights), raw * np.sqrt(weights))
+    raw = np.zeros_like(raw) if fit.perfect else raw
+    residuals, about = raw * np.sqrt(weights), (block.y - fit.mean_y) - raw
+    leverage = weights * _leverage(Inference(fit), block)
+    undefined = _undefined(fit)
+    # Tests depend on shapes, not sizes, and squares of unscaled residuals might overflow.
+    shares = np.zeros_like(residuals) if fit.perfect else residuals / fit.residual_norm
+    gone = None if undefined else deletion(fit, block, shares, leverage)
+    findings = [
+        _reset(fit, block, about),
+        _breusch_pagan(fit, block, shares),
+        _white(fit, block, shares),
+        _jarque_bera(fit, shares),
+        _shapiro_wilk(fit, shares, copies),
+        _durbin_watson(fit, shares, copies),
+        *_influential(fit, leverage, gone, undefined, numbers),
+    ]
+    nothing = np.full(residuals.size, np.nan)
+    standardized = nothing
+    if gone is not None:
+        left = np.where(gone.decided, np.nan, np.maximum(1 - leverage, 0))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            standardized = shares * np.sqrt((fit.n_rows - fit.rank) / left)
+    return Assumptions(
+        findings,
+        residuals,
+        fit.predicted(block.X),
+        leverage,
+        standardized,
+        nothing if gone is None else gone.studentized,
+        nothing if gone is None else gone.cooks_distance,
+        numbers,
+    )
+
+
+def _check_rows(fit: LeastSquares, y: np.ndarray, residuals: np.ndarray) -> None:
+    """Raise DataError if residuals are those of other rows; y is multiplied as they are."""
+    largest = float(np.abs(y).max()) or 1.0
+    found, known = float(np.linalg.norm(residuals / largest)), fit.residual_norm / largest
+    if abs(found - known) > SAME * (known + float(np.linalg.norm(y / largest)) * SAME):
+        norm = found * largest
+        raise DataError(
+            "These are not the rows of the fit: their residual sum of squares is "
+            f"{number_text(norm * norm)}, not {number_text(fit.rss)}."
+        )
+
+
+def _undefined(fit: LeastSquares) -> str:
+    """Return why residuals cannot be tested; empty if they can."""
+    if not fit.rank:
+        return "not defined: no weights were estimated"
+    if fit.n_rows <= fit.rank:
+        return "not defined: no residual degrees of freedom are left"
+    return "not defined: the fit is perfect, so the residual variance is zero" * fit.perfect
+
+
+def _verdict(p: float, against: str, undefined: str) -> str:
+    """Return the conclusion from a p-value."""
+    if np.isnan(p):
+        return undefined
+    return against if p < DOUBT else "nothing against it"
+
+
+def _leverage(inference: Inference, block: Block) -> np.ndarray:
+    parts = [inference.leverage(part.dense()) for part in block.cut(8192)]
+    return np.concatenate(parts).astype(np.float64)
+
+
+def _reset(fit: LeastSquares, block: Block, about: np.ndarray) -> Finding:
+    """Test linearity by squares and cubes of the centred predictions (RESET)."""
+    f = p = np.nan
+    undefined = _undefined(fit)
+    against = "no line: powers of the predictions explain more"
+    if not undefined and not fit.explained_norm > NOTHING * fit.y_norm:
+        undefined = "not defined: the predictions are the same in all rows"
+    if not undefined:
+        about = about / np.abs(about).max()
+        powers = np.column_stack([about**2, about**3])
+        more = least_squares(lambda: _beside(block, powers), fit_intercept=fit.fit_intercept)
+        added, rest = more.rank - fit.rank, fit.n_rows - more.rank
+        undefined = "not defined: powers of the predictions leave no degrees of freedom"
+        if added > 0 and rest > 0 and more.perfect:
+            f, p, against = np.inf, 0.0, f"{against}, namely all that was left"
+        elif added > 0 and rest > 0:
+            left = (more.residual_norm / fit.residual_norm) ** 2
+            f = max(1 - left, 0.0) / added / (left / rest)
+            p = float(f_tail(f, added, rest))
+    return Finding(
+        "linearity", "RESET", f, p, _verdict(p, against, undefined),
+        "Ramsey, Journal of the Royal Statistical Society B 31, 1969, 350-371",
+    )  # fmt: skip
+
+
+def _beside(block: Block, more: np.ndarray) -> Iterator[Block]:
+    """Yield the rows with more columns, in parts, to avoid a copy of the whole."""
+    rows = 1 << 14
+    for part, first in zip(block.cut(rows), range(0, block.y.size, rows), strict=True):
+        added = more[first : first + rows]
+        both = sp.hstack([part.X, added], "csr") if sp.issparse(part.X) else None
+        yield part._replace(X=np.column_stack([part.X, added]) if both is None else both)
+
+
+def _breusch_pagan(fit: LeastSquares, block: Block, residuals: np.ndarray) -> Finding:
+    """Test whether features explain squared residuals (in Koenker's form, without normality)."""
+    lm, p, undefined = _explained(fit, block.X, residuals)
+    return Finding(
+        "equal variance", "Breusch-Pagan", lm, p,
+        _verdict(p, "the variance changes with the features", undefined),
+        "Breusch and Pagan, Econometrica 47, 1979, 1287-1294; Koenker, Journal of Econometrics 17, "
+        "1981, 107-112",
+    )  # fmt: skip
+
+
+def _white(fit: LeastSquares, block: Block, residuals: np.ndarray) -> Finding:
+    """Test whether features, their squares and products explain squared residuals."""
+    n, d = block.X.shape
+    lm = p = np.nan
+    undefined = "not computed: there are too many products of features"
+    if n * d * (d + 3) / 2 <= WHITE_VALUES:
+        X = np.asarray(block.dense(), dtype=np.float64)
+        if fit.fit_intercept:
+            scale = np.where(fit.spread, fit.spread, 1)
+            X = np.column_stack([np.ones(n), fit.centred(X) / scale])
+        first, second = np.triu_indices(X.shape[1])
+        lm, p, undefined = _explained(fit, X[:, first] * X[:, second], residuals)
+    return Finding(
+        "equal variance", "White", lm, p,
+        _verdict(p, "the variance changes with squares or products of the features", undefined),
+        "White, Econometrica 48, 1980, 817-838",
+    )  # fmt: skip
+
+
+def _explained(fit: LeastSquares, X: Any, residuals: np.ndarray) -> tuple[float, float, str]:
+    """Return n R^2 of a regression of the squared residuals, its p-value, or why there is none."""
+    if undefined := _undefined(fit):
+        return np.nan, np.nan, undefined
+    squares = residuals**2
+    if _spans(X):
+        return np.nan, np.nan, AS_MANY
+    with warnings.catch_warnings():  # about these columns, which are not the user's
+        warnings.simplefilter("ignore", IllConditionedWarning)
+        found = Inference(least_squares(lambda: iter([Block(X, squares, None)])))
+    if found.df_model == 0 or found.df_residual <= 0:
+        undefined = AS_MANY
+        if found.df_model == 0:
+            undefined = "not defined: no feature can explain the squares of the residuals"
+        return np.nan, np.nan, undefined
+    sizes = fit.y_norm + np.abs(fit.coef) @ fit.spread
+    rounding = ROUNDING * (1 + sizes / fit.residual_norm) * squares.max()
+    if np.ptp(squares) <= rounding:  # residuals of equal size: the squares have no variance
+        return 0.0, 1.0, ""
+    lm = residuals.size * found.r_squared
+    return lm, float(gammaincc(found.df_model / 2, lm / 2)), ""
+
+
+def _jarque_bera(fit: LeastSquares, residuals: np.ndarray) -> Finding:
+    """Test normality by skewness and kurtosis."""
+    jb = p = np.nan
+    text = _undefined(fit)
+    if not text:
+        about = residuals - residuals.mean()
+        variance = np.mean(about**2)
+        skew = float(np.mean(about**3) / variance**1.5)
+        kurtosis = float(np.mean(about**4) / variance**2)
+        jb = residuals.size / 6 * (skew**2 + (kurtosis - 3) ** 2 / 4)
+        p = float(np.exp(-jb / 2))
+        text = _verdict(p, "residuals are not normal", text) + (
+            f": skewness {skew:.3g} (0 if normal), kurtosis {kurtosis:.3g} (3)"
+        )
+    return Finding(
+        "normality", "Jarque-Bera", jb, p, text,
+        "Jarque and Bera, International Statistical Review 55, 1987, 163-172",
+    )  # fmt: skip
+
+
+def _spans(X: Any) -> bool:
+    """Return whether columns, at least as many as rows, surely explain anything."""
+    if X.shape[1] < X.shape[0] or sp.issparse(X):
+        return False
+    scale = np.abs(X).max(axis=0)
+    scaled = np.asarray(X, dtype=np.float64) / np.where(scale > 0, scale, 1.0)
+    gram = scaled @ scaled.T
+    try:
+        np.linalg.cholesky(gram - SURELY * np.trace(gram) * np.eye(len(gram)) / len(gram))
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+def _shapiro_wilk(fit: LeastSquares, residuals: np.ndarray, copies: bool) -> Finding:
+    """Test normality by the sorted residuals."""
+    w = p = np.nan
+    undefined = _undefined(fit)
+    if not undefined and not 3 <= residuals.size <= SHAPIRO_ROWS:
+        undefined = f"not computed: its p-values hold for 3 to {SHAPIRO_ROWS:,} rows"
+    if not undefined and fit.n_rows - fit.rank < 2:
+        undefined = "not computed: with one degree of freedom residuals have one shape only"
+    if not undefined and copies:
+        undefined = "not computed: its p-values do not hold for copies of a row"
+    if not undefined:
+        from scipy.stats import shapiro
+
+        w, p = map(float, shapiro(residuals))
+    return Finding(
+        "normality", "Shapiro-Wilk", w, p, _verdict(p, "residuals are not normal", undefined),
+        "Shapiro and Wilk, Biometrika 52, 1965, 591-611",
+    )  # fmt: skip
+
+
+def _durbin_watson(fit: LeastSquares, residuals: np.ndarray, copies: bool) -> Finding:
+    """Measure the correlation of neighbouring residuals."""
+    dw, text = np.nan, _undefined(fit)
+    if not text and copies:
+        text = "not defined: copies of a row have no order"
+    if not text:
+        dw = float(np.sum(np.diff(residuals) ** 2) / (residuals @ residuals))
+        text = (
+            f"2 if neighbouring rows are independent; their correlation is about {1 - dw / 2:.2f}"
+        )
+    return Finding(
+        "independence", "Durbin-Watson", dw, np.nan, text,
+        "Durbin and Watson, Biometrika 38, 1951, 159-177",
+    )  # fmt: skip
+
+
+def _influential(
+    fit: LeastSquares, leverage: np.ndarray, gone: Deletion | None, undefined: str,
+    numbers: np.ndarray,
+) -> list[Finding]:  # fmt: skip
+    """Return the findings on the rows with the largest leverage and Cook's distance."""
+    many = 2 * fit.rank / fit.n_rows
+    row = numbers[np.argmax(leverage)]
+    high = int((leverage > many).sum())
+    text = f"row {row}; {high:,} of {fit.n_rows:,} rows have more than twice the mean, {many:.3g}"
+    if gone is not None and gone.decided.any():
+        row = numbers[np.argmax(gone.decided)]
+        text += f"; the leverage of row {row} is 1: its residual is zero whatever its y"
+    distance, cook_text = np.nan, undefined
+    if gone is not None:
+        cook_text = "not defined: all leverages are 1"
+    if gone is not None and not np.isnan(gone.cooks_distance).all():
+        most = int(np.nanargmax(gone.cooks_distance))
+        distance = float(gone.cooks_distance[most])
+        cook_text = f"row {numbers[most]}; the estimates move much without it where this is near 1"
+    return [
+        Finding(
+            "influence", "leverage", float(leverage.max()), np.nan, text,
+            "Hoaglin and Welsch, American Statistician 32, 1978, 17-22",
+        ),
+        Finding(
+            "influence", "Cook's distance", distance, np.nan, cook_text,
+            "Cook, Technometrics 19, 1977, 15-18",
+        ),
+        _studentized(fit, gone, undefined, numbers),
+    ]  # fmt: skip
+
+
+def _studentized(
+    fit: LeastSquares, gone: Deletion | None, undefined: str, numbers: np.ndarray
+) -> Finding:
+    """Test the row with the largest studentized residual as an outlier."""
+    t, p, text = np.nan, np.nan, undefined
+    df = fit.n_rows - fit.rank - 1
+    if gone is not None and df < 1:
+        text = "not defined: without a row, no residual degrees of freedom are left"
+    elif gone is not None and gone.perfect_without.any():
+        row = numbers[np.argmax(gone.perfect_without)]
+        text = (
+            f"not defined: without row {row} the fit is perfect, so the residual variance is zero"
+        )
+    elif gone is not None and not np.isnan(gone.studentized).all():
+        row = int(np.nanargmax(np.abs(gone.studentized)))
+        t = float(gone.studentized[row])
+        p = min(1.0, fit.n_rows * float(t_tail(t, df)))
+        text = f"row {numbers[row]}; p is of the largest of {fit.n_rows:,} (Bonferroni)"
+    return Finding(
+        "influence", "studentized residual", t, p, text,
+        "Belsley, Kuh and Welsch, Regression Diagnostics, 1980, section 2.1",
+    )  # fmt: skip

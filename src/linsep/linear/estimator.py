@@ -1,0 +1,444 @@
+"""Linear regression by least squares with statistical inference, as a scikit-learn estimator."""
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from linsep.drawing import display
+from linsep.errors import DataError, ParameterError, hint
+from linsep.estimators._common.checking import (
+    brings_labels,
+    check_sample_weight,
+    features_named,
+    target_name,
+    words_and_signs,
+)
+from linsep.estimators._common.equations import HasEquation
+from linsep.estimators._common.predicting_sources import LinearPrediction, numbers, weights_to_score
+from linsep.estimators._common.reading import Reading, describe
+from linsep.estimators._common.stop_reasons import StopReason
+from linsep.interrupts import held
+from linsep.label_faults import check_beside, one_column, refuse_gaps
+from linsep.lanes import Block, Blocks, Lanes
+from linsep.learnt import check_prepared, learnt
+from linsep.linear.diagnostics import Assumptions, check_assumptions
+from linsep.linear.inference import Bands, Inference, check_level, dependence
+from linsep.linear.result import LeastSquares
+from linsep.linear.solving import (
+    EXACT_VALUES,
+    EXACT_WIDTH,
+    DependentFeaturesWarning,
+    least_squares,
+)
+from linsep.linear.summary import Summary
+from linsep.parameters import HasParameters, check_parameters, parameter
+from linsep.rows.sample import added
+from linsep.sources.base import Source
+from linsep.sparse_rows import as_csr
+from linsep.value_faults import faults_named, refuse_rounded_targets
+
+
+def check_whole(weights: np.ndarray, place: Callable[[int], str]) -> None:
+    """Raise DataError for a weight that is no number of rows."""
+    if (parts := weights % 1 != 0).any():
+        row = int(np.argmax(parts))
+        raise DataError(
+            f"{place(row)} has the weight {weights[row]:g}, which is no number of rows",
+            hint("take weights for inverse variances with {}", weight_type="precision"),
+        )
+
+
+def _place(source: Source, first: int, row: int) -> str:
+    return source.where(first + row)
+
+
+def source_blocks(source: Source, reading: Reading, whole: bool = False) -> Blocks:
+    """Return the blocks of a source.
+
+    ``whole`` refuses weights that are no whole numbers.
+    """
+
+    def blocks() -> Iterator[Block]:
+        total = np.zeros(1)
+        for batch in reading.of(iter(source.batches())):
+            y = numbers(batch.y, source, batch.first)
+            X, weights = batch.X, batch.weights
+            reading.count(y.size)
+            if whole and weights is not None:
+                check_whole(weights, partial(_place, source, batch.first))
+            if weights is not None:
+                total = added(total, np.zeros(y.size, dtype=np.intp), weights)
+            if weights is not None and not weights.all():
+                X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
+            yield Block(X, y, weights)
+        if not reading.rows:
+            raise DataError(f"{source.name} has no rows to learn from.")
+
+    return blocks
+
+
+INTERVALS = ("confidence", "prediction")
+
+
+class LinearRegression(HasEquation, RegressorMixin, HasParameters, BaseEstimator):
+    """Least squares with standard errors, tests, intervals and checks of its assumptions.
+
+    Data of up to thirty columns and some hundred thousand values are solved exactly and rounded
+    once. Larger data are solved by refined sums of products in floats if their condition allows it,
+    else by sums of 106 bits. A feature that is a linear combination of earlier ones is left out
+    with a warning, as in R's ``lm``.
+
+    Parameters
+    ----------
+    fit_intercept : bool, default=True
+        Learn an intercept.
+    weight_type : "precision" or "frequency", default="precision"
+        What a weight w of a row says: that its variance is sigma^2 / w, or that it stands for w
+        equal rows, w a whole number. Estimates are the same, but standard errors, tests and
+        likelihoods count rows, or the sum of the weights.
+
+    Attributes
+    ----------
+    coef_ : array of shape (features,)
+        Zero for a feature that is left out.
+    intercept_ : float
+    equation_ : linsep.estimators._common.equations.Equation
+        The fit as an equation in the features; print it.
+    summary_ : linsep.linear.summary.Summary
+        Summary table: print it, or call ``to_dict()``.
+    inference_ : linsep.linear.inference.Inference
+        ``standard_errors``, ``t``, ``p_values``, ``intervals(level)``, ``covariance``,
+        ``r_squared``, ``f``, ``log_likelihood``, ``aic``, ``bic``.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (features,), if X has names
+    recipe_ : dict, if fitted to a source
+    stop_reason_ : "interrupted" if Ctrl-C ended the reading of a source: the estimates are those of
+        the rows read before, and ``fit`` raised KeyboardInterrupt; else not set
+    training_deviation_ : float, if fitted to a source
+        The standard deviation of y, which is the RMS error of predicting its mean.
+
+    Examples
+    --------
+    >>> from linsep import LinearRegression
+    >>> model = LinearRegression().fit([[1], [2], [-1], [3], [4]], [2, 4, 0, 4, 6])
+    >>> print(f"{model.coef_[0]:.5f} {model.intercept_:.5f}")
+    1.16216 1.10811
+    >>> print(f"{model.inference_.correlation:.5f} {model.inference_.fit.rss:.5f}")
+    0.98032 0.81081
+    """
+
+    fit_intercept: bool = parameter(default=True, help="learn an intercept")
+    weight_type: Literal["precision", "frequency"] = parameter(
+        default="precision",
+        help="meaning of weights: inverse variances, or numbers of equal rows",
+    )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LinearRegression":
+        """Find the weights with the least sum of squared residuals.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (rows, features), or a Source
+            Not copied. The additional digits of ``numpy.longdouble`` are used for small data. A
+            source (:func:`linsep.open_source`) has its own y and is read once or twice, in constant
+            memory.
+        y : array of shape (rows,)
+            Numbers.
+        sample_weight : array of shape (rows,), default ones
+            See ``weight_type``. A row of weight 0 is left out.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If rows, values of y or weights are invalid; the message says which, where, and what to
+            do.
+
+        Warns
+        -----
+        DependentFeaturesWarning
+            If features are linear combinations of earlier ones.
+        """
+        check_parameters(self)
+        self.__dict__.pop("stop_reason_", None)
+        if brings_labels(X, y, sample_weight):
+            self._fit_source(X)
+        else:
+            self._fit_rows(X, y, sample_weight)
+        self._warn_of_dependence(3)
+        return self
+
+    def _warn_of_dependence(self, stacklevel: int = 2) -> None:
+        """Warn if features are linear combinations of earlier ones."""
+        if not self._fitted.kept.all():
+            notes = dependence(self._fitted, words_and_signs(self)[0])
+            more = f" (and {len(notes) - 3} more, in summary_)" if len(notes) > 3 else ""
+            warnings.warn(
+                " ".join(notes[:3]) + more, DependentFeaturesWarning, stacklevel=stacklevel
+            )
+
+    def _fit_rows(self, X: Any, y: Any, sample_weight: Any) -> None:
+        block = self._block(X, y, sample_weight, reset=True)
+        self.__dict__.pop("recipe_", None)
+        name = getattr(y, "name", None)
+        with features_named(self):
+            fitted = least_squares(lambda: iter([block]), fit_intercept=self.fit_intercept)
+        self._take(fitted, None if name is None else str(name))
+
+    def _block(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Block:
+        """Return the checked rows as a block, without those of weight 0."""
+        X = self._features(X, reset)
+        y = self._targets(y, X.shape[0])
+        weights = check_sample_weight(sample_weight, X.shape[0])
+        if (self.weight_type if reset else learnt(self, "weight_type")) == "frequency":
+            check_whole(weights, lambda row: f"Row {row}")
+        if weights.size and not weights.all():
+            X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
+        if X.dtype == np.longdouble and (
+            (X.shape[1] + 2) * X.shape[0] > EXACT_VALUES or X.shape[1] + 2 > EXACT_WIDTH
+        ):
+            X = X.astype(np.float64)
+        y = y.astype(np.longdouble if X.dtype == np.longdouble else np.float64, copy=False)
+        return Block(X, y, weights if weights.size else None)
+
+    def _features(self, X: Any, reset: bool) -> Any:
+        kinds = (np.float64, np.float32, np.longdouble)
+        if not reset:
+            check_prepared(self, X)
+        with faults_named(X, self):
+            return validate_data(self, as_csr(X), accept_sparse="csr", dtype=kinds, reset=reset)
+
+    def _targets(self, y: Any, n_rows: int) -> np.ndarray:
+        """Return y as one finite number per row."""
+        if y is None:
+            raise ValueError(
+                "This LinearRegression estimator requires y to be passed, but the target y is None."
+            )
+        y = np.asarray(y)
+        if y.ndim == 2 and y.shape[1] > 1:
+            raise ValueError(
+                f"y has {y.shape[1]} columns: give one number a row, and fit a regression for "
+                "each column."
+            )
+        y = one_column(y)
+        if y.dtype.kind in "mM":
+            what = "dates" if y.dtype.kind == "M" else "durations"
+            raise ValueError(
+                f"y holds {what}: give one number a row, such as the seconds since the first one."
+            )
+        refuse_rounded_targets(y, "Row {}".format)
+        if y.dtype.kind not in "biuf":
+            try:
+                y = y.astype(np.float64)
+            except (TypeError, ValueError):
+                raise ValueError(
+                    "y has values that are not numbers: a regression needs one number a row, and "
+                    "classes are for a classifier."
+                ) from None
+        refuse_gaps(y, "give the number, or leave the row out")
+        if y.size != n_rows:
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: X has {n_rows} "
+                f"rows, y has {y.size}."
+            )
+        return y
+
+    def _fit_source(self, source: Source) -> None:
+        reading = Reading()
+        with held():
+            blocks = source_blocks(source, reading, self.weight_type == "frequency")
+            self._take_rows(blocks)
+            describe(self, source, self.coef_.size)
+            if reading.interrupted:
+                reading.finish_interrupted(self, source.name)
+
+    def _take_rows(self, rows: Blocks | Lanes, reread: bool = False) -> None:
+        """Fit to rows of files, which are expensive to read again unless ``reread``."""
+        self._take(least_squares(rows, fit_intercept=self.fit_intercept, reread=reread))
+        self.training_deviation_ = self._fitted.deviation
+
+    def _take(self, fitted: LeastSquares, target: str | None = None) -> None:
+        if self.weight_type == "frequency":
+            fitted = replace(fitted, n_rows=round(fitted.total_weight), log_weights=0.0)
+        self._target, self._learnt_with = target, self.get_params(deep=False)
+        self._fitted, self._two_values = fitted, fitted.two_values
+        self.coef_, self.intercept_ = fitted.coef, fitted.intercept
+
+    @property
+    def inference_(self) -> Inference:
+        """Standard errors, tests, intervals and likelihood of the last fit."""
+        check_is_fitted(self)
+        return Inference(self._fitted)
+
+    @property
+    def summary_(self) -> Summary:
+        """Summary table of the last fit."""
+        check_is_fitted(self)
+        notes = []
+        if getattr(self, "stop_reason_", None) == StopReason.INTERRUPTED:
+            notes.append(
+                f"The reading was interrupted: these are the first {self._fitted.n_rows:,} rows."
+            )
+        if self._two_values is not None:
+            low, high = self._two_values
+            notes.append(
+                f"y has only two values, {low:g} and {high:g}: their probabilities are for "
+                "LogisticRegression, since residuals of two values are neither normal nor of one "
+                "variance."
+            )
+        names, signs = words_and_signs(self)
+        found = self.inference_.summary(names, notes, target_name(self))
+        return found.with_signs(np.concatenate([[1] * self._fitted.fit_intercept, signs]))
+
+    def predict(self, X: Any, interval: str | None = None, level: float = 0.95) -> Any:
+        """Predict y, optionally with intervals.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (rows, features), or a Source
+        interval : None, "confidence" or "prediction"
+            For the mean of y given these features, or for y of one new row of weight 1.
+        level : float, default=0.95
+            Coverage of the intervals, between 0 and 1.
+
+        Returns
+        -------
+        array of shape (rows,), or with an interval
+            :class:`linsep.linear.inference.Bands`: arrays ``prediction``, ``low``, ``high``,
+            NaN if there are no residual degrees of freedom.
+        """
+        check_is_fitted(self)
+        if interval is not None and interval not in INTERVALS:
+            raise ParameterError(
+                f"interval is {interval!r}: choose None, 'confidence' or 'prediction'."
+            )
+        level = check_level(level)
+        if isinstance(X, Source):
+            parts = list(self._prediction(X).bands(interval, level))
+        else:
+            X = self._features(X, reset=False)
+            parts = [
+                self._checked(
+                    self._predict(X[first : first + 8192], interval, level), first, "row {}".format
+                )
+                for first in range(0, X.shape[0], 8192)
+            ]
+        if interval is None:
+            return np.concatenate(parts)
+        return Bands(*map(np.concatenate, zip(*parts, strict=True)))
+
+    def _predict(self, X: Any, interval: str | None, level: float) -> Any:
+        more = self.coef_.size - X.shape[1]  # rows of a sparse source may be narrower
+        if more:
+            X = sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], self.coef_.size))
+        with np.errstate(over="ignore", invalid="ignore"):  # see _checked
+            predicted = self._fitted.predicted(X)
+            if interval is None:
+                return predicted
+            return self.inference_.bands(X, predicted, interval, level)
+
+    def _checked(self, found: Any, first: int, where: Callable[[int], str]) -> Any:
+        """Return what ``_predict`` found; raise DataError if it is beyond floating point.
+
+        ``where`` names a row by its number, that of the first here being ``first``.
+        """
+        known = np.isfinite(found[0] if isinstance(found, Bands) else found)
+        if isinstance(found, Bands) and self.inference_.df_residual > 0:
+            known &= np.isfinite(found.high)
+        if not known.all():
+            row = first + int(np.argmin(known))
+            raise DataError(
+                f"The prediction of {where(row)} is beyond floating point; scale the features."
+            )
+        return found
+
+    def _prediction(self, source: Source) -> LinearPrediction:
+        """Return the predictions for the rows of a source."""
+        return LinearPrediction(self, source)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return R^2: 1 - squared errors of the predictions / squared errors of the mean.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (rows, features), or a Source, which has its own y
+        y : array of shape (rows,)
+        sample_weight : array of shape (rows,), default ones
+        """
+        if not brings_labels(X, y, sample_weight):
+            weights = weights_to_score(sample_weight, y)
+            return float(RegressorMixin.score(self, X, y, weights))
+        check_is_fitted(self)
+        return self._prediction(X).residuals().r_squared
+
+    def plot(self, X: Any, y: Any, *, ax: Any = None, **kwargs: Any) -> Any:
+        """Draw the line over one feature with its bands, and rows; or the coefficients.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (rows, features)
+        y : array of shape (rows,)
+        ax : matplotlib Axes, default None
+            Where to draw; None makes a new figure.
+        **kwargs : passed to ``from_estimator`` of the picture
+
+        Returns
+        -------
+        linsep.plot.RegressionDisplay
+            For one feature, or with ``feature=`` its name or number.
+        linsep.plot.CoefficientDisplay
+            Else.
+        """
+        check_is_fitted(self)
+        if self.n_features_in_ == 1 or "feature" in kwargs:
+            return display("RegressionDisplay").from_estimator(self, X, y, ax=ax, **kwargs)
+        return display("CoefficientDisplay").from_estimator(self, ax=ax, **kwargs)
+
+    def assumptions(self, X: Any, y: Any, sample_weight: Any = None) -> Assumptions:
+        """Test the assumptions of the inference on the rows of the fit.
+
+        Parameters
+        ----------
+        X, y, sample_weight : those of the last fit, in their order
+
+        Returns
+        -------
+        linsep.linear.diagnostics.Assumptions
+            Print it, call ``plot()``, or use its attributes.
+
+        Raises
+        ------
+        ValueError
+            If these are not the rows of the fit: another number of rows or features, or another
+            residual sum of squares.
+        """
+        check_is_fitted(self)
+        check_beside(X, y=y, sample_weight=sample_weight)
+        block = self._block(X, y, sample_weight, reset=False)
+        numbers = np.arange(block.y.size)
+        if sample_weight is not None:
+            numbers = np.flatnonzero(check_sample_weight(sample_weight, len(y)))
+        if learnt(self, "weight_type") == "frequency" and block.weights is not None:
+            rows = np.repeat(np.arange(block.y.size), block.weights.astype(np.int64))
+            block, numbers = Block(block.X[rows], block.y[rows], None), numbers[rows]
+        if block.y.size != self._fitted.n_rows:
+            raise DataError(
+                f"The model was fitted to {self._fitted.n_rows:,} rows of positive weight, and "
+                f"these are {block.y.size:,}: give those of the fit."
+            )
+        return check_assumptions(self._fitted, block, numbers)

@@ -1,0 +1,370 @@
+"""Inference from least squares, for independent normal residuals of equal variance.
+
+The formulas are standard (Seber and Lee, Linear Regression Analysis, 2003, chapters 3 to 5): a row
+of weight w has the variance sigma^2 / w. They use norms rather than sums of squares, which could
+overflow where standard errors do not.
+"""
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import betainc, betaincc, betainccinv, betaincinv
+
+from linsep.errors import ParameterError
+from linsep.linear.result import LeastSquares
+from linsep.linear.summary import Coefficient, Summary
+
+
+def t_tail(t: Any, df: float) -> Any:
+    """Return P(|T| > |t|) of Student's t with ``df`` degrees of freedom; NaN for NaN."""
+    with np.errstate(over="ignore"):
+        return f_tail(np.square(t), 1, df)
+
+
+def f_tail(f: Any, a: float, b: float) -> Any:
+    """Return P(F > f) of Fisher's F with ``a`` and ``b`` degrees of freedom; NaN for NaN."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        part = a * np.asarray(f, dtype=np.float64)
+        near, far = part / (b + part), b / (b + part)
+    found = np.where(part < b, betaincc(a / 2, b / 2, near), betainc(b / 2, a / 2, far))
+    return found[()]
+
+
+def check_level(level: Any) -> float:
+    """Return the level of an interval as a float; ParameterError unless it is between 0 and 1."""
+    if not (isinstance(level, Real) and 0 < float(level) < 1):
+        raise ParameterError(f"level is {level!r}: give a share between 0 and 1, such as 0.95.")
+    return float(level)
+
+
+def t_reach(level: float, df: float) -> float:
+    """Return the t with P(|T| <= t) = level, the half-width of an interval in standard errors."""
+    near, far = betaincinv(0.5, df / 2, level), betainccinv(df / 2, 0.5, level)
+    return float(np.sqrt(df * near / far))
+
+
+#: variance inflation above which a note on the reliable digits is printed
+MUCH_INFLATION = 1e8
+
+
+class Bands(NamedTuple):
+    """Predictions and the ends of their intervals, arrays of shape (rows,)."""
+
+    prediction: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
+class Moments(NamedTuple):
+    """Moments of one feature x and y over rows of weight 1; variances divide by rows - 1."""
+
+    mean_x: float
+    mean_y: float
+    variance_x: float
+    variance_y: float
+    covariance: float
+
+
+@dataclass(frozen=True)
+class Inference:
+    """Tests and intervals of a fit.
+
+    Arrays have one value for the intercept, if there is one, and then one for each feature. Values
+    of features left out, and those that need a residual variance if there is none, are NaN.
+
+    Attributes
+    ----------
+    fit : LeastSquares
+    """
+
+    fit: LeastSquares
+
+    @property
+    def _from(self) -> int:
+        return 0 if self.fit.fit_intercept else 1
+
+    @property
+    def estimates(self) -> np.ndarray:
+        """The weights, NaN for features left out."""
+        coef = np.where(self.fit.kept, self.fit.coef, np.nan)
+        return np.concatenate([[self.fit.intercept], coef])[self._from :]
+
+    @property
+    def df_residual(self) -> int:
+        """Degrees of freedom of the residuals: rows minus estimates."""
+        return self.fit.n_rows - self.fit.rank
+
+    @property
+    def df_model(self) -> int:
+        """Degrees of freedom of the model: estimates without the intercept."""
+        return self.fit.rank - int(self.fit.fit_intercept)
+
+    @property
+    def residual_variance(self) -> float:
+        """Estimated variance of a row of weight 1; NaN without degrees of freedom."""
+        return self.residual_error * self.residual_error
+
+    @property
+    def residual_error(self) -> float:
+        """The residual standard error, the square root of the residual variance."""
+        df = self.df_residual
+        return self.fit.residual_norm / float(np.sqrt(df)) if df > 0 else float("nan")
+
+    @property
+    def covariance(self) -> np.ndarray:
+        """Covariance matrix of the estimates, NaN for features left out."""
+        root = self.residual_error * self.fit.root[:, self._from :]
+        covariance = root.T @ root
+        out = np.isnan(self.estimates)
+        covariance[out], covariance[:, out] = np.nan, np.nan
+        return covariance
+
+    @property
+    def standard_errors(self) -> np.ndarray:
+        """Square roots of the diagonal of the covariance."""
+        root = self.fit.root[:, self._from :]
+        largest = np.abs(root).max(axis=0, initial=0.0)  # without rows if nothing was estimated
+        shares = root / np.where(largest > 0, largest, 1.0)
+        lengths = largest * np.sqrt(np.square(shares).sum(axis=0))
+        lengths[np.isnan(self.estimates)] = np.nan
+        return self.residual_error * lengths
+
+    @property
+    def t(self) -> np.ndarray:
+        """Estimates divided by standard errors; NaN for a perfect fit."""
+        errors = self.standard_errors
+        return self.estimates / np.where(errors > 0, errors, np.nan)
+
+    @property
+    def p_values(self) -> np.ndarray:
+        """Two-sided p-values of the hypotheses that a weight is zero."""
+        return t_tail(self.t, max(self.df_residual, 1))
+
+    def intervals(self, level: float = 0.95) -> np.ndarray:
+        """Return confidence intervals of the weights, shape (weights, 2)."""
+        reach = self._quantile(level) * self.standard_errors
+        return np.column_stack([self.estimates - reach, self.estimates + reach])
+
+    @property
+    def r_squared(self) -> float:
+        """Explained share of the variance of y (without an intercept, of its mean square)."""
+        if self.fit.y_norm == 0:
+            return float("nan")
+        return min(1.0, (self.fit.explained_norm / self.fit.y_norm) ** 2)
+
+    @property
+    def adjusted_r_squared(self) -> float:
+        """R^2 with unbiased estimates of both variances."""
+        if self.fit.y_norm == 0 or self.df_residual <= 0:
+            return float("nan")
+        df_total = self.fit.n_rows - int(self.fit.fit_intercept)
+        return 1 - (self.fit.residual_norm / self.fit.y_norm) ** 2 * df_total / self.df_residual
+
+    @property
+    def f(self) -> float:
+        """F statistic of the hypothesis that all weights but the intercept are zero."""
+        error, df = self.residual_error, self.df_model
+        if not df or not error > 0:
+            return float("nan")
+        ratio = self.fit.explained_norm / error
+        return ratio * ratio / df
+
+    @property
+    def f_p_value(self) -> float:
+        """p-value of the F statistic."""
+        a, b = self.df_model, max(self.df_residual, 1)
+        return float(f_tail(self.f, a, b)) if a else float("nan")
+
+    @property
+    def correlation(self) -> float:
+        """Pearson's r of y and a single feature; NaN for several features or no intercept."""
+        if self.fit.coef.size != 1 or not self.fit.fit_intercept or self.fit.y_norm == 0:
+            return float("nan")
+        r = self.fit.coef[0] * (self.fit.spread[0] / self.fit.y_norm)
+        return float(np.clip(r, -1, 1)) if self.fit.kept[0] else float("nan")
+
+    @property
+    def moments(self) -> Moments | None:
+        """Moments of y and a single feature.
+
+        None for several features, no intercept, one row, or rows of weights other than 1.
+        """
+        fit = self.fit
+        ones = fit.total_weight == fit.n_rows and fit.log_weights == 0
+        if not (fit.coef.size == 1 and fit.fit_intercept and ones and fit.n_rows > 1):
+            return None
+        x, y = fit.spread[0], fit.y_norm / (fit.n_rows - 1)
+        variance = float(x * (x / (fit.n_rows - 1)))
+        return Moments(
+            float(fit.means[0]), fit.mean_y, variance, fit.y_norm * y, float(fit.coef[0]) * variance
+        )
+
+    @property
+    def log_likelihood(self) -> float:
+        """Maximum log-likelihood for normal residuals; infinite for a perfect fit."""
+        n = self.fit.n_rows
+        if self.fit.perfect:
+            return float("inf")
+        constant = 1 + np.log(2 * np.pi) + 2 * np.log(self.fit.residual_norm) - np.log(n)
+        return float(-n / 2 * constant + self.fit.log_weights / 2)
+
+    @property
+    def aic(self) -> float:
+        """Akaike's criterion, which counts the weights but not the variance, as in statsmodels."""
+        return 2 * self.fit.rank - 2 * self.log_likelihood
+
+    @property
+    def bic(self) -> float:
+        """Schwarz's criterion, which counts the same parameters as ``aic``."""
+        return self.fit.rank * float(np.log(self.fit.n_rows)) - 2 * self.log_likelihood
+
+    def leverage(self, X: np.ndarray) -> np.ndarray:
+        """Return x' (X' W X)^-1 x of rows: the variance of their predictions over sigma^2.
+
+        An array of shape (rows,). Multiplied by the weights, it is the leverage of the rows of the
+        fit.
+        """
+        first = int(self.fit.fit_intercept)
+        parts = self.fit.centred(X) @ self.fit.root[first:, 1:].T
+        return np.square(parts).sum(axis=1) + (1 / self.fit.total_weight if first else 0.0)
+
+    def bands(self, X: np.ndarray, predicted: np.ndarray, of: str, level: float) -> Bands:
+        """Return intervals of the mean ("confidence") or of new rows of weight 1 ("prediction")."""
+        variance = self.leverage(X) + (1.0 if of == "prediction" else 0.0)
+        reach = self._quantile(level) * self.residual_error * np.sqrt(variance)
+        return Bands(predicted, predicted - reach, predicted + reach)
+
+    def _quantile(self, level: float) -> float:
+        """Return the half-width of an interval in standard errors."""
+        level = check_level(level)
+        return t_reach(level, self.df_residual) if self.df_residual > 0 else np.nan
+
+    def summary(self, names: list[str], notes: list[str], target: str = "") -> Summary:
+        """Return the summary table, with a row for the intercept, if any, and for each feature.
+
+        Parameters
+        ----------
+        names : list of str, names of the features
+        notes : list of str, put before the notes on the fit
+        target : str, name of y, if it has one
+        """
+        rows = [*(["intercept"] if self.fit.fit_intercept else []), *names]
+        numbers = np.column_stack(
+            [self.estimates, self.standard_errors, self.t, self.p_values, self.intervals()]
+        )
+        coefficients = [
+            Coefficient.without(name, "dependent")
+            if np.isnan(row[0])
+            else Coefficient(name, *row.tolist())
+            for name, row in zip(rows, numbers, strict=True)
+        ]
+        all_notes = [*dependence(self.fit, names), *notes, *self._notes()]
+        title = "Linear regression" + f" of {target}" * bool(target)
+        y = target or "y"
+        x = names[0] if names and names[0] != y else "the feature"
+        header = self._header(x, y)
+        return Summary(title, header, coefficients, "t", notes=all_notes)
+
+    def _header(self, x: str, y: str) -> list[tuple[str, Any]]:
+        """Return the statistics of the fit; x is the name of the first feature, y of the target."""
+        simple = self.fit.coef.size == 1 and self.fit.fit_intercept
+        described = [("correlation r", self.correlation)] if simple else []
+        if (found := self.moments) is not None:
+            described = [
+                (f"mean of {x}", found.mean_x),
+                (f"mean of {y}", found.mean_y),
+                (f"variance of {x}", found.variance_x),
+                (f"variance of {y}", found.variance_y),
+                ("covariance", found.covariance),
+                *described,
+            ]
+        return [
+            ("rows", self.fit.n_rows),
+            *described,
+            ("degrees of freedom, residuals", self.df_residual),
+            ("degrees of freedom, model", self.df_model),
+            ("residual sum of squares", self.fit.rss),
+            ("residual variance", self.residual_variance),
+            ("residual standard error", self.residual_error),
+            ("R^2", self.r_squared),
+            ("adjusted R^2", self.adjusted_r_squared),
+            ("F", self.f),
+            ("p of F", self.f_p_value),
+            ("log-likelihood", self.log_likelihood),
+            ("AIC", self.aic),
+            ("BIC", self.bic),
+        ]
+
+    def _notes(self) -> list[str]:
+        notes = []
+        if self.fit.y_norm == 0:
+            what = "is the same in all rows" if self.fit.fit_intercept else "is zero in all rows"
+            notes.append(f"y {what}: there is no variance to explain.")
+        elif self.fit.perfect:
+            notes.append(
+                "The fit is perfect: residuals are rounding errors, so there is no variance for t, "
+                "F or intervals."
+            )
+        if self.df_residual <= 0 and self.fit.y_norm != 0:
+            notes.append(
+                f"There are as many estimates as rows ({self.fit.n_rows}), so nothing is left to "
+                "estimate the variance from: give more rows or fewer features."
+            )
+        inflation = np.nanmax(self.fit.inflation, initial=1.0)
+        if inflation > MUCH_INFLATION:
+            lost = np.sqrt(inflation)
+            notes.append(
+                f"Features are nearly collinear: the variance of an estimate is {inflation:.2g} "
+                f"times what it would be otherwise, and rounding the data in their last digit "
+                f"changes it in digit {max(1, int(16 - np.log10(lost)))}."
+            )
+        if not self.fit.fit_intercept:
+            notes.append("Without an intercept, R^2 and F compare with predicting zero.")
+        return notes
+
+
+#: coefficients below this share of the largest are rounding errors
+NEGLIGIBLE = 1e-9
+#: what is said of a feature of zeros
+ZERO = "is zero in all rows"
+
+
+def dependence(fit: LeastSquares, names: list[str]) -> list[str]:
+    """Return a sentence for each feature that is left out; one for all that are zero."""
+    found = {feature: _what_repeats(fit, names, feature) for feature in fit.combinations}
+    zeros = [names[feature] for feature, what in found.items() if what == ZERO]
+    sentences = [
+        f"{names[feature]} {what}: it is left out, and predicts nothing of its own."
+        for feature, what in found.items()
+        if what != ZERO or len(zeros) == 1
+    ]
+    if len(zeros) > 1:
+        sentences.append(
+            f"{_listed(zeros)} are zero in all rows: they are left out, and predict nothing of "
+            "their own."
+        )
+    return sentences
+
+
+def _what_repeats(fit: LeastSquares, names: list[str], feature: int) -> str:
+    row = fit.combinations[feature]
+    sizes = np.abs(row[1:]) * fit.spread
+    used = np.flatnonzero(sizes > NEGLIGIBLE * sizes.max())
+    if not used.size or not fit.spread[feature]:
+        constant = fit.fit_intercept and fit.means[feature]
+        return "is the same in all rows, as the intercept is" if constant else ZERO
+    length = np.sqrt(fit.total_weight)  # of the intercept's column
+    largest = sizes.max() + length * np.abs(row[1:] * fit.means).max()
+    shifted = abs(row[0]) * length > NEGLIGIBLE * largest
+    if used.size == 1 and not shifted and abs(row[1 + used[0]] - 1) < NEGLIGIBLE:
+        return f"repeats {names[used[0]]}"
+    parts = [names[j] for j in used] + (["the intercept"] if shifted else [])
+    return f"is a combination of {_listed(parts)}"
+
+
+def _listed(names: list[str]) -> str:
+    if len(names) > 6:
+        return ", ".join(names[:6]) + f" and {len(names) - 6} more"
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -1,0 +1,497 @@
+"""Logistic regression as a scikit-learn estimator."""
+
+from collections.abc import Callable
+from copy import copy
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from linsep.checkpoints.saving import Saving
+from linsep.errors import DataError, Hint, SeparationError, SeparationWarning
+from linsep.estimators._common import checking as labels
+from linsep.estimators._common.checking import brings_labels
+from linsep.estimators._common.fitted_classes import FittedClasses
+from linsep.estimators._common.plotting import PlotsProbability
+from linsep.estimators._common.predicting_sources import (
+    LogisticPrediction,
+    codes_of,
+    log_probabilities,
+)
+from linsep.estimators._common.stop_reasons import StopReason
+from linsep.interrupts import held
+from linsep.learners.predicting import share_right
+from linsep.learnt import check_prepared
+from linsep.linear.summary import OPPOSITE
+from linsep.logistic.centered import centred, in_use
+from linsep.logistic.deciding import outcome_of_suspect
+from linsep.logistic.fitting import Task, climbed, fitted, null_log_likelihood
+from linsep.logistic.inference import LogisticResults
+from linsep.logistic.journal import saving_of
+from linsep.logistic.outcomes import (
+    BY_L2,
+    FINITE,
+    SEPARATED,
+    Callbacks,
+    FitOutcome,
+    FitProgress,
+    by_firth,
+    ending_of,
+    outcome_of,
+    refuse_no_progress,
+    refuse_together,
+    separation_sentence,
+    warn_caller,
+    widened,
+    with_profiles,
+    without_proof,
+)
+from linsep.logistic.rows import FLOATS, BatchRows, Rows, checked, encoded, fit_source
+from linsep.logistic.steps import Steps, Stopped
+from linsep.parallel import one_blas_thread
+from linsep.parameters import HasParameters, ScheduleName, check_parameters, parameter
+from linsep.sources.base import Source
+from linsep.sparse_rows import as_csr
+from linsep.value_faults import faults_named
+
+Solver = Literal["newton", "lbfgs", "gradient_ascent"]
+OnSeparation = Literal["warn", "raise"]
+Intervals = Literal["wald", "profile"]
+
+
+#: attributes that a fit sets
+LEARNT = (
+    "coef_", "intercept_", "_centred", "limits_", "log_likelihood_", "null_log_likelihood_",
+    "covariance_", "n_iter_", "n_rows_", "stop_reason_", "stop_sentence_", "ascent_", "_intervals",
+    "_gained", "_total_weight", "training_accuracy_", "training_rows_", "training_baseline_",
+    "training_sampled_",
+)  # fmt: skip
+
+
+class LogisticRegression(
+    LogisticResults,
+    PlotsProbability,
+    CallbackSupportMixin,
+    ClassifierMixin,
+    HasParameters,
+    BaseEstimator,
+):
+    """Logistic regression by maximum likelihood, with a proof if there is no maximum.
+
+    P(y = 1 | x) = 1 / (1 + exp(-(b + <w, x>))); for several classes P(y = k | x) is proportional to
+    exp(b_k + <w_k, x>), where the weights of the reference are zero.
+
+    Parameters
+    ----------
+    solver : {"newton", "lbfgs", "gradient_ascent"}, default="newton"
+        "newton": Newton's method, by a Cholesky factor up to 2,500 weights, else by conjugate
+        gradients. "lbfgs": preconditioned limited-memory quasi-Newton; up to 2,500 weights the last
+        steps are Newton's. "gradient_ascent": w += eta sum of x (y - p) until that step is no
+        longer than ``tol``. With every solver the existence of the maximum is then proved, or
+        decided by :func:`linsep.separation`.
+    l2 : float, default=0.0
+        Maximise the log-likelihood - l2 / 2 times the sum of squared coefficients, without
+        intercepts. For several classes the coefficients of all classes, shifted to sum to zero, are
+        penalised, so that the reference does not matter. (scikit-learn's C is 1 / l2.)
+    penalty : {"firth"} or None, default=None
+        "firth": maximise Firth's penalised likelihood, the log-likelihood + ln |I| / 2 with I the
+        information, by Newton's method, for rows in memory and up to 2,500 weights. Its estimates
+        are less biased in small samples and always finite. Not with l2.
+    fit_intercept : bool, default=True
+    reference : label or None, default=None
+        The class whose weights are zero. None: the smaller of two, the last of several.
+    on_separation : {"warn", "raise"}, default="warn"
+        If no maximum exists: issue a :class:`linsep.errors.SeparationWarning` with the verdict and
+        estimate the limit, or raise a :class:`linsep.errors.SeparationError`. With l2 or Firth's
+        penalty there always is a maximum, and separability is not checked.
+    intervals : {"wald", "profile"} or None, default=None
+        Intervals and p-values of the weights: Wald's (estimate -+ quantile times standard error) or
+        by profile of the (penalised) likelihood, for rows in memory and up to 2,500 weights, at the
+        cost of a few fits per weight. None: "profile" with Firth's penalty, else "wald".
+    level : float, default=0.95
+        Confidence level of the intervals in the summary and of profile intervals.
+    class_weight : dict {label: weight}, "balanced" or None, default=None
+        Multiplies the weight of each row. "balanced": total weight of the rows / (classes * weight
+        of the rows of the class); rows of weight 0 do not count.
+    max_iter : int, default=1000
+    tol : float or None, default=None
+        "newton", "lbfgs": stop when the Newton decrement is at most this: no linear combination of
+        the weights is further from the maximum, in standard errors. "gradient_ascent": length of
+        the next step. None: 1e-8, or 1e-3 for more than 2,500 weights (without standard errors).
+    learning_rate : float, function of k or "auto", default="auto"
+        For "gradient_ascent". "auto" is 1 / (a bound on the curvature), which never overshoots.
+    schedule : {"constant", "inverse", "inverse_sqrt"}, default="constant"
+        For "gradient_ascent": how a number for learning_rate changes with the steps.
+    trace : bool, default=False
+        For "gradient_ascent": keep all iterates in ``ascent_``.
+
+    Attributes
+    ----------
+    classes_ : array of shape (classes,)
+    reference_ : label
+    coef_ : array of shape (1, features) or (classes - 1, features)
+        In the order of ``classes_`` without the reference. For separable data, coefficients that
+        diverge (see ``limits_``) are set large enough to saturate the probabilities.
+        For columns far from zero against their spread, predictions are computed around the centre
+        of the fit, where ``coef_ @ x + intercept_`` would lose digits.
+    intercept_ : array of shape (1,) or (classes - 1,)
+        -inf for a class whose rows all have weight 0: its probability is 0. (With two classes +inf
+        if that is the reference; with several, the last class with weight becomes the reference.)
+    limits_ : array of str, of the shape of the weights
+        "finite": proved to be finite. "+inf", "-inf": no finite estimate, with a proved sign;
+        "infinite": with either sign; "sign not checked": the work limit ended before its sign was
+        found. "dependent": a combination of the intercept and earlier features, left out; with more
+        than 2,500 weights only columns of zeros. "not checked": the likelihood may have no maximum,
+        but there are more than 2,500 weights and no penalty, the verdict would have taken too long,
+        or the fit was stopped before it. Then nothing is inferred: standard errors, tests, AIC and
+        BIC are NaN. "no weight": all rows of the class have weight 0.
+    log_likelihood_, null_log_likelihood_, deviance_, null_deviance_ : float
+    mcfadden_r2_, aic_, bic_ : float
+    likelihood_ratio_ : (statistic, degrees of freedom, p), against no features
+    covariance_ : array of shape (weights, weights) or None, the inverse information; weights by
+        class, the intercept last in each
+    standard_errors_, z_, p_values_, weights_, estimates_ : arrays of the shape of the weights
+    equation_ : the log-odds as an equation in the features and units of the data; print it
+    summary_ : :class:`linsep.linear.summary.Summary`
+    separation_ : verdict of :func:`linsep.separation`, None if it was not needed
+    method_ : "maximum likelihood", "penalised likelihood" or "Firth"
+    ascent_ : :class:`linsep.descent.Descent`, of "gradient_ascent"; iterates with ``trace=True``
+    stop_reason_ : "converged", "max_iter", "stuck", "separable", "quasi-separable", "undecided",
+        "suspect", "interrupted" (by Ctrl-C) or "early_stop" (by a callback)
+    n_iter_, n_rows_, stop_sentence_, n_features_in_, feature_names_in_
+
+    References
+    ----------
+    D. Cox, The regression analysis of binary sequences, JRSS B 20 (1958). A. Albert and J.
+    Anderson, On the existence of maximum likelihood estimates in logistic regression models,
+    Biometrika 71 (1984). D. Firth, Bias reduction of maximum likelihood estimates, Biometrika 80
+    (1993). G. Heinze and M. Schemper, A solution to the problem of separation in logistic
+    regression, Statistics in Medicine 21 (2002).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from linsep import LogisticRegression
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = LogisticRegression().fit(X[:, :4], y)
+    >>> model.n_iter_, round(model.log_likelihood_, 4), model.coef_.round(3).tolist()
+    (9, -105.6834, [[9.429, -0.238, -1.151, -0.033]])
+    """
+
+    solver: Solver = parameter(
+        default="newton", help="method: Newton, quasi-Newton, or gradient ascent"
+    )
+    l2: float = parameter(default=0.0, at_least=0.0, help="penalty on squared coefficients")
+    penalty: Literal["firth"] | None = parameter(
+        default=None, help="Firth's penalised likelihood: less bias, finite estimates"
+    )
+    fit_intercept: bool = parameter(default=True, help="learn an intercept")
+    reference: Any = None
+    on_separation: OnSeparation = parameter(
+        default="warn", help="if the likelihood has no maximum: warn, or raise an error"
+    )
+    intervals: Intervals | None = parameter(
+        default=None, help="intervals and tests of weights: Wald or profile likelihood"
+    )
+    level: float = parameter(
+        default=0.95, above=0.0, below=1.0, help="confidence level of these intervals"
+    )
+    class_weight: Any = None
+    max_iter: int = parameter(default=1000, at_least=1, help="maximum number of iterations")
+    tol: float | None = parameter(
+        default=None,
+        at_least=0.0,
+        help="distance to the maximum, in standard errors, at which to stop; if not given, "
+        "1e-8, or 1e-3 for more than 2,500 weights",
+    )
+    learning_rate: float | Literal["auto"] | Callable[[int], float] = parameter(
+        default="auto",
+        above=0.0,
+        called_with="k",
+        help="initial learning rate of gradient ascent",
+    )
+    schedule: ScheduleName = parameter(
+        default="constant",
+        help="learning rate of step k: constant, divided by k, or by its square root",
+    )
+    trace: bool = parameter(default=False, help="keep all iterates of gradient ascent")
+
+    _centred = None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "coef_")
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, checkpoint: Any = None) -> Any:
+        """Fit the weights by maximum likelihood, or their limit if there is no maximum.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (rows, features), or a Source
+            Not copied if float32 or float64 and C-contiguous, or CSR. A source
+            (:func:`linsep.open_source`) is read batch by batch, in constant memory, once per
+            iteration; it has its own labels, so omit y. If it is separable and larger than its
+            memory limit, it is read again for the proof, and the weights are those of the last
+            iteration.
+        y : array of shape (rows,), labels of any type
+        sample_weight : array of shape (rows,), default ones
+            Number of times that each row counts.
+        checkpoint : path or :class:`linsep.Checkpoint`, default None
+            A file in which the fit saves the results of its passes over the rows. If the process
+            ends early, the fit can resume from it, to the same bits.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a parameter, row, label or weight is invalid, or ``solver="gradient_ascent"``
+            diverges.
+        SeparationError
+            If the data are separable and on_separation="raise".
+
+        KeyboardInterrupt
+            On Ctrl-C. The weights so far are kept; ``limits_``, standard errors and intervals show
+            what is unknown. Before the first iteration nothing is kept.
+
+        Warns
+        -----
+        UserWarning
+            If all rows of a class have weight 0, or the fit stopped before a maximum.
+
+        Notes
+        -----
+        scikit-learn's callbacks are called at each iteration with a model of the weights so far,
+        and may stop the fit.
+        """
+        refuse_together(self)
+        check_parameters(self)
+        with saving_of(checkpoint, self) as saving:
+            if brings_labels(X, y, sample_weight):
+                fit_source(self, X, saving)
+            else:
+                self._fit_rows(X, y, sample_weight, saving)
+        return self
+
+    def _fit_rows(self, X: Any, y: Any, sample_weight: Any, saving: Saving) -> None:
+        """Fit to rows in memory."""
+        self.__dict__.pop("recipe_", None)
+        given = X
+        X, y = checked(self, X, y)
+        classes, codes = encoded(y)
+        labels.check_two_classes(classes)
+        weights = labels.check_sample_weight(sample_weight, len(y))
+        weights = labels.importance(self.class_weight, classes, codes, weights)
+        totals = np.bincount(codes, weights if weights.size else None, classes.size)
+        labels.warn_of_weightless(classes, totals)
+        known = FittedClasses(classes, self._order(classes), totals)
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        saving.check_arrays(X, classes, codes, weights)
+        rows = Rows(given, X, known, known.places[codes], weights)
+        self._fit(rows, {"X": given, "y": y, "metadata": metadata}, saving)
+
+    def _order(self, classes: np.ndarray) -> list[int]:
+        """Return the codes of the classes, that of the reference last."""
+        codes = list(range(classes.size))
+        if self.reference is None:
+            return [1, 0] if classes.size == 2 else codes
+        found = np.flatnonzero(classes == self.reference)
+        if not found.size:
+            known = ", ".join(map(repr, classes.tolist()[:8]))
+            raise DataError(f"reference is {self.reference!r}, which is no class of y: {known}.")
+        return [code for code in codes if code != found[0]] + [int(found[0])]
+
+    def _fit(
+        self, rows: Rows | BatchRows, given: dict[str, Any], saving: Saving | None = None
+    ) -> None:
+        """Maximise the likelihood, call callbacks, and keep the weights so far if stopped early."""
+        with held(), one_blas_thread:
+            task = rows.task(self)
+            if saving is not None:
+                task, saving.rows_per_pass = replace(task, journal=saving.journal), task.n_rows
+            self._begin(rows.known)
+            callbacks = Callbacks(self, given)
+
+            def snapshot() -> dict[str, Any]:
+                model, found = copy(self), progress.outcome(StopReason.EARLY_STOP)
+                assert found is not None
+                model._set_attributes(task, found, rows.known)
+                return dict(vars(model))
+
+            progress = FitProgress(self, task, lambda: callbacks.iterated(snapshot))
+            rows.steps, interrupted = progress.steps, False
+            try:
+                with labels.features_named(self):
+                    found = self._found(task, rows, progress.steps)
+            except (KeyboardInterrupt, Stopped) as ending:
+                interrupted = isinstance(ending, KeyboardInterrupt)
+                reason = StopReason.INTERRUPTED if interrupted else StopReason.EARLY_STOP
+                so_far = progress.outcome(reason)
+                if so_far is None:
+                    raise
+                found = so_far
+            self._set_attributes(task, found, rows.known)
+            self._warn_unfinished(found)
+            if interrupted:
+                raise KeyboardInterrupt
+            callbacks.ended(lambda: dict(vars(self)))
+
+    def _begin(self, known: FittedClasses) -> None:
+        """Delete the attributes of an earlier fit, in case this one fails."""
+        for name in LEARNT:
+            self.__dict__.pop(name, None)
+        self._learnt_with = self.get_params(deep=False)
+        self.classes_, self._order_of_classes = known.classes, known.order
+        self.reference_ = self.classes_.tolist()[self._order_of_classes[-1]]
+        self.separation_, self.method_ = None, "maximum likelihood"
+        if self.l2:
+            self.method_ = "penalised likelihood"
+
+    def _found(self, task: Task, rows: Rows | BatchRows, steps: Steps) -> FitOutcome:
+        """Return the fitted weights with their covariance or intervals."""
+        if self.penalty and task.q:
+            self.method_ = "Firth"
+            return by_firth(self, task, rows, steps)
+        found = self._maximised(task, rows, steps)
+        if self.intervals == "profile" and task.q:
+            return with_profiles(self, task, rows, found, steps)
+        return found
+
+    def _maximised(self, task: Task, rows: Rows | BatchRows, steps: Steps) -> FitOutcome:
+        """Maximise the (penalised) likelihood, or find its limit if there is no maximum."""
+        if self.solver == "gradient_ascent" and task.q:
+            rates = self.learning_rate, self.schedule, bool(self.trace)
+            fit, self.ascent_ = climbed(task, *rates, steps)
+        else:
+            fit = fitted(task, steps)
+        limits = np.full((task.q, task.width), "finite", dtype="U11")
+        limits[:, list(fit.standardization.dependent)] = "dependent"
+        if fit.suspect:
+            found = outcome_of_suspect(task, rows, fit, limits, steps)
+            self._warn_separable(found, rows.known, FINITE if task.factored else (BY_L2,))
+            return found
+        return outcome_of(fit, limits) if fit.proved else without_proof(fit, limits)
+
+    def _warn_separable(
+        self, found: FitOutcome, known: FittedClasses, hints: tuple[Hint, ...]
+    ) -> None:
+        """Keep the verdict; warn or raise if there is no maximum."""
+        self.separation_ = found.verdict
+        if found.reason not in SEPARATED:
+            return
+        lost = widened(found, known).limits.ravel().tolist()
+        words, signs = self._words_and_signs()
+        names = {
+            name: OPPOSITE.get(word, word) if sign < 0 else word
+            for name, word, sign in zip(words, lost, signs, strict=True)
+        }
+        message, about = separation_sentence(found.reason, names), {"limits": names}
+        if self.on_separation == "raise":
+            raise SeparationError(message, *hints, verdict=found.verdict, **about)
+        warn_caller(SeparationWarning(message, *hints, verdict=found.verdict, **about))
+
+    def _set_attributes(self, task: Task, found: FitOutcome, known: FittedClasses) -> None:
+        """Set the fitted attributes."""
+        null = null_log_likelihood(task.totals, task.intercept)
+        refuse_no_progress(found.reason, found.log_likelihood, null)
+        d = task.n_features
+        fitted_ones = found.weights[:, d] if task.intercept else np.zeros(task.q)
+        self.intercept_ = known.intercepts(fitted_ones)
+        centre, at = found.around or (None, fitted_ones)
+        found = widened(found, known)
+        self.coef_ = found.weights[:, :d].copy()
+        self._keep_centred(centre, known.intercepts(at))
+        self._intervals, self._gained = found.intervals, found.gained
+        self.limits_, self.log_likelihood_ = found.limits, float(found.log_likelihood)
+        self.covariance_ = None if self.l2 else found.covariance
+        self.null_log_likelihood_ = null
+        self.n_iter_, self.n_rows_ = found.n_iter, task.n_rows
+        self._total_weight = float(task.totals.sum())
+        self.stop_reason_ = found.reason
+        self.stop_sentence_, _ = ending_of(self, found)
+
+    def _warn_unfinished(self, found: FitOutcome) -> None:
+        """Warn if the fit did not end at a maximum."""
+        _, warning = ending_of(self, found)
+        if warning is not None:
+            warn_caller(warning)
+
+    def _prediction(self, source: Source) -> LogisticPrediction:
+        """Return the predictions for the rows of a source."""
+        return LogisticPrediction(self, source)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the log-odds.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (rows, features), or a Source
+            A source is read batch by batch; open it with ``recipe=model.recipe_``.
+
+        Returns
+        -------
+        array of shape (rows,) for two classes: the log-odds of the larger one; else (rows,
+        classes), log-odds against the reference, whose column is zero
+        """
+        check_is_fitted(self)
+        if isinstance(X, Source):
+            return np.concatenate([scores for _, scores in self._prediction(X).decisions()])
+        check_prepared(self, X)
+        with faults_named(X, self):
+            X = validate_data(
+                self, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=False
+            )
+        return self._scores(X)
+
+    def _keep_centred(self, centre: np.ndarray | None, at: np.ndarray) -> None:
+        """Keep the scores ``at`` a centre for predictions where the raw intercept loses digits."""
+        self._centred = None
+        if centre is not None:
+            found = centred(self.coef_, centre, at, self.intercept_)
+            self._centred = found if found.columns.size else None
+
+    def _scores(self, X: Any) -> np.ndarray:
+        d, around = X.shape[1], in_use(self)  # rows of a sparse source may be narrower
+        with np.errstate(over="ignore", invalid="ignore"):  # said below
+            if around is None:
+                scores = np.asarray(X @ self.coef_[:, :d].T) + self.intercept_
+            else:
+                scores = around.scores(X)
+        bad = ~np.isfinite(scores) & np.isfinite(self.intercept_)  # of classes with weight
+        if bad.any():
+            row = int(np.argwhere(bad)[0, 0])
+            raise DataError(f"The score of row {row} is beyond floating point; scale the features.")
+        order = self._order_of_classes
+        if len(order) == 2:
+            return scores[:, 0] if order[0] == 1 else -scores[:, 0]
+        found = np.zeros((len(scores), len(order)))
+        found[:, order[:-1]] = scores
+        nearer = getattr(self, "_nearer", None)
+        return found if nearer is None else nearer(X, found, order[-1])
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict the most probable class of each row; the smaller one at equal odds."""
+        check_is_fitted(self)
+        return self.classes_[codes_of(self.decision_function(X))]
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the accuracy on X and y, or on a source with its own labels."""
+        return share_right(self, X, y, sample_weight)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return class probabilities, shape (rows, classes), in the order of ``classes_``."""
+        return np.exp(self.predict_log_proba(X))
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return the logarithms of :meth:`predict_proba`, accurate even where those underflow."""
+        return log_probabilities(self.decision_function(X))

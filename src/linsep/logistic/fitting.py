@@ -1,0 +1,452 @@
+"""Fit a logistic regression: standardisation, starting weights, maximisation."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from operator import add
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg as sla
+
+from linsep.descent import Descent, minimize
+from linsep.errors import DataError
+from linsep.logistic import ascent, preparing
+from linsep.logistic.ascent import Ascent, Goal, Penalty, solved
+from linsep.logistic.existence import UNIT
+from linsep.logistic.journal import Journal, recalled
+from linsep.logistic.lanes import Batches, RowLanes
+from linsep.logistic.likelihood import Lanes, Likelihood, Point, SparseTerms, Terms
+from linsep.logistic.preparing import Standardization, refuse_overflow, sampled, standardization
+from linsep.logistic.steps import Around, Report, Steps, no_report
+from linsep.parallel import workers
+
+#: most weights for a Hessian, which inference needs
+MOST_WEIGHTS = 2500
+#: Newton steps to prove that there is a maximum, after other steps came near
+LAST = 20
+#: and after an ascent that stopped early
+QUESTION = 100
+#: distance to the maximum, in standard errors, at which Newton's method takes over
+NEAR = 0.01
+#: default tolerances: with inference, and without
+WITH_INFERENCE, WITHOUT = 1e-8, 1e-3
+
+
+@dataclass(frozen=True)
+class Task:
+    """A logistic regression to fit.
+
+    Attributes
+    ----------
+    batches : function that returns the batches; the code of the reference is ``q``
+    n_features, q : int, numbers of features, and of classes without the reference
+    totals : array of shape (q + 1,), summed row weights of each class, the reference last
+    n_rows : int, number of rows with nonzero weight
+    intercept : bool
+    l2 : float
+    solver : "newton" or "lbfgs"
+    given_tol : float or None, distance to the maximum from which the last step may begin, in
+        standard errors
+    max_iter : int
+    several : bool, whether there are more than two classes, including those without weight
+    journal : Journal of the passes over the rows, or None
+    lanes : Lanes that others than this process sum, or None
+    """
+
+    batches: Batches
+    n_features: int
+    q: int
+    totals: np.ndarray
+    n_rows: int
+    intercept: bool
+    l2: float
+    solver: str
+    given_tol: float | None
+    max_iter: int
+    several: bool
+    journal: Journal | None = None
+    lanes: Lanes | None = None
+
+    @property
+    def width(self) -> int:
+        """Number of weights per class."""
+        return self.n_features + self.intercept
+
+    @property
+    def factored(self) -> bool:
+        """Whether there are few enough weights for a Hessian."""
+        return self.q * self.width <= MOST_WEIGHTS
+
+    @property
+    def tol(self) -> float:
+        """Distance to the maximum from which the last step may begin, in standard errors."""
+        default = WITH_INFERENCE if self.factored else WITHOUT
+        return default if self.given_tol is None else self.given_tol
+
+    @property
+    def share(self) -> float:
+        """``share`` of :class:`linsep.logistic.ascent.Penalty`."""
+        return 1.0 / (self.q + 1) if self.several and self.l2 else 0.0
+
+    @property
+    def goal(self) -> Goal:
+        """Stopping criteria; existence of a maximum has to be proved unless l2 is given."""
+        rows = self.n_rows / float(self.totals.sum())
+        return Goal(
+            rows, self.tol, self.max_iter, self.factored, prove=not self.l2, penalised=self.l2 > 0.0
+        )
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A fitted regression, in the raw features.
+
+    Attributes
+    ----------
+    weights : array of shape (q, width), the intercept last
+    log_likelihood : float, without the penalty
+    covariance : array of shape (q width, q width) or None
+        The inverse of the information, 0 for features left out; None with too many weights.
+    n_iter : int
+    reason, distance, proved, suspect : as in :class:`linsep.logistic.ascent.Ascent`
+    B : array of shape (q, width), the weights of the standardised features
+    standardization : Standardization
+    """
+
+    weights: np.ndarray
+    log_likelihood: float
+    covariance: np.ndarray | None
+    n_iter: int
+    reason: str
+    distance: float
+    proved: bool
+    suspect: bool
+    B: np.ndarray
+    standardization: Standardization
+
+    @property
+    def around(self) -> Around:
+        """The scores at a centre of the raw features."""
+        return self.standardization.around(self.B)
+
+
+def fitted(task: Task, steps: Steps) -> Fit:
+    """Maximise the (penalised) likelihood.
+
+    The ascent starts from the weights fitted to a sample, so that all rows are read only a few
+    times. It stops if there seems to be no maximum. A single class has probability 1.
+    """
+    if not task.q:
+        plain, none = (
+            Standardization(np.zeros(task.n_features), np.ones(task.n_features)),
+            np.zeros((0, 0)),
+        )
+        B = np.zeros((0, task.width))
+        return Fit(B, 0.0, none, 0, "converged", 0.0, True, False, B, plain)
+    with workers() as pool:
+        most = max(20_000, 20 * task.q * task.width)
+        sample, whole = sampled(task.batches, most)
+        how = looked(task, sample, whole, pool)
+        start = _start(task, how, sample, whole, pool)
+        found = _climbed(task, how, start, pool, reporter(task, how, steps))
+        return fit_of(task, how, found._replace(suspect=found.suspect or _nearly(task, how, pool)))
+
+
+def reporter(task: Task, how: Standardization, steps: Steps) -> Report:
+    """Return the callback for an ascent in standardised features."""
+    return steps.of(lambda B: how.raw(B, task.intercept), how.dependent, how.around)
+
+
+def climbed_on(task: Task, fit: Fit, steps: Steps) -> Fit:
+    """Continue a fit to its maximum, which is known to exist."""
+    with workers() as pool:
+        problem = problem_of(task, fit.standardization, pool)
+        left = max(1, task.max_iter - fit.n_iter)
+        goal = task.goal._replace(prove=False, max_iter=left)
+        newton = ascent.newton if task.factored else ascent.newton_cg
+        found = newton(*problem, fit.B, goal, reporter(task, fit.standardization, steps))
+        return fit_of(task, fit.standardization, found._replace(n_iter=fit.n_iter + found.n_iter))
+
+
+def looked(task: Task, sample: Batches, whole: bool, pool: ThreadPoolExecutor) -> Standardization:
+    """Return the standardisation; with too many weights, only a scaling."""
+    if not task.factored:
+        return preparing.sized(task.batches, task.n_features, not task.l2)
+    form = task.n_features, task.intercept
+    return standardization(sample, task.batches, whole, *form, not task.l2, pool)
+
+
+def _start(
+    task: Task, how: Standardization, sample: Batches, whole: bool, pool: ThreadPoolExecutor
+) -> np.ndarray:
+    """Return starting weights: those fitted to the sample, or intercepts only."""
+    B = np.zeros((task.q, task.width))
+    if task.intercept:
+        B[:, -1] = np.log(task.totals[:-1] / task.totals[-1])
+    if whole or not task.factored:
+        return B
+    part = next(iter(sample()))
+    share = (part.weights.sum() if part.weights.size else part.size) / task.totals.sum()
+    few = replace(task, batches=sample, lanes=None, l2=task.l2 * share, totals=task.totals * share)
+    goal = few.goal._replace(tol=NEAR, max_iter=20, rows=task.goal.rows)
+    found = ascent.newton(*problem_of(few, how, pool), B, goal)
+    return found.B if found.reason == "converged" else B
+
+
+def _nearly(task: Task, how: Standardization, pool: ThreadPoolExecutor) -> bool:
+    """Return whether nearly dependent features that were left out may separate the classes."""
+    if not how.nearly:
+        return False
+    all_of_them = preparing.whole(task.batches, task.n_features, task.intercept)
+    problem = problem_of(task, all_of_them, pool)
+    goal = task.goal._replace(max_iter=QUESTION, only=True)
+    return not ascent.newton(*problem, np.zeros(problem[0].shape), goal).proved
+
+
+def problem_of(
+    task: Task, how: Standardization, pool: ThreadPoolExecutor
+) -> tuple[Likelihood, Penalty]:
+    """Return the likelihood to maximise and the penalty to subtract."""
+    kind = SparseTerms if not task.factored and _sparse(task.batches) else Terms
+    terms = kind(task.q, how.centres, how.scales, task.intercept)
+    likelihood = Likelihood(lanes_as(task, how, pool), terms, how.noise)
+    factors = np.zeros(task.width)
+    factors[: task.n_features] = task.l2 * how.scales**2
+    factors[list(how.dependent)] = 1.0  # keeps the weight of a column of zeros at 0
+    return recalled(likelihood, task.journal), Penalty(factors, task.share)
+
+
+def lanes_as(task: Task, how: Standardization, pool: ThreadPoolExecutor) -> Lanes:
+    """Return the rows of a task with the columns that the standardisation replaces."""
+    return (task.lanes or RowLanes(task.batches, pool)).replaced(how)
+
+
+def _climbed(
+    task: Task,
+    how: Standardization,
+    start: np.ndarray,
+    pool: ThreadPoolExecutor,
+    report: Report = no_report,
+) -> Ascent:
+    """Maximise with the solver of the task, then check that there is a maximum."""
+    problem, goal = problem_of(task, how, pool), task.goal
+    if task.solver != "lbfgs":
+        newton = ascent.newton if task.factored else ascent.newton_cg
+        return answered(*problem, newton(*problem, start, goal, report), goal)
+    if not task.factored:
+        return answered(*problem, ascent.lbfgs(*problem, start, goal, report), goal)
+    found = ascent.lbfgs(*problem, start, goal._replace(tol=max(goal.tol, NEAR)), report)
+    if found.reason in ("converged", "stuck"):  # Newton's method takes the last steps
+        most = LAST if found.reason == "converged" else max(1, goal.max_iter - found.n_iter)
+        last = ascent.newton(*problem, found.B, goal._replace(max_iter=most), report)
+        found = last._replace(n_iter=found.n_iter + last.n_iter)
+    return answered(*problem, found, goal)
+
+
+def answered(likelihood: Likelihood, penalty: Penalty, found: Ascent, goal: Goal) -> Ascent:
+    """Return the ascent with ``proved`` or ``suspect`` set.
+
+    If neither is, Newton steps follow until one proves that there is a maximum. Without a Hessian
+    they prove nothing; weights on the right side of every row are suspect.
+    """
+    if found.proved or found.suspect:
+        return found
+    if not goal.factored:
+        few = goal._replace(max_iter=LAST, tol=goal.tol / 1000)
+        found_again = ascent.newton_cg(likelihood, penalty, found.B, few)
+        moves = likelihood.moves(found.B)
+        right = moves.backward <= 0.0 < moves.forward
+        return found._replace(suspect=found_again.suspect or right)
+    only = goal._replace(max_iter=QUESTION, only=True)
+    found_again = ascent.newton(likelihood, penalty, found.B, only)
+    distance = found_again.distance if np.isnan(found.distance) else found.distance
+    proved = found_again.proved
+    return found._replace(proved=proved, suspect=not proved, distance=distance)
+
+
+def _sparse(batches: Batches) -> bool:
+    return hasattr(next(iter(batches())).rows, "starts")
+
+
+def fit_of(task: Task, how: Standardization, found: Ascent) -> Fit:
+    """Convert an ascent to a fit in the raw features."""
+    covariance = None
+    if found.information is not None:
+        covariance = raw_covariance(task, how, inverted(found.information))
+    return Fit(
+        how.raw(found.B, task.intercept), found.value, covariance, found.n_iter, found.reason,
+        found.distance, found.proved, found.suspect, found.B, how,
+    )  # fmt: skip
+
+
+def raw_covariance(task: Task, how: Standardization, inverse: np.ndarray) -> np.ndarray:
+    """Return the inverse information of the raw features, from that of the standardised ones."""
+    T = np.kron(np.eye(task.q), how.matrix(task.intercept))
+    return np.asarray(T @ inverse @ T.T)
+
+
+def inverted(H: np.ndarray) -> np.ndarray:
+    """Return the inverse of a positive semidefinite matrix, the pseudo-inverse if singular."""
+    diagonal = np.diag(H)
+    roots = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    scaled = H * roots * roots[:, None]
+    try:
+        factor = sla.cho_factor(scaled)
+        inverse = sla.cho_solve(factor, np.eye(len(H)))
+    except np.linalg.LinAlgError:
+        inverse = np.linalg.pinv(scaled, rcond=1e-12, hermitian=True)
+    return inverse * roots * roots[:, None]
+
+
+def null_log_likelihood(totals: np.ndarray, intercept: bool) -> float:
+    """Return the log-likelihood without features: by class frequencies with an intercept, else with
+    equal probabilities.
+    """
+    total = totals.sum()
+    if not intercept:
+        return -float(total) * float(np.log(len(totals)))
+    return float((totals * np.log(totals / total)).sum())
+
+
+def climbed(
+    task: Task, learning_rate: Any, schedule: str, trace: bool, steps: Steps
+) -> tuple[Fit, Descent]:
+    """Maximise from zero, in the raw features, then check that there is a maximum.
+
+    Weights of dependent features stay at zero.
+
+    Raises
+    ------
+    ValueError
+        If the learning rate is so large that the ascent diverges or cycles.
+    """
+    refuse_overflow(task.batches, task.n_features, task.intercept)
+    with workers() as pool:
+        how = looked(task, *sampled(task.batches, 20 * task.q * task.width + 20_000), pool)
+        free = np.ones(task.width, dtype=bool)
+        free[list(how.dependent)] = False
+        report = steps.of(lambda W: W, how.dependent)
+        found = _ascended(task, learning_rate, schedule, trace, free, pool, report)
+        if found.reason in {"cycle", "diverged"}:
+            raise DataError(f"Gradient ascent diverged: {found.sentence}.")
+        problem = problem_of(task, how, pool)
+        B = how.standard(found.x, task.intercept)
+        there = problem[0].at(B, hessian=task.factored)
+        information = None
+        if there.hessian is not None:
+            information = there.hessian + problem[1].matrix(task.q)
+        reason = "converged" if found.reason == "converged" else "max_iter"
+        ended = Ascent(B, there.value, information, found.n_iter, reason, np.nan, task.l2 > 0.0)
+        fit = fit_of(task, how, answered(*problem, ended, task.goal))
+        return replace(fit, weights=found.x), found
+
+
+def _ascended(
+    task: Task, learning_rate: Any, schedule: str, trace: bool, free: np.ndarray,
+    pool: ThreadPoolExecutor, report: Report,
+) -> Descent:  # fmt: skip
+    """Run gradient ascent on the free columns."""
+    plain = Standardization(np.zeros(task.n_features), np.ones(task.n_features))
+    terms = Terms(task.q, plain.centres, plain.scales, task.intercept)
+    likelihood = recalled(Likelihood(lanes_as(task, plain, pool), terms), task.journal)
+    factors = np.zeros(task.width)
+    factors[: task.n_features] = task.l2
+    penalty = Penalty(factors, task.share)
+    if isinstance(learning_rate, str):
+        learning_rate = 1.0 / (_steepest(task, likelihood) or 1.0)
+    once = _Once(likelihood, report)
+    return minimize(
+        lambda B: once(B).value - penalty.value(B),
+        np.zeros(likelihood.shape),
+        lambda B: free * (once(B).gradient - penalty.times(B)),
+        learning_rate=learning_rate, schedule=schedule, tol=task.tol, maximize=True,
+        trace=trace, max_iter=task.max_iter,
+    )  # fmt: skip
+
+
+def _steepest(task: Task, likelihood: Likelihood) -> float:
+    """Return Böhning's (1992) bound on the curvature of the objective."""
+    if not task.factored:
+        return 0.5 * likelihood.sum(likelihood.terms.squares, add) + task.l2
+    plain = Likelihood(likelihood.lanes, replace(likelihood.terms, q=1))
+    quarter = plain.at(np.zeros(plain.shape)).hessian
+    assert quarter is not None
+    top = float(np.linalg.eigvalsh(quarter)[-1])
+    return (1.0 if task.q == 1 else 2.0) * top + task.l2
+
+
+class _Once:
+    """Value and gradient at a point, computed together; reports each step."""
+
+    def __init__(self, likelihood: Likelihood, report: Report):
+        self.likelihood, self.report = likelihood, report
+        self.last: tuple[np.ndarray, Point] | None = None
+
+    def __call__(self, B: np.ndarray) -> Point:
+        if self.last is None or not np.array_equal(self.last[0], B):
+            begun, self.last = self.last is not None, (B, self.likelihood.at(B, hessian=False))
+            if begun and np.isfinite(self.last[1].value):
+                self.report(B, self.last[1].value, np.nan)
+        return self.last[1]
+
+
+#: digits of an estimate that are enough to say nothing
+ENOUGH = 4
+
+
+class Sharpness(NamedTuple):
+    """How well floats determine a maximum.
+
+    Attributes
+    ----------
+    overlap : float
+        Upper bound on how far rows are on the wrong side of the boundary, as a share of the largest
+        distance of a row on the right side.
+    error : float
+        Estimate of how much the scores of a row may be off, beside each other.
+    """
+
+    overlap: float
+    error: float
+
+    @property
+    def digits(self) -> int:
+        """Number of digits of standard errors that are determined."""
+        return int(np.clip(np.floor(-np.log10(max(self.error, UNIT))), 0, 16))
+
+    @property
+    def enough(self) -> bool:
+        """Whether there is nothing to say."""
+        return self.digits >= ENOUGH
+
+    @property
+    def sentence(self) -> str:
+        """What there is to say, without the full stop."""
+        digits = f"only about {self.digits} digits" if self.digits > 1 else "hardly a digit"
+        return (
+            "A maximum exists, but the classes overlap by no more than "
+            f"{self.overlap:.1g} of the largest distance from the boundary: floating point "
+            f"determines {digits} of the estimates and standard errors"
+        )
+
+
+def sharpened(task: Task, fit: Fit) -> tuple[Fit, Sharpness]:
+    """Return a fit with the covariance at its weights, not before the last step, and how well
+    floats determine its maximum, in three passes.
+    """
+    with workers() as pool:
+        likelihood, penalty = problem_of(task, fit.standardization, pool)
+        point = likelihood.at(fit.B)
+        H = point.hessian + penalty.matrix(likelihood.q)
+        step, sure = solved(H, point.gradient)
+        left, reached = likelihood.moves(step), likelihood.moves(fit.B)
+    inverse, noise = inverted(H), np.tile(likelihood.noise, likelihood.q)
+    # a term of the gradient is w r z, and the sum of w r^2 z^2 is at most about that of the Hessian
+    slope = UNIT * np.sqrt(np.abs(np.diag(H))) + point.sums.weight * noise
+    weights = (np.abs(inverse) @ slope).reshape(likelihood.shape)
+    off = left.apart + float((weights @ reached.reach).max())
+    rounding = UNIT * float((np.abs(fit.B) @ reached.reach).max())
+    overlap = (max(reached.backward, 0.0) + 2.0 * rounding) / max(reached.forward, rounding)
+    covariance = raw_covariance(task, fit.standardization, inverse)
+    sharp = Sharpness(min(overlap, 1.0), off if sure else np.inf)
+    return replace(fit, covariance=covariance), sharp

@@ -1,0 +1,341 @@
+"""Inference from a fitted logistic regression: standard errors, tests, intervals, summary table."""
+
+from typing import Any
+
+import numpy as np
+from scipy.special import chdtrc, ndtr, ndtri
+from sklearn.utils.validation import check_is_fitted
+
+from linsep.estimators._common.checking import feature_names, label_text, words_and_signs
+from linsep.estimators._common.equations import HasEquation
+from linsep.estimators._common.fitted_classes import NO_WEIGHT
+from linsep.learnt import learnt
+from linsep.linear.inference import check_level
+from linsep.linear.summary import Coefficient, Summary
+from linsep.logistic import fitting
+from linsep.logistic.limits import UNSIGNED
+from linsep.logistic.outcomes import SEPARATED, UNINFERRED
+
+#: most classes that a title names
+MOST_NAMED = 10
+#: value of ``limits_`` where the existence of a maximum, or a limit, was not checked
+UNKNOWN = "not checked"
+#: what is missing without a proof of a maximum
+UNINFERABLE = "standard errors, tests, AIC and BIC are not known"
+
+
+class LogisticResults(HasEquation):
+    """Inference from a fitted logistic regression.
+
+    Arrays have the shape of the weights: (classes but the reference, features + intercept), the
+    intercept last; with two classes there is one row.
+    """
+
+    classes_: np.ndarray
+    reference_: Any
+    coef_: np.ndarray
+    intercept_: np.ndarray
+    limits_: np.ndarray
+    covariance_: np.ndarray | None
+    log_likelihood_: float
+    null_log_likelihood_: float
+    n_rows_: int
+    _total_weight: float
+    n_iter_: int
+    method_: str
+    stop_reason_: str
+    stop_sentence_: str
+    _intervals: dict[float, tuple[np.ndarray, np.ndarray, np.ndarray]]
+    _gained: float
+
+    @property
+    def deviance_(self) -> float:
+        """-2 log-likelihood, without the penalty."""
+        check_is_fitted(self)
+        return 0.0 - 2.0 * self.log_likelihood_
+
+    @property
+    def null_deviance_(self) -> float:
+        """The deviance without features."""
+        check_is_fitted(self)
+        return -2.0 * self.null_log_likelihood_
+
+    @property
+    def mcfadden_r2_(self) -> float:
+        """1 - log-likelihood / log-likelihood without features (McFadden 1974)."""
+        check_is_fitted(self)
+        if not self.null_log_likelihood_:  # only one class has weight
+            return np.nan
+        return 1.0 - self.log_likelihood_ / self.null_log_likelihood_
+
+    @property
+    def n_parameters_(self) -> int:
+        """Number of estimated weights, without dependent features and classes of weight 0."""
+        return int(self._estimated.sum())
+
+    @property
+    def _estimated(self) -> np.ndarray:
+        """Mask of the estimated weights."""
+        check_is_fitted(self)
+        return (self.limits_ != "dependent") & (self.limits_ != NO_WEIGHT)
+
+    def _weights_of_rows(self) -> list[tuple[str, float | int]]:
+        """Return the sum of the row weights with its name, nothing if all are 1."""
+        total = float(f"{self._total_weight:.12g}")  # without rounding errors
+        if total == self.n_rows_:
+            return []
+        return [("sum of their weights", int(total) if total.is_integer() else total)]
+
+    @property
+    def aic_(self) -> float:
+        """-2 log-likelihood + 2 parameters, without Firth's penalty; NaN with l2, if the fit was
+        interrupted, or without a proof that there is a maximum, or of where the likelihood tends.
+        """
+        return self.deviance_ + 2.0 * self.n_parameters_ if self._inferable else np.nan
+
+    @property
+    def bic_(self) -> float:
+        """-2 log-likelihood + ln(sum of the row weights) parameters, as ``aic_``."""
+        return self.aic_ + (np.log(self._total_weight) - 2.0) * self.n_parameters_
+
+    @property
+    def _inferable(self) -> bool:
+        """Whether the plain or Firth's likelihood has a maximum, which the weights (nearly) reach,
+        or is the supremum.
+        """
+        check_is_fitted(self)
+        if learnt(self, "l2") or self.stop_reason_ in UNINFERRED:
+            return False
+        if self.stop_reason_ == "quasi-separable":
+            return self.covariance_ is not None  # there is none for those of the last iteration
+        return self.stop_reason_ == "separable" or not self._unproved
+
+    @property
+    def _unproved(self) -> bool:
+        """Whether it is not known if the likelihood has a maximum."""
+        return self.stop_reason_ not in SEPARATED and bool((self.limits_ == UNKNOWN).any())
+
+    @property
+    def likelihood_ratio_(self) -> tuple[float, int, float]:
+        """The test against no features: 2 (l - l0), its degrees of freedom, p from chi-squared.
+
+        NaN where ``aic_`` is. For separable data l is the supremum and p only a rough guide; with
+        Firth's penalty the penalised likelihoods are compared (Heinze and Schemper 2002).
+        """
+        df = int(self._estimated[:, : self.coef_.shape[1]].sum())
+        if not self._inferable or np.isnan(self.log_likelihood_):
+            return np.nan, df, np.nan
+        statistic = max(0.0, 2.0 * (self.log_likelihood_ - self.null_log_likelihood_))
+        if self.method_ == "Firth":
+            statistic = self._gained
+        return statistic, df, float(chdtrc(df, statistic)) if df else np.nan
+
+    @property
+    def weights_(self) -> np.ndarray:
+        """Coefficients and, with an intercept, the intercepts as the last column."""
+        check_is_fitted(self)
+        if not learnt(self, "fit_intercept"):
+            return self.coef_
+        return np.column_stack([self.coef_, self.intercept_])
+
+    @property
+    def estimates_(self) -> np.ndarray:
+        """The weights, infinite where they diverge because the likelihood has no maximum.
+
+        NaN where they may diverge to either side, or are not known to be finite although others
+        diverge, and for classes of weight 0.
+        """
+        check_is_fitted(self)
+        limits, found = self.limits_, self.weights_.copy()
+        found[~np.isin(limits, (*self._numeric, "dependent"))] = np.nan
+        found[limits == "+inf"], found[limits == "-inf"] = np.inf, -np.inf
+        return found
+
+    @property
+    def _numeric(self) -> tuple[str, ...]:
+        """Values of ``limits_`` for weights whose estimates are shown as numbers."""
+        return ("finite",) if self.stop_reason_ in SEPARATED else ("finite", UNKNOWN)
+
+    @property
+    def standard_errors_(self) -> np.ndarray:
+        """Square roots of the diagonal of ``covariance_``; NaN if there is none."""
+        check_is_fitted(self)
+        shape = self.limits_.shape
+        if self.covariance_ is None:
+            return np.full(shape, np.nan)
+        with np.errstate(invalid="ignore"):
+            errors = np.sqrt(np.diag(self.covariance_)).reshape(shape)
+        return np.where(self.limits_ == "finite", errors, np.nan)
+
+    @property
+    def z_(self) -> np.ndarray:
+        """Estimates divided by their standard errors (Wald)."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return self.weights_ / self.standard_errors_
+
+    @property
+    def p_values_(self) -> np.ndarray:
+        """p-values of the hypotheses that a weight is zero: Wald's, two-sided, or by profile."""
+        return self._inferred(self._level)[2]
+
+    @property
+    def _level(self) -> float:
+        """Level of the intervals."""
+        check_is_fitted(self)
+        return next(iter(self._intervals), learnt(self, "level"))
+
+    def confidence_intervals(self, level: float | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the lower and upper ends of the interval of each weight.
+
+        Wald intervals (estimate -+ quantile times standard error) are NaN without a standard error.
+        Profile intervals of the (penalised) likelihood are infinite where it does not fall enough,
+        and NaN if no maximum was reached.
+
+        Parameters
+        ----------
+        level : float between 0 and 1, default: that of the model
+
+        Raises
+        ------
+        ValueError
+            If the level is not between 0 and 1, or is not the one profile intervals were computed
+            for.
+        """
+        level = self._level if level is None else level
+        level = check_level(level)
+        if self._intervals and level not in self._intervals:
+            raise ValueError(
+                f"Profile intervals are computed while fitting, here at level={self._level:g}: "
+                f"fit with level={level:g}, or with intervals='wald'."
+            )
+        return self._inferred(level)[:2]
+
+    def _inferred(self, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the ends of the intervals, and p-values."""
+        if level in self._intervals:
+            return self._intervals[level]
+        reach = ndtri(0.5 + level / 2) * self.standard_errors_
+        return self.weights_ - reach, self.weights_ + reach, 2.0 * ndtr(-np.abs(self.z_))
+
+    def odds_ratios(self, level: float | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return exp of the coefficients and of the ends of their intervals, shape (.., features).
+
+        The odds against the reference change by that factor per unit of a feature. Infinite or 0
+        where a coefficient diverges.
+        """
+        low, high = self.confidence_intervals(level)
+        d = self.coef_.shape[1]
+        with np.errstate(over="ignore"):
+            return np.exp(self.estimates_[:, :d]), np.exp(low[:, :d]), np.exp(high[:, :d])
+
+    def weight_names(self) -> list[str]:
+        """Return a name for every weight, in order; for several classes ``class: feature``.
+
+        A column that counts a hashed word with a negative sign is called by the word with a minus.
+        """
+        check_is_fitted(self)
+        return self._names_of_weights(feature_names(self))
+
+    def _names_of_weights(self, names: list[str]) -> list[str]:
+        names = names + ["intercept"] * bool(learnt(self, "fit_intercept"))
+        if len(self.classes_) == 2:
+            return names
+        return [f"{label}: {name}" for label in self._others() for name in names]
+
+    def _others(self) -> list[str]:
+        """Return the labels of the classes but the reference, as text."""
+        return [label_text(x) for x in self.classes_.tolist() if x != self.reference_]
+
+    def _words_and_signs(self) -> tuple[list[str], np.ndarray]:
+        """Return the names of ``weight_names`` without the minus, and what it says as signs."""
+        names, signs = words_and_signs(self)
+        signs = np.concatenate([signs, [1] * bool(learnt(self, "fit_intercept"))])
+        return self._names_of_weights(names), np.tile(signs, len(self.classes_) - 1)
+
+    @property
+    def summary_(self) -> Summary:
+        """Summary table: print it, or call ``to_dict()``."""
+        check_is_fitted(self)
+        names, signs = self._words_and_signs()
+        low, high, p = (part.ravel() for part in self._inferred(self._level))
+        numbers = (part.ravel() for part in (self.weights_, self.standard_errors_, self.z_))
+        limits, shown = self.limits_.ravel(), self._numeric
+        rows = [
+            Coefficient(*row)
+            if word in shown
+            else Coefficient.without(row[0], str(word))._replace(
+                p_value=row[4], low=row[5], high=row[6]
+            )
+            for word, *row in zip(
+                limits, names, *(part.tolist() for part in (*numbers, p, low, high)), strict=True
+            )
+        ]
+        others, reference = self._others(), label_text(self.reference_)
+        named = ", ".join(others)
+        if len(others) > MOST_NAMED:
+            named = f"{', '.join(others[: MOST_NAMED - 1])}, ... ({len(others)} classes)"
+        title = f"Logistic regression of {named} against {reference}"
+        found = Summary(title, self._details(), rows, "z", self._level, self._notes())
+        return found.with_signs(signs)
+
+    def _details(self) -> list[tuple[str, str | int | float]]:
+        statistic, df, p = self.likelihood_ratio_
+        return [
+            ("rows", self.n_rows_),
+            *self._weights_of_rows(),
+            ("parameters", self.n_parameters_),
+            ("estimated by", self.method_),
+            ("iterations", int(self.n_iter_)),
+            ("AIC", float(self.aic_)),
+            ("BIC", float(self.bic_)),
+            ("log-likelihood", float(self.log_likelihood_)),
+            ("deviance", float(self.deviance_)),
+            ("null deviance", float(self.null_deviance_)),
+            ("McFadden R2", float(self.mcfadden_r2_)),
+            (f"likelihood ratio ({df} df)", float(statistic)),
+            ("p of likelihood ratio", float(p)),
+        ]
+
+    def _notes(self) -> list[str]:
+        notes = [self.stop_sentence_] if self.stop_sentence_ else []
+        if l2 := learnt(self, "l2"):
+            notes.append(f"Penalised with l2={l2:g}: standard errors and tests are not known.")
+        elif self._wide and self.covariance_ is None and not np.isnan(self.log_likelihood_):
+            notes.append(
+                "Too many weights for standard errors, and to find columns that depend on others."
+            )
+        if self._intervals:
+            what = "penalised likelihood" if self.method_ == "Firth" else "likelihood"
+            notes.append(f"Intervals and p-values by the profile of the {what}, z by Wald.")
+        if learnt(self, "class_weight") is not None:
+            notes.append("Class weights count as numbers of rows, in errors and tests, too.")
+        notes += self._notes_of_limits()
+        if (self.limits_ == "dependent").any():
+            notes.append(
+                "Dependent: other columns or the intercept add up to this one, or all its values "
+                "are zero; it was left out."
+            )
+        if (self.limits_ == NO_WEIGHT).any():
+            notes.append("No weight: all rows of a class have weight 0, so its probability is 0.")
+        return notes
+
+    @property
+    def _wide(self) -> bool:
+        """Whether there are too many weights for a Hessian."""
+        return int((self.limits_ != NO_WEIGHT).sum()) > fitting.MOST_WEIGHTS
+
+    def _notes_of_limits(self) -> list[str]:
+        """Return what is not known about a maximum, or about coefficients that diverge."""
+        notes = []
+        if self._unproved and self.stop_reason_ == "undecided":
+            notes.append(f"Without a proof of a maximum, {UNINFERABLE}.")
+        elif self._unproved:
+            notes.append(f"Whether a finite maximum exists was not checked, so {UNINFERABLE}.")
+        elif (self.limits_ == UNKNOWN).any():
+            notes.append("Not checked: the time limit ended before the coefficient was looked at.")
+        if (self.limits_ == UNSIGNED).any():
+            notes.append(
+                "Sign not checked: the coefficient diverges, and the work limit ended before its "
+                "sign was found."
+            )
+        return notes

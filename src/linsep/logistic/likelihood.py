@@ -1,0 +1,459 @@
+"""The terms of a logistic likelihood: of a lane of rows, the log-likelihood, its derivatives, and
+the effect of a step on the scores.
+
+Terms can be pickled, so that any process can compute them.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
+from operator import add
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg.blas import dsyrk
+
+from linsep.compiled import logistic
+from linsep.lanes import Add
+from linsep.logistic.lanes import Batch, Batches, Work, block_rows, lane_rows
+
+#: classes whose pairs are added one by one
+FEW = 4
+#: values of rows times each of their factors that are in memory at a time
+SPREAD_VALUES = 1 << 21
+
+
+class Sums(NamedTuple):
+    """Sums over rows that bound rounding errors.
+
+    Attributes
+    ----------
+    weight : float, total weight of the rows
+    least : float, smallest product of a row's weight and its smallest class probability
+    inverses : float, sum of the weights divided by these probabilities
+    blocks : int, number of blocks in which the rows were read
+    """
+
+    weight: float = 0.0
+    least: float = np.inf
+    inverses: float = 0.0
+    blocks: int = 0
+
+    def __add__(self, other: Any) -> "Sums":
+        least = min(self.least, other.least)
+        return Sums(self.weight + other.weight, least, self.inverses + other.inverses,
+                    self.blocks + other.blocks)  # fmt: skip
+
+
+class Moves(NamedTuple):
+    """Effect of a step on the scores of rows with weight.
+
+    Attributes
+    ----------
+    forward, backward, apart : float
+        Largest increase and decrease of the difference between the score of a row's class and
+        another, and of the difference between any two scores of a row.
+    reach, squares : arrays of shape (width,)
+        Largest absolute values of the columns, and their weighted sums of squares.
+    """
+
+    forward: float
+    backward: float
+    apart: float
+    reach: np.ndarray
+    squares: np.ndarray
+
+
+def furthest(one: Moves, other: Moves) -> Moves:
+    """Return the effect on the rows of both."""
+    return Moves(
+        max(one.forward, other.forward),
+        max(one.backward, other.backward),
+        max(one.apart, other.apart),
+        np.maximum(one.reach, other.reach),
+        one.squares + other.squares,
+    )
+
+
+class Point(NamedTuple):
+    """A log-likelihood evaluated at some weights.
+
+    Attributes
+    ----------
+    value : float
+    gradient : array of shape (weight rows, features + intercept)
+    hessian : array of shape (weights, weights) or None
+        The negative Hessian, which is the Fisher information; weights are numbered row by row.
+    shares : list or None
+        Class probabilities for each lane, for :meth:`Likelihood.curved`.
+    sums : Sums
+    """
+
+    value: float
+    gradient: np.ndarray
+    hessian: np.ndarray | None = None
+    shares: list[Any] | None = None
+    sums: Sums = Sums()
+
+
+def together(one: Point, other: Point) -> Point:
+    """Return the sum of two points without shares."""
+    hessian = None
+    if one.hessian is not None and other.hessian is not None:
+        hessian = one.hessian + other.hessian
+    gradient = one.gradient + other.gradient
+    return Point(one.value + other.value, gradient, hessian, None, one.sums + other.sums)
+
+
+class Information:
+    """Sum of the negative Hessian over blocks of rows: of c_kl z z', c_kl = w p_k (1[k = l] - p_l),
+    for classes k and l.
+
+    Parameters
+    ----------
+    q : int, number of classes without the reference
+    width : int, number of weights a class
+    """
+
+    def __init__(self, q: int, width: int):
+        self.q, self.width = q, width
+        self._own = np.zeros((q, width, width))
+        self._crossed = np.zeros((q * width,) * 2 if q > 1 else (0, 0), order="F")
+
+    def add(self, Z: np.ndarray, P: np.ndarray, rest: np.ndarray, weights: np.ndarray) -> None:
+        """Add a block. ``rest`` is the curvature of two classes, else 1 - p of the likeliest
+        class; Z may be overwritten.
+        """
+        if self.q == 1:
+            logistic.roots_times(Z, rest)
+            self._own[0] += Z.T @ Z
+            return
+        self._cross(Z, P * np.sqrt(weights)[:, None] if weights.size else P)
+        room, weighted = np.empty_like(Z), P * weights[:, None] if weights.size else P
+        for k in range(self.q):
+            left = np.where(P[:, k] > 0.5, rest, 1.0 - P[:, k])
+            logistic.times(Z, weighted[:, k] * left, room)
+            self._own[k] += Z.T @ room
+
+    def _cross(self, Z: np.ndarray, factors: np.ndarray) -> None:
+        """Add the part of different classes: pair by pair, or by one product for many classes."""
+        if self.q <= FEW:
+            room = np.empty_like(Z)
+            for k, m in combinations(range(self.q), 2):
+                logistic.times(Z, -factors[:, k] * factors[:, m], room)
+                self._crossed[self._of(m), self._of(k)] += Z.T @ room
+            return
+        most = max(16, SPREAD_VALUES // (self.q * self.width))
+        for start in range(0, len(Z), most):
+            part = slice(start, start + most)
+            room = np.empty((len(Z[part]), self.q, self.width))
+            logistic.spread(Z[part], factors[part], room)
+            rows = room.reshape(len(room), -1).T
+            self._crossed = dsyrk(-1.0, rows, 1.0, self._crossed, lower=1, overwrite_c=1)
+
+    def _of(self, k: int) -> slice:
+        return slice(k * self.width, (k + 1) * self.width)
+
+    def matrix(self) -> np.ndarray:
+        """Return the sum, of shape (q width, q width)."""
+        if self.q == 1:
+            return self._own[0]
+        found = self._crossed.T  # its upper triangle is filled
+        for k in range(self.q):
+            here, behind = self._of(k), (k + 1) * self.width
+            found[here, here] = self._own[k]
+            found[behind:, here] = found[here, behind:].T
+        return found
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Terms of the rows of a lane, in standardised features.
+
+    Parameters
+    ----------
+    q : int, number of classes without the reference, and the code of the reference
+    centres, scales : arrays of shape (features,)
+        Features are standardised to (x - centre) * scale.
+    intercept : bool
+        Whether weights have one more column, for a constant 1.
+    """
+
+    q: int
+    centres: np.ndarray
+    scales: np.ndarray
+    intercept: bool
+
+    @property
+    def width(self) -> int:
+        """Number of weights a class."""
+        return len(self.scales) + self.intercept
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape of the weights."""
+        return self.q, self.width
+
+    @property
+    def lane_rows(self) -> int:
+        """Number of rows in a lane."""
+        return lane_rows(len(self.scales))
+
+    @property
+    def block_rows(self) -> int:
+        """Most rows in a block."""
+        return block_rows(len(self.scales))
+
+    def given(self, B: np.ndarray) -> np.ndarray:
+        """Return weights as the terms of a lane need them."""
+        return np.ascontiguousarray(B)
+
+    def blocks(self, lane: Batch) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield the standardised rows of a lane in blocks, in a buffer that is reused; rows of
+        weight 0 are zero, because theirs may be beyond floating point.
+        """
+        most = self.block_rows
+        room = np.empty((min(most, lane.size), self.width))
+        for start in range(0, lane.size, most):
+            Z = room[: min(most, lane.size - start)]
+            logistic.standardised(lane.rows, start, Z, self.centres, self.scales)
+            if lane.columns:
+                j, more = list(lane.columns), lane.extra[start : start + len(Z)]
+                Z[:, j] = (more - self.centres[j]) * self.scales[j]
+            if lane.weights.size:
+                Z[lane.weights[start : start + len(Z)] == 0] = 0.0
+            yield start, Z
+
+    def point(self, lane: Batch, B: np.ndarray, hessian: bool) -> Point:
+        """Return value, gradient and, if wanted, the Hessian at the weights B."""
+        return self.point_and_shares(lane, B, hessian, False)[0]
+
+    def point_and_shares(
+        self, lane: Batch, B: np.ndarray, hessian: bool, shares: bool = True
+    ) -> tuple[Point, np.ndarray]:
+        """Return the same, and the class probabilities, shape (rows, q)."""
+        value, gradient, sums = 0.0, np.zeros(self.shape), Sums()
+        information = Information(self.q, self.width) if hessian else None
+        kept = np.empty((lane.size if shares else 0, self.q))
+        for start, Z in self.blocks(lane):
+            P, residuals = np.ascontiguousarray(Z @ B.T), np.empty((len(Z), self.q))
+            known, rest = (lane.codes, lane.weights, start), np.empty(len(Z))
+            if self.q == 1:
+                found = logistic.two_classes(P[:, 0], *known, residuals[:, 0], rest)
+                P = rest[:, None]
+            else:
+                found = logistic.several_classes(P, *known, residuals, rest)
+            value += found[0]
+            weights = lane.weights[start : start + len(Z)]
+            counted = float(weights.sum()) if weights.size else float(len(Z))
+            _, least, inverses = found
+            sums = sums + Sums(counted, least, inverses, 1)
+            gradient += residuals.T @ Z
+            if shares:
+                kept[start : start + len(Z)] = P
+            if information is not None:
+                information.add(Z, P, rest, weights)
+        square = None if information is None else information.matrix()
+        return Point(value, gradient, square, None, sums), kept
+
+    def moves(self, lane: Batch, step: np.ndarray) -> Moves:
+        """Return the effect of a step, of the shape of the weights, on the scores."""
+        most, reach, squares = (np.zeros(size) for size in (3, self.width, self.width))
+        for start, Z in self.blocks(lane):
+            logistic.extents(Z, lane.weights, start, reach, squares)
+            scores = np.ascontiguousarray(Z @ step.T)
+            some = logistic.moves(scores, lane.codes, lane.weights, start)
+            most = np.maximum(most, some)
+        forward, backward, apart = most.tolist()
+        return Moves(forward, backward, apart, reach, squares)
+
+    def curved(self, lane: Batch, P: np.ndarray, V: np.ndarray) -> np.ndarray:
+        """Return the negative Hessian where the class probabilities are P, times V."""
+        out = np.zeros(self.shape)
+        for start, Z in self.blocks(lane):
+            part = P[start : start + len(Z)]
+            amounts = part * (Z @ V.T)
+            if self.q > 1:
+                amounts -= part * amounts.sum(axis=1, keepdims=True)
+                if lane.weights.size:
+                    amounts *= lane.weights[start : start + len(Z), None]
+            out += amounts.T @ Z
+        return out
+
+    def diagonal(self, lane: Batch, P: np.ndarray) -> np.ndarray:
+        """Return the diagonal of the negative Hessian where the class probabilities are P."""
+        out = np.zeros(self.shape)
+        for start, Z in self.blocks(lane):
+            part = P[start : start + len(Z)]
+            amounts = part if self.q == 1 else part * (1.0 - part)
+            if self.q > 1 and lane.weights.size:
+                amounts = amounts * lane.weights[start : start + len(Z), None]
+            out += amounts.T @ np.square(Z, out=Z)
+        return out
+
+    def squares(self, lane: Batch) -> float:
+        """Return the sum of all squared values."""
+        return sum(float((Z**2).sum()) for _, Z in self.blocks(lane))
+
+    def products(self, lane: Batch) -> np.ndarray:
+        """Return sums of products of the features of rows with weight, shape (width, width)."""
+        found = np.zeros((self.width, self.width))
+        for start, Z in self.blocks(lane):
+            weights = lane.weights[start : start + len(Z)]
+            counted = Z[weights > 0] if weights.size else Z
+            found += counted.T @ counted
+        return found
+
+
+#: rows in a lane
+SPARSE_LANE_ROWS = 8192
+
+
+@dataclass(frozen=True)
+class SparseTerms(Terms):
+    """Terms of CSR rows with too many weights for a Hessian; features are not centred."""
+
+    @property
+    def lane_rows(self) -> int:
+        """Number of rows in a lane."""
+        return SPARSE_LANE_ROWS
+
+    def point_and_shares(
+        self, lane: Batch, B: np.ndarray, hessian: bool, shares: bool = True
+    ) -> tuple[Point, np.ndarray]:
+        """Return value, gradient and class probabilities at the weights B."""
+        G, kept = np.zeros_like(B), np.empty((lane.size, self.q))
+        value = logistic.sparse_pass(lane.rows, lane.codes, lane.weights, 0, lane.size, B, G, kept)
+        return Point(value, self._seen(G)), kept
+
+    def moves(self, lane: Batch, step: np.ndarray) -> Moves:
+        """Return the effect of a step on the scores, without the columns' values."""
+        nothing = np.zeros(0)
+        values, columns, starts = lane.rows  # type: ignore[misc]
+        inside = slice(starts[0], starts[-1])
+        part = values[inside], columns[inside], starts - starts[0]
+        X = sp.csr_matrix(part, shape=(lane.size, len(step) - 1))
+        scores = np.ascontiguousarray(X @ step[:-1] + step[-1])
+        forward, backward, apart = logistic.moves(scores, lane.codes, lane.weights, 0)
+        return Moves(forward, backward, apart, nothing, nothing)
+
+    def curved(self, lane: Batch, P: np.ndarray, V: np.ndarray) -> np.ndarray:
+        """Return the negative Hessian where the class probabilities are P, times V."""
+        out = np.zeros_like(V)
+        logistic.sparse_curvature(lane.rows, lane.weights, 0, lane.size, P, V, out)
+        return self._seen(out)
+
+    def diagonal(self, lane: Batch, P: np.ndarray) -> np.ndarray:
+        """Return the diagonal of the negative Hessian where the class probabilities are P."""
+        G = np.zeros((len(self.scales) + 1, self.q))
+        logistic.sparse_diagonal(lane.rows, lane.weights, 0, lane.size, P, G)
+        return self._seen(G, 2)
+
+    def given(self, B: np.ndarray) -> np.ndarray:
+        """Return the weights of the raw features, a column per class, the intercept last."""
+        d = len(self.scales)
+        W = np.zeros((d + 1, self.q))
+        W[:d] = (B[:, :d] * self.scales).T
+        if self.intercept:
+            W[d] = B[:, d]
+        return W
+
+    def _seen(self, G: np.ndarray, power: int = 1) -> np.ndarray:
+        """Convert a derivative with respect to raw weights to one with respect to B."""
+        found = np.ascontiguousarray(G.T)
+        found[:, : len(self.scales)] *= self.scales**power
+        return found[:, : self.width]
+
+
+#: pieces of a batch that make a sample, and the fewest rows in a piece
+SAMPLES, SAMPLE_ROWS = 16, 64
+
+
+class Lanes(Protocol):
+    """Sums over lanes of rows: see :class:`linsep.logistic.lanes.RowLanes`."""
+
+    batches: Batches
+
+    def replaced(self, how: Any) -> "Lanes":
+        """Return the lanes with the columns that a standardisation replaces."""
+        ...
+
+    def sum(self, work: Work, add: Add, size: int) -> Any:
+        """Return the sum of ``work(lane)``."""
+        ...
+
+    def sum_and_keep(self, work: Work, add: Add, size: int) -> tuple[Any, list[Any]]:
+        """Return the sum of the first of two results, and the others."""
+        ...
+
+    def sum_with(self, kept: list[Any], work: Work, add: Add, size: int) -> Any:
+        """Return the sum of ``work(lane, what was kept of it)``."""
+        ...
+
+
+class Likelihood:
+    """The log-likelihood of rows in standardised features.
+
+    Parameters
+    ----------
+    lanes : Lanes
+    terms : Terms
+    noise : array of shape (features,) or None
+        Errors of the standardised features, beside rounding.
+    """
+
+    def __init__(self, lanes: Lanes, terms: Terms, noise: np.ndarray | None = None):
+        self.lanes, self.terms = lanes, terms
+        self.q, self.width, self.shape = terms.q, terms.width, terms.shape
+        self.noise = np.zeros(self.width)
+        if noise is not None:
+            self.noise[: len(terms.scales)] = noise
+
+    @property
+    def used(self) -> np.ndarray:
+        """Mask of the columns that are not left out."""
+        constant = np.ones(int(self.terms.intercept), dtype=bool)
+        return np.append(self.terms.scales > 0.0, constant)
+
+    def at(self, B: np.ndarray, hessian: bool = True, shares: bool = False) -> Point:
+        """Evaluate at weights B of shape (weight rows, width), with Hessian or shares if asked."""
+        weights = self.terms.given(B)
+        if not shares:
+            return self.sum(partial(self.terms.point, B=weights, hessian=hessian), together)
+        work = partial(self.terms.point_and_shares, B=weights, hessian=hessian)
+        point, kept = self.lanes.sum_and_keep(work, together, self.terms.lane_rows)
+        return point._replace(shares=kept)
+
+    def moves(self, step: np.ndarray) -> Moves:
+        """Return the effect of a step, of the shape of the weights, on the scores."""
+        return self.sum(partial(self.terms.moves, step=self.terms.given(step)), furthest)
+
+    def curved(self, point: Point, V: np.ndarray) -> np.ndarray:
+        """Return the negative Hessian at a point with shares, times V of the weights' shape."""
+        return self._with_shares(point, partial(self.terms.curved, V=self.terms.given(V)))
+
+    def diagonal(self, point: Point) -> np.ndarray:
+        """Return the diagonal of the negative Hessian at a point with shares."""
+        return self._with_shares(point, self.terms.diagonal)
+
+    def sum(self, work: Work, adding: Add) -> Any:
+        """Return the sum of ``work(lane)`` over all lanes."""
+        return self.lanes.sum(work, adding, self.terms.lane_rows)
+
+    def _with_shares(self, point: Point, work: Work) -> np.ndarray:
+        return self.lanes.sum_with(point.shares or [], work, add, self.terms.lane_rows)
+
+    def moments(self, n_rows: int) -> np.ndarray:
+        """Return sums of products of the features over about ``n_rows`` rows, evenly spread over
+        the first batch, shape (width, width).
+        """
+        batch, found = next(iter(self.lanes.batches())), np.zeros((self.width, self.width))
+        pieces = max(1, min(SAMPLES, batch.size // SAMPLE_ROWS))
+        each = -(-n_rows // pieces)
+        for k in range(pieces):
+            first = batch.size * k // pieces
+            last = min(first + each, batch.size * (k + 1) // pieces)
+            found += self.terms.products(batch.between(first, last))
+        return found

@@ -1,0 +1,271 @@
+"""Checked rows and classes of a logistic regression."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import validate_data
+
+from linsep.checkpoints.saving import Saving
+from linsep.compiled.core.row_arrays import as_rows
+from linsep.estimators._common import checking as labels
+from linsep.estimators._common.fitted_classes import FittedClasses
+from linsep.estimators._common.reading import describe
+from linsep.interrupts import held
+from linsep.label_faults import labels_of
+from linsep.learners.from_source import (
+    class_importance,
+    measure,
+    refuse_one_class,
+    warn_of_measurements,
+)
+from linsep.logistic.fitting import MOST_WEIGHTS, Task
+from linsep.logistic.lanes import Batch, with_head
+from linsep.logistic.steps import Steps
+from linsep.rows.arrays import RowBatch
+from linsep.rows.sample import added
+from linsep.rows.source_stream import SourceStream
+from linsep.rows.stored import StartAgain
+from linsep.separability.problem.data import Data, LocalData, widened
+from linsep.separability.problem.pieces import Part, part_of
+from linsep.sources.base import Source
+from linsep.sparse_rows import as_csr
+from linsep.value_faults import faults_named
+
+FLOATS = (np.float64, np.float32)
+#: dense rows with a smaller share of nonzeros are copied into a CSR matrix
+SPARSE = 0.3
+
+
+class Rows:
+    """Rows in memory with their classes and weights.
+
+    Parameters
+    ----------
+    given : X as passed to fit, with its names
+    X : array or CSR matrix
+    known : FittedClasses
+    places : array of shape (rows,), the place of the class of each row
+    weights : array of shape (rows,), empty where all are 1
+    """
+
+    steps: Steps | None = None
+
+    def __init__(
+        self, given: Any, X: Any, known: FittedClasses, places: np.ndarray, weights: np.ndarray
+    ):
+        self.given, self.X, self.known, self.weights = given, X, known, weights
+        self.places = places
+
+    def task(self, model: Any) -> Task:
+        """Return the task of fitting these rows."""
+        q, width = len(self.known.codes) - 1, self.X.shape[1] + bool(model.fit_intercept)
+        many = q * width > MOST_WEIGHTS
+        standardization: Any = as_rows(
+            sp.csr_matrix(self.X) if many and _mostly_zeros(self.X) else self.X
+        )
+        batch = Batch(standardization, self.places, self.weights)
+        n_rows = int((self.weights > 0).sum()) if self.weights.size else len(self.places)
+        return Task(
+            lambda: [batch], self.X.shape[1], q, self.known.totals, n_rows,
+            bool(model.fit_intercept), float(model.l2), model.solver, model.tol,
+            int(model.max_iter), len(self.known.order) > 2,
+        )  # fmt: skip
+
+    def in_memory(self, task: Task) -> "Rows | None":
+        """Return self."""
+        return self
+
+    def counted(self) -> np.ndarray:
+        """Return the indices of the rows with nonzero weight."""
+        return np.flatnonzero(self.weights) if self.weights.size else np.arange(len(self.places))
+
+    def augmented(self, rows: np.ndarray, kept: np.ndarray, intercept: bool) -> np.ndarray:
+        """Return some columns of some rows as float64, with a column of ones for an intercept."""
+        X = self.X[rows][:, kept]
+        X = X.toarray() if sp.issparse(X) else X
+        X = X.astype(np.float64)
+        return np.column_stack([X, np.ones(len(X))]) if intercept else X
+
+
+def _mostly_zeros(X: Any) -> bool:
+    """Return whether dense rows, such as images, are processed faster as CSR."""
+    return not sp.issparse(X) and np.count_nonzero(X) < SPARSE * X.size
+
+
+def encoded(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return classes and codes; refuse a continuous response."""
+    try:
+        return labels.encode(y)
+    except ValueError as problem:
+        if "continuous" not in str(problem):
+            raise
+        raise ValueError(
+            "Unknown label type: continuous. y holds numbers with fractions, but classes are "
+            "wanted: take linsep.LinearRegression, or cut y into classes."
+        ) from None
+
+
+def checked(estimator: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+    """Return X and y checked for fitting; raise ValueError if they are unusable."""
+    if y is None:
+        raise ValueError(
+            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
+            "is None."
+        )
+    with faults_named(X, estimator):
+        X = validate_data(estimator, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C")
+    y = labels_of(y)
+    if X.shape[0] != y.shape[0]:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: X has {X.shape[0]} "
+            f"rows, y has {y.shape[0]}."
+        )
+    return X, y
+
+
+class BatchRows:
+    """Base class of rows that are read batch by batch, with the interface of :class:`Rows`.
+
+    Attributes
+    ----------
+    steps : Steps of the fit to these rows, None before the fit
+    known : FittedClasses
+    n_features : int
+    source : Source that can be read again, or None
+    memory_bytes : largest size of rows that may be kept in memory
+    """
+
+    steps: Steps | None = None
+    known: FittedClasses
+    n_features: int
+    memory_bytes: int
+    _n_rows: int
+
+    def __init__(self, model: Any, source: Source | None):
+        self._max_iter, self.source = int(model.max_iter), source
+        self.memory_bytes = Source.memory_bytes if source is None else source.memory_bytes
+
+    def doing(self) -> str:
+        """Return the current stage of the fit."""
+        return "fitting" if self.steps is None else self.steps.doing(self._max_iter)
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield all rows in their order."""
+        raise NotImplementedError
+
+    def task(self, model: Any) -> Task:
+        """Return the task of fitting these rows."""
+        return Task(
+            self.batches, self.n_features, len(self.known.codes) - 1, self.known.totals,
+            self._n_rows, bool(model.fit_intercept), float(model.l2), model.solver, model.tol,
+            int(model.max_iter), len(self.known.order) > 2,
+        )  # fmt: skip
+
+    def in_memory(self, task: Task) -> Rows | None:
+        """Return the rows in memory; None if they need more than may be kept there."""
+        if 8 * task.n_rows * task.width > self.memory_bytes:
+            return None
+        parts, places, weights = [], [], []
+        for batch in self.batches():
+            parts.append(matrix_of(batch, task.n_features))
+            places.append(batch.codes)
+            weights.append(batch.weights)
+        stacked = sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.vstack(parts)
+        return Rows(stacked, stacked, self.known, np.concatenate(places), np.concatenate(weights))
+
+
+class StreamRows(BatchRows):
+    """Rows of a stream.
+
+    Parameters
+    ----------
+    model : LogisticRegression
+    stream : SourceStream, already begun
+    """
+
+    def __init__(self, model: Any, stream: SourceStream):
+        super().__init__(model, stream.source)
+        self.stream = stream
+        while True:
+            try:
+                stream.start()
+                self._count()
+                break
+            except StartAgain:  # a class turned up late, or a cache was damaged
+                continue
+        refuse_one_class(stream)
+        self.known = FittedClasses(stream.classes, model._order(stream.classes), self._totals)
+        self.n_features = max(stream.n_features, len(stream.feature_names or []))
+
+    def _count(self) -> None:
+        """Read all rows once to sum the weights of each class and count the rows with weight."""
+        self._totals, self._n_rows = np.zeros(self.stream.classes.size), 0
+        for row_batch in self.stream.row_batches(0):
+            weights, codes = row_batch.importance, row_batch.codes
+            self._totals = added(self._totals, codes, weights)
+            self._n_rows += int((weights > 0).sum()) if weights.size else len(codes)
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield all rows in their order."""
+        places = self.known.places
+        return with_head(
+            (
+                Batch(row_batch.rows, places[row_batch.codes], row_batch.importance)
+                for row_batch in self.stream.row_batches(1)
+            ),
+            self.n_features,
+        )
+
+
+def matrix_of(batch: Batch | RowBatch, n_features: int) -> Any:
+    """Return the rows of a batch as an array, or as a CSR matrix of this width."""
+    rows: Any = batch.rows
+    if not hasattr(rows, "starts"):
+        return rows.values
+    inside, shape = slice(rows.starts[0], rows.starts[-1]), (len(batch.codes), n_features)
+    starts = rows.starts - rows.starts[0]
+    return sp.csr_matrix((rows.values[inside], rows.columns[inside], starts), shape=shape)
+
+
+def data_of_batches(given: BatchRows) -> Data:
+    """Return the rows with weight as data of a verdict, which reads them again in every pass."""
+    codes = np.array(given.known.ranks, dtype=np.int64)
+
+    def parts() -> Iterator[Part]:
+        first = 0
+        for batch in given.batches():
+            counted = batch.weights > 0 if batch.weights.size else slice(None)
+            X, places = matrix_of(batch, given.n_features)[counted], batch.codes[counted]
+            yield part_of(widened(X, given.n_features), codes[places], first)
+            first += len(places)
+
+    shape = given._n_rows, given.n_features
+    data = LocalData(parts, np.sort(given.known.labels), shape, None)
+    data.sparse = sp.issparse(next(parts()).X)
+    return data
+
+
+def fit_source(model: Any, source: Source, saving: Saving) -> None:
+    """Fit a logistic regression to a source; also sets ``recipe_``."""
+    saving.check_source(source)
+    weight = model.class_weight
+    stream = SourceStream(
+        source, seed=0, shuffle=False, keep=True,
+        importance=None if weight is None else class_importance(weight, source.name),
+        counts=weight == "balanced", expected=list(weight) if isinstance(weight, dict) else [],
+        lengths=True,
+    )  # fmt: skip
+    with held(), closing(stream):
+        stream.begin()
+        rows = StreamRows(model, stream)
+        warn_of_measurements(stream)
+        describe(model, stream, stream.n_features)
+        source.stage, source.doing = "fitting", rows.doing
+        try:
+            model._fit(rows, {"X": None, "y": None, "metadata": None}, saving)
+        finally:
+            source.doing = None
+        measure(model, stream)

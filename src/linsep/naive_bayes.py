@@ -1,0 +1,514 @@
+"""Gaussian naive Bayes with shared variances, the generative counterpart of logistic regression."""
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from linsep.errors import DataError, FeatureOverflow, SeparationWarning
+from linsep.estimators._common import checking as labels
+from linsep.estimators._common.checking import brings_labels
+from linsep.estimators._common.equations import HasEquation
+from linsep.estimators._common.fitted_classes import NO_WEIGHT, FittedClasses
+from linsep.estimators._common.plotting import PlotsProbability
+from linsep.estimators._common.predicting_sources import LogisticPrediction
+from linsep.estimators._common.reading import Reading, describe
+from linsep.interrupts import held, window
+from linsep.label_faults import check_beside
+from linsep.lanes import Block, Lanes, no_weight
+from linsep.learners.from_source import measure, refuse_one_class, warn_of_measurements
+from linsep.learnt import check_prepared
+from linsep.linear.extended_precision import two_sum
+from linsep.logistic.centered import centred
+from linsep.logistic.estimator import LogisticRegression
+from linsep.logistic.rows import FLOATS, checked, encoded, matrix_of
+from linsep.rows.source_stream import SourceStream
+from linsep.rows.stored import StartAgain
+from linsep.sources.base import Source
+from linsep.sparse_rows import as_csr
+from linsep.value_faults import faults_named
+
+
+class ClassMoments(NamedTuple):
+    """Moments of the classes over the rows so far.
+
+    Attributes
+    ----------
+    totals : array of shape (classes,), summed row weights
+    means : array of shape (classes, features)
+    rest : array of shape (classes, features)
+        Rounding errors of the means: that of 1.7e15, 1.7e15 + 1, ... has more digits than a float.
+    squares : array of shape (features,), weighted squares around the class means, summed
+    """
+
+    totals: np.ndarray
+    means: np.ndarray
+    rest: np.ndarray
+    squares: np.ndarray
+
+    def apart(self) -> np.ndarray:
+        """Return the means less that of the first class with weight."""
+        first = int(np.argmax(self.totals > 0))
+        return (self.means - self.means[first]) + (self.rest - self.rest[first])
+
+
+class InClasses(NamedTuple):
+    """The moments of a lane, whose y are class codes."""
+
+    n_classes: int
+
+    def __call__(self, lane: Block) -> ClassMoments:
+        """Return them."""
+        X, codes = lane.X, lane.y
+        weights = np.ones(codes.size) if lane.weights is None else lane.weights
+        if not weights.all():  # others may be beyond floating point
+            X, codes, weights = X[weights > 0], codes[weights > 0], weights[weights > 0]
+        with np.errstate(over="ignore", invalid="ignore"):  # overflow is checked at the end
+            return _of(X, codes, weights, self.n_classes)
+
+
+def class_moments(rows: Lanes, n_classes: int) -> ClassMoments:
+    """Return the moments of rows, whose y are class codes.
+
+    Lanes are merged by their differences (Chan, Golub and LeVeque 1983), which keeps accuracy for
+    means far from zero.
+    """
+    moments = rows.sum(InClasses(n_classes), added_moments)
+    if moments is None:
+        raise no_weight()
+    return widened(moments, rows.width)
+
+
+def _of(X: Any, codes: np.ndarray, weights: np.ndarray, n_classes: int) -> ClassMoments:
+    """Return the moments of rows, summed as differences from a row of the class, which are exact
+    wherever they are small against the values: so those of equal values are zero.
+    """
+    rows = np.arange(len(codes))
+    member = sp.csr_matrix((weights, (codes, rows)), shape=(n_classes, len(codes)))
+    totals = np.asarray(member.sum(axis=1)).ravel()
+    if sp.issparse(X):
+        return _of_stored(X.tocsr(), codes, weights, totals)
+    firsts = np.zeros((n_classes, X.shape[1]))
+    known, first = np.unique(codes, return_index=True)
+    firsts[known] = X[first]
+    Z = X - firsts[codes]
+    shifts = np.asarray(member @ Z) / np.where(totals > 0, totals, 1.0)[:, None]
+    Z -= shifts[codes]
+    return ClassMoments(totals, *two_sum(firsts, shifts), weights @ np.square(Z, out=Z))
+
+
+def _of_stored(
+    X: sp.csr_matrix, codes: np.ndarray, weights: np.ndarray, totals: np.ndarray
+) -> ClassMoments:
+    """Return the moments of sparse rows, whose values that are not stored are zero.
+
+    Differences are from zero, or from the first value of a column all of whose values in a class
+    are stored.
+    """
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    shape = totals.size, X.shape[1]
+    row = np.repeat(np.arange(len(codes)), np.diff(X.indptr))
+    place, w = codes[row] * np.int64(shape[1]) + X.indices, weights[row]
+
+    def summed(values: np.ndarray | None) -> np.ndarray:
+        return np.bincount(place, values, minlength=shape[0] * shape[1]).reshape(shape)
+
+    all_stored = summed(None) == np.bincount(codes, minlength=shape[0])[:, None]
+    firsts = np.zeros(shape)
+    firsts.ravel()[place[::-1]] = X.data[::-1]  # the first is written last
+    firsts[~all_stored] = 0.0
+    Z = X.data - firsts.ravel()[place]
+    shifts = summed(w * Z) / np.where(totals > 0, totals, 1.0)[:, None]
+    squares = np.bincount(X.indices, w * (Z - shifts.ravel()[place]) ** 2, minlength=shape[1])
+    # Where each row has a value, the difference of the sums is rounding, times a large square.
+    zeros = np.where(all_stored, 0.0, np.maximum(totals[:, None] - summed(w), 0.0))
+    squares = np.asarray(squares + (zeros * shifts**2).sum(axis=0))
+    return ClassMoments(totals, *two_sum(firsts, shifts), squares)
+
+
+def widened(moments: ClassMoments, width: int) -> ClassMoments:
+    """Return the moments with additional features that were zero in all rows."""
+    more = (0, 0), (0, max(0, width - moments.squares.size))
+    means, rest = np.pad(moments.means, more), np.pad(moments.rest, more)
+    return ClassMoments(moments.totals, means, rest, np.pad(moments.squares, more[1]))
+
+
+def added_moments(a: ClassMoments, b: ClassMoments) -> ClassMoments:
+    """Return the moments over the rows of both."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _merged(a, b)
+
+
+def _merged(a: ClassMoments, b: ClassMoments) -> ClassMoments:
+    width = max(a.squares.size, b.squares.size)
+    a, b = widened(a, width), widened(b, width)
+    totals = a.totals + b.totals
+    share = np.divide(b.totals, totals, out=np.zeros_like(totals), where=totals > 0)[:, None]
+    shift = (b.means - a.means) + (b.rest - a.rest)
+    between = (a.totals[:, None] * share * shift**2).sum(axis=0)
+    means, rest = two_sum(a.means, share * shift + a.rest)
+    new = (a.totals == 0)[:, None]
+    means, rest = np.where(new, b.means, means), np.where(new, b.rest, rest)
+    return ClassMoments(totals, means, rest, a.squares + b.squares + between)
+
+
+#: variance of a constant feature, as a share of the largest; scikit-learn adds it to all
+NARROW = 1e-9
+#: log-odds beyond which rows are scored against their most probable class, not the reference:
+#: rounding would cost the other classes more than 1e-10
+BEYOND = 2.0**20
+#: squared distance, in standard deviations, at which rounding of linear scores exceeds 1e-6
+LOST = 1e10
+
+
+class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEstimator):
+    """Gaussian naive Bayes: independent Gaussian features with variances shared by all classes.
+
+    P(y = k) = p_k (Bernoulli, for two classes) and x_j | y = k ~ N(m_kj, s_j^2), estimated by
+    maximum likelihood: class shares, class means, and mean squares around the class means. P(y | x)
+    is that of a logistic regression, which :meth:`to_logistic` returns:
+    w_kj = (m_kj - m_rj) / s_j^2 and b_k = ln(p_k / p_r) + sum_j (m_rj^2 - m_kj^2) / (2 s_j^2),
+    where r is the reference.
+
+    Attributes
+    ----------
+    classes_ : array of shape (classes,)
+    priors_ : array of shape (classes,), p_k; 0 for a class whose rows all have weight 0
+    means_ : array of shape (classes, features); 0 for such a class
+    variances_ : array of shape (features,), s_j^2
+    equation_ : the log-odds as an equation in the features; print it
+    n_rows_, n_features_in_, feature_names_in_
+    recipe_ : dict, if fitted to a source
+    stop_reason_ : "interrupted" if Ctrl-C ended the reading of a source: the estimates are those of
+        the rows read before, and ``fit`` raised KeyboardInterrupt; else not set
+
+    References
+    ----------
+    A. Ng and M. Jordan, On discriminative vs. generative classifiers, NIPS 14 (2002). T. Mitchell,
+    Generative and discriminative classifiers: naive Bayes and logistic regression (2005).
+
+    Examples
+    --------
+    >>> from linsep import GaussianNaiveBayes
+    >>> X, y = [[1.0], [3.0], [5.0], [7.0]], ["low", "low", "up", "up"]
+    >>> model = GaussianNaiveBayes().fit(X, y)
+    >>> model.means_.tolist(), model.variances_.tolist(), model.priors_.tolist()
+    ([[2.0], [6.0]], [1.0], [0.5, 0.5])
+    >>> model.to_logistic().weights_.tolist()
+    [[4.0, -16.0]]
+    """
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Estimate class probabilities, class means and shared variances.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (rows, features), or a Source
+            Not copied. A source (:func:`linsep.open_source`) is read once, in constant memory; it
+            has its own labels, so omit y.
+        y : array of shape (rows,), labels of any type
+        sample_weight : array of shape (rows,), default ones
+            Number of times that each row counts.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a row, label or weight is invalid.
+
+        Warns
+        -----
+        SeparationWarning
+            If a feature varies between the classes but within none: its variance would be zero and
+            is set to a billionth of the largest variance.
+        UserWarning
+            If all rows of a class have weight 0: its probability is 0.
+        """
+        self.__dict__.pop("stop_reason_", None)
+        if brings_labels(X, y, sample_weight):
+            self._fit_source(X)
+            return self
+        X, y = checked(self, X, y)
+        classes, codes = encoded(y)
+        labels.check_two_classes(classes)
+        weights = labels.check_sample_weight(sample_weight, len(y))
+        block = Block(X, codes, weights if weights.size else None)
+        self._take(classes, class_moments(Lanes(lambda: iter([block])), classes.size))
+        self.n_rows_ = int((weights > 0).sum()) if weights.size else len(y)
+        self.__dict__.pop("recipe_", None)
+        return self
+
+    def _fit_source(self, source: Source) -> None:
+        """Read the rows once, or again if a new class turns up late."""
+        reading = Reading()
+        stream = SourceStream(source, seed=0, shuffle=False, keep=False, lengths=True)
+        with held(), closing(stream):
+            with window():
+                stream.begin()
+            while True:
+                stream.start()
+                refuse_one_class(stream)
+                counted = [0]
+                rows = Lanes(partial(_counted, reading, stream, counted))
+                try:
+                    moments = class_moments(rows, stream.classes.size)
+                    break
+                except StartAgain:
+                    continue
+            describe(self, stream, stream.n_features)
+            self._take(stream.classes, widened(moments, self.n_features_in_))
+            self.n_rows_ = counted[0]
+            warn_of_measurements(stream)
+            measure(self, stream)
+            if reading.interrupted:
+                reading.finish_interrupted(self, source.name)
+
+    def _take(self, classes: np.ndarray, moments: ClassMoments) -> None:
+        """Set the fitted attributes."""
+        labels.warn_of_weightless(classes, moments.totals)
+        lost = ~np.isfinite(moments.squares) | ~np.isfinite(moments.means).all(axis=0)
+        if lost.any():
+            with labels.features_named(self):
+                raise FeatureOverflow(int(np.argmax(lost)))
+        counted = moments.totals > 0
+        variances = moments.squares / moments.totals.sum()
+        narrow = variances == 0.0
+        apart = (moments.apart()[counted] != 0.0).any(axis=0)
+        self._refuse_tiny(apart, variances, self._between(moments))
+        if (narrow & apart).any():
+            j = int(np.argmax(narrow & apart))
+            names = getattr(self, "feature_names_in_", None)
+            warnings.warn(
+                SeparationWarning(
+                    f"Feature {j if names is None else repr(names[j])} varies between the classes, "
+                    "but within none, so its Gaussian has no width: it is given a billionth of the "
+                    "largest variance; leave it out where that is not meant."
+                ),
+                stacklevel=3,
+            )
+            total = variances + self._between(moments)
+            variances = np.where(narrow & apart, NARROW * total.max(), variances)
+        self.classes_, self.priors_ = classes, moments.totals / moments.totals.sum()
+        self.means_, self._means_rest = moments.means, moments.rest
+        self.variances_ = variances
+
+    def _refuse_tiny(self, apart: np.ndarray, within: np.ndarray, between: np.ndarray) -> None:
+        """Raise DataError for features whose squares are too small for floats of all digits."""
+        least = np.finfo(np.float64).tiny
+        tiny = ((within > 0) & (within < least)) | (apart & (within + between < least))
+        if tiny.any():
+            name = labels.feature_names(self)[int(np.argmax(tiny))]
+            raise DataError(
+                f"The variance of {name} is smaller than floating point holds: scale the features."
+            )
+
+    def _between(self, moments: ClassMoments) -> np.ndarray:
+        """Return the variance between the class means."""
+        shares, apart = moments.totals / moments.totals.sum(), moments.apart()
+        return shares @ (apart - shares @ apart) ** 2
+
+    def to_logistic(self, reference: Any = None) -> LogisticRegression:
+        """Return the logistic regression with the same class probabilities.
+
+        Parameters
+        ----------
+        reference : label or None, default=None
+            The class whose weights are zero. None: the smaller of two, the last of several.
+
+        Returns
+        -------
+        LogisticRegression
+            It has the same predictions and no standard errors. A constant feature has weight 0.
+            Of several classes, those whose log-odds against the reference are beyond 1e10 lose
+            digits against each other: choose a reference that is less far away.
+        """
+        check_is_fitted(self)
+        how = "Gaussian naive Bayes"
+        model = implied(self.classes_, self.priors_, reference, how, self.n_rows_, self._weights)
+        if hasattr(self, "feature_names_in_"):
+            model.feature_names_in_ = self.feature_names_in_
+        return model
+
+    def _weights(
+        self, reference: int, centre: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return weights of all classes against one, the centre, and log-odds at the centre.
+
+        None: the mean of all classes, so that means far from zero lose digits in the raw intercept
+        only.
+        """
+        apart = (self.means_ - self.means_[reference]) + (
+            self._means_rest - self._means_rest[reference]
+        )
+        apart[self.priors_ == 0] = 0.0
+        if centre is None:
+            centre = self.means_[reference] + self.priors_ @ apart
+        precision = np.divide(
+            1.0, self.variances_, out=np.zeros_like(self.variances_), where=self.variances_ > 0
+        )
+        coef = apart * precision
+        # halfway to the reference the log-odds are those of the shares
+        halfway = apart / 2 + ((self.means_[reference] - centre) + self._means_rest[reference])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shares = np.log(self.priors_) - np.log(self.priors_[reference])
+        return coef, centre, shares - (coef * halfway).sum(axis=1)
+
+    def _scorer(self) -> LogisticRegression:
+        """Return the logistic regression that predicts; of several classes it scores rows against
+        near classes where the reference is far away.
+        """
+        model = self.to_logistic()
+        if self.classes_.size > 2:
+            model._nearer = self._nearer
+        if hasattr(self, "recipe_"):
+            model.recipe_ = self.recipe_
+        return model
+
+    def _exported(self) -> LogisticRegression | None:
+        """Return the logistic regression whose linear scores keep the digits of all classes, None
+        if there is none: classes near each other that are far from the reference lose theirs.
+        """
+        model = self.to_logistic()
+        roots = np.sqrt(self.variances_)
+        known = np.flatnonzero(self.priors_ > 0)
+        parts = [self._weights(int(k))[0][known] * roots for k in known]
+        squares = np.array([(part**2).sum(axis=1) for part in parts])
+        default = int(np.flatnonzero(self.classes_[known] == model.reference_)[0])
+        for r in [default, *range(known.size)]:
+            beyond = np.maximum(squares[r][:, None], squares[r])
+            near = (squares < 1e-6 * beyond) & ~np.eye(known.size, dtype=bool)
+            if not (near & (beyond > LOST)).any():
+                return model if r == default else self.to_logistic(self.classes_[known[r]])
+        return None
+
+    def _nearer(self, X: Any, scores: np.ndarray, reference: int) -> np.ndarray:
+        """Return log-odds of several classes against the reference; where that is less probable
+        than the most probable class by more than exp(-BEYOND), against the latter.
+        """
+        coef, known = self._weights(reference)[0], np.flatnonzero(self.priors_ > 0)
+        squares = (coef[known] ** 2 * self.variances_).sum(axis=1)
+        if squares.max() <= BEYOND:
+            return scores
+        codes, left, found = scores.argmax(axis=1), np.arange(len(scores)), np.empty_like(scores)
+        for _ in known:  # rounding may hide the best class at first
+            for k in np.unique(codes[left]):
+                rows = left[codes[left] == k]
+                found[rows] = centred(*self._weights(int(k), self.means_[k])).scores(X[rows])
+            best = found[left].argmax(axis=1)
+            changed = best != codes[left]
+            left, best = left[changed], best[changed]
+            codes[left] = best
+        against = found[:, [reference]]
+        return found - np.where(against > -BEYOND, against, 0.0)
+
+    def _prediction(self, source: Source) -> LogisticPrediction:
+        """Return the predictions for the rows of a source."""
+        check_is_fitted(self)
+        return self._scorer()._prediction(source)
+
+    def _scored(self, X: Any) -> tuple[LogisticRegression, Any]:
+        check_is_fitted(self)
+        if isinstance(X, Source):
+            return self._scorer(), X
+        check_prepared(self, X)
+        with faults_named(X, self):
+            X = validate_data(
+                self, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=False
+            )
+        model = self._scorer()
+        model.__dict__.pop("feature_names_in_", None)
+        return model, X
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the log-odds, as :meth:`LogisticRegression.decision_function`.
+
+        Of several classes they are against the most probable class in rows where the reference is
+        less probable than that by a factor of more than exp(2**20), because differences of larger
+        numbers would lose the digits of the other classes.
+        """
+        model, X = self._scored(X)
+        return model.decision_function(X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict the most probable class of each row; the smaller one at equal odds."""
+        model, X = self._scored(X)
+        return model.predict(X)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the accuracy on X and y, or on a source with its own labels."""
+        check_beside(X, y=y, sample_weight=sample_weight)
+        model, X = self._scored(X)
+        return model.score(X, y, sample_weight)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return class probabilities, shape (rows, classes), in the order of ``classes_``."""
+        model, X = self._scored(X)
+        return model.predict_proba(X)
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return the logarithms of :meth:`predict_proba`."""
+        model, X = self._scored(X)
+        return model.predict_log_proba(X)
+
+
+def _counted(reading: Reading, stream: SourceStream, counted: list[int]) -> Iterator[Block]:
+    """Yield the rows of a stream with their codes and weights, until interrupted; add the number of
+    rows of positive weight to ``counted``.
+    """
+    for row_batch in reading.of(iter(stream.row_batches(0))):
+        reading.count(row_batch.codes.size)
+        counted[0] += len(row_batch.order)
+        weights = row_batch.importance if row_batch.importance.size else None
+        yield Block(matrix_of(row_batch, row_batch.n_features), row_batch.codes, weights)
+
+
+def implied(
+    classes: np.ndarray, totals: np.ndarray, reference: Any, method: str, n_rows: int,
+    weights_against: Callable[[int], tuple[np.ndarray, np.ndarray, np.ndarray]],
+) -> LogisticRegression:  # fmt: skip
+    """Return a logistic regression with given weights, which predicts but has no inference.
+
+    Parameters
+    ----------
+    classes : array, sorted
+    totals : array of shape (classes,), summed row weights; 0 leaves a class out
+    reference : label or None, as in the regression
+    method : name of the method that gave the weights
+    n_rows : number of training rows
+    weights_against : function of the code of a reference
+        Weights of shape (classes, features), a centre, and log-odds at the centre.
+    """
+    model = LogisticRegression(reference=reference)
+    known = FittedClasses(classes, model._order(classes), totals)
+    coef, centre, at = weights_against(known.codes[-1])
+    coef, at = known.wide(coef[known.codes[:-1]], 0.0), known.intercepts(at[known.codes[:-1]])
+    model.classes_, model._order_of_classes = classes, known.order
+    model._learnt_with = model.get_params(deep=False)
+    model.reference_ = classes.tolist()[known.order[-1]]
+    model.coef_, model.intercept_ = coef, at - coef @ centre
+    model._keep_centred(centre, at)
+    finite = np.full((len(known.codes) - 1, coef.shape[1] + 1), "finite", dtype="U9")
+    model.limits_ = known.wide(finite, NO_WEIGHT)
+    model.covariance_, model.separation_, model.method_ = None, None, method
+    model.log_likelihood_ = model.null_log_likelihood_ = np.nan
+    model.n_iter_, model.n_rows_, model.n_features_in_ = 0, n_rows, coef.shape[1]
+    model._intervals, model._gained, model._total_weight = {}, np.nan, float(n_rows)
+    model.stop_reason_ = "implied"
+    model.stop_sentence_ = f"Weights of {method}: standard errors and tests are not known."
+    return model

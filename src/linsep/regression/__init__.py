@@ -1,1 +1,0 @@
-"""Least squares and logistic regression: estimates, inference, summaries, diagnostics."""

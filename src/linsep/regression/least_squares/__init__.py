@@ -1,1 +1,0 @@
-"""Least squares by three methods that give the same results."""

@@ -1,1 +1,0 @@
-"""Logistic regression: likelihood, maximisation, existence of a maximum, limits without one."""
