@@ -1,7 +1,8 @@
 """``python benchmarks/structure.py``: how large the package is, and how much of it hangs together.
 
 Everything is read from the sources as they are, except which modules a name loads: a new process
-imports each.
+imports each. The rooms, their order and their layers are those of ARCHITECTURE.md.
+``tests/docs/test_architecture.py`` asks the same functions.
 """
 
 import ast
@@ -13,6 +14,7 @@ import tokenize
 from collections import Counter
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -20,13 +22,7 @@ from scipy.sparse.csgraph import connected_components
 
 SOURCE = Path(__file__).resolve().parents[1] / "src"
 PACKAGE = SOURCE / "linsep"
-#: folders that use the public names of core and files only
-TOOLS = (
-    "cli", "plot", "lab", "serving", "exports", "distributed", "tuning", "describing", "rewriting",
-    "teaching",
-)  # fmt: skip
-FILES = ("sources",)
-CORE = ("teaching/textbook",)
+PAGE = Path(__file__).resolve().parents[1] / "ARCHITECTURE.md"
 #: names whose import should load little, and what is heavy to load with them
 NAMES = (
     "Perceptron",
@@ -35,6 +31,10 @@ NAMES = (
     "LogisticRegression",
     "GaussianNaiveBayes",
 )
+#: layers below the tools
+DOWN = {"core", "files"}
+#: methods of named tuples, which are public
+OF_TUPLES = {"_asdict", "_fields", "_field_defaults", "_make", "_replace"}
 HEAVY = ("pyarrow", "flint", "highspy")
 #: how the files that name one learner are known
 LEARNERS = {"Winnow": r"winnow", "PassiveAggressive": r'passive|"pa"'}
@@ -51,8 +51,10 @@ def main() -> None:
             (f"files that name {name}", len(naming(files, known)))
             for name, known in LEARNERS.items()
         ),
-        ("files in circles of imports (largest circle)", circles(files)),
-        ("reads of private attributes of estimators elsewhere", private_reads(files)),
+        ("files in circles of imports (largest circle)", "{} ({})".format(*circle_sizes(files))),
+        ("reads of private attributes of other rooms", _counted(private_reads(files))),
+        ("imports of other tools, beyond public names", _counted(tool_imports(files, {"tools"}))),
+        ("imports of core and files by tools, the same", _counted(tool_imports(files, DOWN))),
         ("comments, of the lines of Python", comments(files)),
         ("top-level names of five letters or fewer", len(short_names(files))),
     ]
@@ -81,13 +83,34 @@ def sizes() -> None:
         print(f"{name:<20}{of['files']:>6,}{of['physical']:>10,}{of['logical']:>9,}{of['js']:>12,}")
 
 
+@cache
+def rooms() -> dict[str, str]:
+    """The rooms of ARCHITECTURE.md in their order, each with its layer: core, files or tools.
+
+    A room is a folder or a file, such as ``teaching/textbook`` or ``descent``.
+    """
+    (tree,) = re.findall(r"^src/linsep/\n(.*?)^\S", PAGE.read_text("utf-8"), re.M | re.S)
+    found, layer = {}, ""
+    for line in tree.splitlines():
+        if heading := re.match(r"  -- (\w+)", line):
+            layer = heading[1]
+        elif names := re.match(r"  ([^\s,]+(, [^\s,]+)*)", line):
+            found |= {
+                name.removesuffix("/").removesuffix(".py"): layer for name in names[1].split(", ")
+            }
+    return found
+
+
+def room_of(path: Path) -> str:
+    """The room that a file belongs to: of folders in each other, the inner one."""
+    place = path.relative_to(PACKAGE).with_suffix("").as_posix()
+    around = [room for room in rooms() if f"{place}/".startswith(f"{room}/")]
+    return max(around, key=len, default=place)
+
+
 def layer(path: Path) -> str:
     """The layer that a file belongs to."""
-    place = path.relative_to(PACKAGE).as_posix()
-    for name, folders in (("core", CORE), ("tools", TOOLS), ("files", FILES)):
-        if any(place.startswith(f"{folder}/") for folder in folders):
-            return name
-    return "core"
+    return rooms().get(room_of(path), "core")
 
 
 def lines_of(path: Path) -> dict[str, int]:
@@ -128,23 +151,31 @@ def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text("utf-8"))
 
 
-def circles(files: list[Path]) -> str:
-    """How many files import themselves by way of others, in functions and by name included."""
-    modules = {module_of(path): number for number, path in enumerate(files)}
-    public = public_names()
+def circles(files: list[Path]) -> list[list[Path]]:
+    """The circles of files that import themselves by way of others, the largest first.
+
+    Imports in functions, and modules that are named in a string, count.
+    """
+    numbers = {module_of(path): number for number, path in enumerate(files)}
     edges = [
-        (number, modules[other])
-        for path in files
-        for number in [modules[module_of(path)]]
-        for other in imports(path, modules, public)
-        if modules[other] != number
+        (number, numbers[other])
+        for number, path in enumerate(files)
+        for other in imports(path)
+        if numbers.get(other, number) != number
     ]
     rows, columns = np.array(edges).T
     graph = coo_array((np.ones(len(edges)), (rows, columns)), shape=(len(files), len(files)))
     _, circle = connected_components(graph, connection="strong")
-    counts = np.bincount(circle)
-    tied = counts[counts > 1]
-    return f"{tied.sum()} ({tied.max(initial=0)})"
+    tied = [np.flatnonzero(circle == one) for one in np.unique(circle)]
+    return sorted(
+        ([files[k] for k in members] for members in tied if len(members) > 1), key=len, reverse=True
+    )
+
+
+def circle_sizes(files: list[Path]) -> tuple[int, int]:
+    """How many files are in circles, and in the largest."""
+    sizes = [len(circle) for circle in circles(files)]
+    return sum(sizes), max(sizes, default=0)
 
 
 def module_of(path: Path) -> str:
@@ -152,6 +183,13 @@ def module_of(path: Path) -> str:
     return ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
 
 
+@cache
+def modules() -> dict[str, Path]:
+    """The files of the package by their dotted names."""
+    return {module_of(path): path for path in PACKAGE.rglob("*.py")}
+
+
+@cache
 def public_names() -> dict[str, str]:
     """The modules of the public names, which are loaded on first use."""
     tree = ast.parse((PACKAGE / "__init__.pyi").read_text("utf-8"))
@@ -164,53 +202,82 @@ def public_names() -> dict[str, str]:
     return found
 
 
-def imports(path: Path, modules: dict[str, int], public: dict[str, str]) -> set[str]:
-    """The modules that a file imports anywhere in it, or names in a string."""
+@cache
+def imported_names(path: Path) -> set[str]:
+    """The dotted names that a file imports anywhere in it, names in a string, or takes from
+    ``import linsep``.
+    """
     names = set()
     for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.ImportFrom) and not node.level:
             names |= {f"{node.module}.{alias.name}" for alias in node.names}
         elif isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            names.add(f"{node.value.id}.{node.attr}")
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             names.add(node.value)
-    found = set()
-    for name in names:
-        whole = public.get(name, name)
-        if whole in modules:
-            found.add(whole)
-        elif whole.startswith("linsep.") and whole.rpartition(".")[0] in modules:
-            found.add(whole.rpartition(".")[0])
-    return found - {"linsep"}
+    return {name for name in names if name.startswith("linsep.")}
 
 
-def private_reads(files: list[Path]) -> str:
-    """Lines outside of the estimators that read what their classes keep to themselves."""
-    inside = [path for path in files if path.is_relative_to(PACKAGE / "estimators")]
+@cache
+def imports(path: Path) -> set[str]:
+    """The modules of linsep that a file imports; public names stand for the module they are in."""
+    wholes = {public_names().get(name, name) for name in imported_names(path)}
+    around = {whole if whole in modules() else whole.rpartition(".")[0] for whole in wholes}
+    return (around & modules().keys()) - {"linsep"}
+
+
+def tool_imports(files: list[Path], layers: set[str]) -> list[tuple[Path, str]]:
+    """The imports by tools from other rooms of these layers that are no public names."""
+    found = []
+    for path in files:
+        for name in imported_names(path) if layer(path) == "tools" else ():
+            module = name if name in modules() else name.rpartition(".")[0]
+            other = modules().get(module)
+            if other is None or name in public_names() or room_of(other) == room_of(path):
+                continue
+            # A package says in a stub which of its names are public.
+            if layer(other) in layers and not (
+                name != module and other.with_suffix(".pyi").exists()
+            ):
+                found.append((path, name))
+    return found
+
+
+def private_reads(files: list[Path]) -> list[tuple[Path, int]]:
+    """The lines that read what a class of another room keeps to itself."""
+    kept: dict[str, set[str]] = {}
+    for path in files:
+        for node in ast.walk(tree_of(path)):
+            kept.setdefault(room_of(path), set()).add(_kept(node) or "")
     private = {
-        name
-        for path in inside
-        for node in ast.walk(tree_of(path))
-        for name in [_kept(node)]
-        if name and name.startswith("_") and not name.startswith("__")
-    }
-    lines = {
-        (path, node.lineno)
-        for path in set(files) - set(inside)
-        for node in ast.walk(tree_of(path))
-        if isinstance(node, ast.Attribute) and node.attr in private
-        if not (isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"})
-    }
-    return f"{len(lines)} lines, {len({path for path, _ in lines})} files"
+        name for names in kept.values() for name in names if re.match(r"_[^_]", name)
+    } - OF_TUPLES
+    return sorted(
+        {
+            (path, node.lineno)
+            for path in files
+            for node in ast.walk(tree_of(path))
+            if isinstance(node, ast.Attribute) and node.attr in private - kept[room_of(path)]
+            if not (isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"})
+        }
+    )
 
 
 def _kept(node: ast.AST) -> str | None:
-    """The name of a method, or of what is assigned to an attribute of ``self`` or of a model."""
+    """The name of a method, of a field, or of what is assigned to an attribute."""
     if isinstance(node, ast.FunctionDef):
         return node.name if node.args.args[:1] and node.args.args[0].arg == "self" else None
     if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
         return node.attr
+    if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+        return node.target.id
     return None
+
+
+def _counted(places: list[tuple[Path, Any]]) -> str:
+    return f"{len(places)}, in {len({path for path, _ in places})} files"
 
 
 def comments(files: list[Path]) -> str:
