@@ -16,8 +16,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from benchmarks.accuracy import digits, svmlight
 from benchmarks.newsgroups import documents
 from linsep import Perceptron
-from linsep.learners.mixing import Mixed, mix
-from linsep.learners.sharded_fit import Coded, Setting, learn_here, setting_of
+from linsep.learners.mixing import Coded, Mixed, Setting, learn_here, mix, setting_of
 from linsep.learners.state import State
 
 SHARDS = (1, 4, 16, 64, 1000)

@@ -85,7 +85,7 @@ class Rerun:
     """A run as it was after fewer rounds: what votes remembers every change of the weights."""
 
     def __init__(self, model: KernelPerceptron):
-        self.model, self.log = model, model._keeping.changes()
+        self.model, self.log = model, model.fitted_run().keeping.changes()
         self.made = np.repeat(
             self.log["rounds"], np.diff(self.log["starts"], append=self.log["amounts"].size)
         )
@@ -103,7 +103,7 @@ class Rerun:
 
     def _scores(self, gram: np.ndarray, rounds: int) -> dict[str, np.ndarray]:
         """Scores by the last weights, by their mean and by the vote."""
-        log, state, then = self.log, self.model._state, self.made < rounds
+        log, state, then = self.log, self.model.fitted_run().state, self.made < rounds
         where = log["features"][then], log["columns"][then]
         duals = np.zeros((2, gram.shape[1], state.n_columns))
         np.add.at(duals[0], where, log["amounts"][then])

@@ -60,8 +60,11 @@ def _fit(name: str, checkpoint: Checkpoint | None = None) -> bytes:
         model.fit(source, checkpoint=checkpoint)
     if name == "logistic":
         return model.coef_.tobytes()
-    last, kept = model._state.W, model._keeping.weights(model._state)
-    return last.tobytes() + kept.tobytes() + repr(model._passes).encode()
+    last, kept = (
+        model.fitted_run().state.W,
+        model.fitted_run().keeping.weights(model.fitted_run().state),
+    )
+    return last.tobytes() + kept.tobytes() + repr(model.fitted_run().reports).encode()
 
 
 @cache

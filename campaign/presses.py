@@ -121,8 +121,8 @@ def small_pieces(folder: Path) -> Iterator[None]:
 
 def learnt(model: Any) -> tuple[Any, ...]:
     """Return the weights and counts of a model, for comparison."""
-    state = model._state
-    weights = model._keeping.weights(state)[: state.n_features + 1]
+    state = model.fitted_run().state
+    weights = model.fitted_run().keeping.weights(state)[: state.n_features + 1]
     return weights[np.flatnonzero(weights.reshape(len(weights), -1).any(axis=1))].tobytes(), (
         model.n_updates_
     )
@@ -301,14 +301,14 @@ def _wrong_model(fit: Fit, record: Record, model: Any) -> str | None:
         return "no reason why it stopped"
     if model.stop_reason_ != "interrupted":
         return None if learnt(model) == record.end else "other weights than at the end"
-    if model.n_iter_ != len(model._passes) or model.stop_sentence_.count(".") > 1:
-        return f"{model.n_iter_} passes, {len(model._passes)} reports"
-    rows = model._passes[-1].rows if model._passes else 0
+    if model.n_iter_ != len(model.fitted_run().reports) or model.stop_sentence_.count(".") > 1:
+        return f"{model.n_iter_} passes, {len(model.fitted_run().reports)} reports"
+    rows = model.fitted_run().reports[-1].rows if model.fitted_run().reports else 0
     if isinstance(model, MarginPerceptron) and rows == ROWS:
         return None  # it may have restarted from zero
     if model.early_stopping or model.keep == "best" or getattr(model, "budget", None):
         return None  # chosen at the end of a pass
-    number = len(model._passes) - 1
+    number = len(model.fitted_run().reports) - 1
     places = [(number, rows), (number, None)]
     if getattr(model, "update", None) == "batch":  # updated at the end of a pass only
         places.append((number, 0))

@@ -38,9 +38,6 @@ class LinearLearner(LinearClassifier):
         """Return the learner of these parameters; raise ValueError if they are incompatible."""
         raise NotImplementedError
 
-    def _learner(self) -> Learner:
-        return self.learner()
-
     def _theorems(self) -> tuple[str, dict[str, Any]]:
         return type(self).__name__, {}
 

@@ -417,10 +417,10 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
         against = found[:, [reference]]
         return found - np.where(against > -BEYOND, against, 0.0)
 
-    def _prediction(self, source: Source) -> LogisticPrediction:
+    def predictions(self, source: Source) -> LogisticPrediction:
         """Return the predictions for the rows of a source."""
         check_is_fitted(self)
-        return self._scorer()._prediction(source)
+        return self._scorer().predictions(source)
 
     def _scored(self, X: Any) -> tuple[LogisticRegression, Any]:
         check_is_fitted(self)

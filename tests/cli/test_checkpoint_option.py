@@ -42,7 +42,7 @@ def folder(learnt, tmp_path):
 def assert_same_models(path, learnt):
     ours, theirs = linsep.load(path), linsep.load(learnt / "m")
     assert ours.coef_.tolist() == theirs.coef_.tolist()
-    assert ours._passes == theirs._passes
+    assert ours.fitted_run().reports == theirs.fitted_run().reports
     assert ours.training_accuracy_ == theirs.training_accuracy_
 
 

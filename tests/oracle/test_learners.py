@@ -107,7 +107,7 @@ def test_the_norm_is_kept_running_from_given_weights():
     start = {"coef_init": [[3.0, 0.0, -1.0, 0.0]], "intercept_init": [0.5]}
     model = MarginPerceptron(gamma=0.2, max_iter=3).fit(X, y, **start)
     length = (model.coef_**2).sum() + (model.intercept_**2).sum()
-    assert model._state.counts["squares"][0] == pytest.approx(length, rel=1e-12)
+    assert model.fitted_run().state.counts["squares"][0] == pytest.approx(length, rel=1e-12)
 
 
 # Winnow.
@@ -316,7 +316,7 @@ def test_warm_starts_count_rounds_anew():
     X, y = blobs(60, 4, 3, spread=2.0)
     for keep in ("average", "vote", "best"):
         model = Perceptron(keep=keep, max_iter=2, shuffle=False).fit(X, y)
-        last, bias = model._state.split(model._state.W)
+        last, bias = model.fitted_run().state.split(model.fitted_run().state.W)
         fresh = Perceptron(keep=keep, max_iter=2, shuffle=False)
         fresh.fit(X, y, coef_init=last.copy(), intercept_init=bias.copy())
         model.set_params(warm_start=True).fit(X, y)

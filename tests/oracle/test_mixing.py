@@ -8,7 +8,7 @@ from hypothesis import given, settings, strategies as st
 
 from linsep import PassiveAggressive, Perceptron, textbook
 from linsep.errors import ParameterError
-from linsep.learners.sharded_fit import fit_in_shards
+from linsep.learners.mixing import fit_in_shards
 
 RULES = {Perceptron: textbook.Perceptron(), PassiveAggressive: textbook.PassiveAggressive()}
 

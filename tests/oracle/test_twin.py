@@ -128,7 +128,9 @@ def test_exact_arithmetic_gives_exactly_the_twin(scheme, storage, data):
 
     rows = store(p.new_rows, storage)
     expected = [twin_scores(x, W, b) for x in p.new_rows]
-    scores = model._state.scores(as_rows(rows), 4, model._state.W).reshape(4, -1)
+    scores = (
+        model.fitted_run().state.scores(as_rows(rows), 4, model.fitted_run().state.W).reshape(4, -1)
+    )
     assert scores.tolist() == expected
     if p.tie == "random":
         return

@@ -75,7 +75,9 @@ def weights_in_first_pass(run: Run) -> list:
     steps = twin(run, 1)
     model = Perceptron(fit_intercept=run.fit_intercept, max_iter=1)
     model.partial_fit(np.array(run.X[:1], float), run.y[:1], classes=[-1, 1])
-    model._state.set_weights(np.array([run.weights], float), np.array([run.intercept], float))
+    model.fitted_run().state.set_weights(
+        np.array([run.weights], float), np.array([run.intercept], float)
+    )
     for x, label, step in zip(run.X, run.y, steps, strict=True):
         model.partial_fit(np.array([x], float), [label])
         assert bare(model) == (step.weights, step.intercept)
@@ -160,7 +162,7 @@ def test_one_step_of_three_classes():
 
     model = Perceptron(fit_intercept=False, max_iter=1)
     model.partial_fit(np.array(X, float), [2], classes=[0, 1, 2])
-    model._state.set_weights(np.array(THREE, float), None)
+    model.fitted_run().state.set_weights(np.array(THREE, float), None)
     assert model.decision_function(X).tolist() == [[11, 13, 8]]
     assert model.predict(X).tolist() == [1]
     assert model.partial_fit(X, [2]).coef_.tolist() == step.weights

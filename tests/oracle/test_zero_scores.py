@@ -8,7 +8,7 @@ from test_worked_numbers import LONG, OVERLAP, SIGNED, STUDENTS_HALF, STUDENTS_Q
 from linsep import Perceptron, convergence, from_json, load, save, textbook, trace
 from linsep.compiled.core.jit import COMPILING
 from linsep.errors import ParameterError
-from linsep.learners.sharded_fit import fit_in_shards
+from linsep.learners.mixing import fit_in_shards
 from linsep.sources import ArraySource
 from storages import classes_of, per_pass, replayed, store, weights
 from thoroughness import examples
@@ -380,11 +380,11 @@ def test_shards_learn_by_the_rule_of_their_twin(mixing, data):
 
 
 def test_shards_start_from_given_weights():
-    from linsep.learners.sharded_fit import fit_mixed, learn_here, setting_of
+    from linsep.learners.mixing import fit_mixed, learn_here, setting_of
 
     X, y = np.array(LONG.X, float), (np.array(LONG.y) == 1).astype(np.int64)
     model = Perceptron(shuffle=False, zero="correct", max_iter=500)
-    model._checked(X, y, model._learner(), reset=True, checked=True)
+    model.checked_rows(X, y, model.learner(), reset=True, checked=True)
     setting = setting_of(model, np.array([0, 1]), np.array([2.0, 3.0]), 2, "uniform")
     shards = [setting.coded(X[:3], y[:3], None), setting.coded(X[3:], y[3:], None)]
     fit_mixed(model, setting, learn_here(setting, shards), 2, False, [[0.0, 0.0]], [-1.0])
@@ -401,7 +401,7 @@ def test_what_predicts_does_not_know_the_rule():
         model = Perceptron(fit_intercept=False, zero="negative", tie=tie).fit(X, y)
         assert model.predict(X).tolist() == expected
         plain = Perceptron(fit_intercept=False, tie=tie, max_iter=1).fit(X, y, model.coef_)
-        plain._state.set_weights(model.coef_, None)
+        plain.fitted_run().state.set_weights(model.coef_, None)
         assert plain.predict(X).tolist() == expected
 
 

@@ -143,8 +143,8 @@ def test_the_row_that_cannot_be_scored_is_named_and_leaves_no_trace(scheme):
     X[4] = 1.5e308
     model = Perceptron(multiclass=multiclass).partial_fit(X[:4], y[:4], classes=range(k))
     # The scores of all machines but the last stay finite; one of them would ask for an update.
-    model._state.split(model._state.W)[0][:] = 0.0
-    model._state.split(model._state.W)[0][-1] = 1000.0
+    model.fitted_run().state.split(model.fitted_run().state.W)[0][:] = 0.0
+    model.fitted_run().state.split(model.fitted_run().state.W)[0][-1] = 1000.0
     before, updates = weights(model), model.n_updates_
     with assert_refuses("Row 0: the score", "scale the features"):
         model.partial_fit(X[4:], y[4:])
@@ -159,7 +159,7 @@ def test_predictions_beyond_floating_point_are_no_predictions(scheme):
     k, multiclass = classes_of(scheme)
     X, y = blobs(20, 3, k)
     model = Perceptron(multiclass=multiclass).fit(X, y)
-    model._state.split(model._state.W)[0][:] = 1000.0
+    model.fitted_run().state.split(model.fitted_run().state.W)[0][:] = 1000.0
     X[7] = 1e308
     for call in (model.predict, model.decision_function):
         with assert_refuses("score of row 7", "scale the features"):

@@ -23,6 +23,7 @@ from linsep import (
     Perceptron,
     Winnow,
 )
+from linsep.checkpoints.saving import Saving
 from linsep.rows.source_stream import SourceStream
 from thoroughness import THOROUGH, interpreted, met
 
@@ -73,17 +74,17 @@ def interrupted(monkeypatch):
 
 
 def assert_same_bits(one, other):
-    ours, theirs = one._state, other._state
+    ours, theirs = one.fitted_run().state, other.fitted_run().state
     for name in ("shaped", "counts"):
         a, b = getattr(ours, name), getattr(theirs, name)
         assert a.keys() == b.keys()
         for key in a:
             np.testing.assert_array_equal(a[key], b[key], err_msg=key)
     assert (ours.rounds, ours.n_updates) == (theirs.rounds, theirs.n_updates)
-    assert one._passes == other._passes
+    assert one.fitted_run().reports == other.fitted_run().reports
     assert one.stop_reason_ == other.stop_reason_
-    kept = other._keeping.arrays()
-    for name, array in one._keeping.arrays().items():
+    kept = other.fitted_run().keeping.arrays()
+    for name, array in one.fitted_run().keeping.arrays().items():
         np.testing.assert_array_equal(array, kept[name], err_msg=name)
 
 
@@ -132,7 +133,7 @@ def test_every_schedule_goes_on(tmp_path, small_slices, interrupted, how):
     )
     assert times > 1
     assert_same_bits(found, expected)
-    assert str(found._cycle) == str(expected._cycle)
+    assert str(found.cycle_) == str(expected.cycle_)
 
 
 @pytest.mark.parametrize(
@@ -222,9 +223,9 @@ def test_a_seed_that_was_drawn_is_kept(tmp_path, small_slices, interrupted):
 
     found, times = interrupted(fit, 4)
     assert times > 1
-    again = Perceptron(max_iter=4)
-    again._given_seed = found._run_seed
-    assert_same_bits(found, again.fit(X, TWO))
+    saving = Saving()
+    saving.seed = found.fitted_run().seed
+    assert_same_bits(found, Perceptron(max_iter=4).fit_rows(X, TWO, saving=saving))
 
 
 def test_written_after_so_many_rows_or_seconds(tmp_path, small_slices, monkeypatch):
@@ -331,7 +332,7 @@ def test_a_fit_that_has_ended_is_not_repeated(tmp_path, monkeypatch, case):
     assert_same_bits(again, expected)
     assert type(again.stop_reason_) is type(expected.stop_reason_)
     assert (again.stop_reason_ == "cycle") == cycle
-    assert str(again._cycle) == str(expected._cycle)
+    assert str(again.cycle_) == str(expected.cycle_)
     assert again.predict(rows).tolist() == expected.predict(rows).tolist()
     assert os.listdir(tmp_path) == []
 

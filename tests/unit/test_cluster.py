@@ -26,8 +26,8 @@ from linsep import (
 )
 from linsep.distributed import ClusterError, cluster as clusters, fit, rows
 from linsep.errors import CheckpointError, DataError, ParameterError
-from linsep.learners import sharded_fit as mixing
-from linsep.learners.sharded_fit import fit_in_shards
+from linsep.learners import mixing
+from linsep.learners.mixing import fit_in_shards
 
 SHARD_MB = 0.002
 

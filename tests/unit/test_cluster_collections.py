@@ -15,7 +15,7 @@ from distributed import Client, LocalCluster
 from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression, Perceptron, lanes
 from linsep.distributed import ClusterError, fit, separation
 from linsep.errors import DataError, ParameterError
-from linsep.learners.sharded_fit import fit_in_shards
+from linsep.learners.mixing import fit_in_shards
 
 pytestmark = pytest.mark.compiled
 

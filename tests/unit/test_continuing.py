@@ -52,7 +52,7 @@ def test_ctrl_c_in_a_walk_leaves_what_is_kept_true(scheme, keep, monkeypatch):
     same = Perceptron(multiclass=multiclass, keep=keep, shuffle=False, max_iter=1).fit(X, y)
     assert model.mistakes_.tolist() == same.mistakes_.tolist()
     for _ in range(2):
-        assert model._state.rounds == same._state.rounds
+        assert model.fitted_run().state.rounds == same.fitted_run().state.rounds
         assert model.n_updates_ == same.n_updates_
         assert weights(model) == weights(same)
         assert np.array_equal(model.decision_function(X), same.decision_function(X))
@@ -112,7 +112,7 @@ def test_rows_of_weight_zero_may_come_alone():
         one = slice(row, row + 1)
         parts.partial_fit(X[one], y[one], classes=range(3), sample_weight=weight[one])
     assert weights(parts) == weights(whole)
-    assert parts._state.rounds == whole._state.rounds == 20
+    assert parts.fitted_run().state.rounds == whole.fitted_run().state.rounds == 20
 
 
 def test_a_row_that_winnow_refuses_is_seen_before_any_is_learnt():
@@ -146,7 +146,7 @@ def test_the_pocket_is_given_up_only_for_what_lives_longer():
     X, y = blobs(60, 4, 2, spread=9.0, seed=2)
     model = Perceptron(keep="best", max_iter=10).fit(X, y)
     pocket = weights(model)
-    last = model._state.W
+    last = model.fitted_run().state.W
     assert pocket != weights(Perceptron(max_iter=10).fit(X, y))
     right = np.flatnonzero((X @ last[:-1] + last[-1]) * (2 * y - 1) > 0)[:1]
     model.partial_fit(X[right], y[right])
@@ -249,8 +249,8 @@ def test_a_vote_of_rows_that_come_one_by_one_stays_small():
     assert parts.n_updates_ > 1000
     assert len(pickle.dumps(parts)) < len(pickle.dumps(whole)) + 10_000
     assert np.array_equal(parts.decision_function(X), whole.decision_function(X))
-    assert parts._keeping._bytes == whole._keeping._bytes
-    most = parts._keeping._bytes / 1e6
+    assert parts.fitted_run().keeping._bytes == whole.fitted_run().keeping._bytes
+    most = parts.fitted_run().keeping._bytes / 1e6
     with pytest.raises(ValueError, match="raise vote_mb"):
         Perceptron(keep="vote", vote_mb=0.99 * most).partial_fit(X, y, classes=[0, 1])
     assert most == pytest.approx(parts.n_updates_ * (2 * 16 + 20) / 1e6)

@@ -17,7 +17,7 @@ OPTIONS = {"early_stopping": True, "validation_fraction": 0.5, "max_iter": 1, "r
 
 def held_out(model, y, fraction):
     codes = np.unique(y, return_inverse=True)[1].astype(np.int32)
-    return HoldOut(fraction, codes.max() + 1, model._seed()).draw(codes)
+    return HoldOut(fraction, codes.max() + 1, model.draw_seed()).draw(codes)
 
 
 @pytest.mark.parametrize(

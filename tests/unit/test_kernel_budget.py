@@ -72,5 +72,5 @@ def test_a_stream_is_learnt_within_its_budget():
         y = X[:, 0] * X[:, 1] > 0
         model.partial_fit(X, y, classes=[False, True])
         assert model.support_.size <= 50
-        assert model._state.W.size < 20_000
+        assert model.fitted_run().state.W.size < 20_000
     assert model.score(X, y) > 0.9

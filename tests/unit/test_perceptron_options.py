@@ -141,7 +141,7 @@ def test_early_stopping_keeps_the_best_weights(multiclass):
     assert model.stop_reason_ == "early_stop"
     best = int(scores.argmax())
     assert model.n_iter_ == len(scores) == best + 1 + 3
-    held = HoldOut(0.3, 4, model._seed()).draw(y.astype(np.int32))
+    held = HoldOut(0.3, 4, model.draw_seed()).draw(y.astype(np.int32))
     assert model.score(X[held], y[held]) == pytest.approx(scores[best], abs=1e-12)
     upto = Perceptron(**options, n_iter_no_change=100, max_iter=best + 1).fit(X, y)
     assert weights(upto) == weights(model)
@@ -152,7 +152,7 @@ def test_early_stopping_keeps_the_best_weights(multiclass):
 def test_held_out_rows_are_never_learnt_and_come_from_every_class():
     X, y = noisy()
     model = Perceptron(early_stopping=True, validation_fraction=0.25, max_iter=1).fit(X, y)
-    held = HoldOut(0.25, 4, model._seed()).draw(y.astype(np.int32))
+    held = HoldOut(0.25, 4, model.draw_seed()).draw(y.astype(np.int32))
     assert np.abs(np.bincount(y[held]) - 0.25 * np.bincount(y)).max() < 1
     # With one pass, the held-out scores cannot change which weights are kept.
     spoilt = np.where(held[:, None], -17.0 * X, X)

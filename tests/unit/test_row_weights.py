@@ -69,7 +69,9 @@ def test_online_learners(kind, options, memory_bytes, tmp_path, small_blocks):
         assert ours.feature_names_in_.tolist() == NAMES
         assert np.array_equal(ours.coef_, theirs.coef_)
         assert np.array_equal(ours.intercept_, theirs.intercept_)
-        scores = [[p.validation_score for p in model._passes] for model in (ours, theirs)]
+        scores = [
+            [p.validation_score for p in model.fitted_run().reports] for model in (ours, theirs)
+        ]
         assert scores[0] == scores[1]
         assert ours.training_accuracy_ == pytest.approx(theirs.score(X, y, weights), abs=1e-15)
         totals = np.bincount(y, weights)
@@ -277,7 +279,7 @@ def test_groups_are_held_out_whole(kind, memory_bytes, tmp_path, small_blocks, m
         mask = np.concatenate(held)[-ROWS:]
         assert 0 < mask.sum() < ROWS
         assert not set(groups[mask]) & set(groups[~mask])
-        results.append((mask.tolist(), [p.validation_score for p in model._passes]))
+        results.append((mask.tolist(), [p.validation_score for p in model.fitted_run().reports]))
     assert results[0] == results[1]
 
 

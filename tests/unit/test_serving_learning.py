@@ -52,7 +52,7 @@ def replayed(path, X, y):
 def state_of(model):
     weights = getattr(model, "dual_coef_", None)
     weights = model.coef_ if weights is None else weights
-    state = model._state
+    state = model.fitted_run().state
     # A file leaves out arrays of zeros.
     shaped = {name: array.tobytes() for name, array in state.shaped.items() if array.any()}
     counts = {name: array.tobytes() for name, array in state.counts.items()}

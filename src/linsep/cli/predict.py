@@ -51,7 +51,7 @@ def predict(
     never_overwrite([*source.paths, model], output)
     # A progress bar would mix with predictions on the same terminal.
     seen = nullcontext() if output is None and on_terminal() else watching(source)
-    prediction = estimator._prediction(source)
+    prediction = estimator.predictions(source)
     with open_output(output, force) as out, seen:
         if not hasattr(estimator, "classes_"):
             write_numbers(out, prediction.bands(interval, level), as_json=as_json)

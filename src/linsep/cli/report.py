@@ -137,7 +137,7 @@ def uneven(model: Any, source: Source) -> dict[str, dict[str, float]] | None:
 
 def training_summary(model: Any) -> dict[str, Any]:
     """Return how a model was trained, as plain JSON."""
-    passes = model._passes
+    passes = model.fitted_run().reports
     rows = passes[0].rows if passes else 0
     return {
         "learner": type(model).__name__,

@@ -65,7 +65,7 @@ def score_classes(model: Any, source: Source) -> dict[str, Any]:
     """
     k = model.classes_.size
     counts = _Counts(k)
-    prediction, squared = model._prediction(source), 0.0
+    prediction, squared = model.predictions(source), 0.0
     with watching(source):
         for codes, truth, weights, scores in prediction.compared():
             counts.add(codes, truth, weights)
@@ -134,7 +134,7 @@ def score_source(model: Any, source: Source) -> dict[str, Any]:
     """Return scores of the predictions of a source, of classes or numbers."""
     if hasattr(model, "classes_"):
         return score_classes(model, source)
-    prediction = model._prediction(source)
+    prediction = model.predictions(source)
     with watching(source):
         found = prediction.residuals()
     return {

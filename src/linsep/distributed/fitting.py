@@ -18,8 +18,7 @@ from linsep.errors import ParameterError
 from linsep.estimators._common.reading import describe
 from linsep.interrupts import held, window
 from linsep.learners import checkpointing
-from linsep.learners.mixing import MixingName
-from linsep.learners.sharded_fit import refuse_unmixable
+from linsep.learners.mixing import MixingName, refuse_unmixable
 from linsep.linear.estimator import LinearRegression
 from linsep.logistic import journal
 from linsep.logistic.estimator import LogisticRegression

@@ -8,8 +8,17 @@ from linsep.distributed.rows import FIRST, ShardedRows, measure
 from linsep.distributed.shards import Rows
 from linsep.errors import DataError
 from linsep.lanes import in_tree
-from linsep.learners.mixing import Mixed, MixingName, Part, added
-from linsep.learners.sharded_fit import Coded, LearnAll, Setting, fit_mixed, setting_of
+from linsep.learners.mixing import (
+    Coded,
+    LearnAll,
+    Mixed,
+    MixingName,
+    Part,
+    Setting,
+    added,
+    fit_mixed,
+    setting_of,
+)
 
 
 def fit_online(

@@ -186,5 +186,5 @@ def _right(model: Any, labelled: Labelled, part: Any) -> float:
     rows = labelled(model, part)
     if not rows.y.size:
         return 0.0
-    compared = model._prediction(ArraySource(rows.X, rows.y, rows.weights)).compared()
+    compared = model.predictions(ArraySource(rows.X, rows.y, rows.weights)).compared()
     return fsum(float(weights[codes == truth].sum()) for codes, truth, weights, _ in compared)

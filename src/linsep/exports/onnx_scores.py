@@ -48,7 +48,7 @@ def predictions(graph: Graph, model: Any, X: str) -> Predicted:
     if hasattr(model, "dual_coef_"):
         X = kernel_values(graph, model, X)
     rows = Rows(X, scales(graph, X, model.n_features_in_) if rule.normalize else None)
-    if isinstance(getattr(model, "_keeping", None), KeepVote):
+    if hasattr(model, "fitted_run") and isinstance(model.fitted_run().keeping, KeepVote):
         scores = voted(graph, model, rows, rule)
     else:
         coef, intercept, centre = weights_of(model)
@@ -155,7 +155,7 @@ def won_pairs(graph: Graph, rule: Rule, scores: str) -> Predicted:
 
 def voted(graph: Graph, model: Any, rows: Rows, rule: Rule) -> str:
     """Return the vote fractions of all versions of the weights as decision values."""
-    state, keeping = model._state, model._keeping
+    state, keeping = model.fitted_run().state, model.fitted_run().keeping
     if keeping.tie == "random":
         raise ExportError("Votes whose ties are drawn at random cannot be exported.")
     voting = VoteScoring(state, keeping.changes(), keeping.tie)
@@ -190,7 +190,7 @@ def running_scores(
     """Return the scores by all versions of a column of weights, shape (rows, 1 + versions): those
     of the first weights, and what each version adds.
     """
-    state, log = model._state, voting.log
+    state, log = model.fitted_run().state, voting.log
     changes = np.zeros((state.n_features + 1, 1 + versions.size))
     changes[:-1, 0], changes[-1, 0] = first[column], bias[column]
     number = np.full(voting.survived.size, -1)

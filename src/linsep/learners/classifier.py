@@ -1,6 +1,9 @@
-"""Base classes of the online classifiers: labels, passes, callbacks, fit and partial_fit."""
+"""The online classifiers as scikit-learn estimators: fit, partial_fit, and fitted attributes."""
 
-from collections.abc import Set
+from collections.abc import Callable, Iterator, Set
+from contextlib import closing
+from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,35 +13,47 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import assert_all_finite, validate_data
 
 from linsep.checkpoints.saving import Saving
+from linsep.compiled.core.loop import UPDATES
 from linsep.compiled.core.row_arrays import as_rows
 from linsep.compiled.core.rows import Unit, scales
 from linsep.errors import DataError, LinsepError
 from linsep.estimators._common import checking as labels
 from linsep.estimators._common.checking import FLOATS, brings_labels
+from linsep.estimators._common.equations import HasEquation
 from linsep.estimators._common.reference import codes_given
-from linsep.interrupts import held
+from linsep.estimators._common.stop_reasons import StopReason
+from linsep.interrupts import held, window
 from linsep.label_faults import check_beside, labels_of
-from linsep.learners.attributes import Counted
-from linsep.learners.checkpointing import saving_of
-from linsep.learners.from_source import fit_source
-from linsep.learners.keeping import keeping_of
-from linsep.learners.passes import Run
-from linsep.learners.predicting import Predicts
-from linsep.learners.proofs import Proofs
-from linsep.learners.running import Runs
-from linsep.learners.state import BadRow, Learner, State
+from linsep.learners import proofs
+from linsep.learners.keeping import KeepBest, KeepLast, keeping_of
+from linsep.learners.passes import (
+    PassReport,
+    Plan,
+    Progress,
+    Run,
+    close_pass,
+    learn_batch,
+    passes,
+    stop_sentence,
+)
+from linsep.learners.predicting import PredictsOnline
+from linsep.learners.state import BadRow, Learner, State, Unlearnable
 from linsep.learnt import check_prepared, learnt
 from linsep.parameters import HasParameters, Keep, Multiclass, Tie, check_parameters, parameter
-from linsep.rows.arrays import ArrayStream, summed
+from linsep.rows.arrays import ArrayStream, RowStream, summed
 from linsep.rows.holding_out import HoldOut
 from linsep.sparse_rows import as_csr
 from linsep.value_faults import faults_named
 
 
 class OnlineClassifier(
-    Runs, Counted, CallbackSupportMixin, ClassifierMixin, HasParameters, BaseEstimator
+    PredictsOnline, CallbackSupportMixin, ClassifierMixin, HasParameters, BaseEstimator
 ):
-    """Base of the classifiers that learn row by row, pass after pass."""
+    """Base of the classifiers that learn row by row, pass after pass.
+
+    What a fit has learnt is in one :class:`linsep.learners.passes.Run`, from which the fitted
+    attributes are computed.
+    """
 
     multiclass: Multiclass = parameter(
         default="native",
@@ -70,7 +85,7 @@ class OnlineClassifier(
         "draw",
     )
 
-    def _learner(self) -> Learner:
+    def learner(self) -> Learner:
         """Return the learner; raise ValueError if parameters are incompatible."""
         raise NotImplementedError
 
@@ -79,8 +94,136 @@ class OnlineClassifier(
         tags.input_tags.sparse = True
         return tags
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_state")
+    # What is known of a fit.
+
+    @property
+    def n_updates_(self) -> int:
+        """Number of updates over all passes."""
+        return self.fitted_run().state.n_updates
+
+    @property
+    def mistakes_(self) -> np.ndarray:
+        """Mistakes in each pass; all rows given to partial_fit count as one pass."""
+        run = self.fitted_run()
+        open_pass = [] if run.open_mistakes is None else [run.open_mistakes]
+        return np.array([p.mistakes for p in run.reports] + open_pass, dtype=np.int64)
+
+    @property
+    def n_iter_(self) -> int:
+        """Number of passes."""
+        return len(self.mistakes_)
+
+    @property
+    def cycle_(self) -> Any:
+        """The :class:`linsep.certificate.cycles.Cycle` that ended the run and proves that no
+        number of passes will separate the rows; with ovr and ovo the
+        :class:`linsep.certificate.cycles.Cycles` of the machines; None if there was none.
+        """
+        return self.fitted_run().cycle
+
+    @property
+    def stop_sentence_(self) -> str:
+        """Why the run ended, in one sentence; known after fit, not partial_fit."""
+        run = self.fitted_run()
+        if self.stop_reason_ is None:
+            raise AttributeError("stop_sentence_ is known after fit, not partial_fit.")
+        if run.cycle is not None:
+            return str(run.cycle.sentence)
+        return stop_sentence(self.stop_reason_, run.state, learnt(self, "tie"))
+
+    @property
+    def progressive_accuracy_(self) -> float:
+        """Share of the first pass's rows predicted correctly before they were learnt."""
+        reports = self.fitted_run().reports
+        if not reports:
+            raise AttributeError("progressive_accuracy_ is known after fit, not partial_fit.")
+        return 1.0 - reports[0].errors / max(1, reports[0].rows)
+
+    @property
+    def validation_scores_(self) -> np.ndarray:
+        """Accuracy on the held-out rows after each pass; only with early_stopping."""
+        reports = self.fitted_run().reports
+        scores = [p.validation_score for p in reports if p.validation_score is not None]
+        if not scores:
+            raise AttributeError("validation_scores_ is only known with early_stopping=True.")
+        return np.array(scores)
+
+    @property
+    def validation_curve_(self) -> np.ndarray:
+        """Error rates of the weights kept after each pass, shape (passes, 2): on the training rows
+        and on the held-out rows; only with early_stopping.
+        """
+        self.validation_scores_  # noqa: B018  raises if there are none
+        measured = [p for p in self._run.reports if p.validation_score is not None]
+        return 1.0 - np.array(
+            [[np.nan if p.training_score is None else p.training_score, p.validation_score]
+             for p in measured], dtype=np.float64,
+        )  # fmt: skip
+
+    @property
+    def criterion_(self) -> np.ndarray:
+        """J_p at the start of each pass; only with update="batch"."""
+        values = [p.criterion for p in self.fitted_run().reports if p.criterion is not None]
+        if not values:
+            raise AttributeError('criterion_ is only known with update="batch".')
+        return np.array(values)
+
+    @property
+    def mixture_(self) -> Any:
+        """The shards of a fit on a cluster, :class:`linsep.learners.mixing.Mixture`."""
+        if self.fitted_run().mixture is None:
+            raise AttributeError("mixture_ is known after a fit in shards.")
+        return self._run.mixture
+
+    def scoring_copy(self) -> Any:
+        """Return a copy of the same scores whose averaged weights are computed once."""
+        other, run = copy(self), self.fitted_run()
+        state = copy(run.state)
+        state.shaped = {"W": run.keeping.weights(run.state)}
+        other._run = replace(run, state=state, keeping=KeepLast())
+        return other
+
+    def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Return what was learnt as arrays and plain JSON.
+
+        Returns
+        -------
+        arrays : dict of arrays, by the names that :mod:`linsep.learners.saved_state` lists
+        facts : dict
+            ``classes`` (type and values), ``calibration`` (method or None), ``kernel`` (a dict, or
+            None) and ``training``: counts, reports of the passes, and what proofs need to know.
+
+        Raises
+        ------
+        ValueError
+            If parameters that shape the weights are not those of the fit.
+        """
+        from linsep.learners import saved_state
+
+        self._check_same("save")
+        return saved_state.state_of(self)
+
+    def set_state(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
+        """Take what :meth:`get_state` returned, with the parameters of now.
+
+        Raises
+        ------
+        LookupError, TypeError, ValueError
+            If it is incomplete or inconsistent: shapes, types and sizes are checked.
+        """
+        from linsep.learners import saved_state
+
+        saved_state.set_state(self, arrays, facts)
+
+    def _saving(self, checkpoint: Any) -> Saving:
+        """Return how a fit is saved; ``checkpoint`` as given to ``fit``."""
+        if checkpoint is None:
+            return Saving()
+        from linsep.learners.checkpointing import saving_of
+
+        return saving_of(checkpoint, self)
+
+    # Labels and weights of rows.
 
     def _labels_checked(self, y: Any, n_rows: int) -> np.ndarray:
         """Return y as one label per row."""
@@ -107,16 +250,16 @@ class OnlineClassifier(
             labels.warn_of_weightless(classes, np.bincount(codes, counted, classes.size))
         return classes, codes_given(self, classes, codes), counted
 
-    def _check_partial(self, classes: Any) -> Learner:
+    def check_partial_fit(self, classes: Any = None) -> Learner:
         """Return the learner; raise ValueError if partial_fit is not possible."""
         check_parameters(self)
-        learner = self._learner()
+        learner = self.learner()
         if self.early_stopping:
             raise ValueError(
                 "early_stopping must be False with partial_fit, which never has all rows to hold "
                 "some out; set it to False, or call fit."
             )
-        if classes is None and not hasattr(self, "_state"):
+        if classes is None and not hasattr(self, "_run"):
             raise ValueError("classes must be passed on the first call to partial_fit.")
         if self.class_weight == "balanced":
             raise ValueError(
@@ -131,7 +274,7 @@ class OnlineClassifier(
         """As :meth:`_labelled`, with the classes of the first call to partial_fit."""
         listed = list(classes) if isinstance(classes, Set) else classes
         known = np.unique(labels_of(listed)) if classes is not None else self.classes_
-        if not np.array_equal(known, self.classes_ if hasattr(self, "_state") else known):
+        if not np.array_equal(known, self.classes_ if hasattr(self, "_run") else known):
             raise ValueError("classes differ from those of the first call to partial_fit.")
         labels.check_two_classes(known)
         codes = labels.encode_with(y, known)
@@ -144,41 +287,46 @@ class OnlineClassifier(
         counted = labels.importance(self.class_weight, known, codes, weights)
         return known, codes_given(self, known, codes), counted
 
-    def _hold_out(self, n_classes: int, sample_weight: Any, n_rows: int) -> HoldOut | None:
-        """Return the rule that holds rows out, if any; class weights are ignored, as in sklearn."""
+    def _hold_out(
+        self, n_classes: int, seed: int, sample_weight: Any, n_rows: int, groups: Any = None
+    ) -> HoldOut | None:
+        """Return the rule that holds rows out, if any: by themselves, or by their ``groups``. Class
+        weights are ignored, as in scikit-learn.
+        """
         if not self.early_stopping:
             return None
         weights = labels.check_sample_weight(sample_weight, n_rows)
-        groups = self.__dict__.get("_groups")  # of a source that was read into memory
-        return HoldOut(self.validation_fraction, n_classes, self._run_seed, weights, groups=groups)
+        return HoldOut(self.validation_fraction, n_classes, seed, weights, groups=groups)
 
-    def _refusal(self, row: int | None, problem: LinsepError) -> ValueError:
-        """Return the error for a row, with the feature's name if it has one."""
-        message, names = str(problem), getattr(self, "feature_names_in_", None)
-        if isinstance(problem, BadRow) and names is not None:
-            message = problem.message_for(f"feature {names[problem.column]!r}")
-        return DataError(f"{message}." if row is None else f"Row {row}: {message}.")
+    # Passes.
 
-    def _seed(self, saving: Saving | None = None) -> int:
-        """Return the seed of a fit: from ``random_state``, or given to repeat another fit or to go
-        on with it.
-        """
-        drawn = None if saving is None else saving.seed
-        drawn = self.__dict__.get("_given_seed") if drawn is None else drawn
-        if drawn is None:
-            drawn = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        self._run_seed: int = drawn
-        return drawn
+    def draw_seed(self, saving: Saving | None = None) -> int:
+        """Return the seed of a fit: from ``random_state``, or that of the fit to go on with."""
+        if saving is not None and saving.seed is not None:
+            return saving.seed
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
-    def _begin(self, state: State, classes: np.ndarray, fresh: bool) -> None:
-        """Set the initial state."""
-        self._state, self.classes_ = state, classes
+    def _begin(self, state: State, learner: Learner, classes: np.ndarray, fresh: bool) -> Run:
+        """Hold a new run, with the parameters of now."""
+        self.classes_, self.stop_reason_ = classes, None
         self._learnt_with = self.get_params(deep=False)
         self._forget_calibration()
-        self._passes, self._open_mistakes, self._cycle, self.stop_reason_ = [], None, None, None
-        self._weighted, self._fresh = self.class_weight is not None, fresh
-        weights = self.class_weight if isinstance(self.class_weight, dict) else {}
-        self._left_out = bool(self.early_stopping) or 0 in weights.values()
+        by_class = self.class_weight if isinstance(self.class_weight, dict) else {}
+        zero = getattr(self, "zero", "mistake")
+        self._run = Run(
+            state,
+            learner,
+            keeping_of(self.keep, getattr(self, "vote_mb", np.inf), self.tie, zero),
+            fresh=fresh,
+            weighted=self.class_weight is not None,
+            left_out=bool(self.early_stopping) or 0 in by_class.values(),
+        )
+        return self._run
+
+    def _forget_calibration(self) -> None:
+        """Forget probabilities that were learnt for other weights."""
+        if hasattr(self, "calibration_"):
+            del self.calibration_
 
     def _shaping(self) -> dict[str, Any]:
         """Return the parameters that fix the shape and meaning of the state, as they are now."""
@@ -190,7 +338,7 @@ class OnlineClassifier(
 
     def _check_same(self, who: str, but: tuple[str, ...] = ()) -> None:
         """Raise ValueError if parameters (except ``but``) differ from those of the last fit."""
-        free = but if self._state.n_classes > 2 else (*but, "multiclass")
+        free = but if self._run.state.n_classes > 2 else (*but, "multiclass")
         now = self._shaping().items()
         changed = [k for k, v in now if k not in free and learnt(self, k) != v]
         if changed:
@@ -199,9 +347,124 @@ class OnlineClassifier(
                 f"{'it' if len(changed) == 1 else 'them'} back, or fit anew without warm_start."
             )
 
+    def _learn_once(self, stream: RowStream) -> None:
+        """Learn the rows in an open pass, which the next call to partial_fit continues."""
+        run, progress = self._run, Progress()
+        scheme = run.state.scheme(self.tie, count_errors=False)
+        self._forget_calibration()
+        if run.mixture is not None:
+            run.mixture, run.fresh = None, False
+        if isinstance(run.keeping, KeepBest):
+            run.keeping.open_pocket(run.state)
+        with held():
+            try:
+                for row_batch in stream.row_batches(0):
+                    learn_batch(run, scheme, row_batch, progress)
+                progress.tally[UPDATES] += close_pass(run, scheme)
+            except Unlearnable as problem:
+                raise ValueError(
+                    f"Row {problem.row}: {problem} (the rows before it were learnt)."
+                ) from None
+            finally:
+                run.state.n_updates += progress.updates
+                run.open_mistakes = (run.open_mistakes or 0) + progress.mistakes
+            self.stop_reason_ = None
 
-class LinearClassifier(Proofs, Predicts, OnlineClassifier):
-    """Base of the online linear classifiers; a subclass has parameters and :meth:`_learner`."""
+    def _learn_rows(
+        self, stream: RowStream, X: Any, y: Any, sample_weight: Any, saving: Saving
+    ) -> None:
+        """Learn from rows in memory until a stopping criterion holds."""
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        try:
+            self.run_passes(
+                lambda plan: passes(self._run, stream, plan, self.progress_, saving), X, y, metadata
+            )
+        except Unlearnable as problem:
+            as_csr(X)
+            if problem.not_finite:
+                with faults_named(X, self):
+                    assert_all_finite(X, input_name="X")
+            raise self._refusal(problem.row, problem.bad or problem) from None
+        if self._run.cycle is not None:
+            self._run.cycle.remember(X, y)
+
+    def run_passes(
+        self, start: Callable[[Plan], Iterator[PassReport]], X: Any, y: Any, metadata: Any
+    ) -> None:
+        """Run the passes that ``start`` yields and call scikit-learn's callbacks for each.
+
+        Ctrl-C takes effect only while waiting for rows, between slices of rows and in callbacks, so
+        that weights, counts and reports stay consistent.
+        """
+        self.progress_ = Progress()
+        plan = Plan(self.max_iter, self.n_iter_no_change if self.early_stopping else None, self.tie)
+        known = {"estimator": self, "X": X, "y": y, "metadata": metadata}
+        try:
+            with held(), closing(start(plan)) as made:  # type: ignore[type-var]
+                root = self._init_callback_context(max_subtasks=self.max_iter)
+                with window():
+                    root.call_on_fit_task_begin(**known)
+                while self.stop_reason_ is None:
+                    self._one_pass(made, root, known)
+        except KeyboardInterrupt:
+            self.stop_reason_ = self.stop_reason_ or StopReason.INTERRUPTED
+            raise
+        except LinsepError:  # bad data: the weights learnt so far are not usable
+            del self._run
+            raise
+        root.call_on_fit_task_end(**known, reconstruction_attributes=self._snapshot)
+
+    def _one_pass(self, made: Iterator[PassReport], root: Any, known: dict[str, Any]) -> None:
+        """Run the next pass, with callbacks before and after."""
+        task = root.subcontext(task_name="pass")
+        with window():
+            task.call_on_fit_task_begin(**known)
+        self._note(next(made))
+        if self.stop_reason_ == StopReason.INTERRUPTED:
+            next(made)  # raises the KeyboardInterrupt that ended the pass
+        with window():
+            if task.call_on_fit_task_end(**known, reconstruction_attributes=self._snapshot):
+                self.stop_reason_ = self.stop_reason_ or StopReason.EARLY_STOP
+
+    def _note(self, report: PassReport) -> None:
+        """Store and print the report of a pass."""
+        self.stop_reason_ = report.stop_reason
+        self._run.cycle = self._cycle_turned(self.progress_.cycle)
+        if self.verbose:
+            held_out = report.validation_score
+            print(
+                f"pass {report.number + 1}: {report.mistakes:,} mistakes in {report.rows:,} rows"
+                + ("" if held_out is None else f", held-out accuracy {held_out:.4f}")
+            )
+
+    def _snapshot(self) -> dict[str, Any]:
+        """Return the attributes of a copy that predicts as if fit had ended here."""
+        return {"_run": self._run.snapshot(), "_learnt_with": self._learnt_with}
+
+    def _refusal(self, row: int | None, problem: LinsepError) -> ValueError:
+        """Return the error for a row, with the feature's name if it has one."""
+        message, names = str(problem), getattr(self, "feature_names_in_", None)
+        if isinstance(problem, BadRow) and names is not None:
+            message = problem.message_for(f"feature {names[problem.column]!r}")
+        return DataError(f"{message}." if row is None else f"Row {row}: {message}.")
+
+
+class LinearClassifier(HasEquation, OnlineClassifier):
+    """Base of the online linear classifiers; a subclass has parameters, :meth:`learner` and the
+    theorems about it.
+    """
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights used to predict (with ``keep="vote"`` the last version), shape (1, features) for
+        two classes, else one row per class (or pair).
+        """
+        return self.fitted_run().weights()[0]
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Intercepts, one per row of ``coef_``."""
+        return self.fitted_run().weights()[1]
 
     fit_intercept: bool = parameter(default=True, help="learn an intercept")
     keep: Keep = parameter(
@@ -258,37 +521,41 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
             where, and what to do.
         """
         check_parameters(self)
-        self.__dict__.pop("_schedule", None)
-        with saving_of(checkpoint, self) as saving:
+        with self._saving(checkpoint) as saving:
             if brings_labels(X, y, sample_weight):
+                from linsep.learners.from_source import fit_source
+
                 fit_source(self, X, coef_init, intercept_init, saving)
             else:
-                self._fit_rows(X, y, (coef_init, intercept_init), sample_weight, saving)
+                self.fit_rows(X, y, coef_init, intercept_init, sample_weight, saving)
         return self
 
-    def _fit_rows(
-        self, X: Any, y: Any, start: tuple[Any, Any], sample_weight: Any, saving: Saving
-    ) -> None:
-        """Fit to rows in memory, from the weights ``start``."""
-        learner = self._learner()
-        X, y = self._checked(X, y, learner, reset=True, checked=False)
+    def fit_rows(
+        self, X: Any, y: Any, coef_init: Any = None, intercept_init: Any = None,
+        sample_weight: Any = None, saving: Saving | None = None,
+    ) -> Any:  # fmt: skip
+        """Fit to rows in memory, as :meth:`fit` does, and return self."""
+        saving = saving or Saving()
+        learner = self.learner()
+        X, y = self.checked_rows(X, y, learner, reset=True, checked=False)
         classes, codes, counted = self._labelled(y, sample_weight)
         if self.early_stopping or not counted.all():  # skipped rows are not checked while learning
             with faults_named(X, self):
                 assert_all_finite(as_csr(X), input_name="X")
         saving.check_arrays(X, classes, codes, counted)
-        seed, unit = self._seed(saving), bool(self.normalize)
-        hold = self._hold_out(classes.size, sample_weight, codes.size)
+        seed, unit = self.draw_seed(saving), bool(self.normalize)
+        hold = self._hold_out(classes.size, seed, sample_weight, codes.size)
         stream = ArrayStream(X, codes, counted, seed, bool(self.shuffle), hold, unit)
         if classes.size > 2 and self.max_iter > 1 and not learner.needs_lengths:
             stream.pack()
         if self.warm_start and X.shape[1] != getattr(self, "coef_", X).shape[1]:
             raise ValueError("warm_start needs as many features as the last fit had.")
         with held():
-            run = self._start(learner, classes, X.shape[1], *start)
-            self._weighted = bool(counted.size)
-            self._left_out |= not counted.all()
-            self._fit(run, stream, X, y, sample_weight, saving)
+            run = self.start_run(learner, classes, X.shape[1], coef_init, intercept_init)
+            run.seed, run.weighted = seed, bool(counted.size)
+            run.left_out |= not counted.all()
+            self._learn_rows(stream, X, y, sample_weight, saving)
+        return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
         """Learn from these rows once, in their order.
@@ -315,9 +582,9 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
             (``multiclass``, ``fit_intercept``, ``threshold``, ``keep``, ``reference``,
             ``normalize``, ``tie``, ``zero``) has changed.
         """
-        learner, first = self._check_partial(classes), not hasattr(self, "_state")
+        learner, first = self.check_partial_fit(classes), not hasattr(self, "_run")
         check_beside(X, y=y, sample_weight=sample_weight)
-        X, y = self._checked(X, y, learner, reset=first, checked=True)
+        X, y = self.checked_rows(X, y, learner, reset=first, checked=True)
         known, codes, counted = self._labelled_so_far(y, classes, sample_weight)
         stream = ArrayStream(X, codes, counted, seed=0, shuffle=False, unit=bool(self.normalize))
         try:
@@ -326,16 +593,112 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
             raise self._refusal(bad.row, bad) from None
         with held():
             if first:
-                self._start(learner, known, X.shape[1], None, None)
+                self.start_run(learner, known, X.shape[1], None, None)
             self._check_same("partial_fit")
-            if self._runs_otherwise():
-                self._fresh = False
-            self._state.own()
-            self._weighted = self._weighted or bool(counted.size)
-            self._learn_once(Run(self._state, learner, self._keeping, []), stream)
+            run = self._run
+            run.fresh = run.fresh and not proofs.runs_otherwise(self)
+            run.weighted = run.weighted or bool(counted.size)
+            run.state.own()
+            run.go_on_with(learner)
+            self._learn_once(stream)
         return self
 
-    def _checked(
+    @property
+    def report_(self) -> Any:
+        """What the run proves without the rows: after M mistakes no separator has a margin above
+        ||w||/M. A :class:`linsep.mistake_bounds.bounds.Bounds`; :meth:`bounds` adds bounds that
+        need the rows.
+        """
+        return proofs.report_of(self)
+
+    def bounds(self, X: Any, y: Any, *, literals: int | None = None, majority: int = 1) -> Any:
+        """Return the mistake bounds of this learner on its training rows, with its mistakes.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (rows, features)
+            The rows of the fit in their order, or those of all calls of partial_fit. The fit is
+            repeated, and rows that lead to other mistakes are refused.
+        y : array of shape (rows,)
+        literals : int, default=None
+            For Winnow: the number of features in the disjunction, which is checked; None searches
+            for one.
+        majority : int, default=1
+            For Winnow: how many of the ``literals`` are on in positive rows at least, and not in
+            others, which is checked; 1 is a disjunction.
+
+        Returns
+        -------
+        linsep.mistake_bounds.bounds.Bounds
+            As :func:`linsep.bounds`, with the mistakes of the run. Bounds that do not apply, such
+            as after initial weights or with weighted rows, are in ``left_out`` with the reason. The
+            theorems assume real arithmetic, so none is stated if floats may have underflowed or
+            weights of Winnow reached 1e150.
+
+        Raises
+        ------
+        DataError, ValueError
+            If rows, features or labels are not those of the fit, or X has NaN or infinity or is a
+            source, or ``literals`` or ``majority`` is not a positive number.
+        """
+        return proofs.bounds_of(self, X, y, literals, majority)
+
+    def separation(self, X: Any, y: Any = None, **how: Any) -> Any:
+        """Decide whether a hyperplane separates the rows, with a proof: :func:`linsep.separation`.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (rows, features), data frame, or source
+        y : array of shape (rows,), not for a source
+        **how : ``margin`` and ``formulations`` of :func:`linsep.separation`
+
+        Returns
+        -------
+        linsep.certificate.verdicts.Verdict
+            Computed with this estimator's ``fit_intercept`` and ``normalize``.
+            The estimator need not be fitted, and is not changed.
+
+        Raises
+        ------
+        ValueError
+            As :func:`linsep.separation`.
+        """
+        from linsep.mistake_bounds.problems import seen_rows
+        from linsep.separability.deciding import separation
+
+        if self.normalize:
+            if hasattr(X, "batches"):
+                raise DataError("With normalize=True give arrays: rows have to be scaled first.")
+            check_beside(X, y=y)
+            X = seen_rows(X, False, True, False)
+        return separation(X, y, fit_intercept=bool(self.fit_intercept), **how)
+
+    # What theorems say of a run; a learner with theorems overrides these.
+
+    #: whether the state counts the rates of the updates, which is restored with the weights
+    counts_rates = False
+
+    def _theorems(self) -> tuple[str, dict[str, Any]]:
+        """Return the learner's name in the mistake bounds and the parameters they need."""
+        raise NotImplementedError
+
+    def _obstacle(self) -> str | None:
+        """Return why mistake bounds do not apply to this run, or None if they do."""
+        return proofs.obstacle_to_all(self._run)
+
+    def _total_rate(self) -> float | None:
+        """Return the sum of the rates of all updates; None if the learner does not add examples."""
+        return None
+
+    def _counted_updates(self) -> float:
+        """Return what bounds on updates count."""
+        return self.n_updates_
+
+    def _has_constant_feature(self) -> bool:
+        """Return whether the theorems count the intercept as the weight of a feature."""
+        return bool(self._run.state.bias)
+
+    def checked_rows(
         self, X: Any, y: Any, learner: Learner, *, reset: bool, checked: bool
     ) -> tuple[Any, np.ndarray]:
         """Return X and y validated. Unless ``checked``, finiteness and column indices are left to
@@ -360,23 +723,24 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
                 reset=False, ensure_all_finite=False,
             )  # fmt: skip
 
-    def _machine_scores(self, X: Any, whole: Any) -> np.ndarray:
+    def machine_scores(self, X: Any, whole: Any) -> np.ndarray:
+        """Return the scores of every machine; ``whole`` has features not seen in training, too."""
         if not learnt(self, "normalize"):
-            return self._keeping.scores(self._state, as_rows(X), X.shape[0])
+            return self._run.keeping.scores(self._run.state, as_rows(X), X.shape[0])
         # Features without a weight count in the length of a row.
         rows = Unit(as_rows(summed(X)), scales(as_rows(summed(whole)), X.shape[0]))
-        return self._keeping.scores(self._state, rows, X.shape[0])
+        return self._run.keeping.scores(self._run.state, rows, X.shape[0])
 
-    def _start(
+    def start_run(
         self, learner: Learner, classes: np.ndarray, n_features: int, coef: Any, intercept: Any
     ) -> Run:
-        """Return a run with a new state, or with warm_start the old one."""
-        warm = self.warm_start and hasattr(self, "_state")
+        """Hold and return a run with a new state, or with warm_start the old one."""
+        warm = self.warm_start and hasattr(self, "_run")
         if warm:
             if not np.array_equal(classes, self.classes_):
                 raise ValueError("warm_start needs the classes of the last fit; y has others.")
             self._check_same("warm_start", but=("keep", "normalize", "tie", "zero"))
-            state = self._state
+            state = self._run.state
             state.own()
             state.grow(n_features)
         else:
@@ -393,8 +757,4 @@ class LinearClassifier(Proofs, Predicts, OnlineClassifier):
         state.set_weights(coef, intercept)
         learner.start(state)
         given = any(array is not None and array.any() for array in (coef, intercept))
-        self._begin(state, classes, fresh=not warm and not given)
-        self._keeping = keeping_of(
-            self.keep, self.vote_mb, self.tie, getattr(self, "zero", "mistake")
-        )
-        return Run(state, learner, self._keeping, self._passes)
+        return self._begin(state, learner, classes, fresh=not warm and not given)

@@ -1,6 +1,5 @@
 """Fit an online estimator to a source, batch by batch."""
 
-import copy
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from time import perf_counter
@@ -68,7 +67,7 @@ def _on_sample(model: Any, stream: SourceStream) -> Measured:
         return Measured(None, sample.totals, 0)
     X, codes, weights = sample.rows(model.n_features_in_)
     source = ArraySource(X, stream.classes[codes], weights if weights.size else None)
-    right = model._prediction(source).share_right()
+    right = model.predictions(source).share_right()
     totals = added(np.zeros(stream.classes.size), codes, weights)
     return Measured(right, totals, codes.size)
 
@@ -119,7 +118,7 @@ def fit_source(
         run.start()
         reading = perf_counter() - started
         try:
-            estimator._run(run.passes, None, None, None)
+            estimator.run_passes(run.passes, None, None, None)
         except Unlearnable as problem:
             where = source.name if problem.row is None else source.where(problem.row)
             bad = problem.bad
@@ -127,7 +126,8 @@ def fit_source(
             raise DataError(f"{where}: {message}.") from None
         finally:
             estimator.progress_.reading += reading
-            if state := getattr(estimator, "_state", None):
+            if hasattr(estimator, "_run"):
+                state = estimator.fitted_run().state
                 describe(estimator, run.stream, max(run.stream.n_features, state.n_features))
                 # After an interrupt, rows that were read but not learnt may have more features.
                 state.grow(estimator.n_features_in_)
@@ -144,8 +144,9 @@ class SourceRun:
     ):
         self.estimator, self.coef_init, self.intercept_init = estimator, coef_init, intercept_init
         self.saving = saving
-        self.learner = estimator._learner()
-        self.before = estimator.__dict__.get("_state") if estimator.warm_start else None
+        self.learner = estimator.learner()
+        warm = estimator.warm_start and hasattr(estimator, "_run")
+        self.before = estimator.fitted_run() if warm else None
         weight = estimator.class_weight
         held_out = estimator.validation_fraction if estimator.early_stopping else None
         # Classes named by a parameter or the last fit are expected before the first row.
@@ -158,14 +159,14 @@ class SourceRun:
             "shuffle": bool(estimator.shuffle), "unit": bool(estimator.normalize),
             "fraction": held_out,
         }  # fmt: skip
-        seed = estimator._seed(saving)
+        self.seed = estimator.draw_seed(saving)
         if source.stream is not None:
             self.stream: SourceStream = RowsAgain(source.stream, **visited)
             return
         self.stream = SourceStream(
             source,
             **visited,
-            seed=seed,
+            seed=self.seed,
             keep=estimator.max_iter > 1 or held_out is not None or estimator.keep == "best",
             importance=None if weight is None else class_importance(weight, source.name),
             counts=weight == "balanced" or self.learner.needs_width,
@@ -182,16 +183,17 @@ class SourceRun:
         is_turned(getattr(estimator, "reference", None), classes)  # refuses one that is no class
         stream.start()
         if self.before is not None:  # copied, so that a restart finds it unchanged
-            estimator._state = copy.deepcopy(self.before)
+            estimator._run = self.before.snapshot()
         elif estimator.warm_start:
             estimator.__dict__.pop("_state", None)
         width, names = stream.n_features, stream.feature_names
         if self.coef_init is not None:
             # The width of svmlight text is known only at its end, and may be another.
             width = (1, *np.shape(self.coef_init))[-1] if names is None else len(names)
-        self.run = estimator._start(
+        self.run = estimator.start_run(
             self.learner, classes, width, self.coef_init, self.intercept_init
         )
+        self.run.seed = self.seed
 
     def passes(self, plan: Plan) -> Iterator[PassReport]:
         """Yield one report per pass, each once even if the passes have to be restarted."""
@@ -236,4 +238,4 @@ def _on_all(run: SourceRun) -> Measured | None:
 def knows_all_rows(estimator: Any) -> bool:
     """Return whether a pass without a mistake shows that all rows are predicted correctly."""
     converged = estimator.stop_reason_ == StopReason.CONVERGED
-    return converged and estimator.keep in ("last", "best") and not estimator._left_out
+    return converged and estimator.keep in ("last", "best") and not estimator._run.left_out

@@ -1,34 +1,102 @@
 """The perceptron in the space of a kernel, as a scikit-learn estimator."""
 
+import json
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import perf_counter
 from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.callback import with_callbacks
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from linsep.background import elsewhere
 from linsep.checkpoints.saving import Saving
-from linsep.errors import ParameterError, hint
-from linsep.estimators._common.checking import brings_labels
-from linsep.interrupts import held
+from linsep.compiled.core.row_arrays import as_rows
+from linsep.errors import DataError, ModelFileError, ParameterError, hint
+from linsep.estimators._common.checking import (
+    FLOATS,
+    brings_labels,
+    check_two_classes,
+)
+from linsep.estimators._common.stored import count
+from linsep.interrupts import held, window
 from linsep.kernels.base import Kernel
 from linsep.kernels.definite import NotPositiveSemidefiniteWarning, check_gram
-from linsep.kernels.naming import NAMES, as_kernel, described
+from linsep.kernels.naming import NAMES, as_kernel, described, kernel_from_dict
+from linsep.kernels.rows import listed, refuse_text
 from linsep.label_faults import check_beside
-from linsep.learners.checkpointing import saving_of
 from linsep.learners.classifier import OnlineClassifier
-from linsep.learners.keeping import KeepLast, keeping_of
+from linsep.learners.deciding import numbered, numbered_texts
+from linsep.learners.from_source import knows_all_rows
+from linsep.learners.keeping import KeepLast
 from linsep.learners.kernel_rows import Grams, KernelStream
 from linsep.learners.passes import Run
 from linsep.learners.perceptron import PerceptronLearner, Schedule
 from linsep.learners.state import Learner, State
-from linsep.learners.support_vectors import Supported, checked, fit_source
+from linsep.learnt import check_prepared
 from linsep.parameters import check_parameters, parameter
 from linsep.sources.base import Source
+from linsep.sparse_rows import as_csr
+from linsep.value_faults import faults_named
 
 KernelKeep = Literal["last", "average", "vote"]
 
 
-class KernelPerceptron(Supported, OnlineClassifier):
+def checked_for_kernel(estimator: Any, kernel: Any, X: Any, *, reset: bool) -> Any:
+    """Return X as an array or CSR matrix if its rows are numeric, else as an array of objects.
+
+    Raises
+    ------
+    DataError, ValueError
+        If X has NaN, infinity, another number of features than in fit or no rows, or is not of the
+        type the kernel takes.
+    """
+    if kernel.takes in ("vectors", "gram") and getattr(X, "ndim", 1) == 1:
+        refuse_text(X, kernel)
+    if kernel.takes == "strings" and getattr(X, "ndim", 1) != 1:
+        raise DataError(
+            f"X is a table of shape {X.shape}, but {kernel!r} takes a list of strings: give one "
+            "column of it."
+        )
+    if kernel.takes in ("vectors", "gram") or (kernel.takes == "anything" and _is_table(X)):
+        if kernel.takes == "gram" and sp.issparse(X):
+            raise DataError(
+                "A precomputed Gram matrix must be dense, not sparse: give X.toarray()."
+            )
+        if not reset:
+            check_prepared(estimator, X)
+        with faults_named(X, estimator):
+            return validate_data(
+                estimator, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=reset
+            )
+    rows = listed(X)
+    if not len(rows):
+        raise DataError("X has no rows to learn from or to score.")
+    return rows
+
+
+def _is_table(X: Any) -> bool:
+    """Return whether X is a table of numbers rather than a list of strings or objects."""
+    if getattr(X, "ndim", 0) == 1 and not sp.issparse(X):
+        return getattr(getattr(X, "dtype", None), "kind", "") not in "OSU"
+    return hasattr(X, "shape") or hasattr(X, "__dataframe__")
+
+
+def joined(first: Any, second: Any) -> Any:
+    """Return the rows of both, concatenated."""
+    if sp.issparse(first) or sp.issparse(second):
+        return sp.vstack([first, second], format="csr")
+    return np.concatenate([first, second])
+
+
+#: number of kernel values computed at once to score rows
+GRAM_VALUES = 1 << 24
+
+
+class KernelPerceptron(OnlineClassifier):
     """The perceptron in the space of a kernel: on a mistake, the row becomes a support vector.
 
     Scores are f(x) = sum_i a_i K(x_i, x), without an intercept; use ``RBF() + 1`` for one. Rows are
@@ -136,7 +204,8 @@ class KernelPerceptron(Supported, OnlineClassifier):
         default=200.0, at_least=0.0, help="memory in MB for kernel values to reuse"
     )
 
-    def _learner(self) -> Learner:
+    def learner(self) -> Learner:
+        """Return the learner of these parameters; raise ValueError if they are incompatible."""
         if self.budget is not None and self.keep == "vote":
             raise ParameterError(
                 "A vote needs every support vector there ever was, and a budget drops some",
@@ -186,7 +255,7 @@ class KernelPerceptron(Supported, OnlineClassifier):
             where, and what to do.
         """
         check_parameters(self)
-        with saving_of(checkpoint, self) as saving:
+        with self._saving(checkpoint) as saving:
             if brings_labels(X, y, sample_weight):
                 saving.check_source(X)
                 fit_source(self, X, saving)
@@ -194,44 +263,32 @@ class KernelPerceptron(Supported, OnlineClassifier):
                 self._fit_rows(X, y, sample_weight, saving)
         return self
 
-    def _fit_rows(self, X: Any, y: Any, sample_weight: Any, saving: Saving) -> None:
+    def _fit_rows(
+        self, X: Any, y: Any, sample_weight: Any, saving: Saving, groups: Any = None
+    ) -> None:
         """Fit to rows in memory."""
-        learner, kernel = self._learner(), self._chosen_kernel()
-        rows = checked(self, kernel, X, reset=True)
+        learner, kernel = self.learner(), self._chosen_kernel()
+        rows = checked_for_kernel(self, kernel, X, reset=True)
         y = self._labels_checked(y, rows.shape[0])
         classes, codes, counted = self._labelled(y, sample_weight)
         if kernel.takes == "gram" and (why := check_gram(rows)) is not None:
             warnings.warn(why, NotPositiveSemidefiniteWarning, stacklevel=2)
         saving.check_arrays(rows, classes, codes, counted)
-        self._seed(saving)
+        seed = self.draw_seed(saving)
         with held():
-            run, stream = self._prepared_run(
-                learner, kernel, rows, classes, codes, counted, sample_weight
+            run = self._start(learner, kernel, classes, rows)
+            n_old = run.state.n_features
+            self._add(rows, np.arange(codes.size))
+            run.seed, run.weighted = seed, bool(counted.size)
+            cache = self.cache_mb * 1e6 if self.max_iter > 1 else 0.0
+            grams = Grams(self.kernel_, self._prepared, n_old + codes.size, cache)
+            hold = self._hold_out(classes.size, seed, sample_weight, codes.size, groups)
+            stream = KernelStream(
+                grams, self.budget, codes, counted, seed, bool(self.shuffle), hold
             )
+            stream.begin(run.state, run.keeping)
             with self._forgetting():
-                self._fit(run, stream, X, y, sample_weight, saving)
-
-    def _prepared_run(
-        self,
-        learner: Learner,
-        kernel: Kernel,
-        rows: Any,
-        classes: np.ndarray,
-        codes: np.ndarray,
-        counted: np.ndarray,
-        sample_weight: Any,
-    ) -> tuple[Run, KernelStream]:
-        """Return the run and the stream of the checked rows."""
-        self._start(kernel, classes, rows)
-        seed, n_old = self._run_seed, self._state.n_features
-        self._add(rows, np.arange(codes.size))
-        cache = self.cache_mb * 1e6 if self.max_iter > 1 else 0.0
-        grams = Grams(self.kernel_, self._prepared, n_old + codes.size, cache)
-        hold = self._hold_out(classes.size, sample_weight, codes.size)
-        stream = KernelStream(grams, self.budget, codes, counted, seed, bool(self.shuffle), hold)
-        stream.begin(self._state, self._keeping)
-        self._weighted = bool(counted.size)
-        return Run(self._state, learner, self._keeping, self._passes), stream
+                self._learn_rows(stream, X, y, sample_weight, saving)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
         """Learn from these rows once, in their order.
@@ -259,7 +316,7 @@ class KernelPerceptron(Supported, OnlineClassifier):
             As in ``fit``, and if ``classes`` or a parameter that shapes the weights (``kernel``,
             ``multiclass``, ``keep``, ``reference``, ``tie``) has changed.
         """
-        learner, first = self._check_partial(classes), not hasattr(self, "_state")
+        learner, first = self.check_partial_fit(classes), not hasattr(self, "_run")
         kernel = self._chosen_kernel() if first else self.kernel_
         if kernel.takes == "gram":
             raise ParameterError(
@@ -269,20 +326,22 @@ class KernelPerceptron(Supported, OnlineClassifier):
         if isinstance(X, Source):
             raise ValueError("partial_fit takes rows: give it X and y of each of X.batches().")
         check_beside(X, y=y, sample_weight=sample_weight)
-        rows = checked(self, kernel, X, reset=first)
+        rows = checked_for_kernel(self, kernel, X, reset=first)
         y = self._labels_checked(y, rows.shape[0])
         known, codes, counted = self._labelled_so_far(y, classes, sample_weight)
         with held():
             if first:
-                self._start(kernel, known, rows)
+                self._start(learner, kernel, known, rows)
             self._check_same("partial_fit")
-            self._weighted = self._weighted or bool(counted.size)
+            run = self._run
+            run.weighted = run.weighted or bool(counted.size)
+            run.go_on_with(learner)
             self._add(rows, self._rows_seen + np.arange(codes.size))
-            grams = Grams(self.kernel_, self._prepared, self._state.n_features)
+            grams = Grams(self.kernel_, self._prepared, run.state.n_features)
             stream = KernelStream(grams, self.budget, codes, counted, 0, False)
-            stream.begin(self._state, self._keeping)
+            stream.begin(run.state, run.keeping)
             with self._forgetting():
-                self._learn_once(Run(self._state, learner, self._keeping, []), stream)
+                self._learn_once(stream)
         return self
 
     def separation(self, X: Any, y: Any, **how: Any) -> Any:
@@ -314,28 +373,265 @@ class KernelPerceptron(Supported, OnlineClassifier):
         K = X if kernel.takes == "gram" else kernel.exact(X)
         return separation(K=kernel(X) if K is None else K, y=y, **how)
 
-    def _start(self, kernel: Kernel, classes: np.ndarray, rows: Any) -> None:
-        """Set the initial state: empty, or with warm_start that of the last fit."""
-        warm = self.warm_start and hasattr(self, "_state") and kernel.takes != "gram"
+    def _start(self, learner: Learner, kernel: Kernel, classes: np.ndarray, rows: Any) -> Run:
+        """Hold and return a run without support vectors, or with those of the last fit."""
+        warm = self.warm_start and hasattr(self, "_run") and kernel.takes != "gram"
         if warm:
             if not np.array_equal(classes, self.classes_):
                 raise ValueError("warm_start needs the classes of the last fit; y has others.")
             self._check_same("warm_start", but=("keep", "tie"))
-            state = self._state
+            state = self._run.state
             state.forget()
             self._select(KeepLast().features_in_use(state), KeepLast())
-            self.support_ = np.full(self.support_.size, -1)
+            self.support_ = np.full(state.n_features, -1)
         else:
             state = State(self.multiclass, classes.size, 0, fit_intercept=False)
             self.kernel_ = kernel.fitted(rows)
             self._examples, self.support_ = rows[:0], np.empty(0, np.int64)
-        self._keeping = keeping_of(self.keep, np.inf, self.tie)
-        self._begin(state, classes, fresh=not warm)
         self._rows_seen = 0
+        return self._begin(state, learner, classes, fresh=not warm)
 
     def _shaping(self) -> dict[str, Any]:
         names = ("kernel", "degree", "gamma", "coef0")
         return super()._shaping() | {name: getattr(self, name) for name in names}
+
+    # Support vectors: during fit, all training rows.
+
+    @property
+    def dual_coef_(self) -> np.ndarray:
+        """Weights of the support vectors used to predict (with ``keep="vote"`` the last version),
+        shape (1, support vectors) for two classes, else one row per class (or pair).
+        """
+        return self.fitted_run().weights()[0]
+
+    @property
+    def support_vectors_(self) -> Any:
+        """The support vectors; empty for a precomputed Gram matrix."""
+        self.fitted_run()
+        return np.empty((0, 0)) if self.kernel_.takes == "gram" else self._examples
+
+    @property
+    def stop_sentence_(self) -> str:
+        """Why the run ended, in one sentence; known after fit, not partial_fit."""
+        return super().stop_sentence_.replace("separation(X, y)", "separation(K=K, y=y)")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the prepared examples."""
+        stored: Any = super().__getstate__()
+        return {name: value for name, value in stored.items() if name != "_prepared"}
+
+    def __setstate__(self, stored: dict[str, Any]) -> None:
+        super().__setstate__(stored)
+        if "_examples" in stored and self.kernel_.takes != "gram":
+            self._prepare_examples()
+
+    def _prepare_examples(self) -> None:
+        """Prepare the examples for the kernel; None if there are none."""
+        some = self._examples.shape[0] > 0
+        self._prepared = self.kernel_.prepare(self._examples) if some else None
+
+    def _add(self, rows: Any, numbers: np.ndarray) -> None:
+        """Append these rows, with weight zero."""
+        alone = not self._examples.shape[0]
+        self._examples = rows if alone else joined(self._examples, rows)
+        self._prepare_examples()
+        if self.kernel_.takes == "gram":  # the prepared matrix suffices
+            self._examples = np.empty((numbers.size, 0))
+        self.support_ = np.concatenate([self.support_, numbers])
+        self._rows_seen = int(numbers[-1]) + 1 if numbers.size else self._rows_seen
+        self._run.state.grow(self._run.state.n_features + numbers.size)
+
+    @contextmanager
+    def _forgetting(self) -> Iterator[None]:
+        """Context manager that drops the rows without a weight in the end."""
+        try:
+            yield
+        finally:
+            if hasattr(self, "_run"):
+                keeping = self._run.keeping
+                self._select(keeping.features_in_use(self._run.state), keeping)
+
+    def _select(self, used: np.ndarray, keeping: KeepLast) -> None:
+        keeping.select(self._run.state, used)
+        self._examples, self.support_ = self._examples[used], self.support_[used]
+        if self.kernel_.takes == "gram":
+            del self._prepared  # which is the whole matrix
+        elif self._prepared is not None:
+            self._prepared = self._prepared[used]
+
+    def _snapshot(self) -> dict[str, Any]:
+        """Return the attributes of a copy that predicts as if fit had ended here."""
+        attributes = super()._snapshot()
+        run = attributes["_run"]
+        used = run.keeping.features_in_use(run.state)
+        run.keeping.select(run.state, used)
+        names = ["_examples", "support_"] + ["_prepared"] * (self.kernel_.takes != "gram")
+        mine = {name: getattr(self, name)[used] for name in names}
+        return attributes | mine | {"kernel_": self.kernel_}
+
+    def _rows_to_score(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return checked_for_kernel(self, self.kernel_, X, reset=False)
+
+    def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Return what was learnt as arrays and plain JSON: as :meth:`OnlineClassifier.get_state`
+        does, with the support vectors: ``support.numbers``, and an array, the parts of a CSR matrix
+        or JSON strings.
+        """
+        arrays, facts = super().get_state()
+        facts["kernel"], facts["training"]["rows_seen"] = self.kernel_.to_dict(), self._rows_seen
+        return arrays | supports_of(self), facts
+
+    def set_state(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
+        """Take what :meth:`get_state` returned; ``facts`` has the number of ``features``, too, or
+        None if the rows are not numeric.
+        """
+        super().set_state(arrays, facts)
+        width = None if facts["features"] is None else count(facts["features"], 1)
+        restore_supports(self, arrays, facts["kernel"], width)
+        self._rows_seen = max(self._rows_seen, count(facts["training"].get("rows_seen") or 0))
+        if width is not None:
+            self.n_features_in_ = width
+
+    def _numbered(self, X: Any) -> np.ndarray:
+        """Hash numeric rows by their values, strings by their characters and other objects by
+        their kernel values.
+        """
+        if X.ndim > 1:
+            return numbered(X, X.shape[1])
+        if all(isinstance(row, str | bytes) for row in X):
+            return numbered_texts(X)
+        return numbered(self._kernel_values(X), self.support_.size)
+
+    def _kernel_values(self, X: Any) -> np.ndarray:
+        """Return kernel values, shape (rows, support vectors)."""
+        if not self.support_.size:
+            return np.empty((X.shape[0], 0))
+        if self.kernel_.takes == "gram":
+            return X[:, self.support_].astype(np.float64, copy=False)
+        return self.kernel_.gram(self.kernel_.prepare(X), self._prepared)
+
+    def machine_scores(self, X: Any, whole: Any) -> np.ndarray:
+        """Return the scores of every machine by kernel values with the support vectors."""
+        if sp.issparse(X) and X.shape[1] < self.n_features_in_:
+            X = X.copy()
+            X.resize(X.shape[0], self.n_features_in_)
+        if sp.issparse(X) and not self.kernel_.sparse:  # from a source; arrays have been checked
+            X = X.toarray()
+        at_once = max(1, GRAM_VALUES // max(1, self.support_.size))
+        parts = [self._block_scores(X[k : k + at_once]) for k in range(0, X.shape[0], at_once)]
+        return np.concatenate(parts)
+
+    def _block_scores(self, X: Any) -> np.ndarray:
+        gram = self._kernel_values(X)
+        rows = as_rows(np.ascontiguousarray(gram))
+        return self._run.keeping.scores(self._run.state, rows, len(gram))
+
+
+def whole(source: Source) -> tuple[Any, np.ndarray, np.ndarray | None, np.ndarray | None]:
+    """Return all rows of a source as one array or CSR matrix, their labels, weights and groups."""
+    parts: list[Any] = []
+    labels: list[Any] = []
+    more: list[Any] = []
+    for batch in elsewhere(source.batches()):
+        parts.append(batch.X)
+        labels.append(batch.y)
+        more.append(batch[3:])
+    own = [None if c[-1] is None else np.concatenate(c) for c in zip(*more, strict=True)]
+    width = parts[-1].shape[1]
+    if not any(sp.issparse(part) for part in parts):
+        wide = [np.pad(part, ((0, 0), (0, width - part.shape[1]))) for part in parts]
+        return np.concatenate(wide), np.concatenate(labels), own[0], own[1]
+    for part in parts:
+        part.resize(part.shape[0], width)
+    return sp.vstack(parts, format="csr"), np.concatenate(labels), own[0], own[1]
+
+
+def fit_source(estimator: Any, source: Source, saving: Saving) -> None:
+    """Fit ``estimator`` to a source; also sets ``recipe_`` and the training accuracy."""
+    started = perf_counter()
+    estimator.training_accuracy_ = None
+    with held():
+        X, y, weights, groups = whole(source)
+        if sp.issparse(X) and not described(estimator.kernel).sparse:
+            X = X.toarray()
+        reading = perf_counter() - started
+        check_two_classes(np.unique(y), source.name)
+        try:
+            with window():
+                estimator._fit_rows(X, y, weights, saving, groups)
+            estimator.progress_.stage = "measuring"
+            with window():
+                # Before feature names are set, because X is an array without names.
+                clean = knows_all_rows(estimator)
+                estimator.training_accuracy_ = 1.0 if clean else estimator.score(X, y, weights)
+            estimator.training_rows_, estimator.training_sampled_ = len(y), False
+            totals = np.bincount(np.unique(y, return_inverse=True)[1], weights)
+            estimator.training_baseline_ = float(totals.max() / (totals.sum() or 1.0))
+        finally:
+            if hasattr(estimator, "progress_"):
+                estimator.progress_.reading += reading
+            if hasattr(estimator, "_run"):
+                _describe(estimator, source)
+
+
+def _describe(estimator: Any, source: Source) -> None:
+    """Set ``recipe_`` and the feature names."""
+    estimator.recipe_ = source.recipe()
+    estimator.__dict__.pop("feature_names_in_", None)
+    if source.feature_names:
+        estimator.feature_names_in_ = np.array(source.feature_names, dtype=object)
+
+
+def supports_of(model: KernelPerceptron) -> dict[str, np.ndarray]:
+    """Return the numbers of the support vectors and their rows."""
+    rows, found = model.support_vectors_, {"support.numbers": model.support_}
+    if sp.issparse(rows):
+        parts = {"values": rows.data, "columns": rows.indices, "starts": rows.indptr}
+        return found | {f"support.{name}": part for name, part in parts.items()}
+    if rows.dtype != object:
+        return found | {"support.rows": rows}
+    return found | {"support.text": np.frombuffer(_as_json(rows), np.uint8)}
+
+
+def _as_json(rows: np.ndarray) -> bytes:
+    plain = [row.decode("latin-1") if isinstance(row, bytes) else row for row in rows]
+    if not all(isinstance(row, str) for row in plain):
+        raise ModelFileError("Only support vectors of numbers or strings can be saved.")
+    kind = "bytes" if len(rows) and isinstance(rows[0], bytes) else "str"
+    return json.dumps({kind: plain}).encode()
+
+
+def restore_supports(
+    model: KernelPerceptron, arrays: dict[str, np.ndarray], kernel: dict[str, Any],
+    width: int | None,
+) -> None:  # fmt: skip
+    """Restore kernel and support vectors of ``model``, which has a state; raise ValueError if they
+    are inconsistent.
+    """
+    numbers, many = arrays["support.numbers"], model._run.state.n_features
+    model.kernel_ = kernel_from_dict(kernel)
+    if numbers.shape != (many,) or numbers.dtype != np.int64:
+        raise ValueError(f"{numbers.dtype} numbers of shape {numbers.shape}")
+    if "support.text" in arrays:
+        ((kind, texts),) = json.loads(arrays["support.text"].tobytes()).items()
+        rows: Any = listed([text.encode("latin-1") if kind == "bytes" else text for text in texts])
+    elif "support.values" in arrays:
+        parts = (arrays[f"support.{name}"] for name in ("values", "columns", "starts"))
+        rows = sp.csr_matrix(tuple(parts), shape=(many, width))
+        rows.check_format()
+    elif model.kernel_.takes == "gram":
+        rows = np.empty((many, 0))
+    else:
+        rows = arrays["support.rows"]
+        if rows.shape[1:] != (width,) or rows.dtype not in (np.float64, np.float32):
+            raise ValueError(f"{rows.dtype} support vectors of shape {rows.shape}")
+    if rows.shape[0] != many:
+        raise ValueError(f"{rows.shape[0]} support vectors for {many} weights")
+    model.support_, model._examples = numbers, rows
+    model._rows_seen = int(numbers.max(initial=-1)) + 1
+    if model.kernel_.takes != "gram":
+        model._prepare_examples()
 
 
 class DualLearner(PerceptronLearner):

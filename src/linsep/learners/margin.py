@@ -68,23 +68,32 @@ class MarginPerceptron(LinearClassifier):
     )
     normalize: ClassVar[bool] = False  # type: ignore[misc]  # the rule scales rows by itself
 
-    def _learner(self) -> Learner:
+    def learner(self) -> Learner:
+        """Return the learner of these parameters; raise ValueError if they are incompatible."""
         gamma = None if isinstance(self.gamma, str) else float(self.gamma)
         return MarginLearner(gamma, float(self.epsilon))
 
     def _theorems(self) -> tuple[str, dict[str, Any]]:
         return "margin", {"gamma": self.gamma_, "epsilon": float(self.epsilon)}
 
+    counts_rates = True
+
+    def _total_rate(self) -> float | None:
+        return float(self._run.state.per_machine("total", np.float64).sum())
+
+    def _counted_updates(self) -> float:
+        return float(self._run.state.counts["total"].sum())
+
     @property
     def gamma_(self) -> float:
         """The last margin tried."""
-        return float(self._fitted().counts["gamma"][0])
+        return float(self.fitted_run().state.counts["gamma"][0])
 
     @property
     def margin_interval_(self) -> tuple[float | None, float]:
         """Proved bounds on the largest margin of the rows, scaled to length 1."""
-        failed = float(self._fitted().counts.get("failed", [0.0])[0])
-        known = self.stop_reason_ == "converged" and not getattr(self, "_left_out", True)
+        failed = float(self.fitted_run().state.counts.get("failed", [0.0])[0])
+        known = self.stop_reason_ == "converged" and not self._run.left_out
         return self._reached() if known else None, failed or 1.0
 
     def _reached(self) -> float:
@@ -93,7 +102,7 @@ class MarginPerceptron(LinearClassifier):
         """
         from linsep.mistake_bounds.rounding import length, share_of
 
-        state = self._state
+        state = self._run.state
         W = state.W.reshape(len(state.W), -1)[:, : state.n_columns]
         joint = state.n_machines < state.n_columns
         machines = [W] if joint else list(W.T)

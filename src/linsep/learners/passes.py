@@ -1,6 +1,8 @@
 """Run passes until a stopping criterion holds, for any rule, storage and file format."""
 
 from collections.abc import Callable, Iterator
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -13,13 +15,13 @@ from linsep.compiled.core.weights import Last
 from linsep.errors import DataError, hint
 from linsep.estimators._common.stop_reasons import StopReason
 from linsep.interrupts import checkpoint, held
-from linsep.learners.course import Best, Course, nothing_counted
-from linsep.learners.cycle_detection import cycle_detection_for
+from linsep.learners.cycle_detection import CycleDetection, cycle_detection_for
 from linsep.learners.keeping import KeepLast, count_changes
 from linsep.learners.state import (
     TOO_LARGE,
     BadRow,
     Learner,
+    Remembered,
     State,
     Unlearnable,
     infinite_weight,
@@ -55,6 +57,11 @@ class Plan(NamedTuple):
     max_iter: int
     patience: int | None
     tie: str
+
+
+def nothing_counted() -> np.ndarray:
+    """Return a pass's counts of mistakes, updates and errors at its start."""
+    return np.zeros(3, dtype=np.int64)
 
 
 class Progress:
@@ -148,13 +155,89 @@ class PassReport(NamedTuple):
     stop_reason: StopReason | None
 
 
-class Run(NamedTuple):
-    """State, learner and keeper of weights of one run, and the reports of its passes."""
+@dataclass
+class Run:
+    """An online fit: what it learns, what it keeps, and what has happened in it.
+
+    Attributes
+    ----------
+    state, learner, keeping
+        The weights and counters, the learner that changes them, and the weights to predict with.
+    reports : list of PassReport, of the passes of ``fit``
+    seed : int or None
+        What the order of rows and the rows held out depend on; None without ``fit``.
+    fresh : bool
+        Whether it began with the learner's own initial weights.
+    weighted, left_out : bool
+        Whether rows had weights, and whether some were held out or skipped.
+    open_mistakes : int or None
+        Mistakes in the rows that ``partial_fit`` has learnt; None before the first.
+    cycle : :class:`linsep.certificate.cycles.Cycle` or None, the one that ended it
+    mixture : :class:`linsep.learners.mixing.Mixture` or None, of a fit in shards
+    """
 
     state: State
     learner: Learner
     keeping: KeepLast
-    reports: list[PassReport]
+    reports: list[PassReport] = field(default_factory=list)
+    seed: int | None = None
+    fresh: bool = True
+    weighted: bool = False
+    left_out: bool = False
+    open_mistakes: int | None = None
+    cycle: Any = None
+    mixture: Any = None
+
+    def weights(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return coefficients (columns, features) and intercepts to predict with."""
+        return self.state.split(self.keeping.weights(self.state))
+
+    def go_on_with(self, learner: Learner) -> None:
+        """Take the learner of parameters that may have changed."""
+        learner.continue_from(self.learner)
+        self.learner = learner
+
+    def snapshot(self) -> "Run":
+        """Return a copy that later passes do not change."""
+        return replace(
+            self,
+            state=deepcopy(self.state),
+            keeping=deepcopy(self.keeping),
+            reports=list(self.reports),
+        )
+
+
+class Best(NamedTuple):
+    """Weights to put back at the end of a run with held-out rows, and their score."""
+
+    score: float
+    state: Remembered
+    kept: Any
+
+
+class Course:
+    """Position of a run between two slices of rows.
+
+    Attributes
+    ----------
+    number : int, passes that are over
+    learnt : bool, whether all rows of the next pass are learnt and its last update is made
+    n_updates : int, updates in the passes that are over
+    best, since_best : Best or None, and the passes since then
+    detection : CycleDetection or None
+    """
+
+    def __init__(
+        self, n_updates: int, detection: CycleDetection | None = None, number: int = 0
+    ) -> None:
+        self.number, self.learnt, self.n_updates = number, False, n_updates
+        self.best: Best | None = None
+        self.since_best = 0
+        self.detection = detection
+
+    def advance(self, n_updates: int) -> None:
+        """Count a pass."""
+        self.number, self.learnt, self.n_updates = self.number + 1, False, n_updates
 
 
 def learn_batch(
@@ -164,7 +247,7 @@ def learn_batch(
     """Learn the rows of a batch, in slices, with a ``pause`` before each; raise Unlearnable for the
     first invalid row.
     """
-    state, learner, keeping, _ = run
+    state, learner, keeping = run.state, run.learner, run.keeping
     state.grow(row_batch.n_features)
     started, longest = perf_counter(), longest_row(row_batch.rows)
     most = [learner.rows_at_once, keeping.rows_at_once(state, longest)]
@@ -345,7 +428,7 @@ def one_pass(
     """Learn from every row once; return the scores of the weights kept, if needed."""
     number = course.number
     progress.begin(number, stream.n_rows)
-    state, learner, keeping, _ = run
+    state, learner, keeping = run.state, run.learner, run.keeping
     scheme = state.scheme(plan.tie, count_errors=number == 0)
 
     def pause() -> None:
@@ -380,7 +463,7 @@ def check_some_rows(progress: Progress) -> None:
 
 def close_pass(run: Run, scheme: Any) -> int:
     """Apply the update at the end of a pass, if any; return the number of machines it changed."""
-    state, learner, keeping, _ = run
+    state, learner, keeping = run.state, run.learner, run.keeping
     if not learner.by_pass:
         return 0
     keep = keeping.compiled(state, state.W.size)

@@ -62,7 +62,8 @@ class PassiveAggressive(LinearClassifier):
         default="hinge", help="PA-I with bounded steps, or PA-II with damped steps"
     )
 
-    def _learner(self) -> Learner:
+    def learner(self) -> Learner:
+        """Return the learner of these parameters; raise ValueError if they are incompatible."""
         return PassiveAggressiveLearner(float(self.C), self.loss)
 
     def _theorems(self) -> tuple[str, dict[str, Any]]:

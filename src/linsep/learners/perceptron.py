@@ -17,6 +17,7 @@ from linsep.compiled.rules.perceptron import (
 )
 from linsep.errors import LinsepError, ParameterError, hint
 from linsep.learners.classifier import LinearClassifier
+from linsep.learners.proofs import examples_added
 from linsep.learners.state import Learner, State, sparing
 from linsep.parameters import ScheduleName, parameter
 
@@ -168,17 +169,14 @@ class Perceptron(LinearClassifier):
         "-1, or correct",
     )
 
-    def _learner(self) -> Learner:
+    def learner(self) -> Learner:
+        """Return the learner of these parameters; raise ValueError if they are incompatible."""
         if callable(self.learning_rate) and self.schedule != "constant":
             raise ParameterError(
                 "A learning_rate that is a function is the whole schedule: leave schedule at "
                 f"'constant', got {self.schedule!r}."
             )
         schedule = Schedule(self.learning_rate, self.schedule)
-        asked = self.__dict__.setdefault("_schedule", schedule)
-        if (asked.rate, asked.kind) == (schedule.rate, schedule.kind):
-            schedule = asked  # so that calls to partial_fit reuse the rates of a function
-        self._schedule = schedule
         return (BatchLearner if self.update == "batch" else PerceptronLearner)(schedule, self.zero)
 
     def _theorems(self) -> tuple[str, dict[str, Any]]:
@@ -197,10 +195,10 @@ class Perceptron(LinearClassifier):
             return None
         return float(self.learning_rate)
 
-    def _total_rate(self, learner: str) -> float | None:
+    def _total_rate(self) -> float | None:
         rate = self._rate()
         # The batch rule adds all mistakes of a pass with the same rate.
-        return None if rate is None else rate * self._added()
+        return None if rate is None else rate * examples_added(self)
 
 
 class BadSchedule(LinsepError, ValueError):
@@ -289,6 +287,15 @@ class PerceptronLearner(Learner):
     def __init__(self, schedule: Schedule, zero: str = "mistake"):
         super().__init__()
         self.schedule, self.zero, self.rows_at_once = schedule, zero, schedule.rows_at_once
+
+    def continue_from(self, earlier: Learner) -> None:
+        """Reuse the rates of a function, which may depend on more than the update's number."""
+        before = earlier.schedule if isinstance(earlier, PerceptronLearner) else None
+        if before is not None and (before.rate, before.kind) == (
+            self.schedule.rate,
+            self.schedule.kind,
+        ):
+            self.schedule = before
 
     def check_initial(
         self, coef: np.ndarray | None, intercept: np.ndarray | None, warm: bool

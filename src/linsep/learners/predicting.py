@@ -4,36 +4,22 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import assert_all_finite, check_is_fitted
 
 from linsep.errors import DataError
 from linsep.estimators._common.calibration import Calibration
-from linsep.estimators._common.checking import brings_labels
 from linsep.estimators._common.plotting import PlotsDecision
-from linsep.estimators._common.predicting_sources import Prediction, weights_to_score
-from linsep.label_faults import labels_of
-from linsep.learners.attributes import Counted
+from linsep.estimators._common.predicting_sources import Prediction, share_right
+from linsep.estimators._common.reference import HasReference
+from linsep.estimators._common.stop_reasons import StopReason
 from linsep.learners.deciding import Draws, decision, numbered, predicted, seeded
+from linsep.learners.passes import Run
 from linsep.learnt import learnt
 from linsep.sources.base import Batch, Source
 from linsep.sparse_rows import as_csr
 from linsep.value_faults import faults_named
-
-
-def share_right(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
-    """Return the accuracy of a classifier on X and y, or on a source with its own labels."""
-    if not brings_labels(X, y, sample_weight):
-        weights = weights_to_score(sample_weight, y)
-        labels = y if y is None else labels_of(y)
-        return ClassifierMixin.score(model, X, labels, weights)
-    check_is_fitted(model)
-    found = model._prediction(X).share_right()
-    if found is None:
-        raise DataError(f"{X.name} has no rows to score: all have weight 0.")
-    return float(found)
 
 
 class OnlinePrediction(Prediction):
@@ -46,10 +32,10 @@ class OnlinePrediction(Prediction):
 
     def _decisions(self) -> Iterator[tuple[Batch, np.ndarray]]:
         """Yield each batch with the decision values of the learner."""
-        model, state = self.model, self.model._state
+        model, state = self.model, self.model._run.state
         for batch in self.source.batches():
             known = self.fitted_width(batch.X, model.n_features_in_)
-            scores = model._machine_scores(known, batch.X)
+            scores = model.machine_scores(known, batch.X)
             if not np.isfinite(scores).all():
                 row = int(np.argwhere(~np.isfinite(scores))[0, 0])
                 where = self.source.where(batch.first + row)
@@ -65,23 +51,33 @@ class OnlinePrediction(Prediction):
             yield batch, model._scores_turned(values), model._codes_turned(codes)
 
 
-class Predicts(PlotsDecision, Counted):
-    """Scores, classes and accuracy on rows."""
+class PredictsOnline(PlotsDecision, HasReference):
+    """Scores, classes and accuracy on rows, by the weights that a run kept."""
+
+    _run: Run
+    _learnt_with: dict[str, Any]
+    stop_reason_: StopReason | None
 
     classes_: np.ndarray
     random_state: Any
     n_features_in_: int
     calibration_: Calibration
 
-    def _prediction(self, source: Source) -> Prediction:
-        """Return the predictions for the rows of a source."""
+    def fitted_run(self) -> Run:
+        """Return the fit; raise NotFittedError, which is an AttributeError, if there is none."""
+        if "_run" not in self.__dict__:
+            check_is_fitted(self)
+        return self._run
+
+    def predictions(self, source: Source) -> Prediction:
+        """Return the predictions for the rows of a source, batch by batch."""
         return OnlinePrediction(self, source)
 
     def _rows_to_score(self, X: Any) -> Any:
         """Return X validated."""
         raise NotImplementedError
 
-    def _machine_scores(self, X: Any, whole: Any) -> np.ndarray:
+    def machine_scores(self, X: Any, whole: Any) -> np.ndarray:
         """Return the scores of every machine for rows with the fitted features; ``whole`` also has
         features not seen in training.
         """
@@ -118,19 +114,19 @@ class Predicts(PlotsDecision, Counted):
         """
         check_is_fitted(self)
         if isinstance(X, Source):
-            return np.concatenate([values for _, values in self._prediction(X).decisions()])
+            return np.concatenate([values for _, values in self.predictions(X).decisions()])
         return self._scores_turned(self._decisions(X))
 
     def _decisions(self, X: Any) -> np.ndarray:
         """Return decision values, of two classes positive for the one that is not the reference."""
         X = self._rows_to_score(X)
-        scores = self._machine_scores(X, X)
+        scores = self.machine_scores(X, X)
         if not np.isfinite(scores).all():
             with faults_named(X, self):
                 assert_all_finite(as_csr(X), input_name="X")
             row = int(np.argwhere(~np.isfinite(scores))[0, 0])
             raise DataError(f"The score of row {row} is beyond floating point; scale the features.")
-        return decision(self._state, scores, learnt(self, "tie"))
+        return decision(self._run.state, scores, learnt(self, "tie"))
 
     @available_if(lambda model: hasattr(model, "calibration_"))
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -163,7 +159,7 @@ class Predicts(PlotsDecision, Counted):
         """
         if isinstance(X, Source):
             check_is_fitted(self)
-            return self.classes_[np.concatenate([c for *_, c in self._prediction(X).codes()])]
+            return self.classes_[np.concatenate([c for *_, c in self.predictions(X).codes()])]
         check_is_fitted(self)
         scores = self._decisions(X)
         tie = learnt(self, "tie")

@@ -166,6 +166,10 @@ class State:
         """Reset all but the weights, for a new run that starts from them."""
         self.shaped, self.counts, self.rounds = {"W": self.W}, {}, 0
 
+    def is_finite(self) -> bool:
+        """Return whether all weights and sums of changes are finite."""
+        return all(np.isfinite(array).all() for array in self.shaped.values())
+
     def start_again(self) -> None:
         """Set all weights and counters except ``n_updates`` to zero."""
         for arrays in (self.shaped, self.counts):
@@ -316,6 +320,9 @@ class Learner:
 
     def __init__(self, rule: Any = None):
         self._rule = rule
+
+    def continue_from(self, earlier: "Learner") -> None:
+        """Take over what the learner of earlier rows has computed."""
 
     def begin(self, state: State) -> None:
         """Set up a new state, before initial weights are set."""

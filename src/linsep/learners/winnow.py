@@ -63,9 +63,13 @@ class Winnow(LinearClassifier):
         tags.classifier_tags.poor_score = True  # unless the target is a disjunction of features
         return tags
 
-    def _learner(self) -> Learner:
+    def learner(self) -> Learner:
+        """Return the learner of these parameters; raise ValueError if they are incompatible."""
         threshold = None if self.threshold is None else float(self.threshold)
         return WinnowLearner(float(self.promotion), threshold)
+
+    def _has_constant_feature(self) -> bool:
+        return False
 
     def _theorems(self) -> tuple[str, dict[str, Any]]:
         return "winnow", {"promotion": float(self.promotion), "threshold": self.threshold}
@@ -107,7 +111,8 @@ class BalancedWinnow(LinearClassifier):
     promotion: float = parameter(default=2.0, above=1.0, help=PROMOTION)
     threshold: float = parameter(default=0.0, help="score that a positive row exceeds")
 
-    def _learner(self) -> Learner:
+    def learner(self) -> Learner:
+        """Return the learner of these parameters; raise ValueError if they are incompatible."""
         if self.threshold and not self.fit_intercept:
             raise ParameterError(
                 "The threshold is a part of the intercept, which is not learnt",

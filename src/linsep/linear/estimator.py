@@ -329,7 +329,7 @@ class LinearRegression(HasEquation, RegressorMixin, HasParameters, BaseEstimator
             )
         level = check_level(level)
         if isinstance(X, Source):
-            parts = list(self._prediction(X).bands(interval, level))
+            parts = list(self.predictions(X).bands(interval, level))
         else:
             X = self._features(X, reset=False)
             parts = [
@@ -367,7 +367,7 @@ class LinearRegression(HasEquation, RegressorMixin, HasParameters, BaseEstimator
             )
         return found
 
-    def _prediction(self, source: Source) -> LinearPrediction:
+    def predictions(self, source: Source) -> LinearPrediction:
         """Return the predictions for the rows of a source."""
         return LinearPrediction(self, source)
 
@@ -384,7 +384,7 @@ class LinearRegression(HasEquation, RegressorMixin, HasParameters, BaseEstimator
             weights = weights_to_score(sample_weight, y)
             return float(RegressorMixin.score(self, X, y, weights))
         check_is_fitted(self)
-        return self._prediction(X).residuals().r_squared
+        return self.predictions(X).residuals().r_squared
 
     def plot(self, X: Any, y: Any, *, ax: Any = None, **kwargs: Any) -> Any:
         """Draw the line over one feature with its bands, and rows; or the coefficients.

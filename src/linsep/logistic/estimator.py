@@ -20,10 +20,10 @@ from linsep.estimators._common.predicting_sources import (
     LogisticPrediction,
     codes_of,
     log_probabilities,
+    share_right,
 )
 from linsep.estimators._common.stop_reasons import StopReason
 from linsep.interrupts import held
-from linsep.learners.predicting import share_right
 from linsep.learnt import check_prepared
 from linsep.linear.summary import OPPOSITE
 from linsep.logistic.centered import centred, in_use
@@ -426,7 +426,7 @@ class LogisticRegression(
         if warning is not None:
             warn_caller(warning)
 
-    def _prediction(self, source: Source) -> LogisticPrediction:
+    def predictions(self, source: Source) -> LogisticPrediction:
         """Return the predictions for the rows of a source."""
         return LogisticPrediction(self, source)
 
@@ -445,7 +445,7 @@ class LogisticRegression(
         """
         check_is_fitted(self)
         if isinstance(X, Source):
-            return np.concatenate([scores for _, scores in self._prediction(X).decisions()])
+            return np.concatenate([scores for _, scores in self.predictions(X).decisions()])
         check_prepared(self, X)
         with faults_named(X, self):
             X = validate_data(

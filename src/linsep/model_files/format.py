@@ -22,7 +22,7 @@ from linsep.errors import ModelFileError
 from linsep.estimators._common.stored import plain
 from linsep.kernels.base import Kernel
 from linsep.kernels.naming import kernel_from_dict
-from linsep.model_files import format_1, linear, logistic, naive_bayes, online
+from linsep.model_files import format_1, linear, logistic, naive_bayes
 from linsep.parameters import check_parameters
 from linsep.sealed import Noun, sealed, unsealed
 from linsep.written import check_free, written_whole
@@ -30,7 +30,7 @@ from linsep.written import check_free, written_whole
 FORMAT = 2
 MODEL_FILE = Noun("model file", "`linsep fit`", "fit again", ModelFileError)
 KINDS: dict[str, Any] = {kind.__name__: kind for kind in (LEARNERS | REGRESSIONS).values()}
-#: module for each kind of model, if not ``online``
+#: module for each kind of model that has no ``get_state`` yet
 OTHERS = {
     "LinearRegression": linear,
     "LogisticRegression": logistic,
@@ -91,7 +91,7 @@ def _content(model: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     if KINDS.get(kind) is not type(model):
         raise ModelFileError(f"A {kind} cannot be saved in a model file, only {', '.join(KINDS)}.")
     check_is_fitted(model, msg="This %(name)s has learnt nothing to save: call fit first.")
-    tensors, rest = OTHERS.get(kind, online).contents(model)
+    tensors, rest = OTHERS[kind].contents(model) if kind in OTHERS else model.get_state()
     return tensors, _describe(model) | rest
 
 
@@ -190,9 +190,11 @@ def _rebuild(tensors: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
         stored = logistic.parameters(stored, about)
     model = KINDS[about["learner"]](**_parameters(stored))
     check_parameters(model)
-    width = OTHERS.get(about["learner"], online).rebuild(model, tensors, about)
-    if width is not None:
-        model.n_features_in_ = width
+    if about["learner"] in OTHERS:
+        model.n_features_in_ = OTHERS[about["learner"]].rebuild(model, tensors, about)
+    else:
+        model.set_state(tensors, about)
+    width = getattr(model, "n_features_in_", None)
     names, recipe = about["feature_names"], about["recipe"]
     if names is not None:
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):

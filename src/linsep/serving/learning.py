@@ -73,7 +73,7 @@ def can_learn(model: Any) -> str | None:
     if not hasattr(model, "partial_fit"):
         return f"is a {kind}, which does not learn row by row"
     try:
-        model._check_partial(None)
+        model.check_partial_fit()
     except ValueError as problem:
         return f"cannot learn row by row: {str(problem).rstrip('.')}"
     return None
@@ -317,8 +317,7 @@ class Learning:
             return
         X, y = _stacked([part.X for part in parts]), np.concatenate([part.y for part in parts])
         learn(self._tip, X, y)
-        if not all(np.isfinite(array).all() for array in self._tip._state.shaped.values()):
-            # No later row could be predicted or learnt.
+        if not self._tip.fitted_run().state.is_finite():  # no later row could be learnt
             raise ValueError("A weight would be beyond floating point; scale the features")
         self.log.append(entry for part in parts for entry in part.entries)
         self.commits += 1

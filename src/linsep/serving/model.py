@@ -20,7 +20,6 @@ from linsep.estimators._common.explaining import (
     without_weights,
 )
 from linsep.estimators._common.predicting_sources import probabilities_of
-from linsep.learners.keeping import KeepLast
 from linsep.model_files import format as model_file
 from linsep.serving.bodies import Bodies, lines_of
 from linsep.serving.limits import Limits, Refused, too_many_rows
@@ -81,7 +80,7 @@ class Served:
         self.model = model
         self.is_classifier = hasattr(model, "classes_")
         #: whether the bits of a score do not depend on the rows beside it, as in matrix products
-        self.by_row = hasattr(model, "_keeping") and not hasattr(model, "kernel_")
+        self.by_row = hasattr(model, "mistakes_") and not hasattr(model, "kernel_")
         self.labels: list[Any] = plain_labels(model.classes_) if self.is_classifier else []
         self._scorer: tuple[int, Any] = -1, None
 
@@ -144,7 +143,7 @@ class Served:
     def answer(self, source: Source, wanted: Wanted) -> dict[str, Any]:
         """Return predictions for the rows of a source, and what is wanted beside them."""
         self._check(wanted)
-        prediction = self.scorer()._prediction(source)
+        prediction = self.scorer().predictions(source)
         try:
             if self.is_classifier:
                 return self._classes(prediction, source, wanted)
@@ -285,10 +284,7 @@ def _scorer_of(model: Any) -> Any:
         return model._scorer()
     if getattr(model, "keep", "") != "average" or hasattr(model, "kernel_"):
         return model
-    scorer = copy.copy(model)
-    scorer._state, scorer._keeping = copy.copy(model._state), KeepLast()
-    scorer._state.shaped = {"W": model._keeping.weights(model._state)}
-    return scorer
+    return model.scoring_copy()
 
 
 def read_model(path: Path, limits: Limits) -> Served:

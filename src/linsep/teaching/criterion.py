@@ -78,6 +78,6 @@ class PerceptronCriterion:
                 f"J_p is measured for two classes, and y has {len(fitted_estimator.classes_)}."
             )
         signs = np.where(labels_of(y) == fitted_estimator.reference_, -1.0, 1.0)
-        short = -signs * np.ravel(fitted_estimator._machine_scores(X, X))
+        short = -signs * np.ravel(fitted_estimator.machine_scores(X, X))
         self._values.append(float(short[short > 0].sum()))
         self._counts.append(int((short >= 0).sum()))

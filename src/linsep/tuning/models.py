@@ -82,8 +82,8 @@ class Fit:
         """Create the state before the first pass."""
         estimator = self.models[0].estimator
         width = max(stream.n_features, len(stream.feature_names or ()))
-        self.run: Run = estimator._start(
-            estimator._learner(), np.sort(stream.classes), width, None, None
+        self.run: Run = estimator.start_run(
+            estimator.learner(), np.sort(stream.classes), width, None, None
         )
         self.tie, self.max_iter = estimator.tie, estimator.max_iter
         self.progress, self.passes = Progress(), 0
@@ -116,7 +116,7 @@ class Fit:
 
     def decide(self) -> None:
         """Find out whether it is done, or starts again with other parameters."""
-        state, learner, keeping, _ = self.run
+        state, learner, keeping = self.run.state, self.run.learner, self.run.keeping
         reason = None
         if self.progress.mistakes == 0:
             reason = without_mistakes(learner, state)

@@ -110,7 +110,7 @@ def _seen(
     """Return scores, class codes and weights of the rows that count."""
     if isinstance(X, Source):
         brings_labels(X, y, sample_weight)
-        prediction = model._prediction(X)
+        prediction = model.predictions(X)
         parts = []
         for batch, values in prediction.decisions():
             seen = prediction.true_codes(batch.y)

@@ -84,7 +84,7 @@ def terms_of(model: Any, scored: Scored, features: list[tuple[str, int]]) -> dic
 
 def scored_row(model: Any, source: Source, number: int) -> Scored:
     """Return a row (from 0) with its scores; raise DataError if there are fewer rows."""
-    prediction, seen = model._prediction(source), 0
+    prediction, seen = model.predictions(source), 0
     classes = hasattr(model, "classes_")
     for found in prediction.codes() if classes else prediction.rows():
         batch = found[0]

@@ -5,9 +5,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError
-from linsep.estimators._common.checking import check_sample_weight
+from linsep.estimators._common.checking import brings_labels, check_sample_weight
+from linsep.label_faults import labels_of
 from linsep.rows.sample import check_summable
 from linsep.sources.base import Batch, Source
 from linsep.value_faults import refuse_rounded_targets
@@ -29,6 +32,19 @@ def weights_to_score(sample_weight: Any, y: Any) -> np.ndarray | None:
     if weights.size and not weights.any():
         raise DataError("All of sample_weight is zero, so there is no row to score.")
     return weights
+
+
+def share_right(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
+    """Return the accuracy of a classifier on X and y, or on a source with its own labels."""
+    if not brings_labels(X, y, sample_weight):
+        weights = weights_to_score(sample_weight, y)
+        labels = y if y is None else labels_of(y)
+        return ClassifierMixin.score(model, X, labels, weights)
+    check_is_fitted(model)
+    found = model.predictions(X).share_right()
+    if found is None:
+        raise DataError(f"{X.name} has no rows to score: all have weight 0.")
+    return float(found)
 
 
 class Prediction:

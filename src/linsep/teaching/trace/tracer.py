@@ -95,8 +95,8 @@ def trace(
         "intercept_init": intercept_init, "max_rounds": max_rounds, "feature_names": feature_names,
     }  # fmt: skip
     rule, model = rule_of(estimator), checked(estimator, max_rounds, rounds)
-    index, learner = index_of(X, y, sample_weight), model._learner()
-    X, y = model._checked(X, y, learner, reset=True, checked=True)
+    index, learner = index_of(X, y, sample_weight), model.learner()
+    X, y = model.checked_rows(X, y, learner, reset=True, checked=True)
     classes, codes = labels.encode(y)
     labels.check_two_classes(classes)
     model.reference = model.reference if reference is None else reference
@@ -110,15 +110,14 @@ def trace(
     weights = labels.check_sample_weight(sample_weight, len(y))
     importance = labels.importance(model.class_weight, classes, codes, weights)
     scheme, learnt = model.multiclass if vectors else "binary", bool(model.fit_intercept)
-    begun, learner, keeping, _ = model._start(
-        learner, classes, X.shape[1], coef_init, intercept_init
-    )
+    run = model.start_run(learner, classes, X.shape[1], coef_init, intercept_init)
+    begun = run.state
     coef, intercept = (array.tolist() for array in begun.split(begun.W))
     start = (coef, intercept) if vectors else (coef[0], intercept[0])
     features = names_of(feature_names, names_in(model, X.shape[1]), "feature_names")
     rows = names_of(row_names, index or range(len(y)), "row_names")
-    stream = ArrayStream(X, codes, importance, model._seed(), bool(model.shuffle))
-    detection = cycle_detection_for(begun, learner, keeping, stream, model.tie)
+    stream = ArrayStream(X, codes, importance, model.draw_seed(), bool(model.shuffle))
+    detection = cycle_detection_for(begun, learner, run.keeping, stream, model.tie)
     zero = getattr(model, "zero", "mistake")
     ending = Ending(begun, stream, detection, rounds is not None, zero != "mistake", model.tie)
     steps = ending.before(textbook.run(
