@@ -11,8 +11,8 @@ import numpy as np
 
 import linsep
 from campaign.batches import folder
-from linsep.serving.bodies import FORMATS
 from linsep.serving.openapi import example_row
+from linsep.serving.rows import FORMATS
 from linsep.serving.server import Server
 
 NUMBERS = (0, 1, -1, 1e308, -1e308, 5e-324, 2**53 + 1, 2**63, 2**64, 10**30, 0.1)

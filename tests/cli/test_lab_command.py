@@ -134,9 +134,9 @@ def websocket(url, origin, token):
 
 
 @contextmanager
-def served(before="", after=""):
+def served(before="", after="", names=""):
     """A lab in a process with code of its own: its address, and what it prints."""
-    code = ["import linsep.lab.server as lab", before, "server = lab.bound_server()",
+    code = ["import linsep.lab.server as lab", before, f"server = lab.bound_server({names})",
             "print(server.port, flush=True)", "server.start()", after,
             "server.io_loop.start()"]  # fmt: skip
     command = [sys.executable, "-c", "\n".join(code)]
@@ -159,6 +159,21 @@ def test_pages_of_other_origins_are_refused():
         assert websocket(url, url.rstrip("/"), token) == 200
         for origin in ("http://evil.example", "null", "http://127.0.0.1:1"):
             assert websocket(url, origin, token) == 403
+
+
+def test_hosts_of_strangers_are_refused():
+    """A page elsewhere whose name points here (DNS rebinding) gets no page of the lab."""
+    with served() as (url, _):
+        port = url.rstrip("/").rpartition(":")[2]
+        for host, status in [
+            ("localhost", 200), (f"127.0.0.1:{port}", 200), ("LOCALHOST", 200),
+            ("evil.example", 421), (f"evil.example:{port}", 421), ("127.0.0.1.nip.io", 421),
+            (f"models.example:{port}", 421),
+        ]:  # fmt: skip
+            assert asked(url, Host=host)[0] == status, host
+    with served(names='allowed_hosts=["models.example"]') as (url, _):
+        assert asked(url, Host="models.example")[0] == 200
+        assert asked(url, Host="evil.example")[0] == 421
 
 
 def test_a_session_is_forgotten_when_its_tab_closes():

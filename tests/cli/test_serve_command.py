@@ -42,7 +42,7 @@ def test_requests_in_flight_finish_and_rows_stay(tmp_path):
     assert "the log is of the model before" in server.stderr.readline()
     body = json.dumps({"ids": ["b"], "rows": X[1:2], "labels": ["+"]}).encode()
     with client.raw() as slow:
-        head = f"POST /learn HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\n"
+        head = f"POST /learn HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n"
         slow.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body[:9])
         client.get("/health")  # the head of the slow one has been read before
         os.kill(server.pid, signal.SIGTERM)

@@ -13,6 +13,7 @@ from linsep.errors import DataError
 from linsep.sources.vw.plain import Rules, parse_line, summed
 from linsep.sources.vw.source import VwSource
 
+
 WORDS = ["free", "prize", "call", "home", "see", "you", "win", "12", "été"]
 
 
@@ -193,3 +194,14 @@ def test_letters_of_no_namespace_are_told(text, tmp_path):
     ]
     done = here("fit", text, "--interactions", "wn", "--keep-namespaces", "nw", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_interactions_that_are_too_many(tmp_path):
+    """Four thousand features times as many are gigabytes in some lines: a sentence says so."""
+    (tmp_path / "rows.vw").write_text("1 |a b |c d\n-1 |a e |c f\n")
+    fit = ["fit", "rows.vw", "--interactions", "ac", "--model", "m.linsep"]
+    assert here(*fit, cwd=tmp_path).returncode == 0
+    words = " ".join(f"w{k}" for k in range(4_000))
+    (tmp_path / "wide.vw").write_text(f"1 |a {words} |c {words}\n" * 20)
+    said = "becomes more than 500 times as large when its interactions are formed: leave out"
+    assert_refused("predict", "m.linsep", "wide.vw", cwd=tmp_path, said=said, code=1)

@@ -11,9 +11,9 @@ from linsep.errors import DataError
 
 pytest.importorskip("uvicorn")
 
-from linsep.serving.bodies import Bodies
-from linsep.serving.limits import Limits, Refused
-from linsep.serving.requests import Guard
+from linsep.serving.limits import Budget, Limits, Refused
+from linsep.serving.requests import TokenCheck
+from linsep.serving.rows import Bodies
 from served import serving
 
 pytestmark = pytest.mark.compiled
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.compiled
 
 @pytest.mark.parametrize("scheme", [b"Bearer", b"bearer", b"BEARER"])
 def test_the_scheme_of_a_token_is_of_any_case(scheme):
-    guard = Guard("secret")
+    guard = TokenCheck("secret")
     guard.check([(b"host", b"x"), (b"authorization", scheme + b" secret")])
     for wrong in (scheme + b" Secret", scheme, b"secret", b"Basic secret", scheme + b"secret"):
         with pytest.raises(Refused, match="needs its token"):
@@ -34,10 +34,13 @@ def test_tabs_are_told_by_the_content_type(tmp_path):
     recipe = open_source(path, target="y", delimiter=";").recipe()
     with closing(Bodies(Limits())) as bodies:
         for format, body in (("csv", b"a;b\n5;6\n"), ("tsv", b"a\tb\n5\t6\n")):
-            with bodies.opened(body, format, recipe) as source:
+            with bodies.opened(body, format, recipe, Budget(Limits())) as source:
                 (batch,) = source.batches()
                 assert batch.X.tolist() == [[5, 6]]
-        with pytest.raises(DataError) as refused, bodies.opened(b"a,b\n5,6\n", "csv", recipe):
+        with (
+            pytest.raises(DataError) as refused,
+            bodies.opened(b"a,b\n5,6\n", "csv", recipe, Budget(Limits())),
+        ):
             pass
     assert str(refused.value).endswith(".")
 
@@ -54,7 +57,7 @@ def test_who_sends_all_before_it_reads_sees_why_a_body_is_refused(tmp_path):
 def test_endless_bodies_are_not_read_for_ever(tmp_path, monkeypatch):
     monkeypatch.setattr("linsep.serving.requests.DISCARD_SECONDS", 0.2)
     with serving(small(tmp_path), limits=Limits(body=1000)) as client, client.raw() as one:
-        one.sendall(b"POST /predict HTTP/1.1\r\nHost: x\r\nContent-Length: 5000\r\n\r\n")
+        one.sendall(b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5000\r\n\r\n")
         assert one.recv(1000).startswith(b"HTTP/1.1 413")
 
 
@@ -83,17 +86,17 @@ def test_requests_that_are_refused_unread_are_counted(tmp_path):
             assert one.recv(1000).startswith(b"HTTP/1.1 400")
         found = client.get("/metrics").decode()
     for path, status, number in (("other", 404, 2), ("other", 405, 1), ("other", 400, 1)):
-        assert f'requests_total{{path="{path}",status="{status}"}} {number}\n' in found
+        assert f'requests_total{{path="{path}",status="{status}"}} {number}.0\n' in found
 
 
 def test_requests_beyond_the_connections_are_counted(tmp_path):
     with serving(small(tmp_path), limits=Limits(connections=2)) as client:
         client.get("/health")
         with client.raw() as one:
-            one.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+            one.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
             assert one.recv(1000).startswith(b"HTTP/1.1 503")
         wait_until(lambda: len(client.server._uvicorn.server_state.connections) < 2)
-        assert 'total{path="other",status="503"} 1\n' in client.get("/metrics").decode()
+        assert 'total{path="other",status="503"} 1.0\n' in client.get("/metrics").decode()
 
 
 def test_offers_of_other_protocols_are_ignored(tmp_path):
@@ -103,7 +106,7 @@ def test_offers_of_other_protocols_are_ignored(tmp_path):
     offer = (
         b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAA\r\n\r\n"
     )
-    post = b"POST /predict HTTP/1.%d\r\nHost: x\r\n"
+    post = b"POST /predict HTTP/1.%d\r\nHost: localhost\r\n"
     whole = post % 1 + b"Content-Length: %d\r\n" % len(body) + offer + body
     chunked = post % 1 + b"Transfer-Encoding: chunked\r\n" + offer + parts
     old = whole.replace(b"/1.1", b"/1.0")  # after which the connection is closed

@@ -12,11 +12,10 @@ import linsep
 
 pytest.importorskip("uvicorn")
 
-from linsep.serving.batching import Batches
-from linsep.serving.bodies import Bodies
 from linsep.serving.limits import Limits
 from linsep.serving.log import LogError
-from linsep.serving.model import Wanted, read_model
+from linsep.serving.model import JoinedRequests, Wanted, read_model
+from linsep.serving.rows import Bodies
 from served import TOKEN, serving
 
 pytestmark = pytest.mark.compiled
@@ -123,7 +122,7 @@ def test_the_version_is_that_of_the_scores(model):
     wanted = Wanted(scores=True)
 
     async def asked():
-        batches = Batches(bodies)
+        batches = JoinedRequests(bodies)
         answer = asyncio.ensure_future(batches.answer(served, ROWS[:1], wanted))
         await asyncio.sleep(0)
         asyncio.get_running_loop().call_soon(learn)  # behind the scores, before the answer

@@ -9,8 +9,8 @@ import pytest
 
 import linsep
 from linsep.errors import DataError, LinsepError
-from linsep.serving.limits import Limits, Refused
-from linsep.serving.log import Entry, Log, LogError
+from linsep.serving.limits import Budget, Limits, Refused
+from linsep.serving.log import Entry, LogError, RowLog
 from linsep.serving.model import Wanted, read_model
 from linsep.serving.rows import RequestRows
 from served import TOKEN, Client, serving
@@ -139,8 +139,8 @@ def test_ids_make_retries_safe(tmp_path):
         sent = {"ids": ["a"], "rows": rows[:1], "labels": [other]}
         assert client.refused("/learn", sent)[0] == 409
         metrics = client.get("/metrics").decode()
-        assert "linsep_rows_known_total 1\n" in metrics
-        assert "linsep_log_rows 3\n" in metrics
+        assert "linsep_rows_known_total 1.0\n" in metrics
+        assert "linsep_log_rows 3.0\n" in metrics
     assert [id for (id,) in rows_in(log, "id")] == ["a", "b", "c"]
 
 
@@ -262,12 +262,12 @@ def test_answers_are_finite_or_refused(tmp_path):
         served = read_model(linsep.save(model, tmp_path / "m.linsep", force=True), Limits())
         row = RequestRows(np.array([[value, 0.0, 0.0, 0.0]]))
         with np.errstate(all="ignore"), pytest.raises((Refused, DataError), match=why):
-            served.answer(row, Wanted())
+            served.answer(row, Wanted(), Budget(Limits()))
     model = linsep.Perceptron(max_iter=3, learning_rate=1e9).fit(X, y)
     served = read_model(linsep.save(model, tmp_path / "m.linsep", force=True), Limits())
     row = RequestRows(np.array([[1e298, -1e298, 1e298, 1e298]]) * 1e2)
     with np.errstate(all="ignore"), pytest.raises(DataError, match="beyond floating point"):
-        served.answer(row, Wanted(explanations=True))
+        served.answer(row, Wanted(explanations=True), Budget(Limits()))
 
 
 def test_models_that_cannot_learn_are_refused(tmp_path):
@@ -294,7 +294,7 @@ DIGEST = "ab" * 32
 @pytest.fixture
 def log(tmp_path):
     path = tmp_path / "log.db"
-    log = Log(path, DIGEST)
+    log = RowLog(path, DIGEST)
     log.append(Entry(str(k), f"[{k}]", '"a"') for k in range(6))
     log.append([Entry("last", "[9]", '"b"')])
     (tmp_path / "log.db-7.linsep").write_bytes(b"a model")
@@ -330,12 +330,12 @@ def test_edited_logs_are_refused_in_a_sentence(log, edit):
     statement, why = EDITS[edit]
     changed(log, statement)
     with pytest.raises(LogError) as refused:
-        Log(log, DIGEST)
+        RowLog(log, DIGEST)
     assert why in str(refused.value)
     assert str(refused.value).count("\n") == 0
     # Nothing is held: another attempt says the same.
     with pytest.raises(LogError, match=refused.value.message[-20:-1].replace("(", r"\(")):
-        Log(log, DIGEST)
+        RowLog(log, DIGEST)
 
 
 def test_damaged_logs_are_refused_in_a_sentence(log, tmp_path):
@@ -349,7 +349,7 @@ def test_damaged_logs_are_refused_in_a_sentence(log, tmp_path):
         log.write_bytes(damaged)
         (tmp_path / "log.db.lock").unlink(missing_ok=True)
         with pytest.raises(LogError) as refused:
-            Log(log, DIGEST)
+            RowLog(log, DIGEST)
         assert str(log) in str(refused.value), name
         assert not (tmp_path / "log.db.lock").exists()
         assert str(refused.value).count("\n") == 0
@@ -357,11 +357,11 @@ def test_damaged_logs_are_refused_in_a_sentence(log, tmp_path):
 
 def test_one_server_a_log(log):
     log.with_name("log.db.lock").unlink()
-    first = Log(log, DIGEST)
+    first = RowLog(log, DIGEST)
     with pytest.raises(LogError, match="used by another server"):
-        Log(log, DIGEST)
+        RowLog(log, DIGEST)
     first.close()
-    Log(log, DIGEST).close()
+    RowLog(log, DIGEST).close()
 
 
 def test_a_full_disk_is_a_sentence_and_learning_goes_on(tmp_path, monkeypatch):

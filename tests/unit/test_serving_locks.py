@@ -14,7 +14,7 @@ import linsep
 
 pytest.importorskip("uvicorn")
 
-from linsep.serving.log import Entry, Log, LogError
+from linsep.serving.log import Entry, LogError, RowLog
 from served import TOKEN, serving
 
 DIGEST = "ab" * 32
@@ -40,9 +40,9 @@ def in_another_process(path, *ids):
     """What another server says of a log, or that it added rows."""
     program = f"""
 from pathlib import Path
-from linsep.serving.log import Entry, Log, LogError
+from linsep.serving.log import Entry, LogError, RowLog
 try:
-    log = Log(Path({str(path)!r}), {DIGEST!r})
+    log = RowLog(Path({str(path)!r}), {DIGEST!r})
     log.append(Entry(id, "[1]", '"a"') for id in {ids!r})
     log.close()
     print(log.n_rows, "rows")
@@ -98,7 +98,7 @@ def test_what_is_removed_beside_a_log_is_noticed_before_the_next_answer(tmp_path
 @pytest.mark.parametrize("how", ["moved", "linked", "without its lock"])
 def test_the_file_is_locked_whatever_it_is_called(tmp_path, how):
     path, other = tmp_path / "a.log", tmp_path / "b.log"
-    log = Log(path, DIGEST)
+    log = RowLog(path, DIGEST)
     log.append(entries("0"))
     if how == "moved":
         path.rename(other)
@@ -119,15 +119,15 @@ def test_the_file_is_locked_whatever_it_is_called(tmp_path, how):
 def test_rows_of_a_log_that_is_gone_are_not_thrown_away(tmp_path):
     """As SQLite does with what lies beside a new file."""
     path = tmp_path / "s.log"
-    log = Log(path, DIGEST)
+    log = RowLog(path, DIGEST)
     log.append(entries("0"))
     shutil.copy(path, tmp_path / "copy")
     path.unlink()
     log.close()
     for _ in range(2):
         with pytest.raises(LogError, match=r"s\.log is gone, and s\.log-wal has rows of it: put"):
-            Log(path, DIGEST)
+            RowLog(path, DIGEST)
         assert not path.exists()
     shutil.copy(tmp_path / "copy", path)
-    with closing(Log(path, DIGEST)) as log:
+    with closing(RowLog(path, DIGEST)) as log:
         assert log.n_rows == 1

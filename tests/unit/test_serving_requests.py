@@ -15,10 +15,9 @@ import pytest
 
 import linsep
 from linsep.errors import LinsepError
-from linsep.serving.batching import Batches
-from linsep.serving.bodies import Bodies
 from linsep.serving.limits import Limits
-from linsep.serving.model import Served, Wanted
+from linsep.serving.model import JoinedRequests, Served, Wanted
+from linsep.serving.rows import Bodies
 from linsep.serving.server import is_loopback
 from served import TOKEN, Client, serving
 
@@ -241,7 +240,7 @@ def test_loopback():
 
 
 def slow_clients(client, many):
-    head = b"POST /predict HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    head = b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     slow = [client.raw() for _ in range(many)]
     for number, one in enumerate(slow):
         # Nothing, half a head, a head without its body, half a body.
@@ -280,7 +279,9 @@ def test_endless_heads_and_bodies(client):
         with pytest.raises(OSError, match=r"reset|[Bb]roken pipe"):
             one.sendall(many)
     with client.raw() as one:
-        one.sendall(b"POST /predict HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+        one.sendall(
+            b"POST /predict HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+        )
         answer = b""
         try:
             for _ in range(100):
@@ -299,7 +300,8 @@ def test_endless_heads_and_bodies(client):
 
 def test_rude_requests_say_nothing_on_the_screen(client, caplog):
     """Upgrades are not made, and what is no HTTP is refused."""
-    head = b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+    head = b"GET /health HTTP/1.1\r\nHost: localhost\r\n"
+    head += b"Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
     for sent, status in [(head, b"200"), (b"nonsense\r\n\r\n", b"400")]:
         with client.raw() as one:
             one.sendall(sent)
@@ -310,8 +312,11 @@ def test_rude_requests_say_nothing_on_the_screen(client, caplog):
 
 def test_requests_in_one_packet_are_answered_in_order(client):
     body = json.dumps({"rows": [ROW]}).encode()
-    one = b"POST /predict HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
-    end = b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    one = b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%b" % (
+        len(body),
+        body,
+    )
+    end = b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
     with client.raw() as connection:
         connection.sendall(one * 5 + end)
         answer = b""
@@ -329,7 +334,7 @@ def test_requests_answered_together_have_their_own_answers(tmp_path):
     model = linsep.Perceptron(max_iter=5).fit(source)
     served = Served(model, "m", "00" * 32, Limits())
     with closing(Bodies(Limits())) as bodies:
-        alone = Batches(bodies)._alone
+        alone = JoinedRequests(bodies)._alone
         requests = [([{"a": k, "c": "xyz"[k % 3]}], Wanted(scores=k % 4 == 0)) for k in range(12)]
         requests += [
             ([[1.5, "x"], [0.5, "z"]], Wanted()),
@@ -342,7 +347,7 @@ def test_requests_answered_together_have_their_own_answers(tmp_path):
         ]
 
         async def together():
-            batches = Batches(bodies)
+            batches = JoinedRequests(bodies)
             waiting = [batches.answer(served, rows, wanted) for rows, wanted in requests]
             return await asyncio.gather(*waiting, return_exceptions=True)
 

@@ -46,6 +46,15 @@ Token = Annotated[
     str | None,
     typer.Option("--token", help="Visitors must send this word.", show_default=False),
 ]
+AllowedHosts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allowed-host",
+        help="A further name by which browsers may ask for the lab; may be repeated.",
+        metavar="NAME",
+        show_default=False,
+    ),
+]
 Browser = Annotated[bool, typer.Option("--browser/--no-browser", help="Open the browser.")]
 
 
@@ -57,6 +66,7 @@ def lab(
     port: Port = 5006,
     address: Address = "127.0.0.1",
     token: Token = None,
+    allowed_host: AllowedHosts = None,
     browser: Browser = True,
     force: options.Force = False,
 ) -> None:
@@ -78,7 +88,8 @@ def lab(
         print(f"page     {export}")
         return
     taught = "" if lesson is None else own_lesson(lesson)
-    serve(address, port, token, (taught, url_of(begun) if scene else ""), browser)
+    server = _server(address, port, token, allowed_host or [])
+    serve(server, address, token, (taught, url_of(begun) if scene else ""), browser)
 
 
 def own_lesson(path: Path) -> str:
@@ -96,10 +107,9 @@ def own_lesson(path: Path) -> str:
 
 
 def serve(
-    address: str, port: int, token: str | None, begin: tuple[str, str], browser: bool
+    server: Any, address: str, token: str | None, begin: tuple[str, str], browser: bool
 ) -> None:
     """Serve the lab until Ctrl-C; ``begin`` is the lesson and the scene to begin with, or ""."""
-    server = _server(address, port, token)
     shown = f"[{address}]" if ":" in address else address
     lesson, scene = begin
     query = urlencode({k: v for k, v in (("token", token), ("lesson", lesson)) if v})
@@ -122,7 +132,7 @@ def serve(
     server.stop()
 
 
-def _server(address: str, port: int, token: str | None) -> Any:
+def _server(address: str, port: int, token: str | None, allowed_hosts: list[str]) -> Any:
     """Return a bound server; LinsepError if Panel is missing or the port is taken."""
     try:
         from linsep.lab.server import bound_server
@@ -133,7 +143,7 @@ def _server(address: str, port: int, token: str | None) -> Any:
             "The lab needs Panel, which is not installed: pip install 'linsep[lab]'."
         ) from None
     try:
-        return bound_server(address, port, token)
+        return bound_server(address, port, token, allowed_hosts)
     except OSError as problem:
         raise ParameterError(
             f"The lab cannot listen on {address}, port {port} ({problem.strerror or problem}): "

@@ -13,7 +13,7 @@ from linsep.parameters import Parameter
 from linsep.serving.limits import COLUMNS, Limits
 
 #: what linsep[serve] brings
-NEEDED = ("starlette", "uvicorn", "httptools", "orjson")
+NEEDED = ("uvicorn", "httptools", "orjson", "prometheus_client")
 DEFAULT = Limits()
 
 Host = Annotated[
@@ -30,6 +30,16 @@ Token = Annotated[
         help="Requests must send this word as Authorization: Bearer WORD. The environment variable "
         "LINSEP_TOKEN sets it without showing it to other users.",
         metavar="WORD",
+        show_default=False,
+    ),
+]
+AllowedHosts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allowed-host",
+        help="A further name by which requests may ask for this server, such as that of a proxy; "
+        "may be repeated. On this machine's own addresses others are refused.",
+        metavar="NAME",
         show_default=False,
     ),
 ]
@@ -69,6 +79,24 @@ MostFeatures = Annotated[
         metavar="N",
     ),
 ]
+MostMemory = Annotated[
+    Any,
+    typer.Option(
+        "--max-memory",
+        parser=options.size_of("memory"),
+        help="Maximum memory for the rows of a request and its answer.",
+        metavar="SIZE",
+    ),
+]
+MostSeconds = Annotated[
+    Any,
+    typer.Option(
+        "--max-seconds",
+        parser=options.reader(Parameter("max_seconds", float, "", low=0, open_low=True)),
+        help="Maximum time for the rows of a large request.",
+        metavar="SECONDS",
+    ),
+]
 
 
 def serve(
@@ -77,10 +105,13 @@ def serve(
     host: Host = "127.0.0.1",
     port: Port = 8000,
     token: Token = None,
+    allowed_host: AllowedHosts = None,
     log: LogFile = None,
     max_body: MostBody = "10MB",
     max_rows: MostRows = DEFAULT.rows,
     max_features: MostFeatures = COLUMNS,
+    max_memory: MostMemory = "256MB",
+    max_seconds: MostSeconds = DEFAULT.seconds,
 ) -> None:
     """Serve a model over HTTP: /predict, /learn, /model, /health, /metrics; / explains them.
 
@@ -96,8 +127,14 @@ def serve(
         raise LinsepError(
             f"Serving needs {problem.name}, which is not installed: pip install 'linsep[serve]'."
         ) from None
-    limits = Limits(body=max_body, rows=max_rows, features=max_features)
-    server = Server(model, host=host, port=port, token=token, log=log, limits=limits, say=note)
+    limits = Limits(
+        body=max_body, rows=max_rows, features=max_features, memory=max_memory,
+        seconds=max_seconds, bodies=max(DEFAULT.bodies, 2 * max_body),
+    )  # fmt: skip
+    server = Server(
+        model, host=host, port=port, token=token, allowed_hosts=allowed_host or [], log=log,
+        limits=limits, say=note,
+    )  # fmt: skip
     server.run(lambda: _announce(server, host))
 
 

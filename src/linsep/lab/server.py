@@ -4,12 +4,13 @@ import hmac
 import logging
 import secrets
 import socket
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import panel as pn
 from bokeh.server.auth_provider import AuthProvider
 from panel.custom import JSComponent
-from tornado.web import RequestHandler
+from tornado.web import HTTPError, RequestHandler
 from tornado.websocket import WebSocketClosedError
 
 from linsep.errors import ParameterError, hint
@@ -44,6 +45,7 @@ def bound_server(
     address: str = "127.0.0.1",
     port: int = 0,
     token: str | None = None,
+    allowed_hosts: Sequence[str] = (),
 ) -> Any:
     """Return a server of the lab, bound but not started.
 
@@ -55,6 +57,8 @@ def bound_server(
         0 takes a free one.
     token : str
         Visitors show it once, as ``?token=``; a cookie remembers it.
+    allowed_hosts : sequence of str
+        Further names of this server, besides those of its address.
     """
     if address not in LOOPBACK and not token:
         raise ParameterError(
@@ -62,15 +66,14 @@ def bound_server(
         )
     if token is not None and len(token) < 8:
         raise ParameterError("The token needs at least 8 characters.")
-    auth: dict[str, Any] = {} if token is None else {
-        "auth_provider": Token(token), "cookie_secret": secrets.token_hex(32)
-    }  # fmt: skip
+    hosts = origins_of(address) | set(allowed_hosts)
     server = pn.io.server.get_server(
         {"/": make_page}, port=port, address=address, title="linsep lab", location=False,
         websocket_max_message_size=MOST_BYTES, unused_session_lifetime_milliseconds=FORGOTTEN_AFTER,
         check_unused_sessions_milliseconds=LOOK_EVERY, keep_alive_milliseconds=LOOK_EVERY,
         session_token_expiration=3600,
-        websocket_origin=sorted(origins_of(address)), show=False, start=False, **auth,
+        websocket_origin=sorted(hosts), show=False, start=False,
+        auth_provider=Visitors(hosts, token), cookie_secret=secrets.token_hex(32),
     )  # fmt: skip
     # A tab may close while its answer is on the way: nobody needs to read about it.
     logging.getLogger("bokeh.server").setLevel(logging.ERROR)
@@ -93,6 +96,12 @@ def origins_of(address: str) -> set[str]:
     return {f"[{host}]" if ":" in host else host for host in found}
 
 
+def without_port(host: str) -> str:
+    """Return the host of a header, an address of IPv6 with its brackets."""
+    name, colon, port = host.rpartition(":")
+    return name if colon and port.isdigit() else host
+
+
 def make_page() -> Any:
     """Return the page of a new session."""
     document: Any = pn.state.curdoc
@@ -100,11 +109,15 @@ def make_page() -> Any:
     return Page(sizing_mode="stretch_width", margin=0)
 
 
-class Token(AuthProvider):
-    """Lets only visitors in who know the token."""
+class Visitors(AuthProvider):
+    """Lets only visitors in who ask for this server, and who know its token if it has one.
 
-    def __init__(self, token: str):
-        self._token = token
+    A page elsewhere may let its own name point to this machine (DNS rebinding) and would then be
+    taken for a page of the lab: the header Host still has that name.
+    """
+
+    def __init__(self, hosts: set[str], token: str | None):
+        self._hosts, self._token = {host.lower() for host in hosts}, token
         super().__init__()
 
     @property
@@ -112,6 +125,11 @@ class Token(AuthProvider):
         """Return a function that names the visitor of a request, or returns None."""
 
         def user(request: Any) -> str | None:
+            named = request.request.headers.get_list("Host")
+            if len(named) != 1 or without_port(named[0].lower()) not in self._hosts:
+                raise HTTPError(421, reason="This lab has another name")
+            if self._token is None:
+                return "visitor"
             given = request.get_argument("token", "")
             if hmac.compare_digest(given.encode(), self._token.encode()):
                 request.set_secure_cookie(COOKIE, "visitor", httponly=True, samesite="Strict")

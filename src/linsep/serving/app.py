@@ -1,4 +1,8 @@
-"""The addresses of a server: an ASGI application of Starlette."""
+"""The addresses of a server: an ASGI application.
+
+A handful of fixed addresses need no framework: a dictionary finds them, and a prediction costs
+less time than the requests and responses of one.
+"""
 
 import asyncio
 import sys
@@ -10,38 +14,48 @@ from typing import Any
 
 import numpy as np
 import orjson
-from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
-from starlette.routing import Route
 
 from linsep.errors import LinsepError
-from linsep.serving.batching import Batches
-from linsep.serving.bodies import FORMATS, Bodies
-from linsep.serving.learning import Job, Labelled, Learning, Learnt, learn
-from linsep.serving.limits import Limits, Refused
+from linsep.serving.learning import LabelledRows, Learning, Outcome, WaitingRows, learn_in_order
+from linsep.serving.limits import Budget, Limits, Refused
 from linsep.serving.metrics import Metrics
-from linsep.serving.model import Served, Wanted
-from linsep.serving.openapi import document, page
+from linsep.serving.model import JoinedRequests, Served, Wanted
+from linsep.serving.openapi import (
+    Endpoint,
+    LearntRows,
+    Predictions,
+    RowsToLearn,
+    RowsToPredict,
+    document,
+    page,
+)
 from linsep.serving.requests import (
     JSON,
     BodyReader,
-    Gone,
-    Guard,
+    ClientGone,
+    HostCheck,
+    TokenCheck,
     fields_of,
     head_of,
     wanted_of,
 )
+from linsep.serving.rows import FORMATS, Bodies
 
 #: JSON bodies up to so many bytes are answered at once, larger ones by another thread
 AT_ONCE = 1 << 16
 #: rows that the served model learns between predictions
 ROWS_A_TURN = 500
-#: addresses that need no token: they say nothing of the model
-OPEN = ("/", "/health")
-TEXT, HTML = b"text/plain; version=0.0.4; charset=utf-8", b"text/html; charset=utf-8"
+PROMETHEUS, HTML = b"text/plain; version=0.0.4; charset=utf-8", b"text/html; charset=utf-8"
+#: the page may use nothing but what it brings, and this server
+POLICY = (
+    b"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+    b"connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+    b"frame-ancestors 'none'"
+)
 
 Scope = dict[str, Any]
-Answer = tuple[bytes, bytes, list[tuple[bytes, bytes]]]
+#: content and headers beside its type and length
+Answer = tuple[bytes, list[tuple[bytes, bytes]]]
 
 
 class Service:
@@ -51,8 +65,9 @@ class Service:
     ----------
     served : Served
     limits : Limits
+    hosts : HostCheck
     token : str or None
-        Needed by every address but :data:`OPEN`.
+        Needed by every address that says something of the model.
     learning : Learning or None
     bodies : Bodies
         Of the thread that predicts.
@@ -62,101 +77,126 @@ class Service:
         self,
         served: Served,
         limits: Limits,
+        hosts: HostCheck,
         token: str | None,
         learning: Learning | None,
         bodies: Bodies,
     ):
         self.served, self.limits, self.learning = served, limits, learning
-        self.metrics, self._batches, self._guard = Metrics(), Batches(bodies), Guard(token)
-        self._reader = BodyReader(limits)
+        self.metrics, self._joined = Metrics(), JoinedRequests(bodies)
+        if learning is not None:
+            self.metrics.watch_log({
+                "rows": lambda: learning.log.n_rows,
+                "commits": lambda: learning.commits,
+                "snapshots": lambda: learning.snapshots,
+            })  # fmt: skip
+        self._hosts, self._token = hosts, TokenCheck(token)
+        self._reader, self._bodies = BodyReader(limits), bodies
         self._frozen: tuple[Served, int, Served] | None = None
         # One thread, so that large bodies are taken apart one after the other.
         self._large = ThreadPoolExecutor(1, thread_name_prefix="large")
-        self._large_bodies = Bodies(limits)
-        answers: dict[str, tuple[str, Callable[..., Awaitable[Answer]]]] = {
-            "/": ("GET", self._page),
-            "/health": ("GET", self._health),
-            "/predict": ("POST", self._predict),
-            "/learn": ("POST", self._learn),
-            "/model": ("GET", self._model),
-            "/model/file": ("GET", self._file),
-            "/metrics": ("GET", self._metrics),
-            "/openapi.json": ("GET", self._openapi),
-        }
-        routes = [
-            Route(path, Endpoint(self, path, answer), methods=[method])
-            for path, (method, answer) in answers.items()
-        ]
-        handlers: Any = {HTTPException: self._no_address}
-        self._others = Starlette(routes=routes, exception_handlers=handlers)
-        self._others.router.redirect_slashes = False
+        self._large_bodies, self._large_budget = Bodies(limits), Budget(limits)
+        #: reads rows to learn in that thread; of a log, the model is never another
+        self._large_reader = served.copied(learns=False)
+        self._endpoints = {endpoint.path: endpoint for endpoint in self._declared()}
+
+    def _declared(self) -> list[Endpoint]:
+        """Return all addresses."""
+        off = "" if self.learning else " This server does not learn: it was started without --log."
+        reading = (400, 413, 415, 422, 503)
+        return [
+            Endpoint("/", "GET", self._page, kind=HTML, needs_token=False),
+            Endpoint(
+                "/predict", "POST", self._predict, "Predict rows.", RowsToPredict, Predictions,
+                errors=reading,
+            ),
+            Endpoint(
+                "/learn", "POST", self._learn,
+                "Learn labelled rows in order; an id makes it safe to send a row again." + off,
+                RowsToLearn, LearntRows, errors=(403, 409, *reading),
+            ),
+            Endpoint("/model", "GET", self._model,
+                     "The model: its version, learner, classes and columns."),
+            Endpoint("/model/file", "GET", self._file, "The model as it is now, as a file.",
+                     answer=str, kind=b"application/octet-stream"),
+            Endpoint("/health", "GET", self._health, "Whether the server answers.",
+                     needs_token=False),
+            Endpoint("/metrics", "GET", self._metrics, "Counts for Prometheus.", answer=str,
+                     kind=PROMETHEUS),
+            Endpoint("/openapi.json", "GET", self._openapi, "This document."),
+        ]  # fmt: skip
 
     async def app(self, scope: Scope, receive: Any, send: Any) -> None:
-        """Answer a request: predictions at once, others by way of Starlette's router."""
-        if scope["path"] == "/predict" and scope["method"] == "POST":
-            await self.answer("/predict", self._predict, scope, receive, send)
-        else:
-            await self._others(scope, receive, send)
-
-    def close(self) -> None:
-        """End the thread and remove temporary files."""
-        self._large.shutdown(cancel_futures=True)
-        self._large_bodies.close()
-
-    async def answer(
-        self, path: str, make: Callable[..., Awaitable[Answer]], scope: Scope, receive: Any,
-        send: Any,
-    ) -> None:  # fmt: skip
-        """Answer a request by ``make``, or say in one sentence why not; count it."""
-        started, status = perf_counter(), 200
+        """Answer a request, or say in one sentence why not; count it."""
+        started, status, path, kind = perf_counter(), 200, "", JSON
         headers: list[tuple[bytes, bytes]] = []
         try:
-            if path not in OPEN:
-                self._guard.check(scope["headers"])
-            kind, content, headers = await make(scope, receive)
-        except Gone:
+            self._hosts.check(scope["headers"], scope["http_version"])
+            endpoint = self._endpoint(scope)
+            path, kind = endpoint.path, endpoint.kind
+            if endpoint.needs_token:
+                self._token.check(scope["headers"])
+            content, headers = await endpoint.make(scope, receive)
+        except ClientGone:
             return
+        except asyncio.CancelledError:  # at the end of the server, which waits no longer
+            status, kind, content = 503, JSON, _sentence("The server ends: try again.")
         except Refused as refusal:
-            status, headers = refusal.status, list(refusal.headers)
-            kind, content = JSON, _sentence(refusal.sentence)
+            status, headers, kind = refusal.status, list(refusal.headers), JSON
+            content = _sentence(refusal.sentence)
         except LinsepError as problem:
             # Hints are about parameters of Python.
-            plain = problem.render(lambda hint: None)
-            status, kind, content = 422, JSON, _sentence(plain)
+            status, kind, content = 422, JSON, _sentence(problem.render(lambda hint: None))
         except Exception:
             traceback.print_exc(file=sys.stderr)
             status, kind = 500, JSON
             content = _sentence("A fault of linsep: its server printed what happened.")
         await _send(send, status, kind, content, headers)
-        self.metrics.count(path, status, perf_counter() - started)
+        if path:
+            self.metrics.count(path, status, perf_counter() - started)
+        else:
+            self.metrics.count_refused(status)
+
+    def _endpoint(self, scope: Scope) -> Endpoint:
+        """Return what answers a request; Refused if nothing does."""
+        path, method = scope["path"], scope["method"]
+        endpoint = self._endpoints.get(path)
+        if endpoint is None:
+            raise Refused(404, f"There is no {path[:60]}: GET / lists the addresses.")
+        allowed = ("GET", "HEAD") if endpoint.method == "GET" else (endpoint.method,)
+        if method not in allowed:
+            words = ", ".join(allowed)
+            raise Refused(
+                405, f"{path} does not take {method}: use {words}.", (b"allow", words.encode())
+            )
+        return endpoint
+
+    def close(self) -> None:
+        """End the thread and remove temporary files."""
+        self._large_budget.end()
+        self._large.shutdown(wait=False, cancel_futures=True)
+        self._large_bodies.close()
 
     async def _page(self, scope: Scope, receive: Any) -> Answer:
-        return HTML, page(), [(b"content-security-policy", POLICY)]
+        return page(), [(b"content-security-policy", POLICY)]
 
     async def _health(self, scope: Scope, receive: Any) -> Answer:
-        return JSON, b'{"status":"ok"}', []
+        return b'{"status":"ok"}', []
 
     async def _model(self, scope: Scope, receive: Any) -> Answer:
-        return JSON, orjson.dumps(self.served.about()), []
+        return orjson.dumps(self.served.about()), []
 
     async def _metrics(self, scope: Scope, receive: Any) -> Answer:
-        counts = {}
-        if self.learning is not None:
-            log = self.learning
-            counts = {"rows": log.log.n_rows, "commits": log.commits, "snapshots": log.snapshots}
-        return TEXT, self.metrics.text(self.served.about(), counts).encode(), []
+        return self.metrics.text(self.served.version, type(self.served.model).__name__), []
 
     async def _openapi(self, scope: Scope, receive: Any) -> Answer:
-        found = document(self.served, self.limits, self.learning is not None)
-        return JSON, orjson.dumps(found), []
+        return orjson.dumps(document([*self._endpoints.values()], self.served, self.limits)), []
 
     async def _file(self, scope: Scope, receive: Any) -> Answer:
         served = self.frozen()
-        content = await self._elsewhere(served.file_bytes)
+        content = await self._elsewhere(lambda budget: served.file_bytes())
         name = f'attachment; filename="{served.version}.linsep"'.encode()
-        return b"application/octet-stream", content, [
-            (b"content-disposition", name), _version(served.version),
-        ]  # fmt: skip
+        return content, [(b"content-disposition", name), _version(served.version)]
 
     async def _predict(self, scope: Scope, receive: Any) -> Answer:
         wanted = wanted_of(scope["query_string"])
@@ -167,29 +207,30 @@ class Service:
                 415,
                 f"The Content-Type is {head.type.decode('ascii', 'replace')[:60]!r}: send {known}.",
             )
-        body = await self._reader.read(head, receive)
-        if head.type in FORMATS:
-            served = self.frozen()
-            version = served.version
-            found = await self._elsewhere(self._of_file, served, body, FORMATS[head.type], wanted)
-        elif len(body) > AT_ONCE:
-            served = self.frozen()
-            version = served.version
-            found = await self._elsewhere(self._of_rows, served, body, wanted)
-        else:
-            (rows,) = fields_of(body, ("rows",), self.limits)
-            found, version = await self._batches.answer(self.served, rows, wanted)
-        self.metrics.rows_predicted += len(found["predictions"])
-        return JSON, orjson.dumps(found), [_version(version)]
+        async with self._reader.reading(head, receive) as body:
+            if head.type in FORMATS or len(body) > AT_ONCE:
+                served, format = self.frozen(), FORMATS.get(head.type)
+                version = served.version
+                found = await self._elsewhere(
+                    lambda budget: self._predicted(served, body, format, wanted, budget)
+                )
+            else:
+                (rows,) = fields_of(body, RowsToPredict, self.limits)
+                found, version = await self._joined.answer(self.served, rows, wanted)
+            content = orjson.dumps(found)
+        self.metrics.rows_predicted.inc(len(found["predictions"]))
+        return content, [_version(version)]
 
-    def _of_rows(self, served: Served, body: bytes, wanted: Wanted) -> dict[str, Any]:
-        (rows,) = fields_of(body, ("rows",), self.limits)
-        with served.opened(rows, self._large_bodies) as source:
-            return served.answer(source, wanted)
-
-    def _of_file(self, served: Served, body: bytes, format: str, wanted: Wanted) -> dict[str, Any]:
-        with served.opened_body(body, format, self._large_bodies) as source:
-            return served.answer(source, wanted)
+    def _predicted(
+        self, served: Served, body: bytes, format: str | None, wanted: Wanted, budget: Budget
+    ) -> dict[str, Any]:
+        """Return the answer to a file of a format, or to JSON."""
+        if format is not None:
+            with served.opened_body(body, format, self._large_bodies, budget) as source:
+                return served.answer(source, wanted, budget)
+        (rows,) = fields_of(body, RowsToPredict, self.limits)
+        with served.opened(rows, self._large_bodies, budget) as source:
+            return served.answer(source, wanted, budget)
 
     async def _learn(self, scope: Scope, receive: Any) -> Answer:
         learning = self.learning
@@ -200,25 +241,33 @@ class Service:
         head = head_of(scope["headers"])
         if head.type not in (JSON, b""):
             raise Refused(415, "Rows to learn come as JSON: send application/json.")
-        body = await self._reader.read(head, receive)
-        names = ("ids", "rows", "labels")
-        ids, rows, labels = fields_of(body, names, self.limits)
-        labelled = learning.labelled(ids, rows, labels)
-        found = await self._submitted(learning, labelled)
-        self.metrics.rows_learnt += found.new
-        self.metrics.rows_known += found.known
-        content = {"learnt": found.new, "known": found.known, "rows": found.rows}
-        return JSON, orjson.dumps(content), [_version(self.served.version_after(found.rows))]
+        async with self._reader.reading(head, receive) as body:
 
-    async def _submitted(self, learning: Learning, labelled: Labelled) -> Learnt:
+            def labelled(served: Served, bodies: Bodies, budget: Budget) -> LabelledRows:
+                ids, rows, labels = fields_of(body, RowsToLearn, self.limits)
+                return learning.labelled(ids, rows, labels, served, bodies, budget)
+
+            if len(body) > AT_ONCE:
+                checked = await self._elsewhere(
+                    lambda budget: labelled(self._large_reader, self._large_bodies, budget)
+                )
+            else:
+                checked = labelled(self.served, self._bodies, Budget(self.limits))
+            found = await self._submitted(learning, checked)
+        self.metrics.rows_learnt.inc(found.new)
+        self.metrics.rows_known.inc(found.known)
+        content = LearntRows(learnt=found.new, known=found.known, rows=found.rows)
+        return orjson.dumps(content), [_version(self.served.version_after(found.rows))]
+
+    async def _submitted(self, learning: Learning, rows: LabelledRows) -> Outcome:
         """Let rows wait for the writer; return what came of them, or raise their refusal."""
         loop = asyncio.get_running_loop()
-        future: asyncio.Future[Learnt | Refused] = loop.create_future()
+        future: asyncio.Future[Outcome | Refused] = loop.create_future()
 
-        def done(found: Learnt | Refused) -> None:
+        def done(found: Outcome | Refused) -> None:
             loop.call_soon_threadsafe(_resolve, future, found)
 
-        learning.submit(Job(labelled, done))
+        learning.submit(WaitingRows(rows, done))
         found = await future
         if isinstance(found, Refused):
             raise found
@@ -230,7 +279,7 @@ class Service:
         async def follow(X: Any, y: np.ndarray) -> None:
             for first in range(0, len(y), ROWS_A_TURN):
                 part = slice(first, first + ROWS_A_TURN)
-                learn(self.served.model, X[part], y[part])
+                learn_in_order(self.served.model, X[part], y[part])
                 self.served.learnt += len(y[part])
                 await asyncio.sleep(0)
 
@@ -243,43 +292,19 @@ class Service:
             self._frozen = *now, self.served.copied(self.learning is not None)
         return self._frozen[2]
 
-    async def _no_address(self, request: Any, problem: Any) -> Any:
-        """Return the answer to an unknown address or method; count it."""
-        from starlette.responses import Response
+    async def _elsewhere(self, work: Callable[[Budget], Any]) -> Any:
+        """Return what ``work`` returns in the thread of large bodies, within a budget of its own,
+        which begins when the thread does.
+        """
 
-        path, status = request.url.path, problem.status_code
-        words = f"There is no {path[:60]}: GET / lists the addresses."
-        if status == 405:
-            allowed = ", ".join(sorted(problem.headers["Allow"].split(", ")))
-            words = f"{path} does not take {request.method}: use {allowed}."
-        self.metrics.count_refused(status)
-        return Response(_sentence(words), status, problem.headers, media_type="application/json")
+        def begun() -> Any:
+            self._large_budget = budget = Budget(self.limits)
+            return work(budget)
 
-    async def _elsewhere(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._large, work, *arguments)
+        return await asyncio.get_running_loop().run_in_executor(self._large, begun)
 
 
-#: the page may use nothing but what it brings, and this server
-POLICY = (
-    b"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
-    b"connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
-    b"frame-ancestors 'none'"
-)
-
-
-class Endpoint:
-    """One address, as an ASGI application: Starlette's requests and responses cost more time."""
-
-    def __init__(self, service: Service, path: str, make: Callable[..., Awaitable[Answer]]):
-        self._service, self._path, self._make = service, path, make
-
-    async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
-        """Answer a request."""
-        await self._service.answer(self._path, self._make, scope, receive, send)
-
-
-def _resolve(future: asyncio.Future, found: Learnt | Refused) -> None:
+def _resolve(future: asyncio.Future, found: Outcome | Refused) -> None:
     if not future.done():
         future.set_result(found)
 
@@ -293,7 +318,11 @@ def _sentence(text: str) -> bytes:
 
 
 async def _send(
-    send: Any, status: int, kind: bytes, content: bytes, more: list[tuple[bytes, bytes]]
+    send: Callable[[dict[str, Any]], Awaitable[None]],
+    status: int,
+    kind: bytes,
+    content: bytes,
+    more: list[tuple[bytes, bytes]],
 ) -> None:
     length = str(len(content)).encode()
     headers = [(b"content-type", kind), (b"content-length", length), *more]

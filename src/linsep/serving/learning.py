@@ -7,8 +7,10 @@ that no prediction sees half an update, and the requests are answered.
 """
 
 import copy
+import math
 import queue
 import re
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -23,11 +25,10 @@ import scipy.sparse as sp
 from linsep.errors import LinsepError
 from linsep.learners.kernel import KernelPerceptron
 from linsep.model_files import format as model_file
-from linsep.serving.bodies import Bodies
-from linsep.serving.limits import Refused
-from linsep.serving.log import Entry, Log, LogError, check_model_name
+from linsep.serving.limits import Budget, Refused, too_busy
+from linsep.serving.log import Entry, LogError, RowLog, check_model_name
 from linsep.serving.model import Served
-from linsep.serving.rows import place, shown
+from linsep.serving.rows import Bodies, row_place, start_of
 
 #: a snapshot is taken after so many rows, or seconds
 ROWS_A_SNAPSHOT, SECONDS_A_SNAPSHOT = 10_000, 60.0
@@ -38,21 +39,21 @@ MOST_WAITING = 1_000
 LONGEST_ID = 200
 
 
-class Labelled(NamedTuple):
+class LabelledRows(NamedTuple):
     """Rows of a request as they are logged, their features, and their labels."""
 
     entries: list[Entry]
     X: Any
     y: np.ndarray
 
-    def part(self, numbers: list[int]) -> "Labelled":
+    def part(self, numbers: list[int]) -> "LabelledRows":
         """Return some of the rows."""
         if len(numbers) == len(self.entries):
             return self
-        return Labelled([self.entries[k] for k in numbers], self.X[numbers], self.y[numbers])
+        return LabelledRows([self.entries[k] for k in numbers], self.X[numbers], self.y[numbers])
 
 
-class Learnt(NamedTuple):
+class Outcome(NamedTuple):
     """What came of a request: rows that are new, rows that were known, and all rows of the log."""
 
     new: int
@@ -60,11 +61,11 @@ class Learnt(NamedTuple):
     rows: int
 
 
-class Job(NamedTuple):
+class WaitingRows(NamedTuple):
     """A waiting request; ``done`` takes what came of it, or its refusal."""
 
-    rows: Labelled
-    done: Callable[[Learnt | Refused], None]
+    rows: LabelledRows
+    done: Callable[[Outcome | Refused], None]
 
 
 def can_learn(model: Any) -> str | None:
@@ -79,7 +80,7 @@ def can_learn(model: Any) -> str | None:
     return None
 
 
-def learn(model: Any, X: Any, y: np.ndarray) -> None:
+def learn_in_order(model: Any, X: Any, y: np.ndarray) -> None:
     """Learn rows in order, to the same bits as one call of ``partial_fit`` for each row."""
     if isinstance(model, KernelPerceptron) or getattr(model, "update", "single") == "batch":
         for k in range(len(y)):  # these do something at the end of each call
@@ -97,7 +98,7 @@ def labels_of(labels: list[Any], classes: np.ndarray, known: list[Any]) -> np.nd
         if code is None:
             raise Refused(
                 422,
-                f"labels[{number}] is {shown(label)}, which is no class of the model: its "
+                f"labels[{number}] is {start_of(label)}, which is no class of the model: its "
                 f"classes are {orjson.dumps(known[:20]).decode()[1:-1]}"
                 f"{', ...' if len(known) > 20 else ''}.",
             )
@@ -140,14 +141,14 @@ class Learning:
         check_model_name(served.name, path)
         self._rows_a_snapshot, self._seconds = rows_a_snapshot, seconds_a_snapshot
         self.served, self._bodies, self._say = served, bodies, say
-        self.commits, self.snapshots = 0, 0
-        self.log = Log(path, served.digest)
+        self.commits, self.snapshots, self._ends = 0, 0, False
+        self.log = RowLog(path, served.digest)
         try:
             self._restore()
         except BaseException:
             self.log.close()
             raise
-        self._jobs: queue.Queue[Job | None] = queue.Queue(MOST_WAITING)
+        self._jobs: queue.Queue[WaitingRows | None] = queue.Queue(MOST_WAITING)
         self._writer = threading.Thread(target=self._run, name="writer", daemon=True)
 
     def _restore(self) -> None:
@@ -157,27 +158,30 @@ class Learning:
         # Arrays have no names, which scikit-learn would warn about.
         model.__dict__.pop("feature_names_in_", None)
         self._taken = 0 if snapshot is None else snapshot.number
+        # These rows were within the limits when they were sent, if of another number at a time.
+        budget = Budget(self.served.limits._replace(memory=sys.maxsize, seconds=math.inf))
         for entries in self.log.entries(self._taken):
             for _, same in groupby(entries, lambda entry: entry.row[0]):
                 part = list(same)
                 rows = [orjson.loads(entry.row) for entry in part]
                 labels = [orjson.loads(entry.label) for entry in part]
                 try:
-                    learn(model, self.features(rows), self._labels(labels))
+                    X = self._features(self.served, rows, self._bodies, budget)
+                    learn_in_order(model, X, self._labels(labels))
                 except (LinsepError, Refused, ValueError) as problem:
                     raise LogError(
                         f"{self.log.path} cannot be learnt again ({str(problem).rstrip('.')}): "
                         "serve it with the linsep that wrote it."
                     ) from None
         self._tip = model
-        self.served._take(copy.deepcopy(model))
+        self.served.answer_by(copy.deepcopy(model))
         self.served.learnt = self.log.n_rows
         self._last = time.monotonic()
 
-    def features(self, rows: list[Any]) -> Any:
+    def _features(self, served: Served, rows: list[Any], bodies: Bodies, budget: Budget) -> Any:
         """Return the features of rows of JSON; LinsepError or Refused say what is wrong."""
-        with self.served.opened(rows, self._bodies) as source:
-            X = self.served.features(source)
+        with served.opened(rows, bodies, budget) as source:
+            X = served.features(source)
         if X.shape[0] != len(rows):
             raise Refused(422, "A line of rows holds no row: give a line for each.")
         return X
@@ -185,8 +189,19 @@ class Learning:
     def _labels(self, labels: list[Any]) -> np.ndarray:
         return labels_of(labels, self.served.model.classes_, self.served.labels)
 
-    def labelled(self, ids: list[Any], rows: list[Any], labels: list[Any]) -> Labelled:
-        """Return checked rows of a request; LinsepError or Refused say what is wrong."""
+    def labelled(
+        self,
+        ids: list[Any],
+        rows: list[Any],
+        labels: list[Any],
+        served: Served,
+        bodies: Bodies,
+        budget: Budget,
+    ) -> LabelledRows:
+        """Return checked rows of a request; LinsepError or Refused say what is wrong.
+
+        ``served`` and ``bodies``, which read the rows, are those of the thread that calls this.
+        """
         seen: set[str] = set()
         for number, id in enumerate(ids):
             if type(id) is not str or not 0 < len(id) <= LONGEST_ID or not id.isprintable():
@@ -199,10 +214,12 @@ class Learning:
                 raise Refused(422, f"ids[{number}] is {id!r} again: give each row its own id.")
             seen.add(id)
         y = self._labels(labels)
-        X = self.features(rows)
+        X = self._features(served, rows, bodies, budget)
         texts = [_written(number, row) for number, row in enumerate(rows)]
         written = [orjson.dumps(label).decode() for label in labels]
-        return Labelled([Entry(*entry) for entry in zip(ids, texts, written, strict=True)], X, y)
+        return LabelledRows(
+            [Entry(*entry) for entry in zip(ids, texts, written, strict=True)], X, y
+        )
 
     def warm_up(self) -> None:
         """Let a copy learn a row of zeros, which compiles the loops that learning needs."""
@@ -212,24 +229,23 @@ class Learning:
             self.served.text or self.served.recipe.get("text") or self.served.recipe.get("words")
         )
         X = sp.csr_matrix((1, width), dtype=dtype) if sparse else np.zeros((1, width), dtype)
-        learn(model, X, model.classes_[:1])
+        learn_in_order(model, X, model.classes_[:1])
 
     def start(self, publish: Callable[[Any, np.ndarray], None]) -> None:
         """Start the writer; ``publish`` lets the served model learn rows, and returns then."""
         self._publish = publish
         self._writer.start()
 
-    def submit(self, job: Job) -> None:
+    def submit(self, job: WaitingRows) -> None:
         """Let a request wait for the writer; Refused if too many wait."""
         try:
             self._jobs.put_nowait(job)
         except queue.Full:
-            raise Refused(
-                503, "Too many requests wait to be learnt: try again.", (b"retry-after", b"1")
-            ) from None
+            raise too_busy("Too many requests wait to be learnt") from None
 
     def stop(self) -> None:
-        """Answer all waiting requests, take a snapshot, and close the log."""
+        """Refuse the requests that wait, take a snapshot, and close the log."""
+        self._ends = True
         if self._writer.is_alive():
             self._jobs.put(None)
             self._writer.join()
@@ -249,11 +265,11 @@ class Learning:
                 for job in group:
                     job.done(Refused(500, "The rows could not be learnt: a fault of the server."))
 
-    def _waiting(self) -> tuple[list[Job], bool]:
+    def _waiting(self) -> tuple[list[WaitingRows], bool]:
         """Return the requests that wait, at least one unless a snapshot may be due; and whether
         there may be more.
         """
-        group: list[Job] = []
+        group: list[WaitingRows] = []
         rows = 0
         try:
             job = self._jobs.get(timeout=self._seconds)
@@ -267,8 +283,12 @@ class Learning:
             return group, True
         return group, False
 
-    def _handle(self, group: list[Job]) -> None:
+    def _handle(self, group: list[WaitingRows]) -> None:
         """Log and learn the rows of some requests, and answer them."""
+        if self._ends:  # an id makes it safe to send them again
+            for job in group:
+                job.done(too_busy("The server ends"))
+            return
         if self.log.n_rows != self.served.learnt:  # after an unforeseen fault
             for job in group:
                 job.done(Refused(503, "The model is behind its log: start the server again."))
@@ -279,7 +299,7 @@ class Learning:
             self._refuse(group, problem)
             return
         pending: dict[str, Entry] = {}
-        accepted: list[tuple[Job, Labelled]] = []
+        accepted: list[tuple[WaitingRows, LabelledRows]] = []
         for job in group:
             try:
                 fresh = self._fresh(job.rows, pending)
@@ -297,9 +317,9 @@ class Learning:
         rows = self.log.n_rows
         for job, fresh in accepted:
             new = len(fresh.entries)
-            job.done(Learnt(new, len(job.rows.entries) - new, rows))
+            job.done(Outcome(new, len(job.rows.entries) - new, rows))
 
-    def _refuse(self, jobs: list[Job], problem: Exception) -> None:
+    def _refuse(self, jobs: list[WaitingRows], problem: Exception) -> None:
         """Refuse requests that could not be committed together; of bad rows only theirs."""
         if not isinstance(problem, LogError) and len(jobs) > 1:
             for job in jobs:
@@ -311,19 +331,19 @@ class Learning:
         for job in jobs:
             job.done(refusal)
 
-    def _commit(self, parts: list[Labelled]) -> None:
+    def _commit(self, parts: list[LabelledRows]) -> None:
         """Try rows on the tip, log them, and let the served model learn them."""
         if not parts:
             return
         X, y = _stacked([part.X for part in parts]), np.concatenate([part.y for part in parts])
-        learn(self._tip, X, y)
+        learn_in_order(self._tip, X, y)
         if not self._tip.fitted_run().state.is_finite():  # no later row could be learnt
             raise ValueError("A weight would be beyond floating point; scale the features")
         self.log.append(entry for part in parts for entry in part.entries)
         self.commits += 1
         self._publish(X, y)
 
-    def _fresh(self, rows: Labelled, pending: dict[str, Entry]) -> Labelled:
+    def _fresh(self, rows: LabelledRows, pending: dict[str, Entry]) -> LabelledRows:
         """Return the rows that are not in the log yet; Refused if an id is of another row."""
         fresh = []
         for number, entry in enumerate(rows.entries):
@@ -377,7 +397,7 @@ def _written(number: int, row: Any) -> str:
         return orjson.dumps(row, option=orjson.OPT_SORT_KEYS).decode()
     except orjson.JSONEncodeError:
         raise Refused(
-            422, f"{place(number)} is nested too deeply: send only the columns of the model."
+            422, f"{row_place(number)} is nested too deeply: send only the columns of the model."
         ) from None
 
 

@@ -1,11 +1,13 @@
-"""A model that is served: what it answers to rows."""
+"""A model that is served: what it answers to rows, of small requests to several at a time."""
 
+import asyncio
 import copy
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,19 +23,29 @@ from linsep.estimators._common.explaining import (
 )
 from linsep.estimators._common.predicting_sources import probabilities_of
 from linsep.model_files import format as model_file
-from linsep.serving.bodies import Bodies, lines_of
-from linsep.serving.limits import Limits, Refused, too_many_rows
-from linsep.serving.rows import PairReader, TableReader, columns_of
+from linsep.serving.limits import Budget, Limits, Refused, too_many_rows
+from linsep.serving.rows import VALUE_BYTES, Bodies, PairReader, TableReader, columns_of, lines_of
 from linsep.sources.base import Batch, Source
 from linsep.sources.tables.roles import to_recipe
+
+#: rows of a request that may be joined with others
+MOST_JOINED = 16
+#: bytes of memory of a number in an answer: as an object of Python and as text
+NUMBER_BYTES = 60
+#: the same of a term of an explanation
+TERM_BYTES = 500
 
 
 class Wanted(NamedTuple):
     """What an answer has beside predictions."""
 
-    scores: bool = False
-    probabilities: bool = False
-    explanations: bool = False
+    scores: Annotated[
+        bool, "The score of each class; of two classes one, positive for the second."
+    ] = False
+    probabilities: Annotated[bool, "The probability of each class, if the model has them."] = False
+    explanations: Annotated[
+        bool, "Each feature's value, weight and their product, the largest first."
+    ] = False
 
 
 class Served:
@@ -73,10 +85,10 @@ class Served:
         elif self.text == "svmlight":
             base = self.recipe.get("index_base", 1)
             self.reader = PairReader(model.n_features_in_, base, limits)
-        self._take(model)
+        self.answer_by(model)
 
-    def _take(self, model: Any) -> None:
-        """Answer by this model."""
+    def answer_by(self, model: Any) -> None:
+        """Answer by this model from now on."""
         self.model = model
         self.is_classifier = hasattr(model, "classes_")
         #: whether the bits of a score do not depend on the rows beside it, as in matrix products
@@ -104,24 +116,27 @@ class Served:
         other = copy.copy(self)
         other.reader = copy.deepcopy(self.reader)
         if learns:
-            other._take(copy.deepcopy(self.model))
+            other.answer_by(copy.deepcopy(self.model))
         return other
 
     @contextmanager
-    def opened(self, rows: list[Any], bodies: Bodies) -> Iterator[Source]:
+    def opened(self, rows: list[Any], bodies: Bodies, budget: Budget) -> Iterator[Source]:
         """Open rows of JSON as a source; raises LinsepError or Refused if they cannot be read."""
         if self.reader is None or (self.text is not None and type(rows[0]) is str):
-            with self.opened_body(lines_of(rows, self.text or "vw"), "text", bodies) as source:
+            content = lines_of(rows, self.text or "vw")
+            with self.opened_body(content, "text", bodies, budget) as source:
                 yield source
             return
-        yield self.reader.read(rows)
+        yield self.reader.read(rows, budget)
 
     def values(self, row: Any) -> Any:
         """Return the values of a row of JSON, equal for the same row written differently."""
         return row if self.reader is None else self.reader.values(row)
 
     @contextmanager
-    def opened_body(self, content: bytes, format: str, bodies: Bodies) -> Iterator[Source]:
+    def opened_body(
+        self, content: bytes, format: str, bodies: Bodies, budget: Budget
+    ) -> Iterator[Source]:
         """Open a body in a format of files as a source."""
         if format == "text":
             format = self.text or "text"
@@ -137,27 +152,33 @@ class Served:
             )
         if not content.strip():
             raise DataError("The body has no rows: send at least one.")
-        with bodies.opened(content, format, self.file_recipe) as source:
+        with bodies.opened(content, format, self.file_recipe, budget) as source:
             yield source
 
-    def answer(self, source: Source, wanted: Wanted) -> dict[str, Any]:
-        """Return predictions for the rows of a source, and what is wanted beside them."""
+    def answer(self, source: Source, wanted: Wanted, budget: Budget) -> dict[str, Any]:
+        """Return predictions for the rows of a source, and what is wanted beside them.
+
+        Raises LinsepError or Refused if the rows cannot be answered, or not within the budget.
+        """
         self._check(wanted)
         prediction = self.scorer().predictions(source)
         try:
             if self.is_classifier:
-                return self._classes(prediction, source, wanted)
-            return self._numbers(prediction, source, wanted)
+                return self._classes(prediction, source, wanted, budget)
+            return self._numbers(prediction, source, wanted, budget)
         except ValueError as problem:
             if isinstance(problem, LinsepError) or not hasattr(self.model, "kernel_"):
                 raise
             # scikit-learn's checks of rows for kernels
             raise Refused(422, str(problem).partition("\n")[0].rstrip(".") + ".") from None
 
-    def _classes(self, prediction: Any, source: Source, wanted: Wanted) -> dict[str, Any]:
+    def _classes(
+        self, prediction: Any, source: Source, wanted: Wanted, budget: Budget
+    ) -> dict[str, Any]:
         found: dict[str, Any] = {"predictions": []}
         for batch, scores, codes in prediction.codes():
-            self._check_rows(source, batch, scores)
+            self._check_rows(source, batch, scores, budget)
+            budget.hold(scores.size * NUMBER_BYTES * (wanted.scores + wanted.probabilities))
             chosen = codes.tolist()
             found["predictions"] += [self.labels[code] for code in chosen]
             if wanted.scores:
@@ -167,27 +188,33 @@ class Served:
                 found.setdefault("probabilities", []).extend(shares.tolist())
             if wanted.explanations:
                 found.setdefault("explanations", []).extend(
-                    self._explained(source, batch, scores, chosen)
+                    self._explained(source, batch, scores, chosen, budget)
                 )
         if wanted.scores or wanted.probabilities:
             found["classes"] = self.labels
         return found | self._unknown(prediction)
 
-    def _numbers(self, prediction: Any, source: Source, wanted: Wanted) -> dict[str, Any]:
+    def _numbers(
+        self, prediction: Any, source: Source, wanted: Wanted, budget: Budget
+    ) -> dict[str, Any]:
         found: dict[str, Any] = {"predictions": []}
         for batch, X in prediction.rows():
             numbers = self.model._predict(X, None, 0.5)
-            self._check_rows(source, batch, numbers)
+            self._check_rows(source, batch, numbers, budget)
             found["predictions"] += numbers.tolist()
             if wanted.explanations:
                 found.setdefault("explanations", []).extend(
-                    self._explained(source, batch, numbers, [None] * len(numbers))
+                    self._explained(source, batch, numbers, [None] * len(numbers), budget)
                 )
         return found | self._unknown(prediction)
 
-    def _check_rows(self, source: Source, batch: Batch, scores: np.ndarray) -> None:
+    def _check_rows(self, source: Source, batch: Batch, scores: np.ndarray, budget: Budget) -> None:
         if batch.first + batch.X.shape[0] > self.limits.rows:
             raise too_many_rows(self.limits.rows)
+        X: Any = batch.X
+        budget.hold(
+            VALUE_BYTES * (X.nnz if sp.issparse(X) else X.size) + len(scores) * NUMBER_BYTES
+        )
         if not np.isfinite(scores).all():  # JSON has no infinity
             row = batch.first + int(np.argwhere(~np.isfinite(scores))[0, 0])
             raise DataError(f"{source.where(row)}: the score is beyond floating point.")
@@ -211,7 +238,9 @@ class Served:
                 422, f"The model {why}, so that its scores are no sums of one product per feature."
             )
 
-    def _explained(self, source: Source, batch: Any, scores: Any, codes: Any) -> Iterator[Any]:
+    def _explained(
+        self, source: Source, batch: Any, scores: Any, codes: Any, budget: Budget
+    ) -> Iterator[Any]:
         if batch.first + len(codes) > self.limits.explained:
             raise Refused(
                 413, f"Explanations are limited to {self.limits.explained} rows: ask for fewer."
@@ -219,6 +248,7 @@ class Served:
         for at, code in enumerate(codes):
             number = batch.first + at
             row = scored_as(self.model, number, batch.X[at : at + 1], scores[at], code)
+            budget.hold(len(row.columns) * TERM_BYTES)
             if self.names is not None:
                 features = [(str(self.names[column]), 1) for column in row.columns]
             else:
@@ -247,8 +277,9 @@ class Served:
         else:
             kinds = self.reader.kinds.values()
             rows = [["" if kind == "text" else 0.0 for kind in kinds]]
-        with suppress(LinsepError, Refused), self.opened(rows, bodies) as source:
-            self.answer(source, Wanted(scores=self.is_classifier))
+        budget = Budget(self.limits)
+        with suppress(LinsepError, Refused), self.opened(rows, bodies, budget) as source:
+            self.answer(source, Wanted(scores=self.is_classifier), budget)
 
     def about(self) -> dict[str, Any]:
         """Return what the model is, as plain JSON."""
@@ -276,6 +307,85 @@ class Served:
             model = copy.copy(model)
             model.feature_names_in_ = self.names
         return model_file.to_bytes(model)
+
+
+class WaitingRequest(NamedTuple):
+    """Rows of a request that waits for its answer."""
+
+    served: Served
+    rows: list[Any]
+    wanted: Wanted
+    answer: asyncio.Future[tuple[dict[str, Any], str]]
+
+    def kind(self) -> tuple[int, str, Wanted]:
+        """Return what requests that are answered together have in common."""
+        return id(self.served), type(self.rows[0]).__name__, self.wanted
+
+
+class JoinedRequests:
+    """Answers small requests; those that arrive in the same turn of the loop together.
+
+    Parameters
+    ----------
+    bodies : Bodies
+    """
+
+    def __init__(self, bodies: Bodies):
+        self._bodies = bodies
+        self._waiting: list[WaitingRequest] = []
+
+    async def answer(
+        self, served: Served, rows: list[Any], wanted: Wanted
+    ) -> tuple[dict[str, Any], str]:
+        """Return what :meth:`Served.answer` returns for these rows, or raise what it raises; and
+        the version of the model at that moment, which may learn before the answer is sent.
+        """
+        if not served.by_row or wanted.explanations or len(rows) > MOST_JOINED:
+            return self._alone(served, rows, wanted)
+        loop = asyncio.get_running_loop()
+        waiting = WaitingRequest(served, rows, wanted, loop.create_future())
+        if not self._waiting:
+            loop.call_soon(self._flush)
+        self._waiting.append(waiting)
+        return await waiting.answer
+
+    def _alone(self, served: Served, rows: list[Any], wanted: Wanted) -> tuple[dict[str, Any], str]:
+        budget = Budget(served.limits)
+        with served.opened(rows, self._bodies, budget) as source:
+            return served.answer(source, wanted, budget), served.version
+
+    def _flush(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for _, same in groupby(sorted(waiting, key=WaitingRequest.kind), WaitingRequest.kind):
+            group = list(same)
+            if len(group) == 1 or not self._answered(group):
+                for one in group:
+                    self._answer_alone(one)
+
+    def _answer_alone(self, one: WaitingRequest) -> None:
+        if one.answer.cancelled():
+            return
+        try:
+            one.answer.set_result(self._alone(one.served, one.rows, one.wanted))
+        except Exception as problem:
+            one.answer.set_exception(problem)
+
+    def _answered(self, group: list[WaitingRequest]) -> bool:
+        """Answer requests together; False if one of them must be told apart."""
+        rows = [row for one in group for row in one.rows]
+        try:
+            found, version = self._alone(group[0].served, rows, group[0].wanted)
+        except (LinsepError, Refused):
+            return False
+        if "unknown_values" in found:
+            return False
+        first = 0
+        for one in group:
+            part = slice(first, first := first + len(one.rows))
+            own = {k: v if k == "classes" else v[part] for k, v in found.items()}
+            if not one.answer.cancelled():
+                one.answer.set_result((own, version))
+        return True
 
 
 def _scorer_of(model: Any) -> Any:

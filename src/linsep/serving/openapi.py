@@ -1,49 +1,166 @@
-"""The OpenAPI document of a server, and the page that shows it."""
+"""What the addresses of a server take and return, and the OpenAPI document that says it.
 
+Each address is declared once, as an :class:`Endpoint`, by which it is answered and described;
+bodies and answers are classes whose annotations are their schemas.
+"""
+
+from collections.abc import Awaitable, Callable
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import (
+    Annotated,
+    Any,
+    NamedTuple,
+    TypedDict,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
 
 import linsep
+from linsep.serving.learning import LONGEST_ID
 from linsep.serving.limits import Limits
-from linsep.serving.model import Served
+from linsep.serving.model import Served, Wanted
+from linsep.serving.requests import JSON
 from linsep.serving.rows import PairReader
 from linsep.sources.limits import size_text
 
 #: columns that are described one by one
 MOST_COLUMNS = 500
-SCHEMES = {"token": {"type": "http", "scheme": "bearer"}}
+#: schemas of Python's types
+TYPES = {str: "string", int: "integer", bool: "boolean", list: "array", dict: "object"}
+#: the same of the kinds of columns
 KINDS = {"number": "number", "bool": "boolean", "text": "string"}
 ERRORS = {
-    "400": "The body is not JSON.",
-    "401": "The token is missing or wrong.",
-    "413": "The body or its rows are beyond a limit.",
-    "415": "The body has a type that cannot be read.",
-    "422": "The rows do not fit the model.",
-    "503": "The server has too much to do; try again.",
+    400: "The body is not JSON.",
+    401: "The token is missing or wrong.",
+    403: "This server does not learn.",
+    409: "An id is that of another row.",
+    413: "The body or its rows are beyond a limit.",
+    415: "The body has a type that cannot be read.",
+    422: "The rows do not fit the model.",
+    503: "The server has too much to do; try again.",
 }
 
 
-@cache
-def page() -> bytes:
-    """Return the page in HTML, which needs nothing from elsewhere and says nothing of the model."""
-    return files("linsep.serving").joinpath("page.html").read_bytes()
+class Row:
+    """A row as the model reads it, which another schema describes."""
 
 
-def document(served: Served, limits: Limits, learns: bool) -> dict[str, Any]:
+class Label:
+    """A class of the model, or a number."""
+
+
+class Error(TypedDict):
+    """Why a request is not answered."""
+
+    error: str
+
+
+class RowsToPredict(TypedDict):
+    """The body of /predict."""
+
+    rows: Annotated[list[Row], {"minItems": 1}]
+
+
+class RowsToLearn(TypedDict):
+    """The body of /learn."""
+
+    ids: list[Annotated[str, {"minLength": 1, "maxLength": LONGEST_ID}]]
+    rows: list[Row]
+    labels: list[Label]
+
+
+class Predictions(TypedDict, total=False):
+    """The answer of /predict."""
+
+    predictions: list[Label]
+    scores: list
+    probabilities: list
+    explanations: list[dict]
+    classes: list
+    unknown_values: dict
+
+
+class LearntRows(TypedDict, total=False):
+    """The answer of /learn."""
+
+    learnt: Annotated[int, {"description": "rows that are new"}]
+    known: Annotated[int, {"description": "rows that were learnt before"}]
+    rows: Annotated[int, {"description": "rows of the log"}]
+
+
+class Endpoint(NamedTuple):
+    """One address.
+
+    Attributes
+    ----------
+    path, method : of the requests
+    make : what answers them, from their scope and what receives their body
+    summary : for the document; an address without is not in it
+    body, answer : types of the body and of the answer
+    kind : media type of the answer
+    errors : statuses of refusals
+    needs_token : False for addresses that say nothing of the model
+    """
+
+    path: str
+    method: str
+    make: Callable[[dict[str, Any], Any], Awaitable[Any]]
+    summary: str = ""
+    body: Any = None
+    answer: Any = dict
+    kind: bytes = JSON
+    errors: tuple[int, ...] = ()
+    needs_token: bool = True
+
+    def described(self, served: Served) -> dict[str, Any]:
+        """Return this address as OpenAPI describes it."""
+        kind = self.kind.partition(b";")[0].decode()
+        answer = {"description": "The answer.", "content": {kind: {"schema": schema(self.answer)}}}
+        errors = (401, *self.errors) if self.needs_token else self.errors
+        found: dict[str, Any] = {
+            "summary": self.summary,
+            "responses": {"200": answer} | {str(code): _error(code) for code in sorted(errors)},
+        }
+        if not self.needs_token:
+            found["security"] = []
+        if self.body is RowsToPredict:
+            found["parameters"] = _questions()
+        if self.body is not None:
+            found["requestBody"] = {"required": True, "content": _bodies(served, self.body)}
+        return found
+
+
+def schema(kind: Any) -> dict[str, Any]:
+    """Return the JSON schema of an annotation."""
+    if get_origin(kind) is Annotated:
+        plain, more = get_args(kind)
+        return schema(plain) | more
+    if kind in (Row, Label, Error):
+        return {"$ref": f"#/components/schemas/{kind.__name__}"}
+    if is_typeddict(kind):
+        return _schema_of_fields(kind)
+    found: dict[str, Any] = {"type": TYPES[get_origin(kind) or kind]}
+    if items := get_args(kind):
+        found["items"] = schema(items[0])
+    return found
+
+
+def _schema_of_fields(kind: Any) -> dict[str, Any]:
+    hints = get_type_hints(kind, include_extras=True)
+    found: dict[str, Any] = {
+        "type": "object",
+        "properties": {name: schema(each) for name, each in hints.items()},
+    }
+    required = [name for name in hints if name in kind.__required_keys__]
+    return found | {"required": required} if required else found
+
+
+def document(endpoints: list[Endpoint], served: Served, limits: Limits) -> dict[str, Any]:
     """Return the OpenAPI 3.1 document for a model."""
     about = served.about()
-    paths = {
-        "/predict": {"post": _predict(served)},
-        "/learn": {"post": _learn(served, learns)},
-        "/model": {"get": _get("The model: its version, learner, classes and columns.", "object")},
-        "/model/file": {
-            "get": _get("The model as it is now, as a file.", "string", "application/octet-stream")
-        },
-        "/health": {"get": _get("Whether the server answers.", "object", open=True)},
-        "/metrics": {"get": _get("Counts for Prometheus.", "string", "text/plain")},
-        "/openapi.json": {"get": _get("This document.", "object")},
-    }
     return {
         "openapi": "3.1.0",
         "info": {
@@ -55,20 +172,27 @@ def document(served: Served, limits: Limits, learns: bool) -> dict[str, Any]:
                 f"{max(limits.features, about['features']):,} features. Errors are one sentence."
             ),
         },
-        "paths": paths,
+        "paths": {
+            each.path: {each.method.lower(): each.described(served)}
+            for each in endpoints
+            if each.summary
+        },
         "security": [{}, {"token": []}],
         "components": {
-            "securitySchemes": SCHEMES,
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
             "schemas": {
                 "Row": _row(served),
                 "Label": {"enum": about["classes"]} if about["classes"] else {"type": "number"},
-                "Error": {
-                    "type": "object", "required": ["error"],
-                    "properties": {"error": {"type": "string"}},
-                },
+                "Error": _schema_of_fields(Error),
             },
         },
-    }  # fmt: skip
+    }
+
+
+@cache
+def page() -> bytes:
+    """Return the page in HTML, which needs nothing from elsewhere and says nothing of the model."""
+    return files("linsep.serving").joinpath("page.html").read_bytes()
 
 
 def example_row(served: Served) -> Any:
@@ -86,116 +210,59 @@ def example_row(served: Served) -> Any:
 
 
 def _row(served: Served) -> dict[str, Any]:
-    """Return the schema of a row."""
+    """Return the schema of a row, which depends on the model."""
     example = {"example": example_row(served)}
     if served.reader is None:
         return {"type": "string", "description": "A line of Vowpal Wabbit's text."} | example
     if isinstance(served.reader, PairReader):
-        first = served.reader.base
-        return {
-            "description": f"Values by index of the feature, from {first}; or a list of all "
-            "values; or a line of svmlight text.",
+        return example | {
+            "description": f"Values by index of the feature, from {served.reader.base}; or a list "
+            "of all values; or a line of svmlight text.",
             "anyOf": [
                 {"type": "object", "additionalProperties": {"type": "number"}},
                 {"type": "array", "items": {"type": "number"}},
                 {"type": "string"},
             ],
-        } | example  # fmt: skip
+        }
     kinds = list(served.reader.kinds.items())
     as_list = {"type": "array", "minItems": len(kinds), "maxItems": len(kinds), "items": {}}
     if served.file_recipe is None:
         return as_list | {"items": {"type": "number"}} | example
     known = {name: {"type": KINDS[kind]} for name, kind in kinds[:MOST_COLUMNS]}
-    return {
+    return example | {
         "description": "Values by name of the column, or a list in the order of the columns.",
         "anyOf": [{"type": "object", "properties": known}, as_list],
-    } | example
+    }
 
 
-def _predict(served: Served) -> dict[str, Any]:
-    questions = {
-        "scores": "The score of each class; of two classes one, positive for the second.",
-        "probabilities": "The probability of each class, if the model has them.",
-        "explanations": "Each feature's value, weight and their product, the largest first.",
-    }
-    rows = {"type": "array", "minItems": 1, "items": {"$ref": "#/components/schemas/Row"}}
-    body = {"type": "object", "required": ["rows"], "properties": {"rows": rows}}
-    content: dict[str, Any] = {
-        "application/json": {"schema": body, "example": {"rows": [example_row(served)]}}
-    }
-    if served.text is not None:
-        content["text/plain"] = {"schema": {"type": "string"}}
-    elif served.file_recipe is not None:
+def _questions() -> list[dict[str, Any]]:
+    """Return what an address may ask for."""
+    hints = get_type_hints(Wanted, include_extras=True)
+    return [
+        {
+            "name": name,
+            "in": "query",
+            "description": get_args(kind)[1],
+            "schema": {"type": "boolean", "default": False},
+        }
+        for name, kind in hints.items()
+    ]
+
+
+def _bodies(served: Served, body: Any) -> dict[str, Any]:
+    """Return the media types of a body with their schemas."""
+    example = {"rows": [example_row(served)]}
+    if body is RowsToLearn:
+        example |= {"ids": ["first"], "labels": served.labels[:1] or ["a label"]}
+    found: dict[str, Any] = {JSON.decode(): {"schema": schema(body), "example": example}}
+    if body is RowsToPredict and served.text is not None:
+        found["text/plain"] = {"schema": {"type": "string"}}
+    elif body is RowsToPredict and served.file_recipe is not None:
         for kind in ("text/csv", "application/jsonl"):
-            content[kind] = {"schema": {"type": "string"}}
-        content["application/vnd.apache.arrow.stream"] = {"schema": {}}
-    answer = {
-        "predictions": {"type": "array", "items": {"$ref": "#/components/schemas/Label"}},
-        "scores": {"type": "array"},
-        "probabilities": {"type": "array"},
-        "explanations": {"type": "array", "items": {"type": "object"}},
-        "classes": {"type": "array"},
-        "unknown_values": {"type": "object"},
-    }
-    return {
-        "summary": "Predict rows.",
-        "parameters": [
-            {
-                "name": name, "in": "query", "description": text,
-                "schema": {"type": "boolean", "default": False},
-            }
-            for name, text in questions.items()
-        ],
-        "requestBody": {"required": True, "content": content},
-        "responses": _responses(answer, "400", "401", "413", "415", "422", "503"),
-    }  # fmt: skip
-
-
-def _learn(served: Served, learns: bool) -> dict[str, Any]:
-    label = "a label" if not served.labels else served.labels[0]
-    fields = {
-        "ids": {"type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 200}},
-        "rows": {"type": "array", "items": {"$ref": "#/components/schemas/Row"}},
-        "labels": {"type": "array", "items": {"$ref": "#/components/schemas/Label"}},
-    }
-    off = "" if learns else " This server does not learn: it was started without --log."
-    body = {"type": "object", "required": list(fields), "properties": fields}
-    example = {"ids": ["first"], "rows": [example_row(served)], "labels": [label]}
-    answer = {
-        "learnt": {"type": "integer", "description": "rows that are new"},
-        "known": {"type": "integer", "description": "rows that were learnt before"},
-        "rows": {"type": "integer", "description": "rows of the log"},
-    }
-    found = _responses(answer, "400", "401", "413", "415", "422", "503")
-    found["403"] = _failed("This server does not learn.")
-    found["409"] = _failed("An id is that of another row.")
-    return {
-        "summary": "Learn labelled rows in order; an id makes it safe to send a row again." + off,
-        "requestBody": {
-            "required": True,
-            "content": {"application/json": {"schema": body, "example": example}},
-        },
-        "responses": found,
-    }
-
-
-def _get(
-    summary: str, kind: str, type: str = "application/json", open: bool = False
-) -> dict[str, Any]:
-    answer = {"description": summary, "content": {type: {"schema": {"type": kind}}}}
-    found: dict[str, Any] = {"summary": summary, "responses": {"200": answer}}
-    if open:
-        return found | {"security": []}
-    found["responses"]["401"] = _failed(ERRORS["401"])
+            found[kind] = {"schema": {"type": "string"}}
+        found["application/vnd.apache.arrow.stream"] = {"schema": {}}
     return found
 
 
-def _responses(answer: dict[str, Any], *errors: str) -> dict[str, Any]:
-    content = {"application/json": {"schema": {"type": "object", "properties": answer}}}
-    found: dict[str, Any] = {"200": {"description": "The answer.", "content": content}}
-    return found | {status: _failed(ERRORS[status]) for status in errors}
-
-
-def _failed(description: str) -> dict[str, Any]:
-    schema = {"$ref": "#/components/schemas/Error"}
-    return {"description": description, "content": {"application/json": {"schema": schema}}}
+def _error(code: int) -> dict[str, Any]:
+    return {"description": ERRORS[code], "content": {JSON.decode(): {"schema": schema(Error)}}}

@@ -1,16 +1,25 @@
-"""Reading requests within limits: tokens, bodies, JSON and what is asked for."""
+"""Reading requests within limits: hosts, tokens, bodies, JSON and what is asked for."""
 
 import asyncio
 import hmac
 import json
 import re
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
 import orjson
 
-from linsep.serving.limits import Limits, Refused, count, too_large, too_many_rows
+from linsep.serving.limits import (
+    Limits,
+    Refused,
+    counted,
+    too_busy,
+    too_large,
+    too_many_rows,
+)
 from linsep.serving.model import Wanted
 
 JSON = b"application/json"
@@ -18,22 +27,65 @@ JSON = b"application/json"
 DISCARDED, DISCARD_SECONDS = 16, 5.0
 #: the end of the name of a field
 _FIELD = re.compile(rb'"[ \t\r\n]*:')
-ON = ("", "1", "true", "yes")
-OFF = ("0", "false", "no")
+#: how a query string says yes and no
+YES, NO = ("", "1", "true", "yes"), ("0", "false", "no")
+#: a host as requests name it: a name or an address, perhaps with a port
+_HOST = re.compile(rb"(\[[0-9a-f:.]+\]|[^:@\[\]/]+)(?::\d+)?")
+#: how this machine is called from itself
+LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "::1")
+
+Headers = list[tuple[bytes, bytes]]
 
 
-class Head(NamedTuple):
+class BodyHead(NamedTuple):
     """What the head of a request says of its body: its type without parameters, and its length."""
 
     type: bytes
     length: int | None
 
 
-class Gone(Exception):
+class ClientGone(Exception):
     """The client went away before its request was complete."""
 
 
-class Guard:
+class HostCheck:
+    """Refuses requests that were sent to another host.
+
+    A page elsewhere can let the name of its own host point to this machine (DNS rebinding): the
+    browser then takes this server for a part of that page, and lets it ask and read. Only the
+    header Host still has the name.
+
+    Parameters
+    ----------
+    names : hosts that this server is reached by, without ports; None takes any
+    """
+
+    def __init__(self, names: Iterable[str] | None):
+        self._known: frozenset[bytes] | None = None
+        if names is not None:
+            self._known = frozenset(_bracketed(name).lower().encode() for name in names)
+
+    def check(self, headers: Headers, version: str) -> None:
+        """Raise Refused unless the request has one header Host, with a host of this server."""
+        hosts = [value for name, value in headers if name == b"host"]
+        if len(hosts) > 1 or (not hosts and version != "1.0"):
+            raise Refused(400, "A request needs one header Host.", (b"connection", b"close"))
+        if self._known is None or not hosts:  # which no browser leaves out
+            return
+        found = _HOST.fullmatch(hosts[0].lower())
+        if found is None or found[1] not in self._known:
+            raise Refused(
+                421,
+                f"The request is for the host {hosts[0][:60].decode('ascii', 'replace')!r}, which "
+                "is not this server: allow the name with --allowed-host.",
+            )
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host and not host.startswith("[") else host
+
+
+class TokenCheck:
     """Compares tokens in constant time.
 
     Parameters
@@ -44,7 +96,7 @@ class Guard:
     def __init__(self, token: str | None):
         self._expected = None if token is None else token.encode()
 
-    def check(self, headers: list[tuple[bytes, bytes]]) -> None:
+    def check(self, headers: Headers) -> None:
         """Raise Refused unless the token is shown, or none is needed."""
         if self._expected is None:
             return
@@ -66,49 +118,42 @@ class BodyReader:
     def __init__(self, limits: Limits):
         self.limits, self._held = limits, 0
 
-    async def read(self, head: Head, receive: Any) -> bytes:
-        """Return the body of a request; raises Refused, or Gone."""
+    @asynccontextmanager
+    async def reading(self, head: BodyHead, receive: Any) -> AsyncIterator[bytes]:
+        """Read the body of a request, which counts until it is answered; raises Refused, or
+        ClientGone.
+        """
         if head.length is not None and head.length > self.limits.body:
             await self._discarded(receive)
             raise too_large(self.limits.body)
+        parts = BodyParts()
         try:
-            async with asyncio.timeout(self.limits.body_seconds):
-                message = await receive()
-                if message["type"] == "http.request" and not message["more_body"]:
-                    return self._within(message["body"])
-                return await self._rest(message, receive)
-        except TimeoutError:
-            raise self._slow() from None
-
-    def _within(self, body: bytes) -> bytes:
-        if len(body) > self.limits.body:
-            raise too_large(self.limits.body)
-        return body
-
-    async def _rest(self, message: Any, receive: Any) -> bytes:
-        """Return a body that arrives in parts, the first of which is ``message``."""
-        parts, size = [], 0
-        try:
-            while True:
-                if message["type"] == "http.disconnect":
-                    raise Gone
-                parts.append(message["body"])
-                size, self._held = size + len(parts[-1]), self._held + len(parts[-1])
-                if size > self.limits.body:
-                    await self._discarded(receive, message["more_body"])
-                    raise too_large(self.limits.body)
-                if not message["more_body"]:
-                    return b"".join(parts)
-                if self._held > self.limits.bodies:
-                    raise Refused(
-                        503,
-                        "Too many large bodies arrive at the same time: try again.",
-                        (b"retry-after", b"1"),
-                        (b"connection", b"close"),
-                    )
-                message = await receive()
+            try:
+                async with asyncio.timeout(self.limits.body_seconds):
+                    await self._read(parts, receive)
+            except TimeoutError:
+                raise self._slow() from None
+            yield b"".join(parts.parts)
         finally:
-            self._held -= size
+            self._held -= parts.size
+
+    async def _read(self, body: "BodyParts", receive: Any) -> None:
+        more = True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise ClientGone
+            more, size = message["more_body"], len(message["body"])
+            body.parts.append(message["body"])
+            body.size += size
+            self._held += size
+            if body.size > self.limits.body:
+                await self._discarded(receive, more)
+                raise too_large(self.limits.body)
+            if self._held > self.limits.bodies:
+                raise too_busy(
+                    "Too many large bodies arrive at the same time", (b"connection", b"close")
+                )
 
     async def _discarded(self, receive: Any, more: bool = True) -> None:
         """Wait for the rest of a body that is refused: many clients read the answer only then, and
@@ -120,7 +165,7 @@ class BodyReader:
                 while more and size < DISCARDED * self.limits.body:
                     message = await receive()
                     if message["type"] == "http.disconnect":
-                        raise Gone
+                        raise ClientGone
                     size, more = size + len(message["body"]), message["more_body"]
         except TimeoutError:
             return
@@ -134,7 +179,15 @@ class BodyReader:
         )
 
 
-def head_of(headers: list[tuple[bytes, bytes]]) -> Head:
+class BodyParts:
+    """What has arrived of a body."""
+
+    def __init__(self) -> None:
+        self.parts: list[bytes] = []
+        self.size = 0
+
+
+def head_of(headers: Headers) -> BodyHead:
     """Return what the headers say of the body; Refused for a compressed one."""
     kind, length = b"", None
     for name, value in headers:
@@ -144,7 +197,7 @@ def head_of(headers: list[tuple[bytes, bytes]]) -> Head:
             length = int(value) if value.isdigit() else None
         elif name == b"content-encoding" and value.lower() != b"identity":
             raise Refused(415, "The body is compressed: send it without Content-Encoding.")
-    return Head(kind, length)
+    return BodyHead(kind, length)
 
 
 @lru_cache(maxsize=100)
@@ -155,9 +208,9 @@ def wanted_of(query: bytes) -> Wanted:
         if name not in Wanted._fields:
             known = ", ".join(Wanted._fields)
             raise Refused(422, f"The address asks for {name[:60]!r}: known are {known}.")
-        if value.lower() not in ON + OFF:
+        if value.lower() not in YES + NO:
             raise Refused(422, f"{name} is {value[:60]!r}: choose true or false.")
-        asked[name] = value.lower() in ON
+        asked[name] = value.lower() in YES
     return Wanted(**asked)
 
 
@@ -185,8 +238,11 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def fields_of(body: bytes, names: tuple[str, ...], limits: Limits) -> list[list[Any]]:
-    """Return the lists of a JSON object, of one length and not empty, in the order of ``names``."""
+def fields_of(body: bytes, declared: type, limits: Limits) -> list[list[Any]]:
+    """Return the lists of a JSON object, of one length and not empty, in the order in which a
+    TypedDict declares them.
+    """
+    names = tuple(declared.__annotations__)
     try:
         found = orjson.loads(body)
     except orjson.JSONDecodeError as problem:
@@ -207,7 +263,7 @@ def fields_of(body: bytes, names: tuple[str, ...], limits: Limits) -> list[list[
         if len(values) != len(lists[0]):
             raise Refused(
                 422,
-                f"The body has {count(len(lists[0]), names[0][:-1])} and "
-                f"{count(len(values), name[:-1])}: send one of each for every row.",
+                f"The body has {counted(len(lists[0]), names[0][:-1])} and "
+                f"{counted(len(values), name[:-1])}: send one of each for every row.",
             )
     return lists

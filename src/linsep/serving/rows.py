@@ -1,25 +1,51 @@
-"""Rows of requests, read exactly as the training data of the model were."""
+"""Rows of requests, in JSON or as whole files, read exactly as the training data of the model were.
+
+Files (CSV, JSON lines, Arrow, svmlight and Vowpal Wabbit's text) are written to a temporary folder
+and read by the sources that :func:`linsep.open_source` opens, so that they mean what they mean to
+``linsep predict``.
+"""
 
 import json
+import re
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from difflib import get_close_matches
+from itertools import count
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from linsep.errors import DataError
-from linsep.serving.limits import Limits, count, too_wide
+from linsep.errors import DataError, LinsepError
+from linsep.scratch import scratch_folder
+from linsep.serving.limits import Budget, Limits, Refused, counted, too_many_rows, too_wide
 from linsep.sources.base import Batch, Source
+from linsep.sources.declared import messages, text_sizes
 from linsep.sources.exact import EXACT
+from linsep.sources.opening import open_source
+from linsep.sources.tables.csv_records import Fields
 from linsep.sources.tables.encoding import Columns, Encoder
-from linsep.sources.tables.roles import from_recipe
+from linsep.sources.tables.roles import WHITESPACE, from_recipe
 
 #: how the kinds of columns are called in messages
-WANTED = {"number": "a number", "bool": "true or false", "text": "text"}
+KINDS_IN_WORDS = {"number": "a number", "bool": "true or false", "text": "text"}
 #: indices of features that fit into an int32
 MOST_INDEX = 2**31 - 2
+#: bytes of memory of a value: a double
+VALUE_BYTES = 8
+#: formats by content type; that of plain text depends on the model
+FORMATS = {
+    b"text/csv": "csv",
+    b"text/tab-separated-values": "tsv",
+    b"application/jsonl": "jsonl",
+    b"application/x-ndjson": "jsonl",
+    b"application/vnd.apache.arrow.stream": "arrow",
+    b"application/vnd.apache.arrow.file": "arrow",
+    b"text/plain": "text",
+}
+THE_BODY = "the body"
 
 
 class RequestRows(Source):
@@ -42,7 +68,7 @@ class RequestRows(Source):
 
     def where(self, row: int) -> str:
         """Return ``rows[3]``, as the row is called in the request."""
-        return place(row)
+        return row_place(row)
 
     @property
     def unseen(self) -> dict[str, int]:
@@ -58,12 +84,12 @@ class RequestRows(Source):
         return {"format": "arrays"}
 
 
-def place(row: int) -> str:
+def row_place(row: int) -> str:
     """Return where a row stands in the JSON of a request."""
     return f"rows[{row}]"
 
 
-def shown(value: Any) -> str:
+def start_of(value: Any) -> str:
     """Return the first 60 characters of a value as JSON; the rest, which may be nested deeper than
     Python encodes, is not looked at.
     """
@@ -82,7 +108,7 @@ def rows_of_one_kind(rows: list[Any], kinds: dict[type, str]) -> type:
         if type(row) is not first or first not in kinds:
             also = "" if first not in kinds or number == 0 else ", as the rows before"
             wanted = kinds[first] if also else " or ".join(kinds.values())
-            raise DataError(f"{place(number)} is {shown(row)}: give {wanted}{also}.")
+            raise DataError(f"{row_place(number)} is {start_of(row)}: give {wanted}{also}.")
     return first
 
 
@@ -106,18 +132,20 @@ class TableReader:
         self.kinds, self.names = kinds, list(kinds)
         self._others, self._known = others, others | set(kinds)
         self._plain = not (columns.text or columns.words)
-        self._forms: dict[type, str] = {list: f"a list of {count(len(self.names), 'value')}"}
+        self._forms: dict[type, str] = {list: f"a list of {counted(len(self.names), 'value')}"}
         if named:
             self._forms[dict] = "an object of values by column name"
         dtype = np.dtype(columns.dtype)
         self._scale = np.array(list(columns.scale.values()), dtype).T if columns.scale else None
 
-    def read(self, rows: list[Any]) -> RequestRows:
+    def read(self, rows: list[Any], budget: Budget) -> RequestRows:
         """Return the features of rows, lists of values or objects; DataError says what is wrong."""
+        # A row without values is two bytes of the body, whatever the width of the model.
+        budget.check(len(rows) * len(self.names) * VALUE_BYTES)
         if self._plain and (X := self._numbers(rows)) is not None:
             return RequestRows(X)
         encoder = Encoder(self.columns, False)
-        X, _, _ = encoder.encode(self._table(rows), place)
+        X, _, _ = encoder.encode(self._table(rows), row_place)
         return RequestRows(X, encoder.unseen)
 
     def _numbers(self, rows: list[Any]) -> np.ndarray | None:
@@ -165,18 +193,18 @@ class TableReader:
         near = get_close_matches(unknown, self.names, 1)
         advice = f"did you mean {near[0]!r}?" if near else "GET /model lists its columns."
         raise DataError(
-            f"{place(number)} has a column {unknown[:60]!r}, which the model does not have: "
+            f"{row_place(number)} has a column {unknown[:60]!r}, which the model does not have: "
             f"{advice}"
         )
 
     def _check_width(self, number: int, row: list[Any]) -> None:
         width = len(self.names)
         if len(row) > max(width, self.limits.features):
-            raise too_wide(place(number), self.limits.features)
+            raise too_wide(row_place(number), self.limits.features)
         if len(row) != width:
             raise DataError(
-                f"{place(number)} has {count(len(row), 'value')}, but the model has "
-                f"{count(width, 'column')}: give one for each."
+                f"{row_place(number)} has {counted(len(row), 'value')}, but the model has "
+                f"{counted(width, 'column')}: give one for each."
             )
 
     def _column(self, name: str, rows: list[dict[str, Any]]) -> pa.Array:
@@ -187,10 +215,10 @@ class TableReader:
                 continue
             if type(value) not in ((str,) if kind == "text" else (int, float, bool)):
                 raise DataError(
-                    f"{place(number)}, column '{name}' holds {shown(value)}, not {WANTED[kind]} "
-                    "as in training: correct it."
+                    f"{row_place(number)}, column '{name}' holds {start_of(value)}, not "
+                    f"{KINDS_IN_WORDS[kind]} as in training: correct it."
                 )
-            refuse_rounded(value, f"{place(number)}, column '{name}'")
+            refuse_rounded(value, f"{row_place(number)}, column '{name}'")
         if kind != "text":
             return pa.array([None if v is None else float(v) for v in values], pa.float64())
         return pa.array(values, pa.string())
@@ -207,12 +235,13 @@ class PairReader:
         self.width, self.base, self.limits = width, base, limits
         self._forms: dict[type, str] = {
             dict: "an object of values by index of the feature",
-            list: f"a list of {count(width, 'value')}",
+            list: f"a list of {counted(width, 'value')}",
             str: "a line of svmlight text",
         }
 
-    def read(self, rows: list[Any]) -> RequestRows:
+    def read(self, rows: list[Any], budget: Budget) -> RequestRows:
         """Return the features of rows; DataError says what is wrong."""
+        budget.check(0)
         sparse = rows_of_one_kind(rows, self._forms) is dict
         pairs = self._of_object if sparse else self._of_list
         columns: list[int] = []
@@ -238,12 +267,12 @@ class PairReader:
 
     def _of_object(self, number: int, row: dict[str, Any]) -> Iterator[tuple[int, float]]:
         if len(row) > max(self.width, self.limits.features):
-            raise too_wide(place(number), self.limits.features)
+            raise too_wide(row_place(number), self.limits.features)
         for key, value in row.items():
             column = int(key) - self.base if key.isdecimal() and len(key) < 11 else -1
             if str(column + self.base) != key or not 0 <= column <= MOST_INDEX:
                 raise DataError(
-                    f"{place(number)} has a feature {key[:60]!r}: features of this model are "
+                    f"{row_place(number)} has a feature {key[:60]!r}: features of this model are "
                     f"numbered from {self.base}."
                 )
             yield column, self._value(number, key, value)
@@ -251,8 +280,8 @@ class PairReader:
     def _of_list(self, number: int, row: list[Any]) -> Iterator[tuple[int, float]]:
         if len(row) != self.width:
             raise DataError(
-                f"{place(number)} has {count(len(row), 'value')}, but the model has "
-                f"{count(self.width, 'feature')}: give one for each, or an object of values by "
+                f"{row_place(number)} has {counted(len(row), 'value')}, but the model has "
+                f"{counted(self.width, 'feature')}: give one for each, or an object of values by "
                 "index."
             )
         for column, value in enumerate(row):
@@ -261,8 +290,10 @@ class PairReader:
 
     def _value(self, number: int, feature: str, value: Any) -> float:
         if type(value) not in (int, float, bool):
-            raise DataError(f"{place(number)}, feature {feature} is {shown(value)}: give a number.")
-        refuse_rounded(value, f"{place(number)}, feature {feature}")
+            raise DataError(
+                f"{row_place(number)}, feature {feature} is {start_of(value)}: give a number."
+            )
+        refuse_rounded(value, f"{row_place(number)}, feature {feature}")
         return float(value)
 
 
@@ -287,3 +318,124 @@ def columns_of(model: Any) -> tuple[Columns, set[str]] | None:
     names = [f"feature {j}" for j in range(model.n_features_in_)] if names is None else names
     numeric = {str(name): "number" for name in names}
     return Columns(numeric=numeric, text={}, target=None, target_kind=None), set()
+
+
+class Bodies:
+    """A temporary folder for bodies of requests, for one thread.
+
+    Parameters
+    ----------
+    limits : Limits
+    """
+
+    def __init__(self, limits: Limits):
+        self.limits, self._folder, self._numbers = limits, scratch_folder(), count()
+
+    def close(self) -> None:
+        """Remove the folder."""
+        self._folder.cleanup()
+
+    @contextmanager
+    def opened(
+        self, content: bytes, format: str, recipe: dict[str, Any], budget: Budget
+    ) -> Iterator[Source]:
+        """Write a body to a file and open it as the training data of a model were.
+
+        Its name in errors is "the body". Raises Refused if it has too many columns or stands for
+        more than the budget, LinsepError if it cannot be read.
+        """
+        path = Path(self._folder.name) / f"body-{next(self._numbers)}"
+        try:
+            path.write_bytes(content)
+            self._check(path, content, format, recipe, budget)
+            # Tabs are told by the content type, other delimiters by the model.
+            delimiter = "\t" if format == "tsv" else None
+            source = open_source(
+                path, recipe=recipe, format=format, delimiter=delimiter, labelled=False
+            )
+            source.name, source.before_growth = THE_BODY, budget.hold
+            yield source
+        except LinsepError as problem:
+            # Hints are parameters of Python.
+            raise type(problem)(_without(path, problem.render(lambda hint: None))) from None
+        except OSError as problem:
+            raise Refused(503, f"The body cannot be stored: {problem.strerror}.") from None
+        finally:
+            path.unlink(missing_ok=True)
+
+    def _check(
+        self, path: Path, content: bytes, format: str, recipe: dict[str, Any], budget: Budget
+    ) -> None:
+        """Refuse tables that are too wide, or stand for too much, before a reader makes room."""
+        columns = sum(len(recipe.get(kind) or ()) for kind in ("numeric", "text", "words"))
+        many = 0
+        if format in ("csv", "tsv"):
+            told = "\t" if format == "tsv" else recipe.get("delimiter")
+            delimiter = Fields(told).of(format).delimiter or ""
+            line = content.partition(b"\n")[0]
+            many = len(line.split()) if delimiter == WHITESPACE else line.count(delimiter.encode())
+        elif format == "jsonl":  # of which a line may have no values
+            rows = sum(not line.isspace() for line in content.splitlines())
+            self._check_rows(rows, columns, 0, budget)
+        elif format == "arrow":
+            with path.open("rb") as file:
+                if any(buffers for _, _, buffers in messages(file, len(content))):
+                    raise Refused(415, "The Arrow data are compressed: send them uncompressed.")
+            many, rows, text = _arrow_sizes(content)
+            self._check_rows(rows, columns, text, budget)
+        if many >= max(self.limits.features, 2 * columns):
+            raise too_wide("The table", self.limits.features)
+
+    def _check_rows(self, rows: int, columns: int, text: int, budget: Budget) -> None:
+        if rows > self.limits.rows:
+            raise too_many_rows(self.limits.rows)
+        budget.check(rows * columns * VALUE_BYTES + text)
+
+
+def _arrow_sizes(content: bytes) -> tuple[int, int, int]:
+    """Return how many columns and rows there are, and the bytes that dictionaries and views of
+    text stand for; as far as they can be read, since their reader says what is wrong.
+    """
+    columns = rows = text = 0
+    with suppress(pa.ArrowException, OSError, IndexError, ValueError):
+        for batch in _arrow_batches(content):
+            columns, rows = batch.num_columns, rows + batch.num_rows
+            batch.validate()
+            text += sum(int(text_sizes(column).sum()) for column in batch.columns)
+    return columns, rows, text
+
+
+def _arrow_batches(content: bytes) -> Iterator[pa.RecordBatch]:
+    """Yield the record batches of a file or stream, first one without rows for its columns."""
+    if content.startswith(b"ARROW1"):
+        with pa.ipc.open_file(content) as file:
+            yield _without_rows(file.schema)
+            yield from (file.get_batch(number) for number in range(file.num_record_batches))
+    else:
+        with pa.ipc.open_stream(content) as stream:
+            yield _without_rows(stream.schema)
+            yield from stream
+
+
+def _without_rows(schema: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.nulls(0, kind) for kind in schema.types], schema=schema)
+
+
+def _without(path: Path, message: str) -> str:
+    """Return a message that calls the file what users know it as."""
+    message = message.replace(str(path), THE_BODY)
+    message = re.sub(rf"{THE_BODY} (line|row) (\d+)", rf"\1 \2 of {THE_BODY}", message)
+    message = message.replace("give a file with rows", "send at least one")
+    message = message.replace("give a file with", "send")
+    return message[0].upper() + message[1:]
+
+
+def lines_of(rows: list[Any], format: str) -> bytes:
+    """Return rows that are lines of text as a body; DataError if one is none, or no row."""
+    kind = "svmlight text" if format == "svmlight" else "Vowpal Wabbit's text"
+    rows_of_one_kind(rows, {str: f"a line of {kind}"})
+    for number, row in enumerate(rows):
+        line = row.partition("#")[0] if format == "svmlight" else row
+        if not line.strip() or set(line) & set("\r\n"):
+            raise DataError(f"rows[{number}] is not one line of {kind}: give a line for each row.")
+    return "\n".join(rows).encode() + b"\n"

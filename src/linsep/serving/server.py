@@ -1,35 +1,33 @@
-"""A server in one process: uvicorn, its connections and signals, and new models in place of old."""
+"""A server in one process: uvicorn, its signals, and new models in place of old."""
 
 import asyncio
 import contextlib
 import hashlib
 import ipaddress
-import math
+import re
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import uvicorn
-from httptools import HttpRequestParser
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from linsep.errors import LinsepError, ParameterError, hint
 from linsep.serving.app import Service
-from linsep.serving.bodies import Bodies
+from linsep.serving.connections import Connection, UnreadAnswers
 from linsep.serving.learning import Learning
 from linsep.serving.limits import Limits
-from linsep.serving.metrics import Metrics
 from linsep.serving.model import Served, read_model, signature
+from linsep.serving.requests import LOOPBACK_HOSTS, HostCheck
+from linsep.serving.rows import Bodies
 
 #: seconds between looks at the model file, and in which requests may finish at the end
-LOOK_EVERY, FINISH_WITHIN = 1.0, 30
+LOOK_EVERY, FINISH_WITHIN = 1.0, 2
 #: seconds that an idle connection stays open: longer than proxies keep theirs
 KEEP_ALIVE = 75
-#: bytes of the head of a request
-MOST_HEAD = 1 << 16
 SHORTEST_TOKEN = 8
 
 
@@ -55,6 +53,22 @@ def check_token(host: str, token: str | None, learns: bool) -> None:
         raise ParameterError(
             f"The token needs at least {SHORTEST_TOKEN} characters, all of them printable ASCII."
         )
+
+
+def host_check(host: str, allowed: Sequence[str]) -> HostCheck:
+    """Return what refuses the requests for other hosts; ParameterError if a name is none.
+
+    Only this machine can reach a server on loopback, by few names. Others have all the names that
+    somebody gave them: they are refused only if it is said which are right.
+    """
+    for name in allowed:
+        if not re.fullmatch(r"[A-Za-z0-9._-]+|\[?[0-9a-fA-F:.]+\]?", name):
+            raise ParameterError(
+                f"{name!r} is no host", hint("give a name without a port to {}", allowed_host=None)
+            )
+    if not allowed and not is_loopback(host):
+        return HostCheck(None)
+    return HostCheck([*LOOPBACK_HOSTS, host, *allowed])
 
 
 def bound_socket(host: str, port: int) -> socket.socket:
@@ -86,6 +100,7 @@ class Server:
     path : Path of the model file
     host, port : where to listen; port 0 takes a free one
     token : str or None
+    allowed_hosts : further names by which requests may ask for this server
     log : Path of the log of rows to learn, or None
     limits : Limits
     say : function that is told what an operator should know
@@ -108,12 +123,14 @@ class Server:
         host: str = "127.0.0.1",
         port: int = 0,
         token: str | None = None,
+        allowed_hosts: Sequence[str] = (),
         log: Path | None = None,
         limits: Limits | None = None,
         say: Callable[[str], None] = print,
         **snapshots: Any,
     ):
         check_token(host, token, log is not None)
+        hosts = host_check(host, allowed_hosts)
         self._path, self._say, self.limits = path, say, limits or Limits()
         self._seen = signature(path)
         served = read_model(path, self.limits)
@@ -129,7 +146,8 @@ class Server:
             self._socket = bound_socket(host, port)
             undo.pop_all()
         self.port: int = self._socket.getsockname()[1]
-        self.service = Service(served, self.limits, token, self.learning, self._bodies)
+        self.service = Service(served, self.limits, hosts, token, self.learning, self._bodies)
+        self._unread = UnreadAnswers(self.limits)
 
     @property
     def served(self) -> Served:
@@ -142,14 +160,15 @@ class Server:
         # A thread that takes a large body apart must not keep small requests waiting.
         before = sys.getswitchinterval()
         sys.setswitchinterval(0.001)
+        connection: Any = partial(
+            Connection, limits=self.limits, metrics=self.service.metrics, unread=self._unread
+        )
         config = uvicorn.Config(
-            self.service.app, interface="asgi3", http=Connection, ws="none", lifespan="off",
-            log_config=None, log_level="error", access_log=False, server_header=False,
+            self.service.app, interface="asgi3", http=connection, ws="none", lifespan="off",
+            log_config=None, log_level="critical", access_log=False, server_header=False,
             timeout_keep_alive=KEEP_ALIVE, proxy_headers=False,
             limit_concurrency=self.limits.connections, timeout_graceful_shutdown=FINISH_WITHIN,
         )  # fmt: skip
-        config.linsep_limits = self.limits  # type: ignore[attr-defined]
-        config.linsep_metrics = self.service.metrics  # type: ignore[attr-defined]
         self._uvicorn = _Uvicorn(config)
         try:
             with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
@@ -171,6 +190,7 @@ class Server:
             await self._uvicorn.serve(sockets=[self._socket])
         finally:
             watching.cancel()
+            self._unread.give_up_all()
             if self.learning is not None:
                 await asyncio.to_thread(self.learning.stop)
 
@@ -195,9 +215,10 @@ class Server:
         self._seen = None
 
     async def _watch(self) -> None:
-        """Take the model file again whenever it was replaced."""
+        """Take the model file again whenever it was replaced; look after unread answers."""
         while True:
             await asyncio.sleep(LOOK_EVERY)
+            self._unread.look()
             now = signature(self._path)
             if now is not None and now != self._seen:
                 self._seen = now
@@ -216,11 +237,11 @@ class Server:
                 return
             served = await asyncio.to_thread(self._read_again)
         except LinsepError as problem:
-            metrics.failed_reloads += 1
+            metrics.failed_reloads.inc()
             self._say(str(problem))
             return
         self.service.served = served
-        metrics.reloads += 1
+        metrics.reloads.inc()
         self._say(f"serving model {served.version} now")
 
     def _is_the_same(self) -> bool:
@@ -247,130 +268,6 @@ class _Uvicorn(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Capture nothing."""
         yield
-
-
-class _Together:
-    """A transport that sends what is written in one turn of the loop, head and body, at once:
-    system calls cost more than predictions.
-    """
-
-    def __init__(self, transport: Any, loop: asyncio.AbstractEventLoop):
-        self._transport, self._loop = transport, loop
-        self._parts: list[bytes] = []
-        self.is_closing = transport.is_closing
-        self.get_extra_info = transport.get_extra_info
-
-    def write(self, data: bytes) -> None:
-        """Send data in this turn."""
-        if not self._parts:
-            self._loop.call_soon(self._flush)
-        self._parts.append(data)
-
-    def close(self) -> None:
-        """Send what is left, then close."""
-        self._flush()
-        self._transport.close()
-
-    def _flush(self) -> None:
-        if self._parts:
-            data = b"".join(self._parts)
-            self._parts.clear()
-            self._transport.write(data)
-
-
-class Connection(HttpToolsProtocol):
-    """A connection whose request heads must come in time and may not be endless."""
-
-    def __init__(self, config: Any, *arguments: Any, **more: Any):
-        super().__init__(config, *arguments, **more)
-        self._patience: float = config.linsep_limits.header_seconds
-        self._metrics: Metrics = config.linsep_metrics
-        self._timer: asyncio.TimerHandle | None = None
-        self._in_head, self._head_bytes = True, 0
-        self._arrived, self._again = b"", b""
-
-    def connection_made(self, transport: Any) -> None:
-        """Wait for the first request, not for ever."""
-        super().connection_made(transport)
-        self.transport = _Together(transport, self.loop)  # type: ignore[assignment]
-        self._timer = self.loop.call_later(self._patience, self._too_late)
-
-    def on_message_begin(self) -> None:
-        """Note that a request begins."""
-        super().on_message_begin()
-        self._in_head, self._head_bytes = True, 0
-
-    def on_headers_complete(self) -> None:
-        """Note that the head is complete."""
-        if self.parser.should_upgrade() and self._should_upgrade():
-            return  # it comes again, without its Upgrade
-        self._in_head = False
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        if max(len(self.connections), len(self.tasks)) >= (self.limit_concurrency or math.inf):
-            self._metrics.count_refused(503)  # which uvicorn answers
-        super().on_headers_complete()
-
-    def data_received(self, data: bytes) -> None:
-        """Parse what has arrived; heads that stay incomplete are timed and counted."""
-        self._arrived = data
-        super().data_received(data)
-        while again := self._again:
-            data = self._arrived = again
-            self._again = b""
-            super().data_received(data)
-        if self._in_head and not self.transport.is_closing():
-            self._head_bytes += len(data)
-            if self._head_bytes > MOST_HEAD:
-                self._refuse(b"431 Request Header Fields Too Large", "The head is too large.")
-            elif self._timer is None:
-                self._timer = self.loop.call_later(self._patience, self._too_late)
-
-    def _should_upgrade(self) -> bool:
-        """Return whether :meth:`handle_websocket_upgrade` is to be called."""
-        return self.parser.get_method() != b"CONNECT"
-
-    def handle_websocket_upgrade(self) -> None:
-        """Let a request be parsed again without its header Upgrade, which servers may ignore.
-
-        Java's HttpClient offers HTTP/2 by it with every request, and the parser takes what follows
-        the head, the body, for the other protocol.
-        """
-        offset = sys.exception().args[0]  # type: ignore[union-attr]  # of HttpParserUpgrade
-        version = self.parser.get_http_version().encode()
-        lines = [b"%b %b HTTP/%b" % (self.parser.get_method(), self.url, version)]
-        lines += [b"%b: %b" % pair for pair in self.headers if pair[0] != b"upgrade"]
-        self._again = b"\r\n".join([*lines, b"", self._arrived[offset:]])
-        self.parser = HttpRequestParser(self)  # the other may take this request for its last
-        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn's
-
-    def send_400_response(self, msg: str) -> None:
-        """Refuse what is no HTTP in the form of all errors."""
-        self._refuse(b"400 Bad Request", "The request is not valid HTTP.")
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the timer."""
-        if self._timer is not None:
-            self._timer.cancel()
-        super().connection_lost(exc)
-
-    def _too_late(self) -> None:
-        self._timer = None
-        if not self.transport.is_closing():
-            self._refuse(
-                b"408 Request Timeout",
-                f"The head of the request did not arrive within {self._patience:g} seconds.",
-            )
-
-    def _refuse(self, status: bytes, sentence: str) -> None:
-        self._metrics.count_refused(int(status[:3]))
-        content = b'{"error":"%b"}' % sentence.encode()
-        self.transport.write(
-            b"HTTP/1.1 %b\r\ncontent-type: application/json\r\ncontent-length: %d\r\n"
-            b"connection: close\r\n\r\n%b" % (status, len(content), content)
-        )
-        self.transport.close()
 
 
 def allow_many_files() -> None:

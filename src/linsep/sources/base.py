@@ -97,6 +97,8 @@ class Source(ABC):
     stage: str = "reading"
     #: more of it, where a stage is long: a function that says what is being done now
     doing: Callable[[], str] | None = None
+    #: called with the bytes of memory that text is about to take beyond its own; may refuse it
+    before_growth: Callable[[int], None] | None = None
     #: where the last run left its parsed rows for the next, None where it left none
     kept: Path | None = None
     #: a :class:`linsep.rows.source_stream.SourceStream` that has kept the rows, for later fits

@@ -105,6 +105,11 @@ class TableFile(ABC):
         one.
         """
 
+    def present(self, names: Iterable[str]) -> dict[str, pa.DataType | None]:
+        """Return those of `names` that :meth:`columns` has, as it has them."""
+        found = self.columns()
+        return {name: found[name] for name in names if name in found}
+
     def absent(self, names: Iterable[str]) -> list[str]:
         """Return those of `names` that are no column; may read the file to find out."""
         found = self.columns()

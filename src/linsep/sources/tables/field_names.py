@@ -8,7 +8,7 @@ from contextlib import suppress
 import numpy as np
 
 #: names other than known ones, after which no more are looked for
-MOST_NAMES = 10_000
+MOST_NAMES = 3_000
 #: the rest of a string, without its closing quote
 _STRING = re.compile(rb'(?:[^"\\]|\\.)*', re.DOTALL)
 

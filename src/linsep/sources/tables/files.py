@@ -85,8 +85,10 @@ def kinds_in(
 
     ``first`` is the file that the columns were guessed from, None where they are a model's.
     """
-    found, by_recipe = file.columns(), first is None
+    by_recipe = first is None
     kinds = columns.numeric | dict.fromkeys([*columns.text, *columns.words], "text")
+    others = [name for name in (columns.target, columns.weight, columns.group) if name is not None]
+    found = file.present([*kinds, *others]) if by_recipe else file.columns()
     model = "the model was learnt from" if by_recipe else f"{first} has"
     if absent := file.absent(kinds):
         names = ", ".join(f"'{name}'" for name in absent[:20])
@@ -106,7 +108,7 @@ def kinds_in(
         if by_recipe and columns.target not in found:
             raise DataError(
                 f"{file.path} has no column '{columns.target}', the labels that the model "
-                f"learnt, only {listed(list(found))}",
+                f"learnt, only {listed(list(file.columns()))}",
                 "add it",
                 "rename one",
             )
@@ -115,7 +117,7 @@ def kinds_in(
         kind = columns.target_kind
         kinds[columns.target] = "number" if kind in {"int", "float", None} else kind
     needs = require_target or columns.weight in found
-    own = kinds_of_row_columns(file, columns, by_recipe) if needs else {}
+    own = kinds_of_row_columns(file, columns, found, by_recipe) if needs else {}
     for name, kind in kinds.items():
         stored = found.get(name)
         if stored is not None and not _fits(stored, kind, name == columns.target):

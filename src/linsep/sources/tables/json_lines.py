@@ -69,16 +69,25 @@ class JsonFile(TextFile):
         """Fields that the last reading left out, each with the line that it is first in."""
         return {} if self._others is None else dict(self._others.lines)
 
+    def present(self, names: Iterable[str]) -> dict[str, pa.DataType | None]:
+        """Return those of `names` that objects of the first block have.
+
+        Guessing the types of all fields, as :meth:`columns` does, would let Arrow make a column of
+        each: of a file with a new field in every line, rows times rows values.
+        """
+        with closing(self.blocks()) as blocks:
+            missing = _never_in(next(blocks, b""), set(names))
+        return {name: None for name in names if name not in missing}
+
     def absent(self, names: Iterable[str]) -> list[str]:
         """Return those of `names` that no record has; reads as far as it must to find them."""
-        known = self.columns()
-        absent = [name for name in names if name not in known]
-        if absent:
-            self._others = found = FieldNames(known)
-            with closing(self.blocks()) as blocks:
-                while absent and next(blocks, None) is not None:
-                    absent = [name for name in absent if name not in found.lines]
-        return absent
+        names = list(names)
+        missing = set(names)
+        with closing(self.blocks()) as blocks:
+            for block in blocks:
+                if not (missing := _never_in(block, missing)):
+                    break
+        return [name for name in names if name in missing]
 
     def where(self, row: int) -> str:
         """Return the line of the 0-based `row`."""
@@ -164,6 +173,17 @@ class _Digits(str):
     """A whole number as it is written."""
 
     __slots__ = ()
+
+
+def _never_in(block: bytes, names: set[str]) -> set[str]:
+    """Return those of `names` that are no field of an object of the block."""
+    for line in block.splitlines():
+        if not names:
+            break
+        with suppress(ValueError, RecursionError):  # which the parser explains
+            fields = json.loads(line)
+            names = names - fields.keys() if isinstance(fields, dict) else names
+    return names
 
 
 def _new_field(place: str, name: str) -> DataError:

@@ -43,11 +43,13 @@ def check_row_columns(file: TableFile, columns: Columns) -> None:
             )
 
 
-def kinds_of_row_columns(file: TableFile, columns: Columns, by_recipe: bool) -> dict[str, str]:
-    """Return the kinds to read the columns of weights and groups as; DataError if they are not
-    there, or weights not numbers.
+def kinds_of_row_columns(
+    file: TableFile, columns: Columns, found: dict[str, pa.DataType | None], by_recipe: bool
+) -> dict[str, str]:
+    """Return the kinds to read the columns of weights and groups as, which were ``found`` with
+    their types; DataError if they are not there, or weights not numbers.
     """
-    path, found, kinds = file.path, file.columns(), {}
+    path, kinds = file.path, {}
     if columns.weight is not None:
         if file.absent([columns.weight]):
             of_model = "with which the model learnt" if by_recipe else "as the first file has"

@@ -1,7 +1,7 @@
 """Vowpal Wabbit's text: scanned by compiled code on several threads, yielded in file order."""
 
 import re
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from itertools import islice
 from typing import Any, NamedTuple
@@ -14,12 +14,14 @@ from linsep.errors import DataError
 from linsep.sources.base import Batch, weighed
 from linsep.sources.chunks import Chunk
 from linsep.sources.exact import check_written, far_rows
-from linsep.sources.limits import MAX_LINE
+from linsep.sources.limits import MAX_LINE, MOST_GROWTH, WORTH_A_LOOK
 from linsep.sources.remote.file import File
 from linsep.sources.scanned_files import CHUNK_BYTES, ScannedFiles, line_at
 from linsep.sources.svmlight.plain import DECIMAL, LABELS_BELOW
 from linsep.sources.vw.plain import DEFAULT_BITS, Line, Rules, parse_line, summed
 
+#: bytes of memory of a product of two features: its column and its value
+PRODUCT_BYTES = 12
 #: features with whole numbers
 WRITTEN = re.compile(r"(\S+?):([-+]?[0-9]+)(?=[\s|]|$)")
 
@@ -138,7 +140,19 @@ class VwSource(ScannedFiles):
                     yield Batch(self._matrix(part), y, first, part.importance)
 
     def _scan(self, chunk: Chunk) -> Scanned:
-        return scan_chunk(chunk, self.rules, self._labelled)
+        return scan_chunk(chunk, self.rules, self._labelled, self._check_products)
+
+    def _check_products(self, chunk: Chunk, products: int) -> None:
+        """Refuse text whose interactions would take far more memory than it has bytes."""
+        if self.before_growth is not None:
+            self.before_growth(products * PRODUCT_BYTES)
+        growth = products * PRODUCT_BYTES
+        if growth > WORTH_A_LOOK and growth > MOST_GROWTH * chunk.size:
+            raise DataError(
+                f"{self.paths[chunk.file]} becomes more than {MOST_GROWTH} times as large when its "
+                "interactions are formed",
+                "leave out those of long namespaces",
+            )
 
     def _parse(self, line: bytes, part: Scanned) -> None:
         read_plainly(line, self.rules, self._labelled)
@@ -201,8 +215,15 @@ def read_plainly(line: bytes, rules: Rules, labelled: bool) -> tuple[Line, dict[
     return None if found is None else (found, summed(found.features))
 
 
-def scan_chunk(chunk: Chunk, rules: Rules, labelled: bool) -> Scanned:
-    """Read one chunk, padded by ``PADDING``."""
+def scan_chunk(
+    chunk: Chunk,
+    rules: Rules,
+    labelled: bool,
+    check_products: Callable[[Chunk, int], None] | None = None,
+) -> Scanned:
+    """Read one chunk, padded by ``PADDING``; ``check_products`` is told how many products of
+    features there will be, before there are any.
+    """
     text = np.frombuffer(chunk.text, np.uint8)
     left_out = np.zeros(256, dtype=bool)
     left_out[list(rules.left_out)] = True
@@ -231,6 +252,8 @@ def scan_chunk(chunk: Chunk, rules: Rules, labelled: bool) -> Scanned:
             if not abs(own[slot]) < bound:
                 refused.append(start)
         filled = columns[:n], values[:n], spaces[:n], starts[: rows + 1]
+        if rules.pairs and check_products is not None:
+            check_products(chunk, number_of_products(spaces[:n], starts[: rows + 1], rules.pairs))
         found, amounts, bounds, bad = combine(*filled, mask, pairs)
     refused += [] if bad < 0 else [int(at[bad])]
     if labelled and np.isnan(labels[:rows]).any():
@@ -240,6 +263,19 @@ def scan_chunk(chunk: Chunk, rules: Rules, labelled: bool) -> Scanned:
         chunk.file, lines - 1, labels[:rows], importance[:rows], found, amounts, bounds,
         line_at(chunk, min(refused)) if refused else None,
     )  # fmt: skip
+
+
+def number_of_products(
+    spaces: np.ndarray, starts: np.ndarray, pairs: Sequence[tuple[int, int]]
+) -> int:
+    """Return how many products of features the pairs of namespaces of all rows have."""
+
+    def counts(letter: int) -> np.ndarray:
+        passed = np.concatenate([[0], np.cumsum(spaces == letter)])
+        of_rows: np.ndarray = np.diff(passed[starts])
+        return of_rows
+
+    return sum(int((counts(left) * counts(right)).sum()) for left, right in pairs)
 
 
 def _not_utf8(chunk: Chunk) -> list[int]:
