@@ -13,7 +13,6 @@ from linsep.errors import DataError
 from linsep.sources.vw.plain import Rules, parse_line, summed
 from linsep.sources.vw.source import VwSource
 
-
 WORDS = ["free", "prize", "call", "home", "see", "you", "win", "12", "été"]
 
 

@@ -92,7 +92,7 @@ MostSeconds = Annotated[
     Any,
     typer.Option(
         "--max-seconds",
-        parser=options.reader(Parameter("max_seconds", float, "", low=0, open_low=True)),
+        parser=options.reader(Parameter(name="max_seconds", kind=float, above=0.0)),
         help="Maximum time for the rows of a large request.",
         metavar="SECONDS",
     ),
