@@ -192,7 +192,7 @@ def test_the_picture_of_a_cycle_walks_by_its_rule():
     X, y = np.array(XOR.X, float), XOR.y
     for zero, updates in (("mistake", 4), ("negative", 2)):
         model = Perceptron(fit_intercept=False, shuffle=False, zero=zero).fit(X, y)
-        from linsep.plot.cycle import _walk
+        from linsep.plot.runs import _walk
 
         walk = list(_walk(model.cycle_, X, np.array(y) == 1))
         assert len(walk) == 1 + updates

@@ -1,20 +1,28 @@
 """Public names, as :mod:`lazy_loader` finds them at run time and type checkers read them."""
 
-from .assumptions import AssumptionsDisplay as AssumptionsDisplay
-from .augmentation import AugmentationDisplay as AugmentationDisplay
-from .bound import BoundDisplay as BoundDisplay
-from .coefficients import CoefficientDisplay as CoefficientDisplay
-from .convergence import ConvergenceDisplay as ConvergenceDisplay
-from .cycle import CycleDisplay as CycleDisplay
 from .decision import DecisionDisplay as DecisionDisplay
-from .descent import DescentDisplay as DescentDisplay
 from .kernel import KernelDisplay as KernelDisplay
-from .learning_curve import LearningCurveDisplay as LearningCurveDisplay
-from .logistic import LogisticDisplay as LogisticDisplay
-from .margins import MarginDisplay as MarginDisplay
-from .regression import RegressionDisplay as RegressionDisplay
-from .reliability import ReliabilityDisplay as ReliabilityDisplay
-from .separation import SeparationDisplay as SeparationDisplay
-from .update import UpdateDisplay as UpdateDisplay
-from .weight_images import WeightImageDisplay as WeightImageDisplay
-from .weight_space import WeightSpaceDisplay as WeightSpaceDisplay
+from .probabilities import (
+    LogisticDisplay as LogisticDisplay,
+    ReliabilityDisplay as ReliabilityDisplay,
+)
+from .regression import (
+    AssumptionsDisplay as AssumptionsDisplay,
+    RegressionDisplay as RegressionDisplay,
+)
+from .runs import (
+    BoundDisplay as BoundDisplay,
+    ConvergenceDisplay as ConvergenceDisplay,
+    CycleDisplay as CycleDisplay,
+    LearningCurveDisplay as LearningCurveDisplay,
+)
+from .separation import MarginDisplay as MarginDisplay, SeparationDisplay as SeparationDisplay
+from .steps import DescentDisplay as DescentDisplay, UpdateDisplay as UpdateDisplay
+from .weight_space import (
+    AugmentationDisplay as AugmentationDisplay,
+    WeightSpaceDisplay as WeightSpaceDisplay,
+)
+from .weights import (
+    CoefficientDisplay as CoefficientDisplay,
+    WeightImageDisplay as WeightImageDisplay,
+)

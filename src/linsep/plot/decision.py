@@ -11,7 +11,12 @@ from linsep.label_faults import check_beside
 from linsep.plot.display import (
     MOST_POINTS,
     Display,
+    class_handles,
+    codes_of,
     colours,
+    density_title,
+    draw_rings,
+    draw_rows,
     ink,
     legend,
     limits,
@@ -26,7 +31,6 @@ from linsep.plot.plane import (
     plane_of,
     same_scale,
 )
-from linsep.plot.rows import class_handles, codes_of, density_title, draw_rings, draw_rows
 
 #: values of the rows of a grid that are asked at a time
 GRID_VALUES = 1 << 24

@@ -19,6 +19,7 @@ from linsep.plot.display import (
     COLOURS,
     MARKERS,
     Display,
+    codes_of,
     colours,
     ink,
     limits,
@@ -27,7 +28,6 @@ from linsep.plot.display import (
     wrapped,
 )
 from linsep.plot.plane import frame_like
-from linsep.plot.rows import codes_of
 
 #: rows of a Gram matrix that is drawn; of more, so many are taken evenly from each class
 MOST_ROWS = 500

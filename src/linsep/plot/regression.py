@@ -1,15 +1,30 @@
-"""A line through points, and how sure it is."""
+"""A line through points and how sure it is, and what the rows say about its assumptions."""
 
+from textwrap import fill
 from typing import Any, Self
 
 import numpy as np
+from scipy.special import ndtri
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from linsep.errors import DataError
 from linsep.estimators._common.checking import feature_names, target_name
 from linsep.label_faults import check_beside
+from linsep.linear.diagnostics import DOUBT, Assumptions, Finding
 from linsep.linear.estimator import LinearRegression
-from linsep.plot.display import COLOURS, MOST_POINTS, Display, ink, legend, new_axes, wrapped
+from linsep.linear.summary import p_text
+from linsep.plot.display import (
+    COLOURS,
+    MOST_POINTS,
+    Display,
+    density_title,
+    draw_rows,
+    ink,
+    legend,
+    new_axes,
+    new_grid,
+    wrapped,
+)
 from linsep.plot.plane import (
     along_feature,
     feature_position,
@@ -17,10 +32,19 @@ from linsep.plot.plane import (
     numbers_of,
     others_fixed,
 )
-from linsep.plot.rows import density_title, draw_rows
 
 #: more sticks than that hide the points
 MOST_STICKS = 200
+#: what the panels show, in their order
+PANELS = ("linearity", "equal variance", "normality", "independence", "influence")
+#: Cook's distances that have a line
+DISTANCES = {0.5: "--", 1.0: ":"}
+#: rows of the largest Cook's distance whose numbers are shown
+NAMED = 3
+#: most groups of rows whose means are drawn, and the fewest rows of a group
+MOST_GROUPS, GROUP_ROWS = 10, 5
+#: letters in a line of the sentences below a panel
+LETTERS = 54
 
 
 class RegressionDisplay(Display):
@@ -197,3 +221,205 @@ class RegressionDisplay(Display):
         places = np.column_stack([self.x, self.y])
         (self.points_,) = draw_rows(self.ax_, places, None, np.empty(0), 14.0)
         self.line_.set_zorder(3)
+
+
+class AssumptionsDisplay(Display):
+    """A panel for each assumption of a linear regression, with the tests' results below it.
+
+    Linearity: residuals against fitted values. Equal variance: the roots of absolute standardized
+    residuals against fitted values. Normality: standardized residuals against normal quantiles.
+    Independence: residuals in the order of the rows. Influence: standardized residuals against
+    leverages, with lines of equal Cook's distance. Lines join the means of up to ten groups of
+    neighbouring rows. It is best made with :meth:`from_estimator` or :meth:`from_assumptions`.
+
+    Parameters
+    ----------
+    found : Assumptions
+
+    Attributes
+    ----------
+    figure_ : matplotlib Figure
+    ax_ : Axes of the first panel
+    axes_ : dict of str to Axes, by the assumption
+    points_ : dict of str to PathCollection, PolyCollection of many rows, or Line2D of quantiles
+    means_ : dict of str to Line2D, the means of groups of rows
+    normal_ : Line2D on which quantiles of a normal distribution lie
+    zeros_ : dict of str to Line2D at a residual of zero
+    distances_ : dict of float to list of Line2D, where Cook's distance is so much
+    named_ : list of Annotation, the numbers of the rows of the largest Cook's distance
+    conclusions_ : dict of str to Annotation, the results below the panels
+    existence_ : Text on the assumption that has no panel
+    legend_ : Legend
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from linsep import LinearRegression
+    >>> from linsep.plot import AssumptionsDisplay
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> display = AssumptionsDisplay.from_estimator(LinearRegression().fit(X, y), X, y)
+    >>> print(display.conclusions_["independence"].get_text())
+    Durbin-Watson 2.029: 2 if neighbouring rows are
+        independent; their correlation is about -0.01
+    """
+
+    def __init__(self, *, found: Assumptions) -> None:
+        self.found = found
+
+    @classmethod
+    def from_assumptions(cls, found: Assumptions, **kwargs: Any) -> Self:
+        """Draw what ``model.assumptions(X, y)`` returned; ``kwargs`` are those of :meth:`plot`."""
+        return cls(found=found).plot(**kwargs)
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, sample_weight: Any = None, **kwargs: Any
+    ) -> Self:
+        """Draw the assumptions of a fitted linear regression.
+
+        Parameters
+        ----------
+        estimator : fitted :class:`linsep.LinearRegression`
+        X, y, sample_weight : those of the fit, in their order
+        **kwargs : passed to :meth:`plot`
+
+        Raises
+        ------
+        ValueError
+            For another model, and for rows of another width or number than those of the fit.
+        """
+        check_is_fitted(estimator)
+        if not hasattr(estimator, "assumptions"):
+            raise DataError(
+                f"{type(estimator).__name__} has no assumptions to draw: draw a LinearRegression."
+            )
+        return cls.from_assumptions(estimator.assumptions(X, y, sample_weight), **kwargs)
+
+    def plot(self, *, size: float = 12.0) -> Self:
+        """Draw on a new figure.
+
+        Parameters
+        ----------
+        size : float, default=12
+            Area of a point, in square points.
+        """
+        self.figure_, axes = new_grid(len(PANELS) + 1, 3, 4.0, 4.2)
+        self.axes_ = dict(zip(PANELS, axes, strict=False))
+        self.ax_, found, scaled = axes[0], self.found, self.found.standardized
+        self.points_: dict[str, Any] = {}
+        self.means_: dict[str, Any] = {}
+        self.zeros_: dict[str, Any] = {}
+        self._draw("linearity", found.fitted, found.residuals, size, "fitted", "residual")
+        roots = np.sqrt(np.abs(scaled))
+        what = "\N{SQUARE ROOT}|standardized residual|"
+        self._draw("equal variance", found.fitted, roots, size, "fitted", what)
+        self._draw_quantiles(size)
+        rows = np.arange(found.residuals.size)
+        self._draw("independence", rows, found.residuals, size, "row", "residual")
+        self._draw("influence", found.leverage, scaled, size, "leverage", "standardized residual")
+        self._draw_distances()
+        self.conclusions_ = {panel: self._conclude(panel) for panel in PANELS}
+        self._draw_legend(axes[-1])
+        self.figure_.suptitle("\n".join(density_title(rows.size)), fontsize="medium")
+        return self
+
+    def _draw(self, panel: str, x: Any, y: np.ndarray, size: float, across: str, up: str) -> None:
+        """Draw the rows of a panel, the line at zero, and the means of groups of rows."""
+        ax, finite = self.axes_[panel], np.isfinite(y)
+        points = np.column_stack([x[finite], y[finite]])
+        if panel != "equal variance":
+            self.zeros_[panel] = ax.axhline(0.0, color=ink(), linewidth=0.8, ls="-", zorder=1)
+        (self.points_[panel],) = draw_rows(ax, points, None, np.zeros(0), size)
+        groups = min(MOST_GROUPS, len(points) // GROUP_ROWS)
+        if panel != "influence" and groups > 1:
+            parts = np.array_split(points[np.argsort(points[:, 0], kind="stable")], groups)
+            means = np.array([part.mean(axis=0) for part in parts])
+            (self.means_[panel],) = ax.plot(
+                *means.T, color=COLOURS[5], linewidth=1.5, marker="D", markersize=4, zorder=4,
+                label="means of groups of neighbouring rows",
+            )  # fmt: skip
+        ax.set(xlabel=across, ylabel=up)
+
+    def _draw_quantiles(self, size: float) -> None:
+        """Draw the sorted residuals against medians of sorted normal numbers (Filliben 1975)."""
+        ax, scaled = self.axes_["normality"], self.found.standardized
+        ordered = np.sort(scaled[np.isfinite(scaled)])
+        n = ordered.size
+        if n:
+            shares = (np.arange(1, n + 1) - 0.3175) / (n + 0.365)
+            shares[-1] = 0.5 ** (1 / n)
+            shares[0] = 1 - shares[-1]
+            normal = ndtri(shares)
+            look = {"ls": "-"} if n > MOST_POINTS else {"ls": "", "marker": "o"}
+            (self.points_["normality"],) = ax.plot(
+                normal, ordered, color=ink(), markersize=size**0.5, markeredgewidth=0, zorder=3,
+                **look,
+            )  # fmt: skip
+        self.normal_ = ax.axline(
+            (0.0, 0.0), slope=1.0, color=COLOURS[0], linewidth=1.2, zorder=2,
+            label="normal residuals",
+        )  # fmt: skip
+        ax.set(xlabel="normal quantile", ylabel="standardized residual")
+
+    def _draw_distances(self) -> None:
+        """Draw where Cook's distance is 0.5 and 1, and the numbers of the rows with the most."""
+        ax, h = self.axes_["influence"], self.found.leverage
+        n_weights = round(float(h.sum()))  # the trace of the projection
+        self.distances_: dict[float, list[Any]] = {}
+        ax.margins(y=0.1)
+        ax.locator_params(axis="x", nbins=5)
+        limits = ax.get_xlim(), ax.get_ylim()
+        first = float(h.max()) / 200 or 0.005
+        grid = np.linspace(first, min(1.0, max(first, limits[0][1])), 200)
+        for distance, style in DISTANCES.items():
+            reach = np.sqrt(distance * n_weights * (1 - grid) / grid)
+            look = {"color": COLOURS[0], "ls": style, "linewidth": 1.2}
+            upper = ax.plot(grid, reach, label=f"Cook's distance {distance:g}", **look)
+            self.distances_[distance] = upper + ax.plot(grid, -reach, **look)
+        ax.set(xlim=(0.0, limits[0][1]), ylim=limits[1])
+        cooks = self.found.cooks_distance
+        numbers = self.found.numbers
+        _, once = np.unique(numbers, return_index=True)  # of copies the first
+        cooks = np.where(np.isin(np.arange(cooks.size), once), cooks, np.nan)
+        largest = np.argsort(np.where(np.isnan(cooks), -1.0, cooks), kind="stable")[::-1][:NAMED]
+        self.named_ = [
+            ax.annotate(
+                f"{numbers[row]}", (h[row], self.found.standardized[row]), xytext=(4, 3),
+                textcoords="offset points", fontsize="small", zorder=5, color=ink(),
+            )
+            for row in largest
+            if cooks[row] > 0
+        ]  # fmt: skip
+
+    def _conclude(self, panel: str) -> Any:
+        """Write the results of the tests of an assumption below its panel."""
+        ax = self.axes_[panel]
+        found = [finding for finding in self.found.findings if finding.assumption == panel]
+        against = any(finding.p_value < DOUBT for finding in found)
+        ax.set_title(f"{panel}: contradicted" if against and panel != "influence" else panel)
+        return ax.annotate(
+            "\n".join(map(_sentence, found)), (0.0, 0.0),
+            xycoords="axes fraction", xytext=(-30, -36), textcoords="offset points", va="top",
+            fontsize="small", color=ink(),
+        )  # fmt: skip
+
+    def _draw_legend(self, ax: Any) -> None:
+        """Name the lines in the last place of the grid, and say what no panel can show."""
+        ax.set_axis_off()
+        far = max(map(abs, self.axes_["influence"].get_ylim()))
+        pairs = [pair for pair in self.distances_.values() if pair[0].get_ydata().min() < far]
+        lines = [*list(self.means_.values())[:1], self.normal_, *(pair[0] for pair in pairs)]
+        self.legend_ = ax.legend(handles=lines, loc="upper left", frameon=False, borderaxespad=0.0)
+        text = "Existence: no data can test that y has a mean and a variance for every x."
+        self.existence_ = ax.text(
+            0.02, 0.45, fill(text, LETTERS), transform=ax.transAxes, va="top", fontsize="small"
+        )
+
+
+def _sentence(finding: Finding) -> str:
+    """Return the name of a test, its numbers and what they say, in lines."""
+    numbers = [] if np.isnan(finding.statistic) else [f"{finding.statistic:.4g}"]
+    numbers += [] if np.isnan(finding.p_value) else [f"p {p_text(finding.p_value)}"]
+    name = finding.test[0].upper() + finding.test[1:]
+    text = f"{' '.join([name, ', '.join(numbers)]).strip()}: {finding.conclusion}"
+    return fill(text, LETTERS, subsequent_indent="    ")

@@ -1,4 +1,4 @@
-"""Which weights every row allows."""
+"""The space of weights: which of them every row allows, and the intercept as one weight more."""
 
 from typing import Any, Self
 
@@ -7,14 +7,33 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError
+from linsep.estimators._common.checking import label_text
 from linsep.label_faults import check_beside
 from linsep.learnt import check_columns
 from linsep.mistake_bounds.linear import linear_of
-from linsep.plot.display import COLOURS, Display, ink, legend, new_axes, wrapped
-from linsep.plot.plane import names_of, numbers_of, weight_of
+from linsep.plot.display import (
+    COLOURS,
+    MARKERS,
+    MOST_POINTS,
+    Display,
+    arrow,
+    class_handles,
+    density_title,
+    draw_rows,
+    ink,
+    legend,
+    limits,
+    new_axes,
+    wrapped,
+)
+from linsep.plot.plane import line_ends, names_of, numbers_of, same_scale, weight_of
 
 #: more lines than that are a grey mass
 MOST_LINES = 500
+#: cells in each direction of a density in space
+CELLS = 40
+#: the azimuth of matplotlib's axes in space, in degrees
+USUAL_SIDE = -60.0
 
 
 class WeightSpaceDisplay(Display):
@@ -223,3 +242,252 @@ class WeightSpaceDisplay(Display):
             return None
         ends = np.array([low, high]) + angles[0]
         return np.column_stack([np.cos(ends), np.sin(ends)])
+
+
+class AugmentationDisplay(Display):
+    """A classifier with an intercept, seen with the constant feature that it adds to the rows.
+
+    Rows of one feature lie on a line at height 1, those of two on a plane at height 1. The
+    intercept is the weight of the height, so that the separator goes through the origin; where it
+    cuts the line or the plane of the rows is the boundary. It is best made with
+    :meth:`from_estimator`.
+
+    Parameters
+    ----------
+    rows : array of shape (rows, 1 or 2)
+    y : int array of shape (rows,)
+        The numbers of their classes.
+    classes : array of two labels
+    weights : array of shape (2 or 3,)
+        Those of the features, then the intercept.
+    names : list of str
+        Of the features.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes or Axes3D, and Figure
+    points_ : list of PathCollection at height 1, one a class; of many rows of one feature a list of
+        StepPatch, histograms above height 1, and of two features the cells that have rows
+    height_ : Line2D, or Poly3DCollection of two features, where rows lie
+    line_ : Line2D of the separator of one feature, or None
+    plane_ : Poly3DCollection of the separator of two features from the origin to its cut, or None
+    cut_ : Line2D of the boundary: a mark, or of two features a line; None outside of the picture
+    normal_ : Line2D, the shaft of the arrow of the weights, scaled, or None: of one feature, where
+        right angles look right
+    origin_ : Line2D, a mark
+    legend_ : Legend
+
+    Examples
+    --------
+    >>> from linsep import Perceptron
+    >>> from linsep.plot import AugmentationDisplay
+    >>> X, y = [[1.0], [2.0], [4.0]], [0, 0, 1]
+    >>> model = Perceptron(shuffle=False).fit(X, y)
+    >>> display = AugmentationDisplay.from_estimator(model, X, y)
+    >>> float(display.cut_.get_xdata()[0])
+    3.0
+    """
+
+    def __init__(
+        self,
+        *,
+        rows: np.ndarray,
+        y: np.ndarray,
+        classes: np.ndarray,
+        weights: np.ndarray,
+        names: list[str],
+    ) -> None:
+        self.rows, self.y, self.classes = rows, y, classes
+        self.weights, self.names = weights, names
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, ax: Any = None, **kwargs: Any
+    ) -> Self:
+        """Draw a linear classifier of two classes and rows.
+
+        Parameters
+        ----------
+        estimator : fitted linear classifier of any library
+        X : array, sparse matrix or data frame of shape (rows, 1) or (rows, 2)
+        y : array of shape (rows,)
+        ax : matplotlib Axes, of two features with ``projection="3d"``; default None
+            None makes a new figure.
+        **kwargs : passed to :meth:`plot`
+
+        Raises
+        ------
+        DataError
+            For other rows or labels than those of the fit, for more than two features or classes,
+            and for a classifier that is not linear.
+        """
+        model = linear_of(estimator)
+        if len(model.coef) != 1:
+            raise DataError(
+                f"A constant feature is drawn for two classes, and these are {len(model.classes)}."
+            )
+        check_beside(X, y=y)
+        rows = model.rows(X)
+        if rows.shape[1] > 2:
+            raise DataError(
+                f"{rows.shape[1]:,} features and a constant cannot be drawn: bring one or two."
+            )
+        weights = np.append(model.coef[0], model.intercept)
+        shown = cls(
+            rows=rows.toarray() if hasattr(rows, "toarray") else rows,
+            y=model.codes(y, rows.shape[0]), classes=model.classes, weights=weights,
+            names=names_of(X, rows.shape[1]),
+        )  # fmt: skip
+        return shown.plot(ax, **kwargs)
+
+    def plot(self, ax: Any = None, *, size: float = 22.0) -> Self:
+        """Draw on ``ax``, or on axes of a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, of two features with ``projection="3d"``; default None
+        size : float, default=22
+            Area of a point, in square points.
+
+        Raises
+        ------
+        DataError
+            For flat axes of two features.
+        """
+        space = self.rows.shape[1] == 2
+        if space and ax is not None and not hasattr(ax, "get_zlim"):
+            raise DataError("Two features and a constant need axes with projection='3d'.")
+        self.figure_, self.ax_ = new_axes(ax, "3d" if space else None)
+        self.line_: Any = None
+        self.plane_: Any = None
+        self.cut_: Any = None
+        self.normal_: Any = None
+        if space:
+            self._draw_space(size)
+        else:
+            self._draw_plane(size)
+        title = density_title(len(self.rows))
+        self.ax_.set_title("\n".join(title), fontsize="medium")
+        self.legend_ = legend(self.ax_, self._handles())
+        if space:
+            self.legend_.set_bbox_to_anchor((1.15, 1.0), self.ax_.transAxes)
+        return self
+
+    def _draw_plane(self, size: float) -> None:
+        """One feature: the rows on a line, and the separator through the origin."""
+        w, b = self.weights
+        cut = np.array([-b / w, 1.0]) if w else np.full(2, np.inf)
+        places = np.append(self.rows, 0.0)
+        near = abs(cut[0] - places.mean()) <= 2 * np.ptp(places)
+        tip = 0.35 * self.weights / (np.linalg.norm(self.weights) or 1.0)
+        xs = np.array(limits(np.append(places, [tip[0], cut[0] if near else 0.0])))
+        ys = np.array([-0.4, 1.6])
+        self.height_ = self.ax_.axhline(1.0, color=ink(), linewidth=0.8, ls=":")
+        if len(self.rows) > MOST_POINTS:
+            self.points_ = [self._histogram(k, xs) for k in range(2)]
+        else:
+            points = np.column_stack([self.rows, np.ones(len(self.rows))])
+            self.points_ = draw_rows(self.ax_, points, self.y, self.classes, size)
+        (self.origin_,) = self.ax_.plot([0], [0], color=ink(), marker="+", ls="", markersize=10)
+        if np.any(self.weights):
+            (self.line_,) = self.ax_.plot(
+                *line_ends(self.weights, 0.0, xs, ys), color=ink(), linewidth=1.5, zorder=2,
+                label="separator",
+            )  # fmt: skip
+        if near:
+            (self.cut_,) = self.ax_.plot(
+                *cut[:, None], color=COLOURS[5], marker="D", ls="", markersize=8, zorder=5,
+                fillstyle="none", label=f"boundary: {cut[0]:.4g}",
+            )  # fmt: skip
+        self.ax_.set(xlim=xs, ylim=ys, xlabel=wrapped(self.names[0]), ylabel="constant feature")
+        if same_scale(xs, ys) and np.any(self.weights):
+            self.ax_.set_aspect("equal")
+            self.normal_ = arrow(
+                self.ax_, 0 * tip, tip, colour=COLOURS[2], label="w and the intercept"
+            )
+
+    def _histogram(self, k: int, xs: np.ndarray) -> Any:
+        """How many rows of a class are where, drawn above height 1."""
+        counts, edges = np.histogram(self.rows[self.y == k], bins=4 * CELLS, range=tuple(xs))
+        tall = 1.0 + 0.4 * counts / max(1, counts.max(initial=0))
+        return self.ax_.stairs(
+            tall, edges, baseline=1.0, fill=True, color=COLOURS[k], alpha=0.5,
+            label=wrapped(label_text(self.classes[k])),
+        )  # fmt: skip
+
+    def _draw_space(self, size: float) -> None:
+        """Two features: the rows on a plane, and the separator through the origin."""
+        from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+
+        xs, ys = (np.array(limits(axis)) for axis in np.vstack([self.rows, np.zeros(2)]).T)
+        corners = [(x, y, 1.0) for x, y in zip(xs[[0, 1, 1, 0]], ys[[0, 0, 1, 1]], strict=True)]
+        self.height_ = self.ax_.add_collection3d(
+            Poly3DCollection([corners], facecolor=("0.5", 0.12), edgecolor=("0.5", 0.5))
+        )
+        self.points_ = [self._scatter(k, size) for k in range(2)]
+        (self.origin_,) = self.ax_.plot(
+            [0], [0], [0], color=ink(), marker="+", ls="", markersize=10
+        )
+        ends = self._cut_within(xs, ys)
+        if ends is not None:
+            cut = np.column_stack([ends, np.ones(2)])
+            self.plane_ = self.ax_.add_collection3d(
+                Poly3DCollection([[(0.0, 0.0, 0.0), *map(tuple, cut)]], facecolor=(COLOURS[2], 0.3))
+            )
+            (self.cut_,) = self.ax_.plot(*cut.T, color=COLOURS[5], linewidth=2.0, label="boundary")
+        self.ax_.set(xlim=xs, ylim=ys, zlim=(0.0, 1.2))
+        self.ax_.set(
+            xlabel=wrapped(self.names[0]), ylabel=wrapped(self.names[1]), zlabel="constant feature"
+        )
+        for axis in (self.ax_.xaxis, self.ax_.yaxis):
+            axis.labelpad = 4.0 + 8.0 * axis.get_label_text().count("\n")
+        self.ax_.view_init(elev=20.0, azim=self._side(float(np.ptp(xs)), float(np.ptp(ys))))
+
+    def _side(self, width: float, depth: float) -> float:
+        """The direction to look from: the usual, or one that does not look along the separator."""
+        across = np.degrees(np.arctan2(self.weights[1] * depth, self.weights[0] * width))
+        along = (USUAL_SIDE - across) % 180.0 - 90.0
+        return USUAL_SIDE + (np.copysign(30.0, along) - along if abs(along) < 30.0 else 0.0)
+
+    def _scatter(self, k: int, size: float) -> Any:
+        """The rows of a class at height 1, or the cells that have some."""
+        own, look = self.rows[self.y == k], {}
+        if len(self.rows) > MOST_POINTS:
+            own, shares = _cells(own)
+            look = {"alpha": 0.1 + 0.6 * shares, "linewidths": 0}
+        return self.ax_.scatter(
+            *own.T, np.ones(len(own)), s=size, color=[COLOURS[k]] * len(own), marker=MARKERS[k],
+            depthshade=False, label=wrapped(label_text(self.classes[k])), **look,
+        )  # fmt: skip
+
+    def _cut_within(self, xs: np.ndarray, ys: np.ndarray) -> np.ndarray | None:
+        """The ends of the boundary in a rectangle, or None if it does not cross it."""
+        if not np.any(self.weights[:2]):
+            return None
+        first, last = np.column_stack(line_ends(self.weights[:2], self.weights[2], xs, ys))
+        step, low, high = last - first, 0.0, 1.0
+        for start, along, (least, most) in zip(first, step, (xs, ys), strict=True):
+            if along:
+                near, away = sorted([(least - start) / along, (most - start) / along])
+                low, high = max(low, near), min(high, away)
+            elif not least <= start <= most:
+                return None
+        return np.array([first + low * step, first + high * step]) if low < high else None
+
+    def _handles(self) -> list[Any]:
+        from matplotlib.patches import Patch
+
+        handles = class_handles(self.points_, len(self.rows), self.classes)
+        if self.plane_ is not None:
+            handles.append(Patch(facecolor=COLOURS[2], alpha=0.3, label="separator"))
+        drawn = (self.line_, self.cut_, self.normal_)
+        return handles + [artist for artist in drawn if artist is not None]
+
+
+def _cells(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The centres of the cells that have points, and how dense they are, from 0 to 1."""
+    counts, xs, ys = np.histogram2d(points[:, 0], points[:, 1], bins=CELLS)
+    i, j = np.nonzero(counts)
+    found = np.log1p(counts[i, j])
+    places = np.column_stack([(xs[i] + xs[i + 1]) / 2, (ys[j] + ys[j + 1]) / 2])
+    return places, found / found.max(initial=1.0)

@@ -1,0 +1,676 @@
+"""How a run went: pass by pass, its mistakes against bounds, the two curves of Novikoff's proof,
+and the closed walk of weights that cycle."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from linsep.certificate.cycles import Cycle, Cycles
+from linsep.errors import DataError
+from linsep.label_faults import labels_of
+from linsep.learnt import check_columns
+from linsep.mistake_bounds.bounds import Bounds, whole
+from linsep.plot.display import COLOURS, Display, ink, legend, new_axes, wrapped
+from linsep.plot.plane import box_around, names_of, numbers_of, same_scale, weight_of
+from linsep.teaching.convergence import Convergence, convergence
+from linsep.teaching.textbook.perceptron import BatchPerceptron, Perceptron
+from linsep.teaching.textbook.running import run
+from linsep.teaching.trace.tracer import trace
+
+STYLES = ("--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
+#: with more between the smallest and the largest number the axis is logarithmic
+MOST_RATIO_OF_BOUND = 30.0
+#: where the limit is so many times the mistakes made, axes are logarithmic
+MOST_RATIO_OF_LIMIT = 10.0
+#: more steps than that have no numbers, and not all of them arrows
+MOST_ARROWS = 40
+
+
+class LearningCurveDisplay(Display):
+    """Mistakes in every pass; with a held-out part, the errors on both parts and the pass kept.
+
+    It is best made with :meth:`from_estimator`.
+
+    Parameters
+    ----------
+    mistakes : int array of shape (passes,)
+    errors : array of shape (passes, 2) or None
+        The share of wrong predictions on the rows learnt and on those held out.
+    criterion : array of shape (passes,) or None
+        The perceptron criterion J_p at the start of each pass.
+    best : int or None
+        The pass, counted from 0, whose weights were kept.
+    stop : str
+        Why the run ended.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+    mistakes_ : Line2D
+    errors_ : list of Line2D, on the rows learnt and on those held out
+    criterion_ : Line2D or None
+    error_ax_ : the Axes of the errors or of J_p, on the right, or None
+    kept_ : Line2D at the pass whose weights were kept, or None
+    legend_ : Legend
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from linsep import Perceptron
+    >>> from linsep.plot import LearningCurveDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> display = LearningCurveDisplay.from_estimator(Perceptron(max_iter=20).fit(X, y))
+    >>> len(display.mistakes_.get_xdata())
+    20
+    """
+
+    def __init__(
+        self,
+        *,
+        mistakes: np.ndarray,
+        errors: np.ndarray | None = None,
+        criterion: np.ndarray | None = None,
+        best: int | None = None,
+        stop: str = "",
+    ) -> None:
+        self.mistakes, self.errors, self.criterion = mistakes, errors, criterion
+        self.best, self.stop = best, stop
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw the passes of a fitted online classifier.
+
+        Parameters
+        ----------
+        estimator : fitted classifier that learns in passes
+        ax : matplotlib Axes, default None
+        **kwargs : passed to :meth:`plot`
+
+        Raises
+        ------
+        DataError
+            For an estimator that does not learn in passes.
+        """
+        check_is_fitted(estimator)
+        if not hasattr(estimator, "mistakes_"):
+            raise DataError(f"{type(estimator).__name__} does not learn in passes; draw another.")
+        errors, best = getattr(estimator, "validation_curve_", None), None
+        if errors is not None:
+            best = int(np.argmin(errors[:, 1])) if estimator.stop_reason_ != "converged" else None
+        made = cls(
+            mistakes=estimator.mistakes_, errors=errors, best=best,
+            criterion=getattr(estimator, "criterion_", None),
+            stop=str(getattr(estimator, "stop_reason_", None) or ""),
+        )  # fmt: skip
+        return made.plot(ax, **kwargs)
+
+    def plot(self, ax: Any = None, *, log: bool | None = None) -> Self:
+        """Draw on ``ax``, or on axes of a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default None
+        log : bool, default None
+            Whether mistakes have a logarithmic axis; None takes one where the largest number is a
+            hundred times the smallest, and none is zero.
+        """
+        from matplotlib.ticker import MaxNLocator
+
+        self.figure_, self.ax_ = new_axes(ax)
+        passes = np.arange(1, len(self.mistakes) + 1)
+        (self.mistakes_,) = self.ax_.plot(
+            passes, self.mistakes, color=COLOURS[0], marker="o", markersize=3, label="mistakes"
+        )
+        low, high = int(self.mistakes.min()), int(self.mistakes.max())
+        if log if log is not None else 0 < 100 * low <= high:
+            self.ax_.set_yscale("log")
+        else:
+            self.ax_.set_ylim(0, 1.05 * max(1, high))
+            self.ax_.yaxis.set_major_locator(MaxNLocator(integer=True))
+        self.ax_.set(xlabel="pass", ylabel="mistakes")
+        self.ax_.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+        self.errors_: list[Any] = []
+        self.error_ax_: Any = None
+        self.criterion_: Any = None
+        self.kept_: Any = None
+        if self.errors is not None:
+            self._draw_errors(passes, self.errors)
+        elif self.criterion is not None:
+            self._draw_criterion(passes, self.criterion)
+        if self.best is not None:
+            self.kept_ = self.ax_.axvline(
+                self.best + 1, color=ink(), ls=":", linewidth=1, label=f"kept: pass {self.best + 1}"
+            )
+        self.ax_.set_title(f"stopped: {self.stop}" if self.stop else "", fontsize="medium")
+        handles = [self.mistakes_, *self.errors_, self.criterion_, self.kept_]
+        self.legend_ = self._legend([handle for handle in handles if handle is not None])
+        return self
+
+    def _legend(self, handles: list[Any]) -> Any:
+        if len(handles) == 1:  # the label of the axis says it
+            return None
+        made = legend(self.ax_, handles)
+        if self.error_ax_ is not None:
+            made.set_bbox_to_anchor((1.16, 1.0), self.ax_.transAxes)
+        return made
+
+    def _draw_errors(self, passes: np.ndarray, errors: np.ndarray) -> None:
+        self.error_ax_ = self.ax_.twinx()
+        for share, colour, style, label in (
+            (errors[:, 0], COLOURS[1], "-", "error, rows learnt"),
+            (errors[:, 1], COLOURS[5], "--", "error, rows held out"),
+        ):
+            self.errors_ += self.error_ax_.plot(
+                passes, share, color=colour, ls=style, marker=".", label=label
+            )
+        self.error_ax_.set(ylabel="error", ylim=(0, None))
+
+    def _draw_criterion(self, passes: np.ndarray, criterion: np.ndarray) -> None:
+        self.error_ax_ = self.ax_.twinx()
+        (self.criterion_,) = self.error_ax_.plot(
+            passes[: len(criterion)], criterion, color=COLOURS[1], ls="--", marker=".", label="J_p"
+        )
+        self.error_ax_.set(ylabel="perceptron criterion J_p", ylim=(0, None))
+
+
+class BoundDisplay(Display):
+    """The mistakes made up to the end of each pass or round, and every bound on them.
+
+    Hinge bounds grow with the passes; others hold for any number of them. Bounds of margins are
+    left out. It is best made with :meth:`from_estimator`.
+
+    Parameters
+    ----------
+    mistakes : int array of shape (passes,) or (rounds,)
+        In each pass or round.
+    bounds : Bounds
+        With what was counted.
+    passes : int array of shape (rounds,), default None
+        The pass of each round, counted from 1; None if mistakes are those of passes.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+    mistakes_ : Line2D of the sums of the mistakes
+    bounds_ : dict of str to Line2D
+    counted_ : dict of str to Line2D, a mark for what was counted where a bound is not on mistakes
+    legend_ : Legend
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from linsep import Perceptron
+    >>> from linsep.plot import BoundDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = Perceptron(max_iter=30).fit(X, y == 1)
+    >>> display = BoundDisplay.from_estimator(model, X, y == 1)
+    >>> list(display.bounds_)
+    ['hinge', 'hinge, sharp', 'squared hinge']
+    """
+
+    def __init__(
+        self, *, mistakes: np.ndarray, bounds: Bounds, passes: np.ndarray | None = None
+    ) -> None:
+        self.mistakes, self.bounds, self.passes = mistakes, bounds, passes
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        rounds: bool = False,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the mistakes of a fitted learner and their bounds on its rows.
+
+        Parameters
+        ----------
+        estimator : fitted online linear learner of this library
+        X, y : the rows of the fit in their order, and their labels
+            They are learnt again; see the method ``bounds`` of the estimator.
+        rounds : bool, default=False
+            Whether to draw every round of :func:`linsep.trace`, for small data, instead of passes.
+        ax : matplotlib Axes, default None
+        **kwargs : passed to :meth:`plot`
+
+        Raises
+        ------
+        DataError
+            For other rows, for an estimator without bounds, and if no bound is known for the run;
+            with ``rounds`` for data that are too large for a trace, and for an order drawn with
+            ``random_state=None``.
+        """
+        check_is_fitted(estimator)
+        if not hasattr(estimator, "bounds"):
+            raise DataError(f"{type(estimator).__name__} has no mistake bounds; draw another.")
+        found = estimator.bounds(X, y)
+        if not rounds:
+            return cls(mistakes=estimator.mistakes_, bounds=found).plot(ax, **kwargs)
+        made = trace(estimator, X, y, max_rounds=len(y) * estimator.n_iter_)
+        mistakes, passes = np.array([(one.mistakes, one.pass_number) for one in made]).T
+        if not np.array_equal(np.bincount(passes, mistakes)[1:], estimator.mistakes_):
+            raise DataError(
+                "The order of these rounds cannot be repeated: fit with a number as random_state."
+            )
+        return cls(mistakes=mistakes, bounds=found, passes=passes).plot(ax, **kwargs)
+
+    def plot(self, ax: Any = None, *, log: bool | None = None) -> Self:
+        """Draw on ``ax``, or on axes of a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default None
+        log : bool, default None
+            Whether numbers have a logarithmic axis; None takes one where the largest bound is more
+            than thirty times the mistakes.
+
+        Raises
+        ------
+        DataError
+            If no bound on mistakes, updates or errors is known.
+        """
+        from matplotlib.ticker import MaxNLocator
+
+        shown = [bound for bound in self.bounds if bound.what != "margin"]
+        if not shown:
+            why = next(iter(self.bounds.left_out.values()), "there is no theorem")
+            raise DataError(f"No bound is known for this run: {why}.")
+        self.figure_, self.ax_ = new_axes(ax)
+        places, total = np.arange(1, len(self.mistakes) + 1), np.cumsum(self.mistakes)
+        passes = places if self.passes is None else self.passes
+        (self.mistakes_,) = self.ax_.plot(
+            places, total, color=ink(), linewidth=2, label=f"mistakes: {total[-1]:,}",
+            marker="o" if len(places) <= 50 else None, markersize=3,
+        )  # fmt: skip
+        self.bounds_: dict[str, Any] = {}
+        self.counted_: dict[str, Any] = {}
+        for k, bound in enumerate(shown):
+            by_pass = bound.by_pass or np.full(passes[-1], bound.value)
+            (self.bounds_[bound.name],) = self.ax_.plot(
+                places, np.asarray(by_pass)[passes - 1], color=COLOURS[k % 7], ls=STYLES[k % 4],
+                drawstyle="default" if self.passes is None else "steps-mid",
+                label=f"{bound.name}: {whole(bound.value)}" + " errors" * (bound.what == "errors"),
+            )  # fmt: skip
+            if bound.what != "mistakes" and bound.counted is not None:
+                (self.counted_[bound.what],) = self.ax_.plot(
+                    places[-1:], [bound.counted], color=COLOURS[k % 7], marker="D", ls="",
+                    label=f"{bound.what}: {whole(bound.counted)}",
+                )  # fmt: skip
+        largest = max(bound.value for bound in shown)
+        if log if log is not None else largest > MOST_RATIO_OF_BOUND * max(1, total[-1]):
+            self.ax_.set_yscale("log")
+        else:
+            self.ax_.set_ylim(0, 1.05 * largest)
+        self.ax_.set(xlabel="pass" if self.passes is None else "round")
+        self.ax_.set(ylabel="mistakes so far, and their bounds")
+        self.ax_.xaxis.set_major_locator(MaxNLocator(integer=True))
+        self.legend_ = legend(self.ax_, self._handles())
+        return self
+
+    def _handles(self) -> list[Any]:
+        """What the legend names, the largest number on top as in the picture."""
+        drawn = [*self.bounds_.values(), self.mistakes_, *self.counted_.values()]
+        return sorted(drawn, key=lambda line: -line.get_ydata()[-1])
+
+
+class ConvergenceDisplay(Display):
+    """The proof that a perceptron converges: <w, u> grows faster than ||w|| can.
+
+    After k mistakes <w, u> is at least k gamma and ||w|| at most sqrt(k) R, times the learning rate
+    and from weights of zero. Since <w, u> is at most ||w||, both stay in the shaded region, which
+    ends at (R / gamma)^2 mistakes. It is best made with :meth:`from_estimator`.
+
+    Parameters
+    ----------
+    convergence : Convergence
+        What :func:`linsep.convergence` returned.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+    products_, lengths_ : Line2D of <w, u> and ||w||
+    least_, most_ : Line2D of what the proof says of them
+    region_ : PolyCollection between both, or None where u does not separate the rows
+    limit_ : Line2D at the largest number of mistakes, or None
+    legend_ : Legend
+
+    Examples
+    --------
+    >>> from linsep import Perceptron, datasets
+    >>> from linsep.plot import ConvergenceDisplay
+    >>> X, y = datasets.load_four_points(return_X_y=True)
+    >>> model = Perceptron(fit_intercept=False, shuffle=False)
+    >>> display = ConvergenceDisplay.from_estimator(model, X, y)
+    >>> int(display.limit_.get_xdata()[0])
+    26
+    """
+
+    def __init__(self, *, convergence: Convergence) -> None:
+        self.convergence = convergence
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        weights: Any = None,
+        coef_init: Any = None,
+        intercept_init: Any = None,
+        max_rounds: int = 1000,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the proof for a run of a perceptron.
+
+        Parameters
+        ----------
+        estimator, X, y, weights, coef_init, intercept_init, max_rounds
+            As for :func:`linsep.convergence`; the estimator need not be fitted.
+        ax : matplotlib Axes, default None
+        **kwargs : passed to :meth:`plot`
+
+        Raises
+        ------
+        TypeError, ValueError
+            As :func:`linsep.convergence`.
+        """
+        found = convergence(
+            estimator, X, y, weights=weights, coef_init=coef_init, intercept_init=intercept_init,
+            max_rounds=max_rounds,
+        )  # fmt: skip
+        return cls(convergence=found).plot(ax, **kwargs)
+
+    def plot(self, ax: Any = None, *, log: bool | None = None) -> Self:
+        """Draw on ``ax``, or on axes of a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default None
+        log : bool, default None
+            Whether both axes are logarithmic; None makes them so where the proof allows more than
+            ten times the mistakes made.
+        """
+        self.figure_, self.ax_ = new_axes(ax)
+        shown, made = self.convergence, len(self.convergence.rows)
+        limit = shown.limit
+        log = (
+            log
+            if log is not None
+            else limit is not None and limit > MOST_RATIO_OF_LIMIT * max(1, made)
+        )
+        self.region_: Any = None
+        self.limit_: Any = None
+        curves, places = (shown.least, shown.most), np.arange(made + 1.0)
+        if limit is not None:
+            grid = np.geomspace(1, limit, 200) if log else limit * np.linspace(0, 1, 200) ** 2
+            curves, places = shown.curves(grid), grid
+            self.region_ = self.ax_.fill_between(
+                places,
+                *curves,
+                color=COLOURS[2],
+                alpha=0.25,
+                linewidth=0,
+                label="where both must be",
+            )
+            self.limit_ = self.ax_.axvline(
+                limit, color=ink(), linewidth=0.8, ls=":", label=f"at most {int(limit):,} mistakes"
+            )
+        (self.most_,) = self.ax_.plot(
+            places, curves[1], color=COLOURS[0], ls="--", label="||w|| is at most"
+        )
+        marks = {"marker": "o", "markersize": 4} if made <= 60 else {}
+        number = np.arange(log, made + 1)  # a logarithmic axis has no 0
+        (self.lengths_,) = self.ax_.plot(
+            number, shown.lengths[int(log) :], color=COLOURS[0], label="||w||", **marks
+        )
+        marks = {"marker": "s", "markersize": 4} if made <= 60 else {}
+        (self.products_,) = self.ax_.plot(
+            number, shown.products[int(log) :], color=COLOURS[5], label="<w, u>", **marks
+        )
+        (self.least_,) = self.ax_.plot(
+            places, curves[0], color=COLOURS[5], ls="-.", label="<w, u> is at least"
+        )
+        self.ax_.set(xlabel="mistakes", ylabel="<w, u> and ||w||")
+        if log:
+            self.ax_.set(xscale="log", yscale="log")
+        said = "" if shown.separates else "u does not separate the rows"
+        self.ax_.set_title(said, fontsize="medium")
+        drawn = (
+            self.most_, self.lengths_, self.products_, self.least_, self.region_, self.limit_
+        )  # fmt: skip
+        self.legend_ = legend(self.ax_, [artist for artist in drawn if artist is not None])
+        return self
+
+
+class CycleDisplay(Display):
+    """The weights of a perceptron in a cycle: a closed walk that no number of passes leaves.
+
+    Two weights are drawn as they are; more are projected on the two principal components of the
+    walk, and the title says so. It is best made with :meth:`from_estimator`.
+
+    Parameters
+    ----------
+    path : array of shape (updates + 1, weights)
+        The weights at the start and after every update; the last are the first.
+    ends : int array of shape (passes,)
+        The number of updates up to the end of each pass.
+    names : list of str
+        Of the weights.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+    path_ : Line2D through the weights
+    passes_ : Line2D, the weights at the start of the passes
+    start_ : Line2D, the weights that come back
+    arrows_ : list of Annotation, the direction of steps
+    numbers_ : list of Text, the updates after which the weights are there; empty for long walks
+    legend_ : Legend
+
+    Examples
+    --------
+    >>> from linsep import Perceptron, datasets
+    >>> from linsep.plot import CycleDisplay
+    >>> X, y = datasets.load_exclusive_or(return_X_y=True)
+    >>> model = Perceptron(fit_intercept=False, shuffle=False).fit(X, y)
+    >>> CycleDisplay.from_estimator(model, X, y).path.tolist()
+    [[0.0, 0.0], [1.0, 1.0], [0.0, 2.0], [1.0, 1.0], [0.0, 0.0]]
+    """
+
+    def __init__(self, *, path: np.ndarray, ends: np.ndarray, names: list[str]) -> None:
+        self.path, self.ends, self.names = path, ends, names
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, ax: Any = None, **kwargs: Any
+    ) -> Self:
+        """Draw the cycle that ended a run.
+
+        Parameters
+        ----------
+        estimator : fitted perceptron with ``stop_reason_ == "cycle"``
+        X, y : the rows of the fit in their order, and their labels
+        ax : matplotlib Axes, default None
+        **kwargs : passed to :meth:`plot`
+
+        Raises
+        ------
+        DataError
+            If the run did not end in a cycle, or in those of several machines; otherwise as
+            :meth:`from_cycle`.
+        """
+        check_is_fitted(estimator)
+        cycle = getattr(estimator, "cycle_", None)
+        if cycle is None:
+            why = getattr(estimator, "stop_reason_", None) or "it made no passes"
+            raise DataError(f"This {type(estimator).__name__} did not stop in a cycle: {why}.")
+        check_columns(estimator, X)
+        return cls.from_cycle(cycle, X, y, ax=ax, **kwargs)
+
+    @classmethod
+    def from_cycle(
+        cls, cycle: Cycle | Cycles, X: Any, y: Any, *, ax: Any = None, **kwargs: Any
+    ) -> Self:
+        """Draw a cycle, after it has been checked.
+
+        Parameters
+        ----------
+        cycle : Cycle
+        X, y : the rows that it is about, and their labels
+        ax : matplotlib Axes, default None
+        **kwargs : passed to :meth:`plot`
+
+        Raises
+        ------
+        DataError
+            If it is no cycle of these rows, for one of a kernel machine, for those of several
+            machines, and for a single weight.
+        """
+        if isinstance(cycle, Cycles) and len(cycle) == 1:
+            (cycle,) = cycle
+        if isinstance(cycle, Cycles):
+            raise DataError(
+                f"These are cycles of {len(cycle)} machines: draw one of them, such as "
+                "CycleDisplay.from_cycle(model.cycle_.cycles[0], X, y)."
+            )
+        if cycle.gram:
+            raise DataError("A cycle of a kernel machine has no weights of features to draw.")
+        check = cycle.verify(X, y)
+        if not check:
+            raise DataError(f"This cycle is not drawn: {check.reason}")
+        names = [*names_of(X, cycle.n_features), *["intercept"] * cycle.fit_intercept]
+        if cycle.joint:
+            names = [f"{label}: {name}" for label in np.unique(labels_of(y)) for name in names]
+        if len(names) == 1:
+            raise DataError("A cycle is drawn of two weights or more, not of one.")
+        places = list(_walk(cycle, numbers_of(X), np.unique(y, return_inverse=True)[1]))
+        path = np.array([weights for weights, _ in places], dtype=np.float64)
+        passes = np.array([number for _, number in places[1:]])
+        ends = np.searchsorted(passes, np.arange(cycle.passes), side="right")
+        return cls(path=path, ends=ends, names=names).plot(ax, **kwargs)
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw on ``ax``, or on axes of a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default None
+        **kwargs : passed to the path, such as ``linewidth=2``
+        """
+        self.figure_, self.ax_ = new_axes(ax)
+        points, labels, said = self._projected()
+        look: dict[str, Any] = {"color": COLOURS[5], "linewidth": 0.6, "alpha": 0.5} | kwargs
+        many = len(points) - 1 > MOST_ARROWS
+        (self.path_,) = self.ax_.plot(
+            *points.T, marker="" if many else ".", label=f"{len(points) - 1:,} updates", **look
+        )
+        starts = np.append(0, self.ends[:-1])
+        (self.passes_,) = self.ax_.plot(
+            *points[starts].T, color=COLOURS[0], marker="o", ls="", markersize=4, zorder=4,
+            label=f"start of {len(starts):,} pass{'es' * (len(starts) > 1)}",
+        )  # fmt: skip
+        (self.start_,) = self.ax_.plot(
+            *points[:1].T, color=COLOURS[2], marker="s", ls="", markersize=8, zorder=3,
+            label="weights that come back",
+        )  # fmt: skip
+        box = box_around(points)
+        self.ax_.set(xlim=box[0], ylim=box[1], xlabel=wrapped(labels[0]), ylabel=wrapped(labels[1]))
+        if same_scale(*box):
+            self.ax_.set_aspect("equal")
+        self._draw_arrows(points)
+        self.numbers_: list[Any] = [] if many else self._draw_numbers(points)
+        self.ax_.set_title(said, fontsize="medium")
+        self.legend_ = legend(self.ax_, [self.start_, self.passes_, self.path_])
+        return self
+
+    def _projected(self) -> tuple[np.ndarray, tuple[str, str], str]:
+        """The points to draw, the labels of the axes, and what is said of them."""
+        if len(self.names) == 2:
+            return self.path, (weight_of(self.names[0]), weight_of(self.names[1])), ""
+        centred = self.path - self.path.mean(axis=0)
+        _, sizes, directions = np.linalg.svd(centred, full_matrices=False)
+        share = float((sizes[:2] ** 2).sum() / (sizes**2).sum())
+        said = f"{len(self.names):,} weights, projected on their two principal components"
+        said += f"\n({100 * share:.3g} % of their variance)"
+        return centred @ directions[:2].T, ("first component", "second component"), said
+
+    def _draw_arrows(self, points: np.ndarray) -> None:
+        """Bent arrows, so that steps there and back lie side by side."""
+        steps = len(points) - 1
+        shown = np.unique(np.linspace(0, steps - 1, min(steps, MOST_ARROWS)).astype(int))
+        look = {
+            "arrowstyle": "-|>", "color": COLOURS[5], "connectionstyle": "arc3,rad=0.12",
+            "shrinkA": 3, "shrinkB": 3,
+        }  # fmt: skip
+        self.arrows_ = [
+            self.ax_.annotate(
+                "", xy=tuple(points[k + 1]), xytext=tuple(points[k]), arrowprops=look, zorder=2
+            )
+            for k in shown.tolist()
+        ]
+
+    def _draw_numbers(self, points: np.ndarray) -> list[Any]:
+        """The numbers of the updates beside the weights that they lead to."""
+        from matplotlib.patheffects import withStroke
+
+        edge = [withStroke(linewidth=2.5, foreground=self.ax_.get_facecolor())]
+        there: dict[tuple[float, ...], list[str]] = {}
+        for k, place in enumerate(points):
+            there.setdefault(tuple(np.round(place, 9)), []).append(str(k))
+        return [
+            self.ax_.annotate(
+                ", ".join(numbers), xy=place, xytext=(6, 6), textcoords="offset points",
+                fontsize="small", zorder=5, path_effects=edge,
+            )
+            for place, numbers in there.items()
+        ]  # fmt: skip
+
+
+def _walk(cycle: Cycle, X: Any, codes: np.ndarray) -> Iterator[tuple[list[Fraction], int]]:
+    """Yield the weights of a cycle and the pass, at the start and after every update.
+
+    Numbers are exact: the textbook's perceptron learns fractions.
+    """
+    dense = X.toarray() if hasattr(X, "toarray") else X
+    exact = Fraction if cycle.base == 2 else lambda x: Fraction(str(x))
+    rows = [[exact(x) for x in row] for row in dense.tolist()]
+    sides = codes.tolist()
+    if not cycle.joint:
+        kept = [k for k, code in enumerate(sides) if code in cycle.positive + cycle.negative]
+        rows, sides = [rows[k] for k in kept], [int(sides[k] in cycle.positive) for k in kept]
+    weights = [[Fraction(w, cycle.unit) for w in vector] for vector in cycle.vectors()]
+    coef, intercept = [vector[:-1] for vector in weights], [vector[-1] for vector in weights]
+    rule = Perceptron if cycle.update == "single" else BatchPerceptron
+    steps = run(
+        rule(Fraction(cycle.step * cycle.base**cycle.power, cycle.unit), zero=cycle.zero),
+        "native" if cycle.joint else "binary", rows, sides, cycle.n_classes if cycle.joint else 2,
+        fit_intercept=cycle.fit_intercept, max_iter=cycle.passes, tie=cycle.tie,
+        weights=coef if cycle.joint else coef[0],
+        intercept=intercept if cycle.joint else intercept[0],
+    )  # fmt: skip
+    yield _flat(coef, intercept, cycle.fit_intercept), 0
+    for step in steps:
+        if step.updates:
+            coef, intercept = (
+                (step.weights, step.intercept)
+                if cycle.joint
+                else ([step.weights], [step.intercept])
+            )
+            yield _flat(coef, intercept, cycle.fit_intercept), step.pass_number
+
+
+def _flat(coef: list, intercept: list, fit_intercept: bool) -> list[Fraction]:
+    """All weights in a row, each intercept after its class."""
+    return [
+        w
+        for vector, b in zip(coef, intercept, strict=True)
+        for w in (*vector, *[b] * fit_intercept)
+    ]
