@@ -48,7 +48,9 @@ class Noun(NamedTuple):
 
     def unsealed(self, path: Path) -> LinsepError:
         """Return the error for a file without a checksum."""
-        return self.error(f"{path} has no checksum; {self.remedy} with this linsep.")
+        return self.error(
+            f"{path} has no checksum, or one of an earlier format; {self.remedy} with this linsep."
+        )
 
 
 def sealed(
@@ -73,8 +75,8 @@ def _header_end(begin: bytes) -> int:
     return 8 + int.from_bytes(begin, "little")
 
 
-def unsealed(path: Path, noun: Noun) -> tuple[dict[str, np.ndarray], dict[str, Any], bool]:
-    """Return arrays and description of a file, and whether it has a checksum, which is then right.
+def unsealed(path: Path, noun: Noun) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Return arrays and description of a file, whose checksum is right.
 
     Raises
     ------
@@ -101,13 +103,11 @@ def unsealed(path: Path, noun: Noun) -> tuple[dict[str, np.ndarray], dict[str, A
         about = None
     if not isinstance(about, dict):
         raise noun.damaged(path, "description")
-    return tensors, about, "sha256" in header["__metadata__"]
+    return tensors, about
 
 
 def _checked_header(path: Path, noun: Noun) -> dict[str, Any]:
-    """Return the header of a file after checking declared sizes and the checksum, if there (files
-    of format 1 have it elsewhere).
-    """
+    """Return the header of a file after checking declared sizes and the checksum."""
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         begin = file.read(8)
@@ -116,8 +116,7 @@ def _checked_header(path: Path, noun: Noun) -> dict[str, Any]:
             raise noun.foreign(path)
         text = file.read(end - 8)
         header = _plain_header(path, text, noun)
-        if "sha256" in header["__metadata__"]:
-            _check_seal(path, header["__metadata__"]["sha256"], begin + text, file, noun)
+        _check_seal(path, header["__metadata__"].get("sha256"), begin + text, file, noun)
     for name, tensor in header.items():
         shape = tensor["shape"] if name != "__metadata__" else []
         if max(shape, default=0) > size:  # an empty array could declare any width
@@ -125,7 +124,7 @@ def _checked_header(path: Path, noun: Noun) -> dict[str, Any]:
     return header
 
 
-def _check_seal(path: Path, given: str, header: bytes, rest: Any, noun: Noun) -> None:
+def _check_seal(path: Path, given: str | None, header: bytes, rest: Any, noun: Noun) -> None:
     """Raise the error of ``noun`` unless ``given`` is the checksum of the header and the rest."""
     seals = list(SEAL.finditer(header))
     if len(seals) != 1 or given != seals[0][1].decode():

@@ -15,7 +15,6 @@ import scipy.sparse as sp
 from sklearn.datasets import load_digits
 
 from command_line import here, table
-from documents import ROOT
 from exported import (
     module,
     needs_cc,
@@ -386,11 +385,3 @@ def test_census_rows(shared_data, tmp_path):
         row = X[[k]]
         cells = dict(zip((row.indices + 1).tolist(), row.data.tolist(), strict=True))
         assert predict(cells) == wanted[k]
-
-
-def test_models_of_format_1_and_of_naive_bayes(tmp_path):
-    for name in ("bayes-recipe", "perceptron-recipe", "winnow", "averaged"):
-        stored = ROOT / "tests" / "format_1" / f"{name}.linsep"
-        for ending in ("py", "onnx"):
-            done = here("export", stored, f"{name}.{ending}", cwd=tmp_path)
-            assert done.returncode == 0, done.stderr

@@ -1,6 +1,5 @@
-"""Folders of texts and mailboxes."""
+"""Folders of texts."""
 
-import mailbox
 import shutil
 from email.message import EmailMessage
 
@@ -51,14 +50,6 @@ def message(text, subject=None, charset="utf-8", **how):
         made["Subject"] = subject
     made.set_content(text, charset=charset, **how)
     return made
-
-
-def boxed(path, messages):
-    box = mailbox.mbox(path)
-    for one in messages:
-        box.add(one)
-    box.close()
-    return path
 
 
 def rows_of(documents):
@@ -119,23 +110,6 @@ def test_the_model_is_that_of_the_same_texts_in_arrays(mails):
     assert "text:cash" in learnt.feature_names_in_
 
 
-@pytest.mark.parametrize("kind", ["mailboxes", "folder of mailboxes"])
-def test_mailboxes_are_labels_and_messages_texts(tmp_path, kind):
-    spam = boxed(tmp_path / "spam.mbox", [message("win", "Cash!"), message("From now on\n>x")])
-    ham = boxed(tmp_path / "ham.mbox", [message("grüße", "Mittag", "latin-1")])
-    given = [spam, ham] if kind == "mailboxes" else [tmp_path]
-    found = Documents(given)
-    box = mailbox.mbox(spam)
-    theirs = [text_of_message(box.get_bytes(key)).rstrip("\n") for key in box.keys()]  # noqa: SIM118
-    box.close()
-    texts = sorted((text.rstrip("\n"), label) for text, label in rows_of(found))
-    assert texts == sorted([*((text, "spam") for text in theirs), ("Mittag\n\ngrüße", "ham")])
-    assert theirs == ["Cash!\n\nwin", ">From now on\n>x"]
-    assert f"{spam} message 2" in [found.where(k) for k in range(3)]
-    fitted = Perceptron().fit(open_source([str(path) for path in given]))
-    assert fitted.classes_.tolist() == ["ham", "spam"]
-
-
 def test_messages_of_any_make_are_read():
     both = message("plain words", "S")
     both.add_alternative("<p>marked words</p>", subtype="html")
@@ -150,6 +124,12 @@ def test_messages_of_any_make_are_read():
     assert text_of_message(b"Subject: caf\xe9\n\nx") == "caf\ufffd\n\nx"
     zipped = b"Content-Type: application/zip\nSubject: S\n\n\0\1"
     assert text_of_message(zipped) == "S"
+
+
+def test_messages_in_folders_are_texts(mails):
+    mail = message("grüße", "Mittag", "latin-1")
+    (mails / "ham" / "c.eml").write_bytes(bytes(mail))
+    assert ("Mittag\n\ngrüße\n", "ham") in rows_of(Documents([mails]))
 
 
 def test_random_bytes_are_some_text_or_none():
@@ -187,10 +167,9 @@ def test_what_cannot_be_read_is_named(mails, tmp_path):
     written(mails, {"spam/4.txt": "caf\xe9".encode("latin-1")})
     said = r"mails/spam/4\.txt is not UTF-8 text \(byte 4 is 0xe9\): convert it"
     assert_refused("fit", "mails", cwd=tmp_path, said=said)
-    (tmp_path / "no.mbox").write_text("hello")
-    assert_refused("fit", "no.mbox", cwd=tmp_path, said="no.mbox is not a mailbox")
-    assert_refused("fit", "no.mbox.gz", cwd=tmp_path, said="There is no file")
-    assert_refused("fit", "flat", "--format", "mbox", cwd=tmp_path, said="is not a mailbox")
+    written(tmp_path, {"box.mbox": "From a@example.com\nSubject: S\n\nwin"})
+    said = r"box\.mbox is a mailbox: save its messages as \.eml files, in a folder for each label"
+    assert_refused("fit", "box.mbox", cwd=tmp_path, said=said)
 
 
 def test_a_text_that_is_too_long_or_gone_is_named(mails):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from safetensors.numpy import save_file
+from safetensors.numpy import save as to_bytes, save_file
 
 import linsep
 from linsep import (
@@ -24,6 +24,7 @@ from linsep import (
 )
 from linsep.errors import ModelFileError
 from linsep.model_files import format as model_file
+from linsep.sealed import unsealed
 
 pytestmark = pytest.mark.compiled
 
@@ -140,7 +141,7 @@ def test_other_files_are_refused_in_one_sentence(tmp_path, name, said):
 
 def rewritten(path, about=None, **tensors):
     """The model file at ``path`` with other tensors or another description, and a good checksum."""
-    before, described = model_file._read(path)
+    before, described = unsealed(path, model_file.MODEL_FILE)
     path.write_bytes(model_file.sealed(before | tensors, described | (about or {})))
     return path
 
@@ -193,6 +194,15 @@ def test_weights_of_a_type_that_numpy_lacks(tmp_path, kind):
         linsep.load(path)
     with pytest.raises(ModelFileError, match=r"is not a model file|has model format None"):
         linsep.load(with_header(path, lambda header: None))
+
+
+def test_a_file_of_an_earlier_format_is_refused_with_what_to_do(tmp_path):
+    """Its checksum was in the description."""
+    path = tmp_path / "m.linsep"
+    about = json.dumps({"format": 1, "learner": "Perceptron", "sha256": "0" * 64})
+    path.write_bytes(to_bytes({"coef": np.zeros((1, 2))}, {"linsep": about}))
+    with pytest.raises(ModelFileError, match=r"one of an earlier format; fit again with this"):
+        linsep.load(path)
 
 
 def test_the_checksum_covers_types_too(tmp_path):
@@ -275,7 +285,7 @@ def test_one_text_is_no_list_of_names_and_no_number_of_rounds(tmp_path):
     path = linsep.save(Perceptron(keep="average").fit(X, CODES), tmp_path / "m.linsep")
     with pytest.raises(ModelFileError, match="not a list of text"):
         linsep.load(rewritten(path, {"feature_names": "abcde"}))
-    training = model_file._read(path)[1]["training"] | {"rounds": "60"}
+    training = unsealed(path, model_file.MODEL_FILE)[1]["training"] | {"rounds": "60"}
     with pytest.raises(ModelFileError, match="'60' is no valid count"):
         linsep.load(rewritten(path, {"feature_names": None, "training": training}))
 
@@ -301,7 +311,7 @@ ENORMOUS = 10**400
 )
 def test_counts_beyond_all_rows_are_refused(model, part, change, tmp_path):
     path = linsep.save(model.fit(X, CODES), tmp_path / "m.linsep")
-    whole = model_file._read(path)[1][part]
+    whole = unsealed(path, model_file.MODEL_FILE)[1][part]
     with pytest.raises(ModelFileError, match="does not describe a whole model"):
         linsep.load(rewritten(path, {part: whole | change if isinstance(whole, dict) else change}))
 

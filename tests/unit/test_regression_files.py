@@ -12,6 +12,7 @@ from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression
 from linsep.errors import ModelFileError, SeparationWarning
 from linsep.linear.solving import DependentFeaturesWarning
 from linsep.model_files import format as model_file
+from linsep.sealed import unsealed
 
 pytestmark = pytest.mark.compiled
 
@@ -116,7 +117,7 @@ MODELS = {
 def test_a_file_whose_parts_do_not_fit_is_refused(tmp_path, kind):
     """Every array left out, cut, or with a value that is none, though the checksum is right."""
     linsep.save(MODELS[kind](), tmp_path / "m")
-    tensors, about = model_file._read(tmp_path / "m")
+    tensors, about = unsealed(tmp_path / "m", model_file.MODEL_FILE)
     with safe_open(tmp_path / "m", framework="numpy") as file:
         assert set(file.keys()) == set(tensors)
     for name in tensors:

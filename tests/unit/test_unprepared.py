@@ -84,7 +84,7 @@ def test_no_text_of_a_folder_is_left_without_a_prediction(tmp_path):
     (inbox / "sub").mkdir(parents=True)
     for name in ("m1.txt", "m2.txt", "sub/m3.txt"):
         (inbox / name).write_text("win")
-    said = "inbox/m1.txt and 1 more would be left out, because folders or mailboxes are beside it"
+    said = "inbox/m1.txt and 1 more would be left out, because folders are beside it"
     assert_refused("predict", "m", "inbox", cwd=tmp_path, said=said)
     done = here("predict", "m", "inbox/sub", cwd=tmp_path)
     assert done.stdout.split() == ["spam"]

@@ -217,8 +217,7 @@ def text_columns(columns: list[str] | None, given: dict[str, Any]) -> dict[str, 
     if not columns:
         if chosen:
             raise typer.BadParameter(
-                f"{flag_of(next(iter(chosen)))} needs --text COLUMN (--text text for folders and "
-                "mailboxes)."
+                f"{flag_of(next(iter(chosen)))} needs --text COLUMN (--text text for folders)."
             )
         return None
     limits = [name for name in ("min_df", "max_df") if name in chosen]

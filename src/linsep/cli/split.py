@@ -23,7 +23,7 @@ from linsep.errors import DataError, LinsepError
 from linsep.interrupts import held, window
 from linsep.rewriting.splitting import PARTS, Split
 from linsep.sources.chunks import CODECS
-from linsep.sources.formats import DOCUMENTS, format_of
+from linsep.sources.formats import format_of
 from linsep.sources.opening import find_files
 from linsep.sources.remote.file import File
 from linsep.sources.tables.csv_records import Fields
@@ -185,7 +185,7 @@ def _kind(paths: list[File], format: str | None, column: str | None) -> str:
         (one, path), (other, second), *_ = kinds.items()
         raise DataError(f"{path} is {one}, {second} {other}: split files of one format at a time.")
     (kind,) = kinds
-    if kind in DOCUMENTS:
+    if kind == "folder":
         raise DataError(
             f"{paths[0]} holds texts, which are not moved: write them to one file with linsep "
             "convert, such as texts.parquet, and split that."

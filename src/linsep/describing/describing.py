@@ -7,7 +7,7 @@ from linsep.describing.tables import TableDescription
 from linsep.describing.vectors import VectorDescription
 from linsep.errors import DataError, hint
 from linsep.sources.base import Source
-from linsep.sources.formats import DOCUMENTS, LABEL, format_of
+from linsep.sources.formats import LABEL, format_of
 from linsep.sources.limits import MAX_LINE, bytes_of
 from linsep.sources.opening import find_files, kind_of, open_source
 from linsep.sources.tables.csv_records import Fields
@@ -67,7 +67,7 @@ class Description:
         fields = Fields(delimiter, quotes, header, null_values).or_of({})
         files = open_tables(paths, format, fields, limit, mixed=False)
         check_separated(paths[0], [format_of(path, format) for path in paths], fields)
-        if target is None and self.format in DOCUMENTS and LABEL in files[0].columns():
+        if target is None and self.format == "folder" and LABEL in files[0].columns():
             self._target = self._typed["target"] = LABEL
         self.source = TableDescription(files, self._target)
 

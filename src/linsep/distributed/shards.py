@@ -124,7 +124,7 @@ def shards_of(source: Source, shard_bytes: int = SHARD_BYTES, whole: bool = Fals
     """Return the shards of the files of a source, in the order of their rows; ``whole``: known by
     all their bytes, not by a sample.
     """
-    if not source.paths or source.kind in ("folder", "mbox", "rows"):
+    if not source.paths or source.kind in ("folder", "rows"):
         raise DataError(
             f"{source.name} cannot be cut into shards: give files of svmlight text, Vowpal "
             "Wabbit's text, CSV, JSON lines, Parquet or Arrow."

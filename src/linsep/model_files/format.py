@@ -1,8 +1,4 @@
-"""Models on disk: safetensors with JSON metadata. Nothing in the file is ever executed.
-
-Files are written in format 2; those of format 1 can be read
-(:mod:`linsep.model_files.format_1`).
-"""
+"""Models on disk: safetensors with JSON metadata. Nothing in the file is ever executed."""
 
 import json
 from collections.abc import Iterator
@@ -22,7 +18,7 @@ from linsep.errors import ModelFileError
 from linsep.estimators._common.stored import plain
 from linsep.kernels.base import Kernel
 from linsep.kernels.naming import kernel_from_dict
-from linsep.model_files import format_1, linear, logistic, naive_bayes
+from linsep.model_files import linear, logistic, naive_bayes
 from linsep.parameters import check_parameters
 from linsep.sealed import Noun, sealed, unsealed
 from linsep.written import check_free, written_whole
@@ -66,7 +62,7 @@ def save(model: BaseEstimator, path: str | Path, *, force: bool = False) -> Path
 def holds(path: str | Path, model: BaseEstimator) -> bool:
     """Return whether a file is a model file of this model, whenever it was saved."""
     try:
-        tensors, about = _read(Path(path))
+        tensors, about = unsealed(Path(path), MODEL_FILE)
     except ModelFileError:
         return False
     ours, described = _content(model)
@@ -111,7 +107,7 @@ def load(path: str | Path) -> Any:
         If the file is missing, truncated, altered, not a linsep model, or of a later format.
     """
     path = Path(path)
-    tensors, about = _read(path)
+    tensors, about = unsealed(path, MODEL_FILE)
     if "checkpoint" in about:
         raise ModelFileError(
             f"{path} is a checkpoint of a fit that has not ended, not a model file; go on with "
@@ -119,7 +115,7 @@ def load(path: str | Path) -> Any:
         )
     if about.get("format") != FORMAT:
         raise ModelFileError(
-            f"{path} has model format {about.get('format')!r}, this linsep reads 1 and {FORMAT}; "
+            f"{path} has model format {about.get('format')!r}, this linsep reads {FORMAT}; "
             f"use the linsep that wrote it ({about.get('version', 'unknown version')})."
         )
     with _whole(path):
@@ -140,17 +136,6 @@ def _whole(path: Path) -> Iterator[None]:
         raise ModelFileError(
             f"{path} does not describe a whole model ({problem}); fit again."
         ) from None
-
-
-def _read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Return arrays and description of a file, in format 2, after checking its checksum."""
-    tensors, about, has_checksum = unsealed(path, MODEL_FILE)
-    if has_checksum:
-        return tensors, about
-    if about.get("format") != format_1.FORMAT:
-        raise MODEL_FILE.unsealed(path)
-    with _whole(path):
-        return format_1.upgraded(path, tensors, about)
 
 
 def _describe(model: Any) -> dict[str, Any]:
@@ -185,7 +170,7 @@ def _describe(model: Any) -> dict[str, Any]:
 
 def _rebuild(tensors: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
     """Return the model; an invalid description may raise any exception."""
-    stored, tensors = format_1.by_present_names(about["parameters"], tensors)
+    stored = about["parameters"]
     if about["learner"] == "LogisticRegression":
         stored = logistic.parameters(stored, about)
     model = KINDS[about["learner"]](**_parameters(stored))

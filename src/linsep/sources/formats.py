@@ -11,14 +11,13 @@ ENDINGS = {
     ".vw": "vw",
     ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl",
     ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow",
-    ".ipc": "arrow", ".mbox": "mbox", ".rows": "rows",
+    ".ipc": "arrow", ".rows": "rows",
 }  # fmt: skip
 FORMATS = (*dict.fromkeys(ENDINGS.values()), "folder")
-#: formats of texts, which are a table of the columns of :data:`TEXT` and :data:`LABEL`
-DOCUMENTS = ("folder", "mbox")
+#: columns of a folder of texts
 TEXT, LABEL = "text", "label"
 #: formats that are never compressed from outside
-BINARY = ("parquet", "arrow", "mbox", "rows")
+BINARY = ("parquet", "arrow", "rows")
 
 #: what files of other endings are, and what to do
 _FOREIGN = {
@@ -27,6 +26,7 @@ _FOREIGN = {
         ("is packed in a way that linsep does not read", "unpack it"),
     ),
     **dict.fromkeys((".xlsx", ".xls", ".ods"), ("is a spreadsheet", "save it as CSV")),
+    ".mbox": ("is a mailbox", "save its messages as .eml files, in a folder for each label"),
 }
 
 _PEEK_BYTES = 1 << 16

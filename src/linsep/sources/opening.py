@@ -9,7 +9,7 @@ from linsep.errors import DataError, ParameterError, hint
 from linsep.paths import is_address
 from linsep.private import warn_without
 from linsep.sources.base import Source
-from linsep.sources.formats import DOCUMENTS, ENDINGS, LABEL, TEXT, format_by_name, format_of
+from linsep.sources.formats import ENDINGS, LABEL, TEXT, format_by_name, format_of
 from linsep.sources.limits import MAX_LINE, bytes_of
 from linsep.sources.remote.address import is_remote, shown
 from linsep.sources.remote.file import File, RemoteFile, located, no_file
@@ -52,8 +52,7 @@ def open_source(
         s3://bucket/rows.csv, gs://bucket/part-*.parquet or https://host/rows.svm.gz
         svmlight text (.svm .svmlight .libsvm .txt), Vowpal Wabbit's text (.vw) or tables (.csv
         .tsv .jsonl .parquet .arrow and their kin), plain or .gz .bz2 .zst; a folder with a folder
-        of texts for each label; mailboxes (.mbox) named by their labels; rows that `linsep convert`
-        wrote (.rows).
+        of texts for each label; rows that `linsep convert` wrote (.rows).
     target : name of the label column; tables only
     missing : "error", "zero", "drop" or "mean": how to treat missing values; tables only
     hash_bits : hash text columns into 2**hash_bits features instead of learning their values; of
@@ -64,7 +63,7 @@ def open_source(
     reference_level : text values that have no indicator: None, "first" of every column, or {column:
         value} to choose others than the first; tables only
     index_base : 0 or 1, the first feature index of svmlight text; None detects it
-    format : "svmlight", "vw", "csv", "tsv", "jsonl", "parquet", "arrow", "mbox", "rows" or
+    format : "svmlight", "vw", "csv", "tsv", "jsonl", "parquet", "arrow", "rows" or
         "folder" (of texts), for files whose names do not show it
     delimiter : one character that separates the fields of CSV, or "whitespace" for any run of
         blanks; by default a comma, in TSV a tab
@@ -206,7 +205,7 @@ def _table(
 ) -> Source:  # fmt: skip
     from linsep.sources.tables.table import TableSource  # loads pyarrow, so only if needed
 
-    if how["recipe"] is None and all(format_of(path, format) in DOCUMENTS for path in paths):
+    if how["recipe"] is None and all(format_of(path, format) == "folder" for path in paths):
         options = options | {
             "target": options["target"] or LABEL, "text": options["text"] or TEXT,
         }  # fmt: skip
@@ -236,7 +235,7 @@ def _vw(
 _VW, _NO_COLUMNS = "Vowpal Wabbit's text", ", which has labels first and no columns"
 #: what is not read from afar
 LOCAL = {
-    "folder": "a folder of texts", "mbox": "a mailbox",
+    "folder": "a folder of texts",
     "rows": "rows as they are learnt, which nobody else may write",
 }  # fmt: skip
 _WORDS = {

@@ -1,4 +1,4 @@
-"""Texts in folders, one a file, and messages in mailboxes, as a table of text and label."""
+"""Texts in folders, one a file, as a table of text and label."""
 
 import email
 import re
@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from email import policy
 from email.message import EmailMessage, MIMEPart
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -33,12 +32,11 @@ class Document:
 
 
 class Documents(TableFile):
-    """The texts of folders and mailboxes, with columns ``text`` and ``label``.
+    """The texts of folders, with columns ``text`` and ``label``.
 
     A folder has a folder of texts for each label, at any depth, or texts alone, which have no
-    label; a mailbox of messages in the mbox format is named by its label. Files beside folders of
-    labels are left out, and so is what has a name that begins with a dot. Text is UTF-8. Of an
-    e-mail (a file .eml, or a message of a mailbox) it is the subject and the plain-text body, or
+    label. Files beside folders of labels are left out, and so is what has a name that begins with a
+    dot. Text is UTF-8. Of an e-mail (a file .eml) it is the subject and the plain-text body, or
     without that the source of the HTML, decoded with the declared charset.
 
     Parameters
@@ -58,10 +56,12 @@ class Documents(TableFile):
         self.beside: list[Path] = []
         found: list[Document] = []
         for path in paths:
-            found += self._of_folder(path) if path.is_dir() else self._of_mailbox(path, path.stem)
+            if not path.is_dir():
+                raise DataError(f"{path} is not a folder of texts: give a folder.")
+            found += self._of_folder(path)
         self.unchanged = Unchanged(self._files)
         if not found:
-            raise DataError(f"{self.path} holds no text: give a folder or a mailbox of texts.")
+            raise DataError(f"{self.path} holds no text: give a folder of texts.")
         self.labelled = any(document.label is not None for document in found)
         order = np.random.default_rng(0).permutation(len(found)) if mixed else range(len(found))
         self._documents = [found[number] for number in order]
@@ -69,7 +69,7 @@ class Documents(TableFile):
 
     @property
     def files(self) -> list[File]:
-        """The texts and the mailboxes."""
+        """The texts."""
         return list(self._files)
 
     @property
@@ -97,7 +97,7 @@ class Documents(TableFile):
                 texts, size, start = [], 0, number + 1
 
     def where(self, row: int) -> str:
-        """Return the file, and of a mailbox the number of the message."""
+        """Return the file."""
         return self._documents[row].place
 
     def _batch(self, documents: list[Document], texts: list[str]) -> pa.RecordBatch:
@@ -110,16 +110,13 @@ class Documents(TableFile):
         """Yield the texts of the folders inside, or without any the texts."""
         inside = sorted(path for path in folder.iterdir() if path.name[0] != ".")
         folders = [path for path in inside if path.is_dir()]
-        boxes = [path for path in inside if path.suffix.lower() == ".mbox" and path.is_file()]
-        for path in boxes:
-            yield from self._of_mailbox(path, path.stem)
         for label in folders:
             for path in sorted(label.rglob("*")):
                 hidden = any(part[0] == "." for part in path.relative_to(label).parts)
                 if path.is_file() and not hidden:
                     yield self._of_file(path, label.name)
-        self.beside += [path for path in inside if path.is_file() and path not in boxes]
-        if not folders and not boxes:
+        self.beside += [path for path in inside if path.is_file()]
+        if not folders:
             self.beside.clear()
             for path in inside:
                 if path.is_file():
@@ -128,12 +125,6 @@ class Documents(TableFile):
     def _of_file(self, path: Path, label: str | None) -> Document:
         self._files.append(path)
         return Document(str(path), label, partial(self._text_of, path))
-
-    def _of_mailbox(self, path: Path, label: str) -> Iterator[Document]:
-        self._files.append(path)
-        for number, (begin, end) in enumerate(pairwise(_starts(path))):
-            place = f"{path} message {number + 1}"
-            yield Document(place, label, partial(self._message_of, path, begin, end, place))
 
     def _text_of(self, path: Path) -> str:
         try:
@@ -155,36 +146,12 @@ class Documents(TableFile):
                 "convert it, for example with iconv -f latin1 -t utf-8."
             ) from None
 
-    def _message_of(self, path: Path, begin: int, end: int, place: str) -> str:
-        self._check_size(end - begin, place)
-        self.unchanged.check(path)
-        with path.open("rb") as file:
-            file.seek(begin)
-            data = file.read(end - begin).partition(b"\n")[2]
-        return text_of_message(data)
-
     def _check_size(self, size: int, place: str) -> None:
         if size > self.max_bytes:
             raise DataError(
                 f"{place} has {size:,} bytes, more than the {self.max_bytes:,} that a text may "
                 "have: shorten it, or raise max_line."
             )
-
-
-def _starts(path: Path) -> list[int]:
-    """Return where the messages of a mailbox begin, and where the last one ends."""
-    found, place = [], 0
-    with path.open("rb") as file:
-        for line in file:
-            if line.startswith(b"From "):
-                found.append(place)
-            elif not found:
-                raise DataError(
-                    f"{path} is not a mailbox in the mbox format, whose messages begin with a line "
-                    "'From ': rename it to what it holds."
-                )
-            place += len(line)
-    return [*found, place]
 
 
 def text_of_message(data: bytes) -> str:

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from linsep.errors import DataError, NoRows, hint
 from linsep.sources.declared import text_sizes
-from linsep.sources.formats import DOCUMENTS, format_by_name, unknown_format
+from linsep.sources.formats import format_by_name, unknown_format
 from linsep.sources.limits import MAX_LINE
 from linsep.sources.remote.file import File, local
 from linsep.sources.tables.arrow import IpcFile, ParquetFile, TableFile
@@ -39,7 +39,7 @@ def open_table(
         return ParquetFile(path)
     if format == "arrow":
         return IpcFile(path)
-    if format in DOCUMENTS:
+    if format == "folder":
         return Documents(local([path]), max_bytes=max_line)
     raise unknown_format(path)
 
@@ -48,7 +48,7 @@ def open_tables(
     paths: list[File], format: str | None, fields: Fields, max_line: int, mixed: bool
 ) -> list[TableFile]:
     """Open files as :func:`open_table` does; texts are one table, ``mixed`` if they are learnt."""
-    documents = [p for p in paths if (format or format_by_name(p)) in DOCUMENTS]
+    documents = [p for p in paths if (format or format_by_name(p)) == "folder"]
     others = [open_table(p, format, fields, max_line) for p in paths if p not in documents]
     return [Documents(local(documents), mixed, max_line), *others] if documents else others
 
@@ -71,8 +71,7 @@ def check_no_text_is_lost(files: list[TableFile], labelled: bool) -> None:
         if not labelled and isinstance(file, Documents) and file.beside:
             others = f" and {len(file.beside) - 1:,} more" if len(file.beside) > 1 else ""
             raise DataError(
-                f"{file.beside[0]}{others} would be left out, because folders or mailboxes are "
-                "beside it",
+                f"{file.beside[0]}{others} would be left out, because folders are beside it",
                 "give the texts and the folders one after the other",
                 "put the texts into a folder, too",
             )
