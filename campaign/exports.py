@@ -12,9 +12,9 @@ from linsep import Perceptron, export
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "helpers"))
 
-from exported import module, of_c, of_databases, of_json, of_onnx
+from exported import module, of_databases, of_json, of_onnx
 
-#: what quotes, ends or changes something in SQL, Python, C or JSON
+#: what quotes, ends or changes something in SQL, Python or JSON
 ODD = (
     "\"'\\\n\r\t/*-;?%{}[]$`#= aBéßİıſK日😀\u2028\u0301\x7f\x01\ufeff\u202e",
     ("/*", "*/", "--", "??/", "NULL", "select", "int", "\r\n", "''"),
@@ -28,7 +28,7 @@ def predicted(draw: random.Random) -> str | None:
     labels = model.classes_.tolist()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for ending in ("py", "json", "sql", "onnx", "h"):
+        for ending in ("py", "json", "sql", "onnx"):
             export(model, folder / f"m.{ending}")
         found = {
             "Python": list(map(module(folder / "m.py")["predict"], rows)),
@@ -38,9 +38,6 @@ def predicted(draw: random.Random) -> str | None:
         databases = of_databases(folder / "m.sql", columns, rows)
         for database, lines in zip(("SQLite", "DuckDB"), databases, strict=True):
             found[database] = [line["linsep_prediction"] for line in lines]
-        if draw.random() < 0.05:  # a compiler takes longer than all others
-            cells = [list(row.values()) for row in rows]
-            found["C"] = [labels[code] for code, *_ in of_c(folder / "m.h", columns, cells, folder)]
     wrong = [program for program, labels in found.items() if labels != wanted]
     return f"{wrong}: {columns}, {labels}, {rows}"[:2000] if wrong else None
 

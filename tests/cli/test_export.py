@@ -1,8 +1,7 @@
-"""linsep export: the labels of linsep from databases, compilers, Python and the files alone."""
+"""linsep export: the labels of linsep from databases, Python and the files alone."""
 
 import gzip
 import json
-import shutil
 import sqlite3
 import struct
 
@@ -17,8 +16,6 @@ from sklearn.datasets import load_digits
 from command_line import here, table
 from exported import (
     module,
-    needs_cc,
-    of_c,
     of_csv,
     of_databases,
     of_json,
@@ -42,7 +39,7 @@ TEXTS = {
 }
 COLUMNS = dict.fromkeys(NUMBERS, float) | dict.fromkeys(TEXTS, str)
 TARGETS = ["kind", "side", "number"]
-ENDINGS = ("json", "csv", "py", "sql", "h", "onnx")
+ENDINGS = ("json", "csv", "py", "sql", "onnx")
 
 
 def frame(rng, n):
@@ -138,21 +135,6 @@ def test_every_format_predicts_what_linsep_predicts(folder, target, options, req
     assert_weights_of_csv(folder / f"{name}.csv", model)
 
 
-@needs_cc
-@fits
-def test_a_c_header_predicts_what_linsep_predicts(folder, target, options, request):
-    folder, data, rows = folder
-    name = f"c{abs(hash(request.node.name))}"
-    model = learnt(folder, name, target, *options)
-    cells = [
-        [row[c] if c in NUMBERS or row[c] is not None else () for c in COLUMNS] for row in rows
-    ]
-    found = of_c(folder / f"{name}.h", COLUMNS, cells, folder, classes=target != "number")
-    if target != "number":
-        found = [None if one is None else model.classes_.tolist()[one[0]] for one in found]
-    assert_same(found, expected(model, folder, data, rows))
-
-
 def assert_weights_of_csv(path, model):
     """The weights in a CSV file are those of the model, to the bit."""
     found = of_csv(path)
@@ -186,8 +168,6 @@ def test_weights_are_read_back_to_the_bit(tmp_path):
     cells = [{f"x{j}": value for j, value in enumerate(row)} for row in rows]
     for lines in of_databases(tmp_path / "m.sql", dict.fromkeys(cells[0], float), cells):
         assert [line["linsep_prediction"] for line in lines] == EXTREME
-    if shutil.which("cc"):
-        assert of_c(tmp_path / "m.h", None, rows, tmp_path, classes=False) == EXTREME
 
 
 def test_numbers_in_sql_are_exact():
@@ -205,16 +185,6 @@ def test_numbers_in_sql_are_exact():
         connection.close()
 
 
-@needs_cc
-def test_names_cannot_end_a_comment_or_a_string(tmp_path):
-    model = Perceptron(max_iter=2).fit(np.eye(4), ["x*/", "\\*/ y", "x*/", "\\*/ y"])
-    wanted = model.predict(np.eye(4)).tolist()
-    model.feature_names_in_ = np.array(["*/", "a\\*/", "/*??/", "\r\n*/"], dtype=object)
-    found = of_c(export(model, tmp_path / "m.h"), "abcd", np.eye(4).tolist(), tmp_path)
-    assert [model.classes_[code] for code, _ in found] == wanted
-
-
-@needs_cc
 @pytest.mark.parametrize(
     ("scheme", "tie"), [("native", "positive"), ("ovr", "negative"), ("ovo", "positive")]
 )
@@ -233,7 +203,6 @@ def test_ties(tie, scheme, tmp_path):
     assert list(map(module(tmp_path / "m.py")["predict"], Z.tolist())) == wanted
     for lines in of_databases(tmp_path / "m.sql", dict.fromkeys(cells[0], float), cells):
         assert [line["linsep_prediction"] for line in lines] == wanted
-    assert [code for code, *_ in of_c(tmp_path / "m.h", None, Z.tolist(), tmp_path)] == wanted
     assert of_json(tmp_path / "m.json", [dict(enumerate(row)) for row in Z.tolist()]) == wanted
     assert of_onnx(tmp_path / "m.onnx", Z)[0].tolist() == wanted
 
@@ -254,10 +223,6 @@ def test_columns_of_texts_only(missing, tmp_path):
     for lines in of_databases(tmp_path / "m.sql", {"t": str, "u": str}, rows):
         assert [line["linsep_prediction"] for line in lines] == wanted
     assert of_onnx(tmp_path / "m.onnx", rows, "tu")[0].tolist() == [*wanted[:-1], "q"]
-    if shutil.which("cc"):
-        cells = [[row["t"], () if row["u"] is None else row["u"]] for row in rows]
-        found = of_c(tmp_path / "m.h", "tu", cells, tmp_path)
-        assert [one and "pq"[one[0]] for one in found] == wanted
 
 
 @pytest.mark.parametrize("k", [2, 3])
@@ -307,14 +272,10 @@ def test_svmlight_models(tmp_path):
     cells = [{str(j): row.get(j) for j in (1, 3, 7)} for row in rows]
     for found in of_databases(tmp_path / "m.sql", dict.fromkeys("137", float), cells):
         assert [line["linsep_prediction"] for line in found] == wanted
-    if shutil.which("cc"):
-        found = of_c(tmp_path / "m.h", None, whole, tmp_path)
-        assert [code for code, *_ in found] == wanted
 
 
-@needs_cc
 def test_columns_of_float32_and_of_other_types(tmp_path):
-    """C and ONNX scale in float32, as linsep does; empty texts are values like others."""
+    """ONNX scales in float32, as linsep does; empty texts are values like others."""
     rng, n = np.random.default_rng(0), 400
     cells = {
         "a": pa.array(rng.normal(size=n).astype("f4") * 1000, mask=rng.random(n) < 0.1),
@@ -337,10 +298,6 @@ def test_columns_of_float32_and_of_other_types(tmp_path):
     labels, found = of_onnx(tmp_path / "m.onnx", rows, cells)
     assert labels.tolist() == wanted
     np.testing.assert_allclose(found, scores, **near)
-    fields = [[*list(row.values())[:3], () if row["c"] is None else row["c"]] for row in rows]
-    found = of_c(tmp_path / "m.h", cells, fields, tmp_path)
-    assert [bool(code) for code, _ in found] == wanted
-    np.testing.assert_allclose([score for _, score in found], scores, **near)
     found = [module(tmp_path / "m.py")["scores"](row)[0] for row in rows]
     np.testing.assert_allclose(found, scores, rtol=1e-5, atol=1e-5)
     duckdb = pytest.importorskip("duckdb")
@@ -363,8 +320,6 @@ def test_digits(tmp_path):
     found = list(map(module(tmp_path / "m.py")["predict"], X[1600:].tolist()))
     assert found == wanted[1600:]
     assert of_onnx(tmp_path / "m.onnx", X)[0].tolist() == wanted
-    if shutil.which("cc"):
-        assert [code for code, *_ in of_c(tmp_path / "m.h", None, X.tolist(), tmp_path)] == wanted
 
 
 def test_census_rows(shared_data, tmp_path):

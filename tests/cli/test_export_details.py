@@ -1,47 +1,18 @@
 """linsep export: missing values, ties, calibrated models and names, in single formats."""
 
-import subprocess
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from command_line import here, table
-from exported import CC, module, needs_cc, of_c, of_csv, of_databases
+from exported import module, of_csv, of_databases
 from linsep import LinearRegression, Perceptron, calibrate, export, open_source, save
 from linsep.estimators._common.explaining import explained
 from linsep.sources import ArraySource
 
 pytestmark = pytest.mark.compiled
 X = np.array([[0.0, 2.0], [1.0, 0.0], [3.0, 1.0], [0.0, 3.0]])
-
-
-@needs_cc
-@pytest.mark.parametrize(("labels", "none"), [("pqqp", "NULL"), ([-5, 7, 7, -5], "LLONG_MIN")])
-def test_c_has_no_label_for_a_missing_value(labels, none, tmp_path):
-    path = export(Perceptron(max_iter=2).fit(X, list(labels)), tmp_path / "m.h")
-    program = tmp_path / "main.c"
-    program.write_text(
-        '#include <limits.h>\n#include "m.h"\nint main(void) { double row[2] = {NAN, 1.0};\n'
-        f"return m_label(m_predict(row)) != {none} || m_label(2) != {none}"
-        f" || m_label(1) == {none}; }}\n"
-    )
-    subprocess.run([CC, "-std=c99", program, "-o", tmp_path / "m", "-lm"], check=True)
-    assert subprocess.run([tmp_path / "m"], check=False).returncode == 0
-    assert f"{none} for any other number" in path.read_text()
-
-
-@needs_cc
-def test_columns_with_names_of_macros(tmp_path):
-    names = ["NAN", "HUGE_VAL", "FP_NAN", "MATH_ERRNO", "M_PI", "isnan", "math_errhandling"]
-    rows = np.eye(len(names))
-    model = Perceptron(max_iter=2).fit(rows, [0, 1, 0, 1, 0, 1, 1])
-    wanted = model.predict(rows).tolist()
-    model.feature_names_in_ = np.array(names, dtype=object)
-    path = export(model, tmp_path / "m.h")
-    assert "double M_PI_;" in path.read_text()
-    assert [code for code, _ in of_c(path, names, rows.tolist(), tmp_path)] == wanted
 
 
 @pytest.mark.parametrize("missing", ["zero", "drop"])
@@ -142,15 +113,6 @@ def test_rows_of_any_length_are_scaled(tmp_path):
     for lines in of_databases(export(model, tmp_path / "m.sql"), {"x0": float, "x1": float}, cells):
         assert [line["linsep_prediction"] for line in lines] == wanted
         assert [line["linsep_score"] for line in lines] == pytest.approx(scores)
-
-
-@needs_cc
-def test_rows_of_any_length_are_scaled_in_c(tmp_path):
-    model = Perceptron(normalize=True, max_iter=9).fit(X, [0, 1, 1, 0])
-    rows = rows_of_any_length()
-    found = of_c(export(model, tmp_path / "m.h"), None, rows.tolist(), tmp_path)
-    assert [code for code, _ in found] == model.predict(rows).tolist()
-    assert [score for _, score in found] == pytest.approx(model.decision_function(rows))
 
 
 @pytest.mark.parametrize("power", POWERS)

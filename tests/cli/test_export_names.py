@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from command_line import here, table
-from exported import CC, module, of_c, of_csv, of_databases, of_json, of_onnx
+from exported import module, of_csv, of_databases, of_json, of_onnx
 from linsep import (
     GaussianNaiveBayes,
     LinearRegression,
@@ -110,7 +110,7 @@ def test_hostile_names_and_values(seed, tmp_path):
     wanted = model.predict(source).tolist()
     columns = dict.fromkeys(numbers, float) | dict.fromkeys(texts, str)
     rows = data[list(columns)].to_dict("records")
-    for ending in ("json", "csv", "py", "sql", "h", "onnx"):
+    for ending in ("json", "csv", "py", "sql", "onnx"):
         export(model, tmp_path / f"m.{ending}")
     assert of_json(tmp_path / "m.json", rows) == wanted
     assert list(map(module(tmp_path / "m.py")["predict"], rows)) == wanted
@@ -123,9 +123,6 @@ def test_hostile_names_and_values(seed, tmp_path):
         [name, value] for name in texts for value in sorted(set(data[name]))
     ]
     assert [line[1] for line in read["about"] if line[0] == "class"] == model.classes_.tolist()
-    if CC:
-        found = of_c(tmp_path / "m.h", columns, [list(row.values()) for row in rows], tmp_path)
-        assert [model.classes_[code] for code, *_ in found] == wanted
 
 
 def test_columns_that_ignore_case(tmp_path):
@@ -166,7 +163,7 @@ def test_labels_are_spelled_one_way(cells, spelled, tmp_path):
     wanted = [spelled[x > 9] for x in range(20)]
     assert done.stdout.split("\n")[:-1] == wanted
     model = load(tmp_path / "m")
-    for ending in ("json", "csv", "py", "sql", "h", "onnx"):
+    for ending in ("json", "csv", "py", "sql", "onnx"):
         export(model, tmp_path / f"m.{ending}")
     rows = [{"a": float(a), "b": float(b)} for a, b, _ in lines]
     found = {
@@ -187,20 +184,4 @@ def test_labels_are_spelled_one_way(cells, spelled, tmp_path):
     assert sorted(written) == sorted(spelled)
     rule = f"{written[1]} if the score is above 0, else {written[0]}"
     assert json.loads((tmp_path / "m.json").read_text())["meaning"] == rule
-    for ending in ("sql", "h"):
-        assert rule in (tmp_path / f"m.{ending}").read_text()
-    if not wanted[0].isalpha():
-        kind = "LL" if "no" not in spelled else '"'
-        shown = ", ".join(label + kind if kind == "LL" else f'"{label}"' for label in written)
-        assert f"labels[2] = {{{shown}}}" in (tmp_path / "m.h").read_text()
-
-
-def test_fields_in_c_have_the_names_of_their_columns(tmp_path):
-    """A column whose name C allows keeps it, whatever other names would become."""
-    names = ["x y", "x_y", "x.y", "x_y_", "int", "int_"]
-    model = Perceptron().fit(pd.DataFrame(np.eye(6), columns=names), list("pqpqpq"))
-    text = export(model, tmp_path / "m.h").read_text()
-    for name in ("x_y", "x_y_", "int_"):
-        assert f"    double {name};\n" in text
-    for name in ("x y", "x.y", "int"):
-        assert f"_; /* {name} */\n" in text
+    assert rule in (tmp_path / "m.sql").read_text()

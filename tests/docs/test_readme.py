@@ -54,7 +54,7 @@ def test_coming_from_vowpal_wabbit(tmp_path):
 
 def test_the_page_on_exports(tmp_path, monkeypatch):
     pytest.importorskip("onnxruntime")
-    assert run_commands("docs/export.md", tmp_path) == 8
+    assert run_commands("docs/export.md", tmp_path) == 7
     monkeypatch.chdir(tmp_path)
     assert run_python("docs/export.md") > 20
 

@@ -1,16 +1,11 @@
-"""What exported files predict, run by databases, a compiler, onnxruntime and Python."""
+"""What exported files predict, run by databases, onnxruntime and Python."""
 
 import csv
 import json
 import math
-import shutil
-import subprocess
 
 import numpy as np
 import pytest
-
-CC = shutil.which("cc")
-needs_cc = pytest.mark.skipif(CC is None, reason="skipped: no C compiler")
 
 
 def of_onnx(path, rows, columns=None):
@@ -60,55 +55,6 @@ def of_databases(path, columns, rows, databases=("sqlite3", "duckdb")):
         found.append(sorted(lines, key=lambda line: line["linsep_row"]))
         connection.close()
     return found
-
-
-def of_c(path, fields, rows, folder, classes=True):
-    """Labels (or numbers) and scores by a program that includes the header.
-
-    ``fields`` are the types of the fields of a row in order, or None for an array of numbers.
-    """
-    name = path.stem
-    cells = ["{" + ", ".join(map(_in_c, row)) + "}" for row in rows]
-    kind, given = (f"{name}_row", "&rows[i]") if fields else ("double", "rows[i]")
-    size = "" if fields else f"[{len(rows[0])}]"
-    show = (
-        f'int code = {name}_predict({given}); if (code < 0) puts("none"); else {{'
-        f'printf("%d", code); for (k = 0; k < {scores_of(path)}; k++) printf(" %a", scores[k]); '
-        'puts(""); }'
-        if classes
-        else f'printf("%a\\n", {name}_predict({given}));'
-    )
-    program = folder / f"{name}_main.c"
-    program.write_text(
-        f'#include <stdio.h>\n#include "{path.name}"\nstatic const {kind} rows[]{size} = {{\n'
-        + ",\n".join(cells)
-        + f"}};\nint main(void) {{ size_t i; int k; (void) k; for (i = 0; i < {len(rows)}; i++) {{"
-        f"double scores[1000]; {name}_scores({given}, scores); {show} }} return 0; }}\n"
-    )
-    made = folder / f"{name}.bin"
-    strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-Wno-unused-function", "-pedantic"]
-    subprocess.run([CC, *strict, program, "-o", made, "-lm"], check=True, cwd=folder)
-    done = subprocess.run([made], check=True, capture_output=True, text=True)
-    lines = done.stdout.split("\n")[:-1]
-    if not classes:
-        return [None if "nan" in line else float.fromhex(line) for line in lines]
-    return [
-        None if line == "none" else [int(line.split()[0]), *map(float.fromhex, line.split()[1:])]
-        for line in lines
-    ]
-
-
-def scores_of(path):
-    """How many scores a header writes."""
-    return int(path.read_text("utf-8").split("/* Writes ")[1].split()[0])
-
-
-def _in_c(cell):
-    if cell is None:
-        return "NAN"
-    if isinstance(cell, str):
-        return '"' + "".join(f"\\{byte:03o}" for byte in cell.encode()) + '"'
-    return "NULL" if cell == () else repr(float(cell))
 
 
 def of_json(path, rows):

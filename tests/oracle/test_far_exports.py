@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import linsep
-from exported import module, needs_cc, of_c, of_databases, of_json, of_onnx
+from exported import module, of_databases, of_json, of_onnx
 from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression, export
 from linsep.exports.scoring import ExportError
 
@@ -69,19 +69,6 @@ def test_tables(tmp_path, kind, classes, ending):
         ]  # fmt: skip
         found = np.array([[line[end] for end in ends] for line in lines])
         assert found == pytest.approx(shares[:, 1:] if classes == 2 else shares, abs=1e-9)
-
-
-@needs_cc
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
-@pytest.mark.parametrize("kind", KINDS)
-def test_c(tmp_path, kind, ending):
-    base = 1.7e15 if ending == "csv" else 2.0**22
-    X, y = rows(2)
-    path = file_of(tmp_path, X + base, y, ending)
-    model = kind().fit(linsep.open_source(path, target="y"))
-    found = of_c(export(model, tmp_path / "m.h"), [float] * 3, (X + base).tolist(), tmp_path)
-    scores = kind().fit(X, y).decision_function(X)
-    assert np.array([line[1] for line in found]) == pytest.approx(scores, abs=1e-8)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -31,7 +31,7 @@ COMMANDS = {
     "inspect": ("inspect", "Show how a model was trained and its largest weights."),
     "audit": ("audit", "Show why one row of DATA has its score, feature by feature."),
     "serve": ("serve", "Serve a model over HTTP for predictions and training."),
-    "export": ("export", "Write a model for other programs: ONNX, SQL, C and others."),
+    "export": ("export", "Write a model for other programs: ONNX, SQL, Python and others."),
     "plot": ("plot", "Draw a picture of a model."),
     "separate": ("proofs", "Decide whether a hyperplane separates the classes of DATA."),
     "bounds": ("bounds", "Bound the mistakes of learners on DATA; margins of weights."),

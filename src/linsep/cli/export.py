@@ -17,8 +17,8 @@ from linsep.model_files import format as model_file
 Out = Annotated[
     Path,
     typer.Argument(
-        help="The file to write: .onnx, .json, .csv, .sql (SQLite, DuckDB), .py (imports nothing) "
-        "or .h (C).",
+        help="The file to write: .onnx, .json, .csv, .sql (SQLite, DuckDB) or .py (imports "
+        "nothing).",
         callback=options.no_screen,
         metavar="FILE",
         show_default=False,
@@ -27,7 +27,7 @@ Out = Annotated[
 
 
 def export(model: options.ModelIn, file: Out, *, force: options.Force = False) -> None:
-    """Write a model for other programs: ONNX, JSON, CSV, SQL, Python or C.
+    """Write a model for other programs: ONNX, JSON, CSV, SQL or Python.
 
     Example: linsep export species.linsep species.sql
     """

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from linsep.exports.c_header import as_c
 from linsep.exports.onnx_file import to_onnx
 from linsep.exports.python_code import as_python
 from linsep.exports.scoring import ExportError
@@ -14,19 +13,18 @@ from linsep.written import check_free, written_whole
 
 
 class Format(NamedTuple):
-    """A format: its name, and what makes the content of a file of this stem from a model."""
+    """A format: its name, and what makes the content of a file from a model."""
 
     name: str
-    content: Callable[[Any, str], bytes]
+    content: Callable[[Any], bytes]
 
 
 FORMATS = {
-    ".onnx": Format("ONNX", lambda model, stem: bytes(to_onnx(model).SerializeToString())),
-    ".json": Format("JSON", lambda model, stem: as_json(model).encode()),
-    ".csv": Format("CSV", lambda model, stem: as_csv(model).encode()),
-    ".sql": Format("SQL", lambda model, stem: as_sql(model).encode()),
-    ".py": Format("Python", lambda model, stem: as_python(model).encode()),
-    ".h": Format("C", lambda model, stem: as_c(model, stem).encode()),
+    ".onnx": Format("ONNX", lambda model: bytes(to_onnx(model).SerializeToString())),
+    ".json": Format("JSON", lambda model: as_json(model).encode()),
+    ".csv": Format("CSV", lambda model: as_csv(model).encode()),
+    ".sql": Format("SQL", lambda model: as_sql(model).encode()),
+    ".py": Format("Python", lambda model: as_python(model).encode()),
 }
 
 
@@ -47,7 +45,7 @@ def export(model: Any, path: str | Path, *, force: bool = False) -> Path:
     .onnx holds every learner, except kernels for which ONNX has no operators (see docs/export.md)
     and ``tie="random"``. The others hold linear scores, and weights in them read back to the same
     bits: .json and .csv are tables of weights, .sql a query for SQLite and DuckDB, .py a module
-    without imports, .h a C header. Probabilities of :func:`linsep.calibrate` are not exported;
+    without imports. Probabilities of :func:`linsep.calibrate` are not exported;
     labels are the same.
 
     Parameters
@@ -72,7 +70,7 @@ def export(model: Any, path: str | Path, *, force: bool = False) -> Path:
     made = format_of(path)
     check_free(path, force)
     try:
-        content = made.content(model, path.stem)
+        content = made.content(model)
     except UnicodeEncodeError:
         raise ExportError(
             "A column, value or label has half of a character (a lone surrogate), which no file "
