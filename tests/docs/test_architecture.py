@@ -65,7 +65,7 @@ PRIVATE_READS = {
     "distributed": 6,
     "drawing": 1,
     "estimators": 7,
-    "exports": 9,
+    "exports": 4,
     "learners": 3,
     "model_files": 1,
     "naive_bayes": 2,

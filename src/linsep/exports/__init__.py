@@ -1,1 +1,1 @@
-"""Write models for other programs: ONNX, JSON, CSV, SQL, Python and C; one file a format."""
+"""Write models for other programs: ONNX, JSON, CSV, SQL and Python."""

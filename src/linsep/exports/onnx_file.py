@@ -5,9 +5,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import linsep
-from linsep.exports.onnx_graph import IR_VERSION, ML, ML_OPSET, OPSET, Graph, OwnGraph, onnx_package
-from linsep.exports.onnx_scores import predictions, probabilities
+from linsep.exports.onnx_operators import (
+    IR_VERSION,
+    ML,
+    ML_OPSET,
+    OPSET,
+    Graph,
+    onnx_package,
+    predictions,
+    probabilities,
+)
 from linsep.exports.scoring import ExportError, ModelColumns, fitted, kind_of, read_columns, rule_of
+
+#: most bytes of a file, with room for all but the weights
+MOST_BYTES = (1 << 31) - (1 << 24)
 
 
 class Value(NamedTuple):
@@ -16,6 +27,49 @@ class Value(NamedTuple):
     name: str
     kind: str
     shape: list[int | None]
+
+
+class OwnGraph(Graph):
+    """A graph that becomes a model of its own.
+
+    Parameters
+    ----------
+    taken : names of inputs and outputs
+    """
+
+    def __init__(self, taken: set[str]):
+        self._onnx, self._taken = onnx_package(), set(taken)
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+        self._bytes = 0
+
+    def new_name(self, about: str) -> str:
+        """Return an unused name."""
+        number = len(self._taken)
+        while (name := f"{about}_{number}") in self._taken:
+            number += 1
+        self._taken.add(name)
+        return name
+
+    def constant(self, array: Any) -> str:
+        """Add a constant and return its name."""
+        array, name = (
+            np.ascontiguousarray(array).reshape(np.shape(array)),
+            self.new_name("constant"),
+        )
+        self._bytes += array.nbytes
+        if self._bytes > MOST_BYTES:
+            raise ExportError(
+                "An ONNX file holds less than 2 GB, and this model is larger: learn one with fewer "
+                "features, classes, versions or support vectors."
+            )
+        self.constants.append(self._onnx.numpy_helper.from_array(array, name))
+        return name
+
+    def node(self, kind: str, inputs: list[str], output: str, domain: str, **how: Any) -> None:
+        """Add a node with one output."""
+        made = self._onnx.helper.make_node(kind, inputs, [output], domain=domain, **how)
+        self.nodes.append(made)
 
 
 def to_onnx(estimator: Any) -> Any:

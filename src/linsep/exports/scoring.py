@@ -197,8 +197,16 @@ def rule_of(model: Any) -> Rule:
     if not hasattr(model, "multiclass"):
         return Rule("sign" if binary else "largest", classes, probabilities=True)
     name = "sign" if binary else "pairs" if model.multiclass == "ovo" else "largest"
-    high = (model.tie == "positive") != (binary and model._turned)
+    high = (model.tie == "positive") != (binary and is_turned(model))
     return Rule(name, classes, high, normalize=bool(getattr(model, "normalize", False)))
+
+
+def is_turned(model: Any) -> bool:
+    """Return whether positive scores by ``coef_`` mean the smaller of two classes, because the
+    larger is the reference.
+    """
+    classes = getattr(model, "classes_", np.empty(0)).tolist()
+    return len(classes) == 2 and bool(model.reference_ == classes[1])
 
 
 def read_scoring(model: Any) -> Scoring:
@@ -255,16 +263,13 @@ def linear_scores(model: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None
             "A class whose rows all have weight 0 cannot be exported: leave out its rows and learn "
             "the model again."
         )
-    if not hasattr(model, "classes_") or hasattr(model, "multiclass"):
-        turned = -1.0 if hasattr(model, "classes_") and model._turned else 1.0
-        return turned * coef, turned * intercept, None
-    order = model._order_of_classes
-    if len(order) == 2:
-        sign = 1.0 if order[0] == 1 else -1.0
+    classes = getattr(model, "classes_", np.empty(0)).tolist()
+    if len(classes) < 3 or hasattr(model, "multiclass"):
+        sign = -1.0 if is_turned(model) else 1.0
         return sign * coef, sign * intercept, centre
-    wide, more = np.zeros((len(order), coef.shape[1])), np.zeros(len(order))
-    wide[order[:-1]], more[order[:-1]] = coef, intercept
-    return wide, more, centre
+    # Rows of weights are those of the other classes in order; the reference has weights of zero.
+    reference = classes.index(model.reference_)
+    return np.insert(coef, reference, 0.0, axis=0), np.insert(intercept, reference, 0.0), centre
 
 
 def read_columns(model: Any) -> ModelColumns:

@@ -5,8 +5,14 @@ from typing import Any
 import numpy as np
 
 from linsep.exports.onnx_file import labels
-from linsep.exports.onnx_graph import Graph, NoOnnx, onnx_package
-from linsep.exports.onnx_scores import calibrated, predictions, probabilities
+from linsep.exports.onnx_operators import (
+    Graph,
+    NoOnnx,
+    calibrated,
+    onnx_package,
+    predictions,
+    probabilities,
+)
 from linsep.exports.scoring import KINDS, ExportError, fitted, rule_of
 
 #: options of classifiers that skl2onnx deals with itself

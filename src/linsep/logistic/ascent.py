@@ -63,8 +63,6 @@ class Root(NamedTuple):
 MOST_VALUES = 1 << 24
 #: rows per feature to estimate correlations from, and their shrinkage factor
 ROWS_A_FEATURE, BELIEVED = 6, 0.97
-#: log-change of a class's diagonal above which its factor is recomputed
-STALE = 0.3
 
 
 class Preconditioner:
