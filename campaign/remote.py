@@ -18,7 +18,7 @@ from campaign.batches import folder
 from campaign.web_server import FAULTS, WebServer
 from linsep import open_source
 from linsep.errors import DataError
-from linsep.sources.remote import ahead, asking, recent, servers
+from linsep.sources.remote import faults, file, streams
 
 ROWS = 300
 #: what no message may hold
@@ -43,16 +43,17 @@ def fetched(draw: random.Random) -> str | None:
 
     server.fault = fault
     sizes = {
-        "FIRST": draw.randrange(300, 9000), "BLOCK": draw.randrange(500, 20_000),
-        "PAGE": draw.randrange(200, 3000), "AHEAD": draw.randrange(1000, 90_000),
-        "LAST": draw.randrange(200, 5000),
+        "HEAD": 1 << draw.randrange(8, 13), "BLOCK": 1 << draw.randrange(9, 15),
+        "AHEAD": draw.randrange(1000, 90_000), "TAIL": draw.randrange(200, 5000),
+        "BEHIND": draw.randrange(1000, 90_000),
     }  # fmt: skip
     with (
         server,
-        patch.multiple(ahead, **sizes),
-        patch.object(asking, "WAIT", 1e-4),
-        patch.object(recent, "FRESH", draw.choice((0.0, 0.01, 5.0))),
-        patch.object(servers, "SILENCE", 2.0),
+        patch.multiple(streams, **sizes),
+        patch.multiple(faults, WAIT=1e-4, SILENCE=2.0),
+        patch.multiple(
+            file, FRESH=draw.choice((0.0, 0.01, 5.0)), PIECE=draw.randrange(300, 20_000)
+        ),
     ):
         host = server.url.removeprefix("http://")
         return _judged(f"http://me:{SECRETS[0]}@{host}/{name}?key={SECRETS[1]}", name, swapped_at)

@@ -20,22 +20,18 @@ from linsep import Perceptron, open_source, save
 from linsep.errors import CheckpointError, DataError
 from linsep.private import CacheWarning
 from linsep.sources.chunks import CODECS
-from linsep.sources.remote import ahead, asking, recent, servers
 from linsep.sources.remote.address import identified, shown
 from linsep.sources.remote.file import located, no_file
+from remote_tables import impatient, new_stores
 
 pytestmark = pytest.mark.compiled
 pytest.importorskip("aiohttp")
-ROWS = 400
+ROWS, FRESH = 400, 0.05
 
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    """Small requests, short waits, and nothing taken for fresh."""
-    for name, size in (("FIRST", 2000), ("BLOCK", 3000), ("LAST", 1000), ("PAGE", 1000)):
-        monkeypatch.setattr(ahead, name, size)
-    monkeypatch.setattr(asking, "WAIT", 0.001)
-    monkeypatch.setattr(recent, "FRESH", 0.05)
+    impatient(monkeypatch, fresh=FRESH)
 
 
 @pytest.fixture(scope="module")
@@ -135,7 +131,7 @@ TABLE = [
 
 @pytest.mark.parametrize(("fault", "once"), [row[:2] for row in TABLE])
 def test_a_fault_at_one_request(serve, folder, monkeypatch, fault, once):
-    monkeypatch.setattr(servers, "SILENCE", 0.3 if fault == "stall" else 30)
+    impatient(monkeypatch, 0.3 if fault == "stall" else 30, FRESH)
     server = serve(fault=lambda number, path: fault if number == 4 else None, stall=0.6)
     if once is None:
         assert rows_of(f"{server.url}/x.csv", "x.csv") == rows_of(folder / "x.csv", "x.csv")
@@ -148,7 +144,7 @@ def test_a_fault_at_one_request(serve, folder, monkeypatch, fault, once):
 
 @pytest.mark.parametrize(("fault", "always"), [(row[0], row[2]) for row in TABLE])
 def test_a_fault_at_every_request(serve, folder, monkeypatch, fault, always):
-    monkeypatch.setattr(servers, "SILENCE", 0.3 if fault == "stall" else 30)
+    impatient(monkeypatch, 0.3 if fault == "stall" else 30, FRESH)
     server = serve(fault=lambda number, path: fault, stall=0.6)
     if always is None:
         assert rows_of(f"{server.url}/x.csv", "x.csv") == rows_of(folder / "x.csv", "x.csv")
@@ -171,7 +167,7 @@ def test_a_change_between_passes(serve, folder):
     for _ in source.batches():
         pass
     server.files["/x.csv"] += b"1,2,3,red,yes\n"
-    time.sleep(2 * recent.FRESH)
+    time.sleep(2 * FRESH)
     with pytest.raises(DataError, match=r"/x.csv changed while it was read \([\d,]+ bytes at"):
         for _ in source.batches():
             pass
@@ -240,7 +236,7 @@ def test_rows_are_kept_for_later_runs(serve, folder, tmp_path):
     first = [(tmp_path / "linsep-rows").iterdir()]
     assert len(first) == 1
     server.files["/x.csv"] = server.files["/x.csv"].replace(b"yes", b"YES")
-    time.sleep(2 * recent.FRESH)
+    time.sleep(2 * FRESH)
     assert fitted().classes_.tolist() == ["YES", "no"]
     assert len(server.requests) > count
 
@@ -383,7 +379,7 @@ def test_a_password_is_in_no_hash(address):
 
 
 def test_a_missing_package(monkeypatch):
-    asking._filesystem.cache_clear()
+    new_stores()
     monkeypatch.setitem(sys.modules, "fsspec", None)
     with pytest.raises(DataError, match=r"s3:// needs .*: pip install 'linsep\[remote\]'"):
         open_source("s3://bucket/x.csv")
@@ -396,7 +392,7 @@ def test_a_missing_package(monkeypatch):
         patch.setattr("fsspec.filesystem", without)
         with pytest.raises(DataError, match=r"s3:// needs .*: pip install 'linsep\[remote\]'"):
             open_source("s3://bucket/x.csv")
-        asking._filesystem.cache_clear()
+        new_stores()
         with pytest.raises(DataError, match=r"gs:// needs .*: pip install 'linsep\[gs\]'"):
             open_source("gs://bucket/x.csv")
     monkeypatch.setitem(sys.modules, "adlfs", None)
@@ -471,7 +467,7 @@ def test_a_file_that_is_removed_before_its_state_is_asked(serve):
     server = serve()
     source = open_source(f"{server.url}/x.csv", target="kind")
     del server.files["/x.csv"]
-    time.sleep(2 * recent.FRESH)
+    time.sleep(2 * FRESH)
     for what in ("state", "in_parts"):
         with pytest.raises(DataError, match=r"/x.csv was removed while it was read: put it back"):
             getattr(source.paths[0], what)

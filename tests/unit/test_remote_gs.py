@@ -6,11 +6,12 @@ import pytest
 
 from linsep import open_source
 from linsep.errors import DataError
-from linsep.sources.remote import ahead, asking, recent
-from remote_tables import rows_of, small_table
+from linsep.sources.remote.stores import filesystem
+from remote_tables import impatient, new_stores, rows_of, small_table
 
 pytestmark = pytest.mark.compiled
 fsspec = pytest.importorskip("fsspec")
+FRESH = 0.02
 
 
 @pytest.fixture(scope="module")
@@ -29,21 +30,19 @@ def box(table):
         patch.setenv("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")
         pytest.importorskip("gcsfs")
         patch.setitem(fsspec.config.conf, "gs", {"token": "anon", "endpoint_url": url})
-        asking._filesystem.cache_clear()
-        store = asking.filesystem("gs://box")
+        new_stores()
+        store = filesystem("gs://box")
         store.pipe("box/folder/x.csv", table.to_csv(index=False).encode())
         for number, part in enumerate((table[:100], table[100:])):
             store.pipe(f"box/parts/part-{number}.parquet", part.to_parquet())
         yield store
     server.stop()
-    asking._filesystem.cache_clear()
+    new_stores()
 
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    monkeypatch.setattr(ahead, "FIRST", 10_000)  # the emulator takes half a second for a range
-    monkeypatch.setattr(asking, "WAIT", 0.001)
-    monkeypatch.setattr(recent, "FRESH", 0.02)
+    impatient(monkeypatch, fresh=FRESH, small=False)  # the emulator takes half a second for a range
 
 
 @pytest.mark.parametrize(
@@ -77,7 +76,7 @@ def test_a_change_between_requests(box, table):
     box.pipe("box/changing.csv", table.to_csv(index=False).encode())
     source = open_source("gs://box/changing.csv", target="kind")
     box.pipe("box/changing.csv", table.iloc[::-1].to_csv(index=False).encode())
-    time.sleep(2 * recent.FRESH)
+    time.sleep(2 * FRESH)
     with pytest.raises(DataError, match=r"gs://box/changing.csv changed while it was read"):
         list(source.batches())
 
@@ -85,8 +84,8 @@ def test_a_change_between_requests(box, table):
 def test_a_store_that_does_not_answer(box, monkeypatch, capfd):
     nobody = {"token": "anon", "endpoint_url": "http://127.0.0.1:1"}
     monkeypatch.setitem(fsspec.config.conf, "gs", nobody)
-    asking._filesystem.cache_clear()
+    new_stores()
     with pytest.raises(DataError, match=r"nobody answers at 127.0.0.1:1\), tried 5 times: try"):
         rows_of("gs://box/folder/x.csv")
     assert capfd.readouterr().err == ""
-    asking._filesystem.cache_clear()
+    new_stores()

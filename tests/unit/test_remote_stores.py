@@ -4,7 +4,7 @@ import re
 import socket
 import time
 import warnings
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from threading import Event, Thread
 
 import numpy as np
@@ -13,11 +13,12 @@ from campaign.web_server import WebServer
 
 from linsep import interrupts, open_source
 from linsep.errors import DataError
-from linsep.sources.remote import ahead, asking, recent
-from remote_tables import rows_of, small_table
+from linsep.sources.remote.stores import filesystem
+from remote_tables import impatient, new_stores, rows_of, small_table
 
 pytestmark = pytest.mark.compiled
 fsspec = pytest.importorskip("fsspec")
+FRESH = 0.02
 
 
 @pytest.fixture(scope="module")
@@ -27,10 +28,7 @@ def table():
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    for name, size in (("FIRST", 2000), ("BLOCK", 3000), ("LAST", 1000), ("PAGE", 1000)):
-        monkeypatch.setattr(ahead, name, size)
-    monkeypatch.setattr(asking, "WAIT", 0.001)
-    monkeypatch.setattr(recent, "FRESH", 0.02)
+    impatient(monkeypatch, fresh=FRESH)
 
 
 @pytest.fixture(scope="module")
@@ -44,8 +42,8 @@ def bucket(table):
         patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
         patch.setenv("AWS_ACCESS_KEY_ID", "key")
         patch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
-        asking._filesystem.cache_clear()
-        store = asking.filesystem("s3://bucket")
+        new_stores()
+        store = filesystem("s3://bucket")
         store.mkdir("bucket")
         for number, part in enumerate((table[:100], table[100:])):
             store.pipe(f"bucket/parts/part-{number}.csv", part.to_csv(index=False).encode())
@@ -69,7 +67,7 @@ def bucket(table):
         store.pipe("root/x.csv", table.to_csv(index=False).encode())
         yield store
     server.stop()
-    asking._filesystem.cache_clear()
+    new_stores()
 
 
 class TestS3:
@@ -132,7 +130,7 @@ class TestS3:
         bucket.pipe("bucket/folder/x.csv", table.to_csv(index=False).encode())
 
     def test_no_permission(self, bucket, monkeypatch):
-        store = asking.filesystem("s3://bucket")
+        store = filesystem("s3://bucket")
         client = store._s3
 
         async def refuse(*args, **kwargs):
@@ -190,7 +188,7 @@ class TestS3WithFaults:
         with pytest.raises(DataError, match=always) as raised:
             rows_of("s3://bucket/x.csv")
         assert "\n" not in str(raised.value)
-        tried = [request for request in server.requests if request[2:] == ("bytes=0-1999", fault)]
+        tried = [request for request in server.requests if request[2:] == ("bytes=0-2047", fault)]
         assert len(tried) in (1, 5, 10)  # aiohttp tries twice after a reset
 
 
@@ -201,9 +199,9 @@ def shared():
     with WebServer({}) as server, pytest.MonkeyPatch.context() as patch:
         patch.setitem(fsspec.config.conf, "s3", conf | {"endpoint_url": server.url})
         patch.delenv("AWS_ENDPOINT_URL", raising=False)
-        asking._filesystem.cache_clear()
+        new_stores()
         yield server
-    asking._filesystem.cache_clear()
+    new_stores()
 
 
 class TestMemory:
@@ -231,7 +229,7 @@ class TestMemory:
         store.pipe("/box/x.arrow", (tmp_path / "x.arrow").read_bytes())
         source = open_source(f"memory://box/{name}", target="kind")
         store.rm(f"/box/{name}")
-        time.sleep(2 * recent.FRESH)
+        time.sleep(2 * FRESH)
         with pytest.raises(DataError, match=f"{name} was removed while it was read: put it"):
             list(source.batches())
 
@@ -239,7 +237,7 @@ class TestMemory:
         source = open_source("memory://box/x.parquet", target="kind")
         store.pipe("/box/y.parquet", b"")
         store.rm("/box/x.parquet")
-        time.sleep(2 * recent.FRESH)
+        time.sleep(2 * FRESH)
         for what in ("state", "in_parts"):
             with pytest.raises(DataError, match=r"x.parquet was removed while it was read: put it"):
                 getattr(source.paths[0], what)
@@ -278,7 +276,7 @@ def ftp(tmp_path, table):
     stop.set()
     thread.join()
     server.close_all()
-    asking._filesystem.cache_clear()
+    new_stores()
 
 
 class TestFTP:
@@ -288,8 +286,8 @@ class TestFTP:
 
     def test_a_server_that_hangs_up_between_passes(self, ftp):
         source = open_source(f"ftp://me:pass1word@{ftp}/x.csv", target="kind")
-        time.sleep(2 * recent.FRESH)
-        source.paths[0]._file._fs.ftp.sock.shutdown(socket.SHUT_RDWR)
+        time.sleep(2 * FRESH)
+        source.paths[0]._fs.ftp.sock.shutdown(socket.SHUT_RDWR)
         assert sum(len(batch.y) for batch in source.batches()) == 300
 
     @pytest.mark.parametrize(
@@ -323,28 +321,15 @@ class TestFTP:
             rows_of(address)
 
 
-def test_requests_that_are_dropped_may_be_put_back():
-    kept, waiting = recent.Recent(), [Future() for _ in range(3)]
-    for number, coming in enumerate(waiting):
-        coming.add_done_callback(lambda done, number=number: kept.put(1, number, number + 1, done))
-        kept.put(0, number * recent.MOST, (number + 1) * recent.MOST, coming)
-    assert [coming.cancelled() for coming in waiting] == [True, True, False]
-    kept.forget(0)
-    kept.forget(1)
-    assert waiting[2].cancelled()
-    assert kept.take(0, 0, 1) is None
-
-
 def test_who_waits_for_an_answer_gives_up_after_ctrl_c():
-    never: Future = Future()
-    stream = ahead.ReadAhead(100, lambda start, end: never, None, lambda *left: None)
-    with ThreadPoolExecutor(1) as pool:
-        reading = pool.submit(stream.read, 10)
-        while not stream._coming:
+    """Also in a thread, where Python does not raise KeyboardInterrupt."""
+    stalled = WebServer({"/x.csv": b"x" * 9000}, fault=lambda *_: "stall", stall=5)
+    with stalled as server, ThreadPoolExecutor(1) as pool:
+        opening = pool.submit(open_source, f"{server.url}/x.csv", target="kind")
+        while not server.requests:
             time.sleep(0.001)
-        time.sleep(2 * ahead.MOMENT)
-        assert not reading.done()
+        time.sleep(0.5)
+        assert not opening.done()
         interrupts.count_signal()
         with pytest.raises(CancelledError):
-            reading.result(timeout=10)
-    stream.close()
+            opening.result(timeout=2)

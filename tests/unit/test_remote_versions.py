@@ -13,6 +13,7 @@ import pytest
 from command_line import here
 from linsep import open_source
 from linsep.errors import DataError
+from remote_tables import new_stores
 
 pytestmark = pytest.mark.compiled
 fsspec = pytest.importorskip("fsspec")
@@ -227,9 +228,7 @@ def test_what_identifies_us_does_not_follow_a_redirect_to_another_server(
     settings = {"headers": SECRETS}
     conf = settings if where == "kwargs" else {"client_kwargs": settings}
     monkeypatch.setitem(fsspec.config.conf, "http", conf)
-    from linsep.sources.remote import asking
-
-    asking._filesystem.cache_clear()
+    new_stores()
     with Server() as other, Server(redirect(lambda: other.address)) as first:
         assert rows_of(first.address) == expected
         assert all(headers.get("X-Api-Key") == "hush" for _, headers in first.asked)
@@ -237,7 +236,7 @@ def test_what_identifies_us_does_not_follow_a_redirect_to_another_server(
         assert len(other.asked) > 1
         assert not any(SECRETS.keys() & headers.keys() for _, headers in other.asked)
         assert "hush" not in str(other.asked)
-    asking._filesystem.cache_clear()
+    new_stores()
 
 
 def test_what_identifies_us_follows_a_redirect_on_the_same_server(expected):

@@ -10,7 +10,7 @@ import pytest
 
 from linsep import open_source
 from linsep.errors import DataError
-from linsep.sources.tables.thrift import read_struct
+from linsep.sources.tables.parquet_sizes import read_struct
 from thoroughness import THOROUGH
 
 pytestmark = pytest.mark.compiled
@@ -46,6 +46,20 @@ def test_columns_that_swell_are_refused_before_they_do(tmp_path, name, write):
         with pytest.raises(DataError, match=f"{name} becomes more than 500 times as large"):
             next(open_source(data, target="kind").batches())
         assert pa.total_allocated_bytes() - before < 1 << 20
+
+
+@pytest.mark.parametrize("at", [8, 12])
+def test_a_file_whose_messages_cannot_be_followed_from_its_start(tmp_path, at):
+    """Arrow reads those that its end names."""
+    path = tmp_path / "b.arrow"
+    swollen_arrow(path)
+    data = path.read_bytes()
+    path.write_bytes(data[:at] + bytes(4) + data[at + 4 :])
+    with pa.OSFile(str(path)) as raw:
+        assert pa.ipc.open_file(raw).num_record_batches == 1
+    for data in (path, afar(path)):
+        with pytest.raises(DataError, match=r"b\.arrow becomes more than 500 times as large"):
+            next(open_source(data, target="kind").batches())
 
 
 def afar(path):

@@ -379,7 +379,7 @@ class Bodies:
             self._check_rows(rows, columns, 0, budget)
         elif format == "arrow":
             with path.open("rb") as file:
-                if any(buffers for _, _, buffers in messages(file, len(content))):
+                if any(message.buffers for message in messages(file, len(content))):
                     raise Refused(415, "The Arrow data are compressed: send them uncompressed.")
             many, rows, text = _arrow_sizes(content)
             self._check_rows(rows, columns, text, budget)

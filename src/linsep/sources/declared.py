@@ -5,7 +5,7 @@ Arrow makes room for whatever a file asks for: a few kilobytes can ask for all m
 
 import struct
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -25,18 +25,11 @@ _DICTIONARY, _ROWS = 2, 3
 #: what an Arrow file begins with, and how it ends: the length of its footer, and that again
 _MAGIC = b"ARROW1"
 _END = struct.Struct("<i6s")
-#: field of a footer: where the record batches are
-_BATCHES = 3
+#: fields of a footer: where the dictionaries and the record batches are
+_DICTIONARIES, _BATCHES = 2, 3
 #: what to do where a file is as it should be
 INSTEAD = "write it without compression"
 _FIELD = struct.Struct("<H")
-
-
-def check_record_batches(path: File) -> None:
-    """Raise DataError where a record batch of an Arrow file or stream becomes far too large."""
-    with path.open("rb") as file:
-        for _ in checked_batches(path, file, path.stat().st_size):
-            pass
 
 
 def checked_batches(path: File, file: BinaryIO, size: int, known: int = 0) -> Iterator[None]:
@@ -44,10 +37,10 @@ def checked_batches(path: File, file: BinaryIO, size: int, known: int = 0) -> It
     ``known`` record batches were checked before.
 
     Each compressed buffer begins with its size after decompression, which is all that is read.
-    Raises as :func:`check_record_batches` does.
+    Raises DataError where a record batch becomes far too large.
     """
     passed = 0
-    for start, kind, buffers in messages(file, size):
+    for start, kind, buffers, _ in messages(file, size):
         swollen = compressed = 0
         for offset, length in buffers if passed >= known else ():
             if length >= 8 and start + offset + length <= size:
@@ -60,9 +53,9 @@ def checked_batches(path: File, file: BinaryIO, size: int, known: int = 0) -> It
             yield
 
 
-def placed_batches(file: BinaryIO, size: int) -> list[tuple[int, int]]:
-    """Return where the record batches of an Arrow file start and end, as its end says; none of a
-    stream, which does not say it, or if it cannot be read.
+def _placed_messages(file: BinaryIO, size: int, field: int) -> list[int]:
+    """Return where messages of a kind start in an Arrow file, as its end says; none of a stream,
+    which does not say it, or if it cannot be read.
     """
     file.seek(max(0, size - _END.size))
     end = file.read(_END.size)
@@ -74,36 +67,59 @@ def placed_batches(file: BinaryIO, size: int) -> list[tuple[int, int]]:
     file.seek(size - _END.size - length)
     footer = file.read(length)
     try:
-        listed = _field(footer, struct.unpack_from("<I", footer)[0], _BATCHES)
+        listed = _field(footer, struct.unpack_from("<I", footer)[0], field)
         vector = _follow(footer, listed)
         count = struct.unpack_from("<I", footer, vector)[0] if listed else 0
-        places = struct.iter_unpack("<qi4xq", footer[vector + 4 : vector + 4 + 24 * count])
-        return [(start, start + about + body) for start, about, body in places]
+        places = struct.iter_unpack("<q16x", footer[vector + 4 : vector + 4 + 24 * count])
+        return [start for (start,) in places]
     except (struct.error, IndexError):
         return []
 
 
-def messages(file: BinaryIO, size: int) -> Iterator[tuple[int, int, list[tuple[int, int]]]]:
-    """Yield where the body of each message begins, its kind, and its compressed buffers.
+class Message(NamedTuple):
+    """Where the body of a message begins, its kind, its compressed buffers, and where it ends."""
+
+    start: int
+    kind: int
+    buffers: list[tuple[int, int]]
+    end: int
+
+
+def messages(file: BinaryIO, size: int) -> Iterator[Message]:
+    """Yield the messages of a file or a stream in the order in which Arrow reads them: those that
+    the end of a file names, dictionaries first; all of a stream, which has no such end.
 
     What is damaged ends the search: Arrow will say so.
     """
+    batches = _placed_messages(file, size, _BATCHES)
+    if batches:
+        for place in _placed_messages(file, size, _DICTIONARIES) + batches:
+            if (message := _message_at(file, size, place)) is None:
+                return
+            yield message
+        return
+    file.seek(0)
     at = _BEGINNING if file.read(len(_MAGIC)) == _MAGIC else 0
-    while at + 8 <= size:
-        file.seek(at)
-        mark, length = struct.unpack("<Ii", file.read(8))
-        if mark != _CONTINUES or not 0 < length <= size - at - 8:
-            return
-        message = file.read(length)
-        try:
-            kind, buffers, body = _described(message)
-        except (struct.error, IndexError):
-            return
-        at += 8 + length
-        if body < 0:
-            return
-        yield at, kind, buffers
-        at += body
+    while (message := _message_at(file, size, at)) is not None:
+        yield message
+        at = message.end
+
+
+def _message_at(file: BinaryIO, size: int, at: int) -> Message | None:
+    """Return the message at a place, None if there is none."""
+    if not 0 <= at <= size - 8:
+        return None
+    file.seek(at)
+    mark, length = struct.unpack("<Ii", file.read(8))
+    if mark != _CONTINUES or not 0 < length <= size - at - 8:
+        return None
+    message = file.read(length)
+    try:
+        kind, buffers, body = _described(message)
+    except (struct.error, IndexError):
+        return None
+    start = at + 8 + length
+    return Message(start, kind, buffers, start + body) if body >= 0 else None
 
 
 def _described(message: bytes) -> tuple[int, list[tuple[int, int]], int]:

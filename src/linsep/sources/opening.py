@@ -12,8 +12,14 @@ from linsep.sources.base import Source
 from linsep.sources.formats import ENDINGS, LABEL, TEXT, format_by_name, format_of
 from linsep.sources.limits import MAX_LINE, bytes_of
 from linsep.sources.remote.address import is_remote, shown
-from linsep.sources.remote.file import File, RemoteFile, located, no_file
-from linsep.sources.remote.finding import find_remote, is_marker
+from linsep.sources.remote.file import (
+    File,
+    RemoteFile,
+    find_remote,
+    is_marker,
+    located,
+    no_file,
+)
 from linsep.sources.row_cache.source import RowsSource
 from linsep.sources.svmlight.source import SvmlightSource
 

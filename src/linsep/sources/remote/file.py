@@ -1,36 +1,46 @@
 """A remote file, which the readers of formats use as they use a path."""
 
 import asyncio
-import itertools
 import os
+import re
 import time
 import weakref
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import partial
+from glob import has_magic
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from linsep.errors import DataError
 from linsep.scratch import scratch_folder
-from linsep.sources.remote import ahead, recent
 from linsep.sources.remote.address import (
+    SERVERS,
+    WEB,
     is_chain,
     is_remote,
     name_of,
     normal,
+    protocol_of,
     shown,
 )
-from linsep.sources.remote.ahead import Blocks, ReadAhead, Stretch
-from linsep.sources.remote.asking import asked, filesystem, loop, waited
-from linsep.sources.remote.servers import Answer, OtherFile, Seen, file_on
+from linsep.sources.remote.faults import run_sync, submit, with_retries
+from linsep.sources.remote.stores import Answer, Version, filesystem, ranges_of, request_lock
 
-_numbers = itertools.count()
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from linsep.sources.remote.streams import AheadCache, Block
+
+#: seconds for which a file counts as it was when it was looked at
+FRESH = 5.0
+#: bytes of a request, at most
+PIECE = 8 << 20
 #: endings of files that say at their end what they hold
 _ENDS = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
+#: what programs leave beside data files, to say that these are whole or in a folder
+_MARKERS = re.compile(r"_SUCCESS|_(started|committed)_.*|_(common_)?metadata|.*_\$folder\$")
 
 
 class Stat(NamedTuple):
@@ -65,11 +75,13 @@ class RemoteFile:
             )
         self.address = address = normal(address)
         self._name = name_of(address)
-        self._file = file_on(filesystem(address), address)
-        self._seen: Seen | None = None
-        self._looked, self._number = -recent.FRESH, next(_numbers)
+        self._fs = filesystem(address)
+        self._range = ranges_of(self._fs, address)
+        self._seen: Version | None = None
+        self._looked = -FRESH
+        self._cache: weakref.ref[AheadCache] | None = None
+        self._whole_only = False
         self._copy: Path | None = None
-        self._folder: Any = None
 
     def __str__(self) -> str:
         return shown(self.address)
@@ -136,7 +148,7 @@ class RemoteFile:
         """Whether the server sends parts of the file; if not, it is copied to this machine."""
         with self._if_there():
             self._look()
-        return self._folder is None
+        return not self._whole_only
 
     def stat(self) -> Stat:
         """Return the size; raises as :meth:`reading` does."""
@@ -150,33 +162,54 @@ class RemoteFile:
         return str(self), size, self._seen.tag or self._seen.date
 
     @contextmanager
-    def reading(self, plan: Blocks | None = None, forward: bool = False) -> Iterator[Any]:
-        """Open the file for reading ahead, in the order of its bytes or of ``plan``; ``forward``
-        says that nothing of the plan is read after what comes later in it.
+    def reading(self) -> Iterator[Any]:
+        """Open the file, of which more is requested than is read, in the order of its bytes.
 
         A file of a server that sends whole files only is copied to a temporary folder first.
 
         Raises DataError if the file is not there any more, cannot be read, or has changed.
         """
-        size = self.stat().st_size
+        with self._if_there():
+            cache = self._look()
+        self._size()
         if self._copy is not None:
             with self._copy.open("rb", buffering=0) as copy:
                 yield copy
             return
-        with ReadAhead(size, self._requested, plan, self._kept, forward) as stream:
+        from linsep.sources.remote.streams import RemoteStream
+
+        with RemoteStream(cache or self._new_cache()) as stream:
             yield stream
 
+    def open(self, mode: str = "rb") -> Any:
+        """Do as :meth:`reading`."""
+        return self.reading()
+
     @contextmanager
-    def open(self, mode: str = "rb") -> Iterator[Any]:
-        """Open the file to look at some places of it; nothing is read ahead."""
-        with self.reading([]) as stream:
+    def reading_parts(self, parts: "list[Block]") -> Iterator[Any]:
+        """Open the file to read some parts of it, which are requested in their order; nothing else
+        is, unless it is read.
+        """
+        from linsep.sources.remote.streams import AheadCache, Chosen, RemoteStream
+
+        with self._if_there():
+            self._look()
+        with RemoteStream(AheadCache(self._requested, self._size(), Chosen(parts))) as stream:
             yield stream
+
+    def copied(self) -> Path:
+        """Return a copy of the file in a temporary folder, which ends with this object."""
+        with self._if_there():
+            cache = self._look()
+            if cache is not None:  # which would keep this object, and with it the copy
+                cache.forget_all()
+            return self._copied()
 
     def _size(self) -> int:
         with self._if_there():
             self._look()
             assert self._seen is not None
-            if self._seen.size is None or self._folder is not None:
+            if self._seen.size is None or self._whole_only:
                 self._copied()
         return self._seen.size or 0
 
@@ -187,111 +220,95 @@ class RemoteFile:
         except FileNotFoundError:
             raise self._removed() from None
 
-    def _look(self) -> None:
-        """Look at the file, unless it was looked at a moment ago; keep its head."""
-        if time.monotonic() - self._looked < recent.FRESH:
-            return
-        room = _room(ahead.FIRST)
-        answer, end = waited(self._both_ends(room))
-        if None in (answer.size, answer.seen.size) and self._folder is None:
-            self._folder = scratch_folder()
-            weakref.finalize(self, self._folder.cleanup)
-        recent.RECENT.forget(self._number)
-        if answer.size is not None:
-            head: Future[Stretch] = Future()
-            head.set_result(Stretch(0, room[: answer.size].toreadonly()))
-            recent.RECENT.put(self._number, 0, answer.size, head)
-        if end is not None and answer.size is not None and end.end == answer.seen.size:
-            tail: Future[Stretch] = Future()
-            tail.set_result(end)
-            recent.RECENT.put(self._number, end.start, end.end, tail)
-        self._looked = time.monotonic()
-
-    async def _both_ends(self, room: memoryview) -> tuple[Answer, Stretch | None]:
-        """Ask for the head of the file, and of Parquet and Arrow, which say at their end what they
-        hold, at the same time for that; it is asked for again if it does not come.
+    def _look(self) -> "AheadCache | None":
+        """Look at the file, unless it was looked at a moment ago; return the cache in which its
+        head is, if there is one.
         """
-        ends = self.suffix.lower() in _ENDS and not isinstance(self._file, OtherFile)
-        coming = asyncio.create_task(self._last()) if ends else None
-        try:
-            answer = await self._asked(lambda: self._file.get(0, room))
-            end = None if coming is None else await coming
-            return answer, end[1] if end is not None and end[0] == answer.seen else None
-        finally:
-            if coming is not None:
-                coming.cancel()
+        if time.monotonic() - self._looked < FRESH:
+            return None if self._cache is None else self._cache()
+        from linsep.sources.remote import streams
 
-    async def _last(self) -> tuple[Seen, Stretch] | None:
-        """Return the last bytes of the file, None if they do not come at once."""
-        room = _room(ahead.LAST)
-        try:
-            answer = await self._file.get(-1, room)
-        except Exception:
+        answer = run_sync(self._checked(lambda: self._range(0, streams.HEAD)))
+        self._looked, self._cache = time.monotonic(), None
+        if answer.data is None or answer.version.size is None:
+            self._whole_only = True
             return None
-        if answer.size is None or answer.seen.size is None:
-            return None
-        start = answer.seen.size - answer.size
-        return answer.seen, Stretch(start, room[: answer.size].toreadonly())
+        cache = self._new_cache()
+        if len(answer.data) == min(streams.HEAD, cache.size):
+            cache.put(0, answer.data)
+        return cache
 
-    def _copied(self) -> None:
-        if self._copy is not None:
-            return
-        path = Path(self._folder.name) / "copy"
+    def _new_cache(self) -> "AheadCache":
+        from linsep.sources.remote.streams import HEAD, TAIL, AheadCache, Sequence, kept
 
-        async def copy() -> Answer:
-            with path.open("wb", buffering=0) as out:
-                return Answer(None, await self._file.copy(_Room(out, self)))
+        assert self._seen is not None
+        size = self._seen.size or 0
+        tail = max(min(HEAD, size), size - TAIL) if self.suffix.lower() in _ENDS else size
+        cache = AheadCache(self._requested, size, Sequence(size, tail))
+        self._cache = weakref.ref(cache)
+        kept.append(cache)
+        return cache
 
-        waited(self._asked(copy))
-        self._copy = path
+    def _copied(self) -> Path:
+        if self._copy is None:
+            folder = scratch_folder()
+            weakref.finalize(self, folder.cleanup)
+            path = Path(folder.name) / "copy"
+            whole = self._checked(lambda: self._copy_whole(path))
+            run_sync(whole if self._whole_only else self._copy_parts(path))
+            self._copy = path
+        return self._copy
 
-    def _kept(self, start: int, end: int, coming: "Future[Stretch]") -> None:
-        recent.RECENT.put(self._number, start, end, coming)
+    async def _copy_whole(self, path: Path) -> Answer:
+        with path.open("wb", buffering=0) as out:
+            return Answer(None, await self._fs.copy_whole(self.address, _Room(out, self)))
 
-    def _requested(self, start: int, end: int) -> "Future[Stretch]":
+    async def _copy_parts(self, path: Path) -> None:
+        assert self._seen is not None
+        edges = [*range(0, self._seen.size or 0, 4 * PIECE), self._seen.size or 0]
+        with path.open("wb", buffering=0) as out:
+            for start, end in pairwise(edges):
+                _Room(out, self).write(await self._get(start, end))
+
+    def _requested(self, start: int, end: int) -> "Future[bytes]":
         """Request some bytes, whose future raises as :meth:`reading` does."""
-        if (coming := recent.RECENT.take(self._number, start, end)) is not None:
-            return coming
+        kept = None if self._cache is None else self._cache()
+        if kept is not None and (known := kept.known(start, end)) is not None:
+            return _done(known)
 
-        async def get() -> Stretch:
-            room, step = _room(end - start), ahead.BLOCK
-            pieces = range(0, end - start, step)
-            await asyncio.gather(*(self._fill(start + at, room[at : at + step]) for at in pieces))
-            return Stretch(start, room.toreadonly())
+        return submit(self._get(start, end))
 
-        coming = asyncio.run_coroutine_threadsafe(get(), loop())
-        last = self._seen is not None and end == self._seen.size
-        if end - start <= (ahead.FIRST if last else ahead.PAGE):  # a footer is read again
-            coming.add_done_callback(
-                lambda done: None if done.cancelled() else self._kept(start, end, done)
-            )
-        return coming
+    async def _get(self, start: int, end: int) -> bytes:
+        """Return the bytes between two places, of which pieces come at the same time."""
+        edges = [*range(start, end, PIECE), end]
+        return b"".join(await asyncio.gather(*map(self._piece, edges, edges[1:])))
 
-    async def _fill(self, start: int, room: memoryview) -> None:
-        """Fill the room with the bytes from a place on; servers may send fewer at once."""
-        came = 0
-        while came < len(room):
-            rest = partial(self._file.get, start + came, room[came:])
+    async def _piece(self, start: int, end: int) -> bytes:
+        """Return the bytes between two places; servers may send fewer at once."""
+        parts: list[bytes] = []
+        while start < end:
             try:
-                answer = await self._asked(rest)
+                answer = await self._checked(partial(self._range, start, end))
             except FileNotFoundError:
                 raise self._removed() from None
-            if answer.size is None:
+            if answer.data is None:
                 raise DataError(
                     f"{self} comes from a server that sends parts of it at times, and at times the "
                     "whole: copy it to this machine."
                 )
-            if answer.size == 0:
-                raise self._changed(answer.seen)
-            came += answer.size
+            if not answer.data:
+                raise self._changed(answer.version)
+            parts.append(answer.data)
+            start += len(answer.data)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
 
-    async def _asked(self, request: Callable[[], Coroutine[Any, Any, Answer]]) -> Answer:
+    async def _checked(self, request: Callable[[], Coroutine[Any, Any, Answer]]) -> Answer:
         """Make a request, and check that the file is the same."""
-        answer = await asked(request, self.address)
-        self._check(answer.seen)
+        answer = await with_retries(request, self.address)
+        self._check(answer.version)
         return answer
 
-    def _check(self, seen: Seen) -> None:
+    def _check(self, seen: Version) -> None:
         """Raise DataError if the file is another one than at first."""
         first = self._seen or seen
         tags = (first.tag, seen.tag) if first.tag or seen.tag else (first.date, seen.date)
@@ -300,9 +317,9 @@ class RemoteFile:
         if None not in (first.size, seen.size) and first.size != seen.size:
             raise self._changed(seen)
         size = seen.size if first.size is None else first.size
-        self._seen = Seen(size, first.tag or seen.tag, first.date or seen.date)
+        self._seen = Version(size, first.tag or seen.tag, first.date or seen.date)
 
-    def _changed(self, seen: Seen) -> DataError:
+    def _changed(self, seen: Version) -> DataError:
         first, sizes = self._seen, ""
         if first and bool(first.tag) != bool(seen.tag):
             sizes = f" ({'its ETag is gone' if first.tag else 'it has an ETag now'})"
@@ -318,9 +335,12 @@ class RemoteFile:
         return DataError(f"{self} was removed while it was read: put it back and start again.")
 
 
-def _room(size: int) -> memoryview:
-    """Return memory that nothing has touched yet."""
-    return np.empty(size, np.uint8).data
+def _done(data: bytes) -> "Future[bytes]":
+    from concurrent.futures import Future
+
+    found: Future[bytes] = Future()
+    found.set_result(data)
+    return found
 
 
 class _Room:
@@ -367,3 +387,87 @@ def local(files: Sequence[File]) -> list[Path]:
         if isinstance(file, RemoteFile):
             raise DataError(f"{file} is not on this machine: copy it to read what it holds.")
     return [file for file in files if isinstance(file, Path)]
+
+
+def is_marker(name: str) -> bool:
+    """Return whether a file of this name says something of the data files beside it."""
+    return _MARKERS.fullmatch(name) is not None
+
+
+def find_remote(address: str) -> tuple[list[RemoteFile], bool]:
+    """Return the file of an address, or those of a folder or a wildcard, sorted by name, and
+    whether it was a folder.
+
+    As in a shell, hidden files are left out; ``**`` matches any depth of folders. Web servers list
+    nothing, so each of their addresses is one file.
+
+    Raises DataError if there is no such file, or it may not be read.
+    """
+    file = RemoteFile(address)
+    address = file.address
+    bucket_only = "/" not in address.partition("://")[2]
+    is_folder = (address.endswith("/") or bucket_only) and protocol_of(address) not in WEB
+    if not is_folder and file.exists():
+        inside = (
+            _inside(file) if protocol_of(address) not in SERVERS and not file.stat().st_size else []
+        )
+        return (inside, True) if inside else ([file], False)
+    if protocol_of(address) in WEB:
+        raise no_file(file)
+    fs = filesystem(address)
+    if has_magic(address):
+        found = _listed(fs, address, fs.glob)
+        if not found:
+            raise DataError(f"No file matches {file}.")
+        return found, False
+    found = _listed(fs, address, fs.ls)
+    if not found:
+        raise no_file(file)
+    return found, True
+
+
+def _inside(file: RemoteFile) -> list[RemoteFile]:
+    """Return the files in the folder that an empty object stands for, if it does."""
+    fs = filesystem(file.address)
+    return _listed(fs, file.address + "/", fs.ls)
+
+
+def _may_be_data(name: str) -> bool:
+    """Return whether a name is none of a folder, a hidden file or a marker."""
+    return bool(name) and name[0] != "." and not is_marker(name)
+
+
+def _listed(fs: Any, address: str, listing: Any) -> list[RemoteFile]:
+    """Return the files that a listing of fsspec yields."""
+
+    async def names() -> list[str]:
+        try:
+            async with request_lock(fs):
+                found = await asyncio.to_thread(listing, fs._strip_protocol(address), detail=True)
+        except FileNotFoundError:
+            return []
+        entries = found.values() if isinstance(found, dict) else found
+        return [entry["name"] for entry in entries if entry["type"] == "file"]
+
+    paths = run_sync(with_retries(names, address))
+    own = fs._strip_protocol(address).rstrip("/")
+    shown_paths = [path for path in sorted(paths) if _may_be_data(path.rpartition("/")[2])]
+    files = [RemoteFile(_named(fs, path, address)) for path in shown_paths if path != own]
+    for file in files:
+        if "?" in file.address and file.address != str(file):
+            raise DataError(
+                f"{file.address} is taken for {file} with options, because of '?' and '=': give "
+                "the file another name."
+            )
+    return files
+
+
+def _named(fs: Any, path: str, address: str) -> str:
+    """Return the address of a path in the store of another address, whose server it may name."""
+    protocol, _, rest = address.partition("://")
+    server, said = f"{protocol}://{rest.partition('/')[0]}/", fs._get_kwargs_from_urls(address)
+    inside = path.lstrip("/")
+    for name in (fs.unstrip_protocol(path), server + inside, server + inside.partition("/")[2]):
+        if fs._strip_protocol(name) == path and fs._get_kwargs_from_urls(name) == said:
+            return name
+    raise DataError(f"{shown(address)} is not listed by its server: name each of its files.")

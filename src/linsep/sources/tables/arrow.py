@@ -8,7 +8,7 @@ into a DataError. CSV and JSON lines, whose types must be guessed, are in ``csv`
 
 import os
 from abc import ABC, abstractmethod
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -18,12 +18,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from linsep.errors import DataError
+from linsep.sources.arrow_files import arrow_file
 from linsep.sources.chunks import opened
-from linsep.sources.declared import check_record_batches, text_columns
+from linsep.sources.declared import checked_batches, text_columns
 from linsep.sources.limits import Unchanged
 from linsep.sources.remote.file import File, RemoteFile
-from linsep.sources.tables.parquet_sizes import Column, check_sizes, checked_columns
-from linsep.sources.tables.remote_files import arrow_stream, parquet_plan, parquet_stream
+from linsep.sources.tables.parquet_sizes import check_sizes
+from linsep.sources.tables.remote_parquet import MOST_GROUP, CheckedColumns, column_parts
 
 #: what each column is read as: "number", "bool" or "text"
 Kinds = Mapping[str, str]
@@ -126,8 +127,6 @@ class ParquetFile(TableFile):
     #: the row groups to read; None reads all
     row_groups: Sequence[int] | None = None
     _done, _fine = 0.0, False
-    #: those of a remote file, whose pages are checked as they come
-    _columns: Sequence[Column] = ()
 
     @property
     def position(self) -> int:
@@ -173,10 +172,8 @@ class ParquetFile(TableFile):
         """Open the file with text columns as dictionaries, to read some columns or all."""
         with self._open() as file:
             if not self._fine:
-                if isinstance(self.path, RemoteFile) and self.path.in_parts:
-                    self._columns = checked_columns(self.path)
-                else:
-                    check_sizes(self.path)
+                # Pages of what comes from afar are checked when it comes.
+                check_sizes(self.path, pages=not self._afar())
                 self._fine = True
             texts, metadata = text_columns(file.schema_arrow), file.metadata
             names = file.schema_arrow.names if kinds is None else list(kinds)
@@ -189,10 +186,9 @@ class ParquetFile(TableFile):
     ) -> Iterator[pq.ParquetFile]:
         check_ends(self.path, b"PAR1", "a Parquet file")
         # pre_buffer would hold whole row groups; a small buffer reads their pages as they come.
-        raw, buffer = self._stream(metadata, names)
         with (
             reading(self.path, "a Parquet file", self.unchanged),
-            raw as stream,
+            self._bytes(metadata, names) as (stream, buffer),
             pq.ParquetFile(
                 stream, pre_buffer=False, buffer_size=buffer, read_dictionary=list(coded),
                 metadata=metadata,
@@ -200,16 +196,24 @@ class ParquetFile(TableFile):
         ):  # fmt: skip
             yield file
 
-    def _stream(self, metadata: Any, names: Sequence[str]) -> tuple[Any, int]:
-        """Open the bytes of the file; also return how many to read of a column at a time, 0 all."""
-        if not isinstance(self.path, RemoteFile):
-            return pa.OSFile(os.fsencode(self.path)), _BUFFER
-        if metadata is None:
-            return parquet_stream(self.path, None, [], ()), _BUFFER
-        size = self.path.stat().st_size
-        plan, whole = parquet_plan(metadata, self.row_groups, names, size)
-        raw = parquet_stream(self.path, metadata, plan, self._columns)
-        return raw, 0 if whole else _BUFFER
+    def _afar(self) -> bool:
+        return isinstance(self.path, RemoteFile) and self.path.in_parts
+
+    @contextmanager
+    def _bytes(self, metadata: Any, names: Sequence[str]) -> Iterator[tuple[Any, int]]:
+        """Open the bytes of the file; also yield how many to read of a column at a time, 0 all.
+        ``metadata`` of the file, if rows are to be read.
+        """
+        if metadata is not None and isinstance(self.path, RemoteFile) and self.path.in_parts:
+            parts, largest = column_parts(metadata, self.row_groups, names, self.size)
+            if largest <= MOST_GROUP:
+                with self.path.reading_parts(parts) as stream:
+                    yield arrow_file(CheckedColumns(self.path, stream)), 0
+                return
+            self.path.copied()
+            check_sizes(self.path)
+        with opened_raw(self.path) as raw:
+            yield raw, _BUFFER
 
 
 class IpcFile(TableFile):
@@ -219,7 +223,7 @@ class IpcFile(TableFile):
     takes as much memory. It is not mapped, because truncating a mapped file would end the process.
     """
 
-    _done, _fine = 0.0, False
+    _done = 0.0
     #: the first record batch, which may be large, from :meth:`head` to :meth:`chunks`
     _first: pa.RecordBatch | None = None
 
@@ -278,8 +282,6 @@ class IpcFile(TableFile):
                 chosen = [i for i, name in enumerate(schema.names) if name in set(names)]
                 options = pa.ipc.IpcReadOptions(included_fields=chosen)
                 file = pa.ipc.open_file(raw, options=options)
-            if any(pa.types.is_dictionary(kind) for kind in schema.types):
-                deque(checks, 0)  # the values of all come with the first rows
             yield schema, self._file(file, checks, first)
 
     @contextmanager
@@ -287,15 +289,8 @@ class IpcFile(TableFile):
         """Open the bytes of the file, of which some record batches are known; also yields checks,
         one before each record batch.
         """
-        if isinstance(self.path, RemoteFile):
-            with arrow_stream(self.path, known) as opened:
-                yield opened
-            return
-        if not self._fine:
-            check_record_batches(self.path)
-            self._fine = True
-        with pa.OSFile(os.fsencode(self.path)) as raw:
-            yield raw, iter(())
+        with opened_raw(self.path) as raw, self.path.open("rb") as other:
+            yield raw, checked_batches(self.path, other, self.size, known)
 
     def _file(
         self, file: Any, checks: Iterator[None], first: pa.RecordBatch | None
@@ -322,6 +317,17 @@ class IpcFile(TableFile):
             batch.validate(full=True)
             self._done = raw.tell() / self.size
             yield batch
+
+
+@contextmanager
+def opened_raw(path: File) -> Iterator[pa.NativeFile]:
+    """Open a file for Arrow."""
+    if isinstance(path, RemoteFile):
+        with path.reading() as stream:
+            yield arrow_file(stream)
+    else:
+        with pa.OSFile(os.fsencode(path)) as raw:
+            yield raw
 
 
 @contextmanager

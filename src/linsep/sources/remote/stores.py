@@ -1,0 +1,244 @@
+"""Stores of files, asked through fsspec: which packages they need, and ranges of their files.
+
+Web servers and S3 say with each range what the file is at that moment. Of other stores that fsspec
+reads it is asked afterwards.
+"""
+
+import asyncio
+import logging
+import os
+import re
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from functools import cache, partial
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from linsep.errors import DataError
+from linsep.sources.remote.address import SERVERS, WEB, protocol_of, shown, without_secrets
+from linsep.sources.remote.faults import (
+    Fault,
+    kinds_of,
+    refused,
+    run_sync,
+    s3_head,
+    unreadable,
+    with_retries,
+)
+
+#: what addresses in Google Storage and in S3 begin with
+GOOGLE, S3 = ("gs", "gcs"), ("s3", "s3a")
+#: parts of an address that are no settings of its store
+_NO_SETTINGS = {"url_query", "url_fragment"}
+#: where the bytes of an answer are in the file; no file has more digits
+CONTENT_RANGE = re.compile(r"bytes (?:(\d{1,19})-(\d{1,19})|\*)/(\d{1,19}|\*)")
+OTHER_BYTES = "other bytes came than those asked for"
+#: how stores call what changes with each version of a file, and its date
+_TAGS = ("ETag", "etag", "generation", "content_md5", "md5Hash")
+_DATES = ("LastModified", "last_modified", "updated", "mtime", "modified", "modify", "created")
+
+
+class Version(NamedTuple):
+    """What an answer says of a file: its bytes, its ETag and its date, each None if unsaid."""
+
+    size: int | None
+    tag: str | None = None
+    date: str | None = None
+
+
+class Answer(NamedTuple):
+    """Bytes of a file, None if its server sends the whole file only, and its version."""
+
+    data: bytes | None
+    version: Version
+
+
+#: asks for the bytes of a file from a start to an end, of which the answer may have the first only
+GetRange = Callable[[int, int], Coroutine[Any, Any, Answer]]
+
+
+def promised(found: re.Match | None, start: int, end: int) -> tuple[int, int | None]:
+    """Return how many bytes an answer with this Content-Range has, and the size of the file, if it
+    is said; Fault if they are not those asked for.
+    """
+    if found is None or found[1] is None or int(found[1]) != start:
+        raise Fault(OTHER_BYTES)
+    size = int(found[3]) if found[3] != "*" else None
+    end = min(int(found[2]) + 1, end if size is None else min(end, size))
+    if end <= start:
+        raise Fault(OTHER_BYTES)
+    return end - start, size
+
+
+def ranges_of(fs: Any, address: str) -> GetRange:
+    """Return the function that asks for ranges of the file that an address names."""
+    protocol = protocol_of(address)
+    if protocol in WEB:
+        return partial(fs.get_range, address)
+    if protocol in S3:
+        bucket, key, version = fs.split_path(address)
+        where = {"Bucket": bucket, "Key": key}
+        named = where if version is None else where | {"VersionId": version}
+        return partial(_s3_range, fs, address, named)
+    return partial(_any_range if fs.async_impl else _sync_range, fs, fs._strip_protocol(address))
+
+
+async def _s3_range(fs: Any, address: str, where: dict[str, str], start: int, end: int) -> Answer:
+    """Ask S3, whose answers say the version; those of fsspec's ``cat_file`` do not."""
+    try:
+        answer = await fs._call_s3("get_object", **where, Range=f"bytes={start}-{end - 1}")
+    except OSError as error:
+        head = s3_head(error)
+        if head.get("HTTPStatusCode") == 416:  # empty, or shorter than it was
+            about = await fs._call_s3("head_object", **where)
+            return Answer(b"", Version(about["ContentLength"], about.get("ETag")))
+        if "HTTPStatusCode" in head:
+            raise refused(head["HTTPStatusCode"], address, head.get("HTTPHeaders")) from None
+        raise
+    async with answer["Body"] as body:
+        due, size = promised(CONTENT_RANGE.fullmatch(answer.get("ContentRange", "")), start, end)
+        data = whole(await body.read(), due)
+    if size is None:
+        raise Fault(OTHER_BYTES)
+    return Answer(data, Version(size, answer.get("ETag"), str(answer.get("LastModified"))))
+
+
+async def _any_range(fs: Any, path: str, start: int, end: int) -> Answer:
+    data = await fs._cat_file(path, start=start, end=end)
+    about = await fs._info(path)  # afterwards: what was read is not newer
+    size = about["size"]
+    due = len(data) if size is None else max(0, min(end, size) - start)
+    return Answer(whole(data, due), _version(about))
+
+
+async def _sync_range(fs: Any, path: str, start: int, end: int) -> Answer:
+    """Ask a store without a loop, in a thread."""
+    try:
+        async with request_lock(fs):
+            about = await asyncio.to_thread(fs.info, path)
+            if about["type"] == "directory":
+                raise FileNotFoundError
+            size = about["size"] or 0
+            data = await asyncio.to_thread(
+                fs.cat_file, path, start=min(start, size), end=min(end, size)
+            )
+    except Exception as error:
+        lost = isinstance(error, (EOFError, OSError)) or "error_temp" in kinds_of(error)
+        known = isinstance(error, (FileNotFoundError, PermissionError))
+        if not lost or known or not hasattr(fs, "_connect"):
+            raise
+        with suppress(Exception):
+            fs.ftp.close()
+        await asyncio.to_thread(fs._connect)  # the server has hung up since it was asked
+        raise Fault("the connection was reset") from None
+    return Answer(whole(data, max(0, min(end, size) - start)), _version(about))
+
+
+def whole(data: bytes, due: int) -> bytes:
+    """Return bytes of an answer; Fault if they are not all."""
+    if len(data) != due:
+        raise Fault(f"{len(data):,} bytes came in place of {due:,}")
+    return data
+
+
+def _version(about: dict[str, Any]) -> Version:
+    def first(names: tuple[str, ...]) -> str | None:
+        return next((str(about[name]) for name in names if about.get(name)), None)
+
+    return Version(about["size"], first(_TAGS), first(_DATES))
+
+
+@cache
+def request_lock(fs: Any) -> asyncio.Lock:
+    """Return what a store that is no store of fsspec's loop is locked with during a request, since
+    it may have one connection only.
+    """
+    return asyncio.Lock()
+
+
+def filesystem(address: str) -> Any:
+    """Return fsspec's access to the store of an address.
+
+    Raises DataError if a package for it is missing, or the store does not let us in.
+    """
+    protocol = protocol_of(address)
+    try:
+        import fsspec
+    except ImportError:
+        raise _missing(protocol) from None
+    try:
+        kind = fsspec.get_filesystem_class(protocol)
+        place = urlsplit(address)
+        named = bool(place.hostname) and place.port != 0
+        said = kind._get_kwargs_from_urls(address)
+    except ImportError as error:
+        raise _missing(protocol, error) from None
+    except ValueError as error:
+        if "not known" in str(error):
+            raise DataError(
+                f"{protocol}:// is no protocol that fsspec knows: check the address."
+            ) from None
+        raise DataError(f"{shown(address)} is not a valid address: check it.") from None
+    if protocol in SERVERS and not (named or "host" in fsspec.config.conf.get(protocol, {})):
+        raise DataError(f"{shown(address)} names no server: write {protocol}://HOST/FILE.")
+    told = tuple(sorted((name, said[name]) for name in said.keys() - _NO_SETTINGS))
+    if kind.async_impl:
+        return _filesystem(protocol, told, os.getpid())
+
+    def connect() -> Coroutine[Any, Any, Any]:  # which these do at once
+        return asyncio.to_thread(_filesystem, protocol, told, os.getpid())
+
+    try:
+        return run_sync(with_retries(connect, address))
+    except FileNotFoundError as error:
+        raise unreadable(error, address) from None
+
+
+@cache
+def _filesystem(protocol: str, told: tuple[tuple[str, Any], ...], process: int) -> Any:
+    """Return the access to the store that an address and fsspec's configuration tell of.
+
+    fsspec keeps one for each thread, and each of them would connect.
+    """
+    import fsspec
+
+    given: dict[str, Any] = dict(told)
+    settings = fsspec.config.conf.get(protocol, {})
+    if protocol not in ("sftp", "ssh", "smb"):  # which keep none, and take it for another setting
+        given["use_listings_cache"] = False
+    if protocol in WEB:
+        given["client_kwargs"] = {**settings.get("client_kwargs", {}), "auto_decompress": False}
+    if protocol in S3:  # which would try again themselves, many times
+        given["config_kwargs"] = {
+            **settings.get("config_kwargs", {}), "retries": {"total_max_attempts": 1},
+        }  # fmt: skip
+    try:
+        if protocol in WEB:
+            from linsep.sources.remote.web import WebFileSystem
+
+            return WebFileSystem(**given)
+        fs = fsspec.filesystem(protocol, **given)
+    except ImportError as error:
+        raise _missing(protocol, error) from None
+    except (TypeError, ValueError) as error:
+        what = without_secrets(str(error), f"{protocol}://")
+        if isinstance(error, TypeError):  # such as a host that is not named
+            what = "its address and fsspec's configuration do not say enough"
+        raise DataError(f"{protocol}:// cannot be read ({what}): check its settings.") from None
+    if protocol in S3:
+        fs.retries = 1
+    if protocol in GOOGLE:  # which tries each request six times within half a minute, and logs that
+        fs._request = partial(type(fs)._request.__wrapped__, fs)
+        logging.getLogger("gcsfs").addHandler(logging.NullHandler())
+    return fs
+
+
+def _missing(protocol: str, error: ImportError | None = None) -> DataError:
+    """Return the error for a missing package."""
+    extra = f"pip install 'linsep[{'gs' if protocol in GOOGLE else 'remote'}]'"
+    if error is not None and protocol not in (*WEB, *GOOGLE, *S3):
+        return DataError(
+            f"{protocol}:// cannot be read ({str(error).partition(chr(10))[0].rstrip('.')}): "
+            "install that package."
+        )
+    return DataError(f"{protocol}:// needs fsspec and what reads {protocol}: {extra}.")
