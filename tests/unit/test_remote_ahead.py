@@ -1,5 +1,6 @@
 """How many requests a remote table takes, and which of its bytes are fetched."""
 
+import gc
 import io
 
 import numpy as np
@@ -117,4 +118,5 @@ class TestParquet:
                 path.stat().st_size
             ]
             del source
+            gc.collect()
         assert list(tmp_path.iterdir()) == []

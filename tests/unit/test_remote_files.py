@@ -228,6 +228,7 @@ def test_rows_are_kept_for_later_runs(serve, folder, tmp_path):
     def fitted():
         source = open_source(f"{server.url}/x.csv", target="kind", cache=tmp_path)
         source.memory_bytes = 0
+        time.sleep(2 * FRESH)  # what was looked at is not fresh any more
         return Perceptron().fit(source)
 
     for _ in range(2):

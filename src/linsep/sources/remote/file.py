@@ -254,8 +254,10 @@ class RemoteFile:
             folder = scratch_folder()
             weakref.finalize(self, folder.cleanup)
             path = Path(folder.name) / "copy"
-            whole = self._checked(lambda: self._copy_whole(path))
-            run_sync(whole if self._whole_only else self._copy_parts(path))
+            if self._whole_only:
+                run_sync(self._checked(lambda: self._copy_whole(path)))
+            else:
+                run_sync(self._copy_parts(path))
             self._copy = path
         return self._copy
 
