@@ -7,15 +7,23 @@ reads it is asked afterwards.
 import asyncio
 import logging
 import os
-import re
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from contextlib import suppress
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
 from linsep.errors import DataError
 from linsep.sources.remote.address import SERVERS, WEB, protocol_of, shown, without_secrets
+from linsep.sources.remote.answers import (
+    CONTENT_RANGE,
+    OTHER_BYTES,
+    Answer,
+    GetRange,
+    Version,
+    promised,
+    whole,
+)
 from linsep.sources.remote.faults import (
     Fault,
     kinds_of,
@@ -30,44 +38,9 @@ from linsep.sources.remote.faults import (
 GOOGLE, S3 = ("gs", "gcs"), ("s3", "s3a")
 #: parts of an address that are no settings of its store
 _NO_SETTINGS = {"url_query", "url_fragment"}
-#: where the bytes of an answer are in the file; no file has more digits
-CONTENT_RANGE = re.compile(r"bytes (?:(\d{1,19})-(\d{1,19})|\*)/(\d{1,19}|\*)")
-OTHER_BYTES = "other bytes came than those asked for"
 #: how stores call what changes with each version of a file, and its date
 _TAGS = ("ETag", "etag", "generation", "content_md5", "md5Hash")
 _DATES = ("LastModified", "last_modified", "updated", "mtime", "modified", "modify", "created")
-
-
-class Version(NamedTuple):
-    """What an answer says of a file: its bytes, its ETag and its date, each None if unsaid."""
-
-    size: int | None
-    tag: str | None = None
-    date: str | None = None
-
-
-class Answer(NamedTuple):
-    """Bytes of a file, None if its server sends the whole file only, and its version."""
-
-    data: bytes | None
-    version: Version
-
-
-#: asks for the bytes of a file from a start to an end, of which the answer may have the first only
-GetRange = Callable[[int, int], Coroutine[Any, Any, Answer]]
-
-
-def promised(found: re.Match | None, start: int, end: int) -> tuple[int, int | None]:
-    """Return how many bytes an answer with this Content-Range has, and the size of the file, if it
-    is said; Fault if they are not those asked for.
-    """
-    if found is None or found[1] is None or int(found[1]) != start:
-        raise Fault(OTHER_BYTES)
-    size = int(found[3]) if found[3] != "*" else None
-    end = min(int(found[2]) + 1, end if size is None else min(end, size))
-    if end <= start:
-        raise Fault(OTHER_BYTES)
-    return end - start, size
 
 
 def ranges_of(fs: Any, address: str) -> GetRange:
@@ -132,13 +105,6 @@ async def _sync_range(fs: Any, path: str, start: int, end: int) -> Answer:
         await asyncio.to_thread(fs._connect)  # the server has hung up since it was asked
         raise Fault("the connection was reset") from None
     return Answer(whole(data, max(0, min(end, size) - start)), _version(about))
-
-
-def whole(data: bytes, due: int) -> bytes:
-    """Return bytes of an answer; Fault if they are not all."""
-    if len(data) != due:
-        raise Fault(f"{len(data):,} bytes came in place of {due:,}")
-    return data
 
 
 def _version(about: dict[str, Any]) -> Version:

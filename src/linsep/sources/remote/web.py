@@ -15,8 +15,7 @@ from fsspec.implementations.http import HTTPFileSystem
 from linsep.errors import DataError
 from linsep.sources.remote import faults
 from linsep.sources.remote.address import WEB, shown
-from linsep.sources.remote.faults import Fault
-from linsep.sources.remote.stores import (
+from linsep.sources.remote.answers import (
     CONTENT_RANGE,
     OTHER_BYTES,
     Answer,
@@ -24,6 +23,7 @@ from linsep.sources.remote.stores import (
     promised,
     whole,
 )
+from linsep.sources.remote.faults import Fault
 
 #: answers that name another address, and how many of them are followed
 _REDIRECTS, MOST_REDIRECTS = {301, 302, 303, 307, 308}, 10
