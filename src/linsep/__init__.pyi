@@ -43,4 +43,5 @@ from .teaching.criterion import PerceptronCriterion as PerceptronCriterion
 from .teaching.reflection import reflection as reflection
 from .teaching.trace.tracer import trace as trace
 
+TOOLS: dict[str, str]
 __version__: str

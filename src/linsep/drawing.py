@@ -1,17 +1,18 @@
 """What the method ``plot`` of estimators and results draws with.
 
-linsep.plot is imported when a picture is drawn, so that nothing else needs matplotlib, and
-linsep.lab when a trace becomes a page: the only imports that go up the list of rooms.
+Pictures and pages come from tools that :data:`linsep.TOOLS` names. They are loaded when something
+is drawn, so that nothing else needs matplotlib.
 """
 
 from base64 import b64encode
 from collections.abc import Callable
-from importlib import import_module
 from importlib.util import find_spec
+from pkgutil import resolve_name
 from typing import Any, Self
 
 import numpy as np
 
+import linsep
 from linsep.errors import LinsepError
 
 #: of a result that a notebook shows with its picture: most rows, and most numbers in them
@@ -19,13 +20,13 @@ MOST_ROWS, MOST_NUMBERS = 1000, 20_000
 
 
 def display(name: str) -> Any:
-    """Return a class of :mod:`linsep.plot`."""
-    return getattr(import_module("linsep.plot"), name)
+    """Return a kind of picture: a class of the tool for pictures."""
+    return getattr(resolve_name(linsep.TOOLS["picture"]), name)
 
 
 def lab_page(trace: Any, X: Any, y: Any) -> str:
-    """Return the run of a trace as a page of the lab."""
-    page: str = import_module("linsep.lab.traces").page_of(trace, X, y)
+    """Return the run of a trace as a page that steps through it."""
+    page: str = resolve_name(linsep.TOOLS["page"])(trace, X, y)
     return page
 
 

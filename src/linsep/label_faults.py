@@ -11,6 +11,8 @@ from linsep.errors import DataError
 
 #: names of the types of pandas' missing values
 MISSING_TYPES = ("NAType", "NaTType")
+#: classes up to which no warning is given
+FEW_CLASSES = 10
 
 _LEAVE = "give the label, or leave the row out"
 
@@ -110,6 +112,17 @@ def _same_labels(one: Any, other: Any) -> bool:
 def _is_fresh(index: Any) -> bool:
     """Return whether an index is that of new objects."""
     return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
+
+
+def warn_of_many_classes(classes: np.ndarray, n_rows: int, stacklevel: int = 4) -> None:
+    """Warn if a numeric target has more than ten classes, and more than a tenth as many as rows."""
+    n = len(classes)
+    if classes.dtype.kind in "iuf" and n > max(FEW_CLASSES, n_rows / 10):
+        warnings.warn(
+            f"The target holds {n:,} different numbers in {n_rows:,} rows, and each is taken for a "
+            "class. If it is a measurement, fit a linear regression, or cut it into few classes.",
+            stacklevel=stacklevel,
+        )
 
 
 def refuse_gaps(y: np.ndarray, advice: str) -> None:

@@ -16,10 +16,9 @@ import checkers_agree
 import command_line
 from checkers_agree import accepts_alone, plain
 from linsep import check, from_json, open_source, separation
-from linsep.certificate.blocks import sha256_of
-from linsep.certificate.proof_file import to_json
+from linsep.certificate.canonical import sha256_of
 from linsep.cli.trace import feature_names
-from linsep.separability.problem.data import data_of
+from linsep.separability.data import data_of
 from proof_edits import edited, places, value_at, written
 
 pytestmark = pytest.mark.compiled
@@ -42,7 +41,7 @@ def proof_of(path, **how):
     source = open_source(str(path), **how)
     data = data_of(source)
     data.names = feature_names(source, data.n_features)
-    return to_json(separation(data), source.recipe())
+    return separation(data).to_json(source.recipe())
 
 
 def run(*arguments):

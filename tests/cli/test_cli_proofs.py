@@ -7,7 +7,7 @@ from sklearn.datasets import load_iris
 
 from command_line import here, run
 from linsep import Perceptron, from_json, open_source, separation
-from linsep.certificate.blocks import sha256_of
+from linsep.certificate.canonical import sha256_of
 from linsep.separability import deciding
 from linsep.separability.time_limit import TooLarge
 

@@ -15,8 +15,7 @@ from linsep import (
     Winnow,
     bounds,
 )
-from linsep.mistake_bounds.comparators import best_comparator
-from linsep.mistake_bounds.problems import Problem
+from linsep.mistake_bounds.problems import Problem, best_comparator
 from linsep.mistake_bounds.theorems import winnow
 from thoroughness import THOROUGH, examples
 

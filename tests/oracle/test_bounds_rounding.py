@@ -15,8 +15,7 @@ from linsep import (
     Winnow,
     bounds,
 )
-from linsep.mistake_bounds.comparators import comparator
-from linsep.mistake_bounds.problems import Problem
+from linsep.mistake_bounds.problems import Problem, comparator
 from thoroughness import examples
 
 pytestmark = pytest.mark.compiled

@@ -15,8 +15,8 @@ from linsep.certificate.cycles import Cycle, Cycles
 from linsep.errors import DataError
 from linsep.estimators._common.checking import pairs
 from linsep.kernels import RBF, Spectrum
-from linsep.separability.exact.replaying import Given, machines
-from linsep.separability.search import cycle_search
+from linsep.separability import cycles as cycle_search
+from linsep.separability.cycles import Given, machines
 from linsep.sources import ArraySource
 from storages import SCHEMES, classes_of
 from thoroughness import examples

@@ -10,8 +10,8 @@ from hypothesis import given, strategies as st
 import checkers_agree
 from fourier_motzkin import kind_of
 from linsep import separation
-from linsep.separability.exact.simplex import alternative, exact_split
-from linsep.separability.problem.whole_numbers import combination, dot
+from linsep.certificate.integers import combination, dot
+from linsep.separability.splitting import alternative, exact_split
 from linsep.separability.time_limit import TooLarge, Work
 from thoroughness import examples
 

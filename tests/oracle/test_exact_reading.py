@@ -17,7 +17,7 @@ from checkers_agree import accepts_alone
 from command_line import here
 from fourier_motzkin import kind_of
 from linsep import from_json, open_source, separation
-from linsep.certificate.blocks import sha256_of
+from linsep.certificate.canonical import sha256_of
 from linsep.certificate.numbers import exact_rows
 from linsep.errors import DataError
 from linsep.sources import ArraySource

@@ -8,10 +8,9 @@ import scipy.sparse as sp
 
 from fourier_motzkin import kind_of
 from linsep import LogisticRegression, open_source, separation
-from linsep.separability.problem import data as theory_data, pieces
-from linsep.separability.problem.questions import two_sides
-from linsep.separability.problem.working_set import WorkingSet
-from linsep.separability.search import search
+from linsep.separability import data as pieces, working_set
+from linsep.separability.questions import two_sides
+from linsep.separability.working_set import WorkingSet
 
 pytestmark = pytest.mark.uncompiled
 
@@ -23,17 +22,17 @@ def _small_pieces(monkeypatch):
     """Rows are looked at a few at a time, and few are added in a round, as with large data."""
     monkeypatch.setattr(pieces, "PIECE_VALUES", 64)
     monkeypatch.setattr(pieces, "SPARSE_ROWS", 16)
-    monkeypatch.setattr(search, "LEAST_ADDED", 4)
-    monkeypatch.setattr(search, "MOST_ADDED", 4)
+    monkeypatch.setattr(working_set, "LEAST_ADDED", 4)
+    monkeypatch.setattr(working_set, "MOST_ADDED", 4)
 
 
 def test_equal_rows_are_added_whatever_came_before(monkeypatch):
-    monkeypatch.setattr(search, "LEAST_ADDED", 64)
-    monkeypatch.setattr(search, "MOST_ADDED", 64)
+    monkeypatch.setattr(working_set, "LEAST_ADDED", 64)
+    monkeypatch.setattr(working_set, "MOST_ADDED", 64)
     X = np.repeat([1.0, 2.0, -1.0, 2.0], [128, 32, 32, 300])[:, None]
-    rows = theory_data.data_of(np.vstack([X, [[9.0]]]), np.append(np.zeros(len(X)), 1))
+    rows = pieces.data_of(np.vstack([X, [[9.0]]]), np.append(np.zeros(len(X)), 1))
     working = WorkingSet(rows, two_sides(rows, [1], [0], True))
-    assert search.grow(working, np.array([1.0, 0.0]), None)
+    assert working_set.grow(working, np.array([1.0, 0.0]), None)
     assert [member.floats.tolist() for member in working.members] == [[-2.0, -1.0]] * 64
 
 

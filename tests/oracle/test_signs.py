@@ -10,9 +10,8 @@ from linsep import LogisticRegression, separation
 from linsep.errors import SeparationWarning
 from linsep.logistic.limits import Contrasts
 from linsep.separability import recession
-from linsep.separability.problem.data import data_of
-from linsep.separability.recession import Cone, cone_of
-from linsep.separability.search.slices import both_signs
+from linsep.separability.data import data_of
+from linsep.separability.recession import Cone, both_signs, cone_of
 
 pytestmark = pytest.mark.compiled
 

@@ -16,9 +16,9 @@ from linsep import LogisticRegression
 from linsep.errors import SeparationError, SeparationWarning
 from linsep.logistic import deciding as separation
 from linsep.logistic.outcomes import UnfinishedWarning
-from linsep.separability.problem.data import data_of
-from linsep.separability.problem.questions import two_sides
-from linsep.separability.search import search
+from linsep.separability import working_set
+from linsep.separability.data import data_of
+from linsep.separability.questions import two_sides
 from linsep.separability.time_limit import TooLarge
 from linsep.sources import ArraySource
 
@@ -93,13 +93,13 @@ def test_the_weights_are_checked_in_one_pass_before_any_search(monkeypatch):
     monkeypatch.setattr(separation, "separation", lambda *given, **how: asked.append(given))
     X, y = separated(2)
     passes = []
-    ask = search.AllPositive.of
+    ask = working_set.AllPositive.of
 
     def counted(self, lanes):
         passes.append(1)
         return ask(self, lanes)
 
-    monkeypatch.setattr(search.AllPositive, "of", counted)
+    monkeypatch.setattr(working_set.AllPositive, "of", counted)
     with pytest.warns(SeparationWarning):
         LogisticRegression().fit(large(X, y))
     assert (len(passes), asked) == (1, [])
@@ -111,11 +111,11 @@ def test_integers_decide_about_weights_that_floats_cannot_tell():
     X = np.array([[0.5], [np.nextafter(below, 0)], [0.0], [1.0]])
     data = data_of(X, [1, 0, 0, 1])
     question = two_sides(data, [1], [0], True)
-    assert search.separates(data, question, np.array([1.0, -below]))
+    assert working_set.separates(data, question, np.array([1.0, -below]))
     for on_it in X[:2, 0]:
-        assert not search.separates(data, question, np.array([1.0, -on_it]))
-    assert not search.separates(data, question, np.array([-1.0, below]))
-    assert not search.separates(data, question, np.array([np.inf, -below]))
+        assert not working_set.separates(data, question, np.array([1.0, -on_it]))
+    assert not working_set.separates(data, question, np.array([-1.0, below]))
+    assert not working_set.separates(data, question, np.array([np.inf, -below]))
 
 
 def said_nothing(model):

@@ -9,13 +9,19 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, strategies as st
 
-import linsep.certificate.blocks as blocks_module
+import linsep.certificate.canonical as blocks_module
 from linsep import open_source, separation
-from linsep.certificate.blocks import Reading, sha256_of
-from linsep.certificate.canonical import sequences, words_of_number
+from linsep.certificate.canonical import Reading, sequences, sha256_of, words_of_number
+from linsep.certificate.constraints import (
+    Combination,
+    Membership,
+    Subject,
+    Weights,
+    constraints_of,
+    problem_of,
+)
 from linsep.certificate.integers import Space, in_lowest_terms
-from linsep.certificate.values import Membership, Weights, constraints_of, problem_of
-from linsep.certificate.verdicts import Combination, Separable, Undecided
+from linsep.certificate.verdicts import Separable, Undecided
 from linsep.errors import DataError
 from linsep.sources import ArraySource
 
@@ -79,7 +85,7 @@ def test_the_bound_on_rounding_holds(seed):
     n, d = 4, int(rng.integers(1, 30))
     X = rng.normal(size=(n, d)) * 10.0 ** rng.integers(-320, 308, (n, d) if seed % 2 else 1)
     X = X.astype(np.float32) if seed % 3 == 0 and np.abs(X).max() < 3e38 else X
-    problem = problem_of((0, 1), (1,), (0,), d, True)
+    problem = problem_of(Subject((0, 1), (1,), (0,), True, n, d, None, ""))
     exact = {j: int(m) for j, m in enumerate(rng.integers(-9, 10, d + 1).tolist()) if m}
     exact = {j: m << int(rng.integers(0, 1200)) for j, m in exact.items()} or {0: 1}
     X = sp.csr_matrix(X) if seed % 5 == 0 else X
@@ -110,7 +116,7 @@ def test_rows_outside_a_space_are_told_exactly(numbers):
     truly = np.array(
         [bool(space.remainder(in_lowest_terms(dict(enumerate(row))))) for row in X.tolist()]
     )
-    problem = problem_of((0, 1), (1,), (0,), 5, False)
+    problem = problem_of(Subject((0, 1), (1,), (0,), False, 60, 5, None, ""))
     for given_X in (X, sp.csr_matrix(X)):
         (block,) = Reading(given_X, np.arange(60) % 2).blocks()
         given_rows = constraints_of(problem, block, np.arange(60) % 2)

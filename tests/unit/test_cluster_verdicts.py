@@ -16,10 +16,9 @@ from distributed import Client, LocalCluster
 
 import linsep
 from linsep import open_source
-from linsep.certificate.proof_file import to_json
 from linsep.distributed import rows, separation, verdicts
 from linsep.errors import DataError, ParameterError
-from linsep.separability.problem import pieces
+from linsep.separability import data as pieces
 from linsep.separability.time_limit import check_time
 
 pytestmark = pytest.mark.compiled  # sums of numpy and BLAS
@@ -84,7 +83,7 @@ def read(path):
 @cache
 def alone(path, **options):
     """The verdict of one machine, as a proof file."""
-    return to_json(linsep.separation(read(path), **options))
+    return linsep.separation(read(path), **options).to_json()
 
 
 CASES = [
@@ -110,7 +109,7 @@ def test_the_bits_of_one_machine(workers, client, folder, name, options, count, 
     workers.scale(count)
     client.wait_for_workers(count)
     found = separation(read(folder / name), client=client, shard_mb=size, **options)
-    assert to_json(found) == alone(folder / name, **options)
+    assert found.to_json() == alone(folder / name, **options)
     if name.startswith("contradictory"):
         assert found.witness.rows == (17, 500)
     if name == "quasi-separable.parquet":
@@ -161,7 +160,7 @@ def test_a_worker_lost_in_the_middle_changes_nothing(folder, monkeypatch):
         found = separation(read(path), client=client, shard_mb=0.001)
         assert len(client.scheduler_info()["workers"]) == 1
     assert len(asked) > 4
-    assert to_json(found) == alone(path)
+    assert found.to_json() == alone(path)
 
 
 def test_no_time(client, folder, monkeypatch):
@@ -241,4 +240,4 @@ def test_the_command(folder, tmp_path):
     source = read(folder / "contradictory.csv")
     written = (tmp_path / "p.json").read_text()
     claim = linsep.separation(source)
-    assert written == to_json(claim, source.recipe())
+    assert written == claim.to_json(source.recipe())

@@ -7,8 +7,7 @@ from sklearn.datasets import load_iris
 from sklearn.linear_model import Perceptron as OtherPerceptron
 
 from linsep import Adversary, PassiveAggressive, Perceptron, bounds, datasets
-from linsep.mistake_bounds.comparators import best_comparator
-from linsep.mistake_bounds.problems import Problem
+from linsep.mistake_bounds.problems import Problem, best_comparator
 from linsep.plot import BoundDisplay
 
 pytestmark = pytest.mark.compiled

@@ -14,7 +14,7 @@ from linsep.errors import SeparationWarning
 from linsep.learners import passes as loop
 from linsep.logistic import deciding as separation, profiles
 from linsep.separability import deciding
-from linsep.separability.problem.data import data_of
+from linsep.separability.data import data_of
 from linsep.separability.time_limit import Task
 from linsep.sources import open_source
 from linsep.sources.arrays import ArraySource

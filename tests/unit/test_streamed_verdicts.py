@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from linsep import open_source, separation
-from linsep.separability.problem import pieces
+from linsep.separability import data as pieces
 from linsep.sources.arrays import ArraySource
 from thoroughness import THOROUGH
 

@@ -21,9 +21,9 @@ from linsep.logistic.limits import Contrasts
 from linsep.mistake_bounds import theorems as mistake_bounds
 from linsep.mistake_bounds.bounds import Unknown
 from linsep.separability import recession
-from linsep.separability.exact.elimination import rref
-from linsep.separability.exact.elimination_process import reduced_elsewhere
-from linsep.separability.problem.data import data_of
+from linsep.separability.data import data_of
+from linsep.separability.elimination import rref
+from linsep.separability.elimination_process import reduced_elsewhere
 from linsep.separability.programs import solved
 from linsep.separability.time_limit import Task, TooLarge, check_time, limited, seconds_left
 from stopwatch import Stopwatch
@@ -145,7 +145,7 @@ def test_elimination_elsewhere_ends_when_nobody_is_left_to_end_it():
     random = Random(0)
     numbers = " ".join(hex(random.getrandbits(9000)) for _ in range(160 * 161))
     done = subprocess.run(
-        [sys.executable, "-m", "linsep.separability.exact.elimination_process", "0.0"],
+        [sys.executable, "-m", "linsep.separability.elimination_process", "0.0"],
         input=f"160 161\n{numbers}\n",
         capture_output=True, text=True, check=False, timeout=300,
     )  # fmt: skip

@@ -1,20 +1,54 @@
 """Checking verdicts from their evidence alone, in one reading of the rows.
 
-Nothing here depends on how a verdict was found, and what is hashed is what is checked.
+Nothing here depends on how a verdict was found, and what is hashed is what is checked. Integer
+arithmetic decides; floats do only where the rounding bound of
+:meth:`linsep.certificate.constraints.Weights.products` allows it.
 """
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from linsep.certificate.blocks import Block, Reading
-from linsep.certificate.checkers import CHECKERS, Clock, Fails, TooLong
-from linsep.certificate.gram import spans
-from linsep.certificate.verdicts import Blocked, Subject, Undecided, Verdict
+from linsep.certificate.canonical import Block, Reading
+from linsep.certificate.constraints import (
+    Combination,
+    Constraints,
+    Membership,
+    Problem,
+    Subject,
+    Weights,
+    constraints_of,
+    problem_of,
+)
+from linsep.certificate.integers import (
+    Row,
+    Space,
+    combination,
+    dot,
+    in_lowest_terms,
+    rank_at_most,
+    rank_found,
+    squared_bound,
+    whole_numbers,
+)
+from linsep.certificate.numbers import exact_rows
 
+#: default time limit, in seconds, of the exact arithmetic in a check
+TIME_LIMIT = 60.0
 #: numbers that a check makes of claimed counts before they are compared with the data
 MOST_NUMBERS = 1 << 20
+#: differences of values of a Gram matrix that should be equal, relative to the largest: sums may
+#: be rounded
+ASYMMETRY = Fraction(1, 2**26)
+
+T = TypeVar("T")
 
 
 class Check(NamedTuple):
@@ -30,19 +64,308 @@ class Check(NamedTuple):
         return self.holds is True
 
 
+class Fails(Exception):
+    """The claim does not hold."""
+
+
+class TooLong(Exception):
+    """Exact arithmetic exceeds its time limit."""
+
+
+class Clock:
+    """A stopwatch for the time spent in exact arithmetic."""
+
+    def __init__(self, limit: float | None) -> None:
+        self.limit = math.inf if limit is None else limit
+        self._spent = 0.0
+
+    def over(self, items: Iterable[T]) -> Iterator[T]:
+        """Yield the items and time the work on each; raise TooLong when the limit is exceeded."""
+        last = time.monotonic()
+        for item in items:
+            yield item
+            now = time.monotonic()
+            self._spent += now - last
+            last = now
+            if self._spent > self.limit:
+                raise TooLong(f"exact arithmetic takes longer than {self.limit:g} s")
+
+
+class Checker:
+    """The check of one verdict: :meth:`see` gets every row once, :meth:`finish` decides."""
+
+    def __init__(self, verdict: Any, exact: bool, clock: Clock) -> None:
+        subject = verdict.subject
+        self.verdict, self.exact, self.clock = verdict, exact, clock
+        self.problem: Problem = problem_of(subject)
+        named = [row for part in self._combinations() for row in part.rows]
+        if min(named, default=0) < 0 or max(named, default=0) >= subject.n_rows:
+            raise Fails("a combination has rows that the data do not have")
+        self._named = np.unique(np.array(named, dtype=np.int64))
+        self._rows: dict[tuple[int, int], tuple[Row, Fraction, int]] = {}
+
+    def _combinations(self) -> list[Combination]:
+        """Return the combinations of the verdict."""
+        raise NotImplementedError
+
+    def _see_all(self, given: Constraints) -> None:
+        """Check the constraints of some rows."""
+        raise NotImplementedError
+
+    def finish(self) -> None:
+        """Check the claims that depend on the named rows."""
+        raise NotImplementedError
+
+    def see(self, block: Block, codes: np.ndarray) -> None:
+        """Check some rows with these class codes; keep those that the verdict names."""
+        given = constraints_of(self.problem, block, codes)
+        self._see_all(given)
+        ends = np.searchsorted(self._named, [block.first, block.first + len(codes)])
+        for row in self.clock.over(self._named[slice(*ends)].tolist()):
+            for k in np.flatnonzero(given.place == row - block.first).tolist():
+                side = int(self.problem.signs[given.code[k]][given.which[k]][0])
+                self._rows[row, int(given.which[k])] = (*given.exact(k), side)
+
+    def named(self, part: Combination) -> list[tuple[Row, Fraction, int]]:
+        """Return the constraints of a combination as integers, with their scales and sides."""
+        if not part.rows or not len(part.rows) == len(part.which) == len(part.multipliers):
+            raise Fails("a combination has no rows, or another number of multipliers than rows")
+        if min(part.multipliers) <= 0:
+            raise Fails("a multiplier is not positive")
+        keys = list(zip(part.rows, part.which, strict=True))
+        if any(low >= high for low, high in pairwise(keys)):
+            raise Fails("the rows of a combination are not in order")
+        for key in keys:
+            if key not in self._rows:
+                raise Fails(f"row {key[0]} has no such constraint")
+        return [self._rows[key] for key in keys]
+
+    def vanishes(self, part: Combination) -> list[Row]:
+        """Return the rows of a combination; Fails unless they add up to zero."""
+        rows = self.named(part)
+        scales = [m * scale for m, (_, scale, _) in zip(part.multipliers, rows, strict=True)]
+        terms = in_lowest_terms(dict(enumerate(scales)))
+        if combination(self.clock.over((terms[k], row) for k, (row, _, _) in enumerate(rows))):
+            raise Fails("a combination that should be zero is not")
+        return [row for row, _, _ in rows]
+
+    def spans(self, rows: Sequence[Row], space: Space) -> None:
+        """Raise Fails unless the rows span the space."""
+        columns = sorted(space.rows)
+        for row in self.clock.over(rows):
+            if space.remainder(row):
+                raise Fails("some rows are not in the space that they should span")
+        if rank_found(rows, columns, self.clock.over) < len(columns):
+            raise Fails("some rows do not span the space that is claimed")
+
+    def space(self, space: Space) -> Membership:
+        """Return the test of which rows lie outside a space."""
+        columns = {j for row in space.rows.values() for j in row}
+        if columns and max(columns) >= self.problem.size:
+            raise Fails("a space has columns that the data do not have")
+        return Membership(space, self.problem)
+
+
+class SeparableChecker(Checker):
+    """Check that every row is on its side by the margin, and that none can be wider."""
+
+    def __init__(self, verdict: Any, exact: bool, clock: Clock) -> None:
+        super().__init__(verdict, exact, clock)
+        self.weights = Weights(self.problem, self._weights())
+        self.low, self.high = verdict.margin
+        if not 0 <= self.low <= self.high or self.low == math.inf:
+            raise Fails("the margin interval is malformed")
+        plain = self.problem.blocks == 1 and verdict.subject.columns is None
+        if not plain and verdict.margin != (0.0, math.inf):
+            raise Fails("it has a margin, which needs two sides and no Gram matrix")
+        if self.high == math.inf and verdict.support.rows:
+            raise Fails("support rows and an upper bound of the margin go together")
+        below, above = self.weights.length()
+        self._needed = self.low * below * (1 - 1e-15), self.low * above * (1 + 1e-15) + 2.0**-1000
+
+    def _weights(self) -> Row:
+        """Return the weights as integers in the same proportion, block after block."""
+        coef, intercept = self.verdict.coef, self.verdict.intercept
+        d = self.verdict.subject.n_features
+        if len(coef) != self.problem.blocks or {len(row) for row in coef} != {d}:
+            raise Fails("the number of weights does not match the number of features")
+        if len(intercept) != len(coef):
+            raise Fails("the number of intercepts differs from the number of rows of weights")
+        if not self.problem.intercept and any(intercept):
+            raise Fails("there is an intercept despite fit_intercept=False")
+        constant = self.problem.intercept
+        w = [x for row, b in zip(coef, intercept, strict=True) for x in (*row, *[b] * constant)]
+        try:
+            exact = in_lowest_terms(dict(enumerate(map(Fraction, w))))
+        except (ValueError, OverflowError):
+            raise Fails("a weight is not a finite number") from None
+        if not exact:
+            raise Fails("all weights are zero")
+        return exact
+
+    def _combinations(self) -> list[Combination]:
+        return [self.verdict.support]
+
+    def _see_all(self, given: Constraints) -> None:
+        value, bound = self.weights.products(given)
+        if not self.exact:
+            wrong = (value + bound < self._needed[0]) | (value + bound <= 0)
+            if wrong.any():
+                self._fail(given, int(wrong.argmax()))
+            return
+        for k in self.clock.over(np.flatnonzero(~(value - bound > self._needed[1])).tolist()):
+            if not self._is_right(*given.exact(k)):
+                self._fail(given, k)
+
+    def _is_right(self, row: Row, scale: Fraction) -> bool:
+        product = dot(row, self.weights.exact) * scale
+        return product > 0 and product**2 >= Fraction(self.low) ** 2 * self.weights.square
+
+    def _fail(self, given: Constraints, k: int) -> None:
+        raise Fails(f"row {given.number(k)} is not on its side by the margin")
+
+    def finish(self) -> None:
+        """Check that no weights can have a wider margin."""
+        if self.high == math.inf:
+            return
+        d = self.verdict.subject.n_features
+        rows = self.named(self.verdict.support)
+        sides = [side if self.problem.intercept else 0 for _, _, side in rows]
+        if self.problem.intercept and len(set(sides)) != 2:
+            raise Fails("the support rows are all on one side")
+        features = [({j: m for j, m in row.items() if j < d}, scale) for row, scale, _ in rows]
+        square = squared_bound(features, sides, self.verdict.support.multipliers)
+        if square > Fraction(self.high) ** 2:
+            raise Fails("the support rows allow a wider margin than is claimed")
+
+
+class BlockedChecker(Checker):
+    """Check that witness and spanning combination vanish, and that the latter spans the space."""
+
+    def __init__(self, verdict: Any, exact: bool, clock: Clock) -> None:
+        super().__init__(verdict, exact, clock)
+        self.inside = self.space(verdict.space)
+
+    def _combinations(self) -> list[Combination]:
+        return [self.verdict.witness, self.verdict.spanning]
+
+    def finish(self) -> None:
+        """Check that the combinations vanish, and that the spanning one spans the space."""
+        self.vanishes(self.verdict.witness)
+        self.spans(self.vanishes(self.verdict.spanning), self.verdict.space)
+
+
+class OverlappingChecker(BlockedChecker):
+    """Check that all rows lie in the space."""
+
+    def _see_all(self, given: Constraints) -> None:
+        if self.inside.is_everything or not self.exact:
+            return
+        outside = self._outside(given, self.inside)
+        if outside.any():
+            raise Fails(f"row {given.number(int(outside.argmax()))} is not in the space")
+
+    def _outside(self, given: Constraints, space: Membership) -> np.ndarray:
+        return space.outside(given, np.arange(len(given.place)), self.clock.over)
+
+
+class QuasiSeparableChecker(OverlappingChecker):
+    """Check that the direction is positive on the rows outside the space, the boundary."""
+
+    def __init__(self, verdict: Any, exact: bool, clock: Clock) -> None:
+        super().__init__(verdict, exact, clock)
+        direction = verdict.direction
+        if not direction or not all(0 <= j < self.problem.size for j in direction):
+            raise Fails("the direction is empty or has columns that the data do not have")
+        for row in clock.over(verdict.space.rows.values()):
+            if dot(row, direction):
+                raise Fails("the direction is not zero on the boundary")
+        self.weights = Weights(self.problem, direction)
+        self.everything = self.space(verdict.everything)
+        self.boundary: set[int] = set()
+        self.free = False
+
+    def _combinations(self) -> list[Combination]:
+        return [*super()._combinations(), self._basis(), *self.verdict.signs.values()]
+
+    def _basis(self) -> Combination:
+        rows, which = zip(*self.verdict.basis, strict=True) if self.verdict.basis else ((), ())
+        return Combination(rows, which, (1,) * len(rows))
+
+    def _see_all(self, given: Constraints) -> None:
+        value, bound = self.weights.products(given)
+        wrong = value < -bound
+        if wrong.any():
+            raise Fails(f"row {given.number(int(wrong.argmax()))} is on the wrong side")
+        if not self.exact:
+            return
+        unsure = np.flatnonzero(~(value > bound))
+        outside = self.inside.outside(given, unsure, self.clock.over)
+        for k in self.clock.over(unsure[outside].tolist()):
+            if dot(given.exact(k)[0], self.verdict.direction) <= 0:
+                raise Fails(f"row {given.number(k)} is not on the right side")
+        self.free |= len(unsure) < len(value) or bool(outside.any())
+        self.boundary.update((given.block.first + given.place[unsure[~outside]]).tolist())
+        if not self.everything.is_everything and self._outside(given, self.everything).any():
+            raise Fails("some rows are outside the space of all rows")
+
+    def _check_sign(self, coefficient: Row, part: Combination) -> None:
+        """Check that rows sum to a coefficient, modulo the space, with the sign of the direction.
+
+        So it has that sign, or is zero, under all weights with no row on the wrong side.
+        """
+        rows, space = self.named(part), self.verdict.space
+        scales = [m * scale for m, (_, scale, _) in zip(part.multipliers, rows, strict=True)]
+        terms = in_lowest_terms(dict(enumerate(scales)))
+        total = combination((terms[k], row) for k, (row, _, _) in enumerate(rows))
+        wanted, left = space.remainder(coefficient), space.remainder(total)
+        times = {Fraction(left.get(j, 0), m) for j, m in wanted.items()}
+        side = dot(coefficient, self.verdict.direction)
+        if left.keys() != wanted.keys() or len(times) != 1 or min(times) * side <= 0:
+            raise Fails("rows do not add up to the coefficient whose sign is claimed")
+
+    def finish(self) -> None:
+        """Check also the basis of all rows, the signs and the boundary."""
+        super().finish()
+        self.spans([row for row, _, _ in self.named(self._basis())], self.verdict.everything)
+        kept = self.verdict.everything.coefficients(self.problem.width, self.problem.intercept)
+        for j, part in self.clock.over(self.verdict.signs.items()):
+            if j not in kept:
+                raise Fails("a dependent column has a sign")
+            self._check_sign(kept[j], part)
+        if not set(self.verdict.unchecked) <= kept.keys() - self.verdict.signs.keys():
+            raise Fails("a coefficient whose sign was not checked is dependent, or has a sign")
+        if self.exact and (not self.free or sorted(self.boundary) != list(self.verdict.boundary)):
+            raise Fails("the boundary rows differ")
+
+
+class Claim(Protocol):
+    """What is checked: a verdict, with the checker of its kind, or None if it claims nothing."""
+
+    kind: ClassVar[str]
+    checker: ClassVar[type[Checker] | None]
+
+    @property
+    def subject(self) -> Subject:
+        """The data and the question."""
+
+
 def check(
-    verdicts: Sequence[Verdict],
-    X: Any,
-    y: Any,
-    exact: bool,
-    time_limit: float | None,
-    K: np.ndarray | None = None,
+    verdicts: Sequence[Claim], X: Any, y: Any, exact: bool, time_limit: float | None
 ) -> Check:
     """Check whether all verdicts about the same rows hold; undecided ones claim nothing.
 
-    If X holds columns of a Gram matrix K, verdicts that nothing separates are about all of K.
+    Verdicts about columns of a Gram matrix are checked on these columns; that nothing separates is
+    then claimed of the whole matrix.
     """
-    decided = [verdict for verdict in verdicts if not isinstance(verdict, Undecided)]
+    columns, K = verdicts[0].subject.columns, None
+    if columns is not None:
+        try:
+            K, y = _gram_of(X, y)
+        except (TypeError, ValueError) as problem:
+            return Check(False, f"It does not hold: it is about a Gram matrix: {problem}")
+        X = K[:, [j for j in columns if j < len(K)]]
+    decided = [verdict for verdict in verdicts if verdict.checker is not None]
     if not decided:
         return Check(None, "Nothing is claimed: undecided.")
     found = _check(decided, X, y, exact, time_limit, K)
@@ -53,7 +376,7 @@ def check(
 
 
 def _check(
-    verdicts: Sequence[Verdict],
+    verdicts: Sequence[Claim],
     X: Any,
     y: Any,
     exact: bool,
@@ -88,21 +411,21 @@ def _check(
     return Check(True, f"{what} checked over {rows} in exact arithmetic.")
 
 
-def _size(verdicts: Sequence[Verdict]) -> int:
+def _size(verdicts: Sequence[Claim]) -> int:
     """Return how many numbers a check makes of counts that a proof claims without evidence."""
     total = 0
     for verdict in verdicts:
         subject = verdict.subject
-        blocks = len(subject.classes) - 1 if subject.multinomial else 1
-        weights = blocks * subject.width * isinstance(verdict, Blocked)
-        total += weights + len(subject.classes) * blocks**2
+        weights = subject.blocks * subject.width * _is_blocked(verdict)
+        total += weights + len(subject.classes) * subject.blocks**2
     return total
 
 
-def _read(verdicts: Sequence[Verdict], reading: Reading, exact: bool, clock: Clock) -> None:
+def _read(verdicts: Sequence[Claim], reading: Reading, exact: bool, clock: Clock) -> None:
     """Read the rows once for all verdicts; Fails about the data take precedence."""
     subject = verdicts[0].subject
-    checkers = [CHECKERS[type(verdict)](verdict, exact, clock) for verdict in verdicts]
+    kinds = [(verdict, verdict.checker) for verdict in verdicts]
+    checkers = [kind(verdict, exact, clock) for verdict, kind in kinds if kind is not None]
     classes = {(type(label), label): code for code, label in enumerate(subject.classes)}
     failure = _different_subjects(verdicts)
     for block in reading.blocks():
@@ -127,14 +450,24 @@ def _read(verdicts: Sequence[Verdict], reading: Reading, exact: bool, clock: Clo
         checker.finish()
 
 
-def _spanned(verdicts: Sequence[Verdict], K: np.ndarray, clock: Clock) -> None:
+def _is_blocked(verdict: Claim) -> bool:
+    """Return whether a verdict claims that nothing separates."""
+    return verdict.checker is not None and issubclass(verdict.checker, BlockedChecker)
+
+
+def _spanned(verdicts: Sequence[Claim], K: np.ndarray, clock: Clock) -> None:
     """Raise Fails if columns of a Gram matrix do not separate, but do not span the others."""
-    blocked = any(isinstance(verdict, Blocked) for verdict in verdicts)
-    if blocked and not spans(K, verdicts[0].subject.columns or (), clock.over):
+    columns = verdicts[0].subject.columns or ()
+    if len(columns) == len(K) or not any(map(_is_blocked, verdicts)):
+        return
+    rows: list[Row] = []
+    for row in clock.over(K):  # a positive factor changes no rank
+        rows.append({j: m for j, m in enumerate(whole_numbers(row)[0]) if m})
+    if not rank_at_most(rows, len(K), rank_found(rows, columns, clock.over), clock.over):
         raise Fails("the named columns of the Gram matrix do not span the others")
 
 
-def _different_subjects(verdicts: Sequence[Verdict]) -> Fails | None:
+def _different_subjects(verdicts: Sequence[Claim]) -> Fails | None:
     """Return a failure if verdicts are about different data."""
     first = verdicts[0].subject
     same = all(verdict.subject.same_data(first) for verdict in verdicts)
@@ -179,3 +512,31 @@ def _same_data(subject: Subject, reading: Reading) -> None:
 def _typed(labels: Sequence[Any]) -> list[tuple[type, Any]]:
     """Return labels with their types, so that 1, 1.0 and True differ."""
     return [(type(label), label) for label in labels]
+
+
+def _gram_of(K: Any, y: Any) -> tuple[np.ndarray, Any]:
+    """Return a Gram matrix, its numbers unchanged, and labels; ValueError if it cannot be one.
+
+    Without labels, K is a source of both.
+    """
+    if y is None and hasattr(K, "exactly"):
+        batches = [(X.toarray() if hasattr(X, "toarray") else X, y) for X, y, *_ in K.exactly()]
+        K, y = (np.concatenate(parts) for parts in zip(*batches, strict=True))
+    K = exact_rows(K)
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(f"K has shape {K.shape}, which is not square.")
+    if not _is_symmetric(K):
+        raise ValueError("K is not symmetric.")
+    return np.asarray(K), y
+
+
+def _is_symmetric(K: np.ndarray) -> bool:
+    """Return whether K - K.T is zero, up to ASYMMETRY times the largest value."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        floats = K.astype(np.float64)
+        near = np.abs(floats - floats.T) < float(ASYMMETRY) / 2 * np.abs(floats).max()
+    if near.all():
+        return True
+    rows = [list(map(Fraction, row)) for row in K.tolist()]
+    most = ASYMMETRY * max(abs(x) for row in rows for x in row)
+    return all(abs(rows[i][j] - rows[j][i]) <= most for i, j in np.argwhere(~near).tolist())

@@ -10,23 +10,18 @@ weights in the span of the rows are equal if they give all rows the same scores.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from fractions import Fraction
+from typing import Any, NamedTuple
 
-from linsep.certificate.checkers import Clock, TooLong
-from linsep.certificate.checking import Check
-from linsep.certificate.proof_file import FORMAT
-from linsep.certificate.rendering import AS_STORED
-from linsep.certificate.replay import Rows, read_rows, replay
-from linsep.certificate.verdicts import TIME_LIMIT
+from linsep.certificate.canonical import Reading
+from linsep.certificate.checking import TIME_LIMIT, Check, Clock, TooLong
+from linsep.certificate.verdicts import AS_STORED, FORMAT
 from linsep.drawing import WithRows, display
-from linsep.errors import DataError
 
 #: largest ``power``: values with more binary places would be very long integers
 MOST_BITS = 256
-#: most bits of a weight; the search finds shorter ones
-MOST_LONG = 1 << 13
 #: what a score of zero is, in words
 ZEROS = {
     "mistake": "mistakes", "negative": "mistakes of the positive side only",
@@ -34,6 +29,23 @@ ZEROS = {
 }  # fmt: skip
 #: most rows that a check replays, over all passes
 MOST_ROUNDS = 10**8
+
+
+class WholeRow(NamedTuple):
+    """The columns and values of a row, and the index of its label among the sorted labels."""
+
+    columns: list[int]
+    values: list[int]
+    code: int
+
+
+class WholeRows(NamedTuple):
+    """All rows as integers, or None if some value has more digits; and their counts."""
+
+    rows: list[WholeRow] | None
+    n_rows: int
+    n_features: int
+    n_classes: int
 
 
 @dataclass(frozen=True)
@@ -170,12 +182,12 @@ class Cycle(WithRows):
         """
         return Cycles((self,)).verify(X, y, time_limit=time_limit)
 
-    def check(self, given: Rows, clock: Clock) -> Check:
+    def check(self, given: WholeRows, clock: Clock) -> Check:
         """Replay the passes over rows that were read for it; TooLong when the time is up."""
         why = self._not_about(given)
         if why is not None or given.rows is None:
             return self.fails(why or "the rows have more digits than its own")
-        after, mistakes = replay(self, given.rows, clock.over)
+        after, mistakes = _replay(self, given.rows, clock.over)
         many = f"{self.passes:,} pass{'es' * (self.passes > 1)}"
         if after != self.vectors():
             return self.fails(f"after {many} the weights differ")
@@ -187,7 +199,7 @@ class Cycle(WithRows):
             "same weights, in exact arithmetic.",
         )
 
-    def _not_about(self, given: Rows) -> str | None:
+    def _not_about(self, given: WholeRows) -> str | None:
         """Return why the cycle cannot be about these rows, as a phrase, or None."""
         if (given.n_rows, given.n_features) != (self.n_rows, self.n_features):
             whose = "the Gram matrix of " if self.gram else ""
@@ -336,13 +348,13 @@ class Cycles(WithRows):
 
         The clock counts all readings of the rows but the first, which all cycles share as a rule.
         """
-        rows: Rows | None = None
+        rows: WholeRows | None = None
         over: Any = iter
         known: tuple[int, ...] = ()
         for cycle in self.cycles:
             how = cycle.base, cycle.power, cycle.n_rows, cycle.n_features
             if rows is None or how != known:
-                rows, known = read_rows(cycle, X, y, over), how
+                rows, known = _read_rows(cycle, X, y, over), how
             over = clock.over
             yield (found := cycle.check(rows, clock))
             if not found:
@@ -364,31 +376,87 @@ def _json(plain: dict[str, Any]) -> str:
     return json.dumps({"format": FORMAT, **plain}, indent=1) + "\n"
 
 
-def from_plain(plain: dict[str, Any]) -> Cycle | Cycles:
-    """Return the cycle or cycles of a JSON object that ``to_json`` wrote."""
-    if "cycle" in plain:
-        return _cycle(plain["cycle"])
-    cycles = tuple(_cycle(one) for one in plain["cycles"])
-    if not cycles:
-        raise DataError("This is no cycle, or a damaged one: the list is empty.")
-    return Cycles(cycles)
+# The replay, in integers and independent of the search for cycles.
 
 
-def _cycle(plain: dict[str, Any]) -> Cycle:
-    names = [name for name in Cycle.__dataclass_fields__ if name not in ("again", "zero")]
-    if sorted(plain) != sorted([*names, *["zero"] * ("zero" in plain)]):
-        raise DataError(f"This is no cycle, or a damaged one: it needs {', '.join(names)}.")
-    plain = {"zero": "mistake", **plain}
-    read: dict[str, Any] = {name: int(plain[name], 16) for name in ("step", "unit")}
-    read["weights"] = tuple(int(w, 16) for w in plain["weights"])
-    if max(abs(m).bit_length() for m in (read["step"], read["unit"], *read["weights"])) > MOST_LONG:
-        raise DataError("This is no cycle, or a damaged one: a number is too long.")
-    for name in ("positive", "negative"):
-        read[name] = tuple(plain[name])
-    kinds = {bool: ("fit_intercept", "gram"), str: ("update", "tie", "zero"), int: (
-        "passes", "base", "power", "n_rows", "n_features", "n_classes"
-    )}  # fmt: skip
-    sound = all(type(plain[name]) is kind for kind, those in kinds.items() for name in those)
-    if not sound or any(type(code) is not int for code in read["positive"] + read["negative"]):
-        raise DataError("This is no cycle, or a damaged one: a value has the wrong type.")
-    return Cycle(**{**plain, **read})
+def _read_rows(
+    cycle: Cycle, X: Any, y: Any, over: Callable[[Iterable[Any]], Iterable[Any]]
+) -> WholeRows:
+    """Read every value times ``base ** power``; base 10 takes floats as the decimals they print.
+
+    ``over`` wraps the loop over the blocks of rows. No rows are kept if they are not those of the
+    cycle by their counts.
+    """
+    reading, rows = Reading(X, y), list[WholeRow]()
+    base, power, whole = cycle.base, cycle.power, True
+    for block in over(reading.blocks()):
+        found = reading.canonical
+        if found.n_rows > cycle.n_rows or found.n_features > cycle.n_features:
+            continue
+        for place, number in enumerate(block.numbers.tolist()):
+            columns, given = block.row(place)
+            exact = given.tolist() if base == 2 or given.dtype.kind in "iu" else map(str, given)
+            values = [Fraction(x) * base**power for x in exact]
+            whole = whole and all(x.denominator == 1 for x in values)
+            rows.append(WholeRow(columns.tolist(), [int(x) for x in values], number))
+    found, labels = reading.canonical, reading.canonical.labels
+    codes = {label: code for code, label in enumerate(sorted(labels))}
+    coded = [row._replace(code=codes[labels[row.code]]) for row in rows]
+    return WholeRows(coded if whole else None, found.n_rows, found.n_features, len(labels))
+
+
+def _replay(
+    cycle: Cycle, rows: list[WholeRow], over: Callable[[Iterable[WholeRow]], Iterable[WholeRow]]
+) -> tuple[list[list[int]], int]:
+    """Replay the passes of a cycle; return the final weights (or scores) and the mistakes.
+
+    ``over`` wraps the loop over the rows, and may raise to end it.
+    """
+    vectors, mistakes = cycle.vectors(), 0
+    for _ in range(cycle.passes):
+        deferred = []  # updates of the batch rule, made after the pass
+        for i, row in enumerate(over(rows)):
+            update = _update(cycle, [_score(cycle, vector, i, row) for vector in vectors], row.code)
+            mistakes += bool(update)
+            if cycle.update == "single":
+                _add(cycle, vectors, row, update)
+            else:
+                deferred.append((row, update))
+        for row, update in deferred:
+            _add(cycle, vectors, row, update)
+    return vectors, mistakes
+
+
+def _score(cycle: Cycle, vector: list[int], i: int, row: WholeRow) -> int:
+    """Return the score of row ``i`` by one weight vector."""
+    if cycle.gram:
+        return vector[i]
+    score = cycle.one * vector[-1]
+    for j, x in zip(row.columns, row.values, strict=True):
+        score += x * vector[j]
+    return score
+
+
+def _update(cycle: Cycle, scores: list[int], code: int) -> dict[int, int]:
+    """Return {vector: sign with which the row is added to it}, empty if it is no mistake."""
+    if cycle.positive:
+        y = (code in cycle.positive) - (code in cycle.negative)
+        # The sides on which a score of zero is no mistake.
+        spared = {"mistake": (), "negative": (-1,), "correct": (-1, 1)}[cycle.zero]
+        right = y * scores[0] > 0 or (not scores[0] and y in spared)
+        return {0: y} if y and not right else {}
+    best = [k for k in range(len(scores)) if scores[k] == max(scores)]
+    if cycle.tie == "random" and code in best:  # a mistake if a wrong class may be drawn
+        best.remove(code)
+        best = best or [code]
+    predicted = best[-1] if cycle.tie == "positive" else best[0]
+    return {} if predicted == code else {code: 1, predicted: -1}
+
+
+def _add(cycle: Cycle, vectors: list[list[int]], row: WholeRow, update: dict[int, int]) -> None:
+    """Add ``step`` times the row to each vector, with its sign."""
+    for k, sign in update.items():
+        for j, x in zip(row.columns, row.values, strict=True):
+            vectors[k][j] += sign * cycle.step * x
+        if cycle.one:
+            vectors[k][-1] += sign * cycle.step * cycle.one

@@ -6,6 +6,7 @@ Fraction objects.
 """
 
 import math
+import sys
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -13,7 +14,6 @@ from numbers import Rational
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 import scipy.sparse as sp
 from sklearn.utils import check_array, check_consistent_length
 
@@ -42,7 +42,8 @@ def exact_rows(X: Any) -> Any:
         that names column, row and value.
     """
     refuse_series(X)
-    if isinstance(X, pa.Table | pa.RecordBatch):
+    arrow = sys.modules.get("pyarrow")  # a table of Arrow can exist only if it is loaded
+    if arrow is not None and isinstance(X, arrow.Table | arrow.RecordBatch):
         return _stacked([_of_arrow(X.column(j), name) for j, name in enumerate(names_of(X) or ())])
     if hasattr(X, "dtypes") and hasattr(X, "iloc"):
         return _of_frame(X)
@@ -153,6 +154,8 @@ def _of_frame(X: Any) -> Any:
 
 def _of_series(column: Any, name: Any) -> np.ndarray:
     if not isinstance(column.dtype, np.dtype):
+        import pyarrow as pa
+
         return _of_arrow(pa.Array.from_pandas(column), name)
     values = column.to_numpy()
     if values.dtype in (object, np.longdouble):
@@ -162,6 +165,8 @@ def _of_series(column: Any, name: Any) -> np.ndarray:
 
 def _of_arrow(column: Any, name: Any) -> np.ndarray:
     """Return an Arrow column of numbers or booleans as an array."""
+    import pyarrow as pa
+
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if column.null_count:

@@ -1,4 +1,4 @@
-"""Verdicts of :func:`linsep.separation`: claims with their evidence.
+"""Verdicts of :func:`linsep.separation`: claims with their evidence, as text, HTML and JSON.
 
 A verdict holds everything that is needed to check it against the data. Of the data it holds only
 row numbers, counted from 0. Integers are Python's, of any length.
@@ -6,142 +6,51 @@ row numbers, counted from 0. Integers are Python's, of any length.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from itertools import combinations
+import json
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from html import escape
 from typing import Any, ClassVar
 
-from linsep.certificate.integers import Space
+import numpy as np
+
+from linsep.certificate.checking import (
+    TIME_LIMIT,
+    Check,
+    Checker,
+    OverlappingChecker,
+    QuasiSeparableChecker,
+    SeparableChecker,
+    check,
+)
+from linsep.certificate.constraints import FORMULATIONS, Combination, Subject
+from linsep.certificate.integers import Row, Space
 from linsep.drawing import WithRows, display
 from linsep.escaping import escaped
 
-#: default time limit, in seconds, of the exact arithmetic in a check
-TIME_LIMIT = 60.0
-#: separability of several classes: each against the rest, each pair, all at once
-FORMULATIONS = ("ovr", "ovo", "multinomial")
+FORMAT = "linsep proof 3"
+#: how numbers of text are interpreted
+AS_STORED = "as stored: a float is a binary fraction, not the decimal it prints as"
+#: names or row numbers shown before dots
+MOST_SHOWN = 12
 
 
-def sides_of(
-    formulation: str, classes: tuple[Any, ...]
-) -> list[tuple[tuple[Any, ...], tuple[Any, ...]]]:
-    """Return the positive and negative side of every verdict of a formulation.
+class Claims:
+    """What one verdict and several have in common."""
 
-    Both are empty for "multinomial", where every class has weights. Of two classes the second is
-    the positive side.
-    """
-    if formulation == "ovo":
-        return [((b,), (a,)) for a, b in combinations(classes, 2)]
-    if len(classes) == 2:
-        return []
-    if formulation == "multinomial":
-        return [((), ())]
-    return [((k,), tuple(c for c in classes if c != k)) for k in classes]
+    def verdicts(self) -> list[Verdict]:
+        """Return all verdicts, in the order of the formulations."""
+        raise NotImplementedError
 
-
-@dataclass(frozen=True)
-class Subject:
-    """The data and the question that a verdict is about.
-
-    Attributes
-    ----------
-    classes : tuple
-        All labels of the data, sorted.
-    positive, negative : tuple
-        The labels of the two sides; empty in the multinomial formulation, where every class has
-        weights of its own and those of the last are zero.
-    fit_intercept : bool
-    n_rows, n_features : int
-    names : tuple of str or None
-        Feature names.
-    sha256 : str
-        Hash of rows and labels in the form that ``linsep.certificate.canonical`` describes.
-    columns : tuple of int or None
-        For a Gram matrix: the weights are the a_j of sum_j a_j K(x, x_j) over these columns, which
-        span all columns if the verdict is that nothing separates. No margin is given.
-    rounded : bool or None
-        For a Gram matrix: whether it holds floats, so that kernel values may be rounded. Not part
-        of the proof: None if it was read from one.
-    """
-
-    classes: tuple[Any, ...]
-    positive: tuple[Any, ...]
-    negative: tuple[Any, ...]
-    fit_intercept: bool
-    n_rows: int
-    n_features: int
-    names: tuple[str, ...] | None
-    sha256: str
-    columns: tuple[int, ...] | None = None
-    rounded: bool | None = field(default=None, compare=False)
-
-    def of_sides(self, positive: tuple[Any, ...], negative: tuple[Any, ...]) -> Subject:
-        """Return the subject with other sides."""
-        return replace(self, positive=positive, negative=negative)
-
-    def same_data(self, other: Subject) -> bool:
-        """Return whether ``other`` is about the same rows, whatever its sides."""
-        return self.of_sides((), ()) == other.of_sides((), ())
-
-    @property
-    def multinomial(self) -> bool:
-        """Whether every class has weights of its own and must score above every other."""
-        return not self.positive
-
-    @property
-    def width(self) -> int:
-        """Number of weights of one class: the features, and the intercept."""
-        return self.n_features + self.fit_intercept
-
-    def spanning_rows(self) -> list[str]:
-        """Return names of the rows that have dual weights."""
-        return [f"row {j}" for j in self.columns or ()]
-
-    def coefficient_names(self) -> list[str]:
-        """Return a name for every weight, in order; the intercept comes last within each class."""
-        plain = [f"x{j}" for j in range(self.n_features)]
-        names = list(self.names or plain) if self.columns is None else self.spanning_rows()
-        names += ["intercept"] * self.fit_intercept
-        if not self.multinomial:
-            return names
-        return [f"{label}: {name}" for label in self.classes[:-1] for name in names]
-
-
-@dataclass(frozen=True, repr=False)
-class Combination:
-    """Rows whose reflections, times positive integers, add up to exactly zero.
-
-    Attributes
-    ----------
-    rows : tuple of int
-        Row numbers.
-    which : tuple of int
-        Zeros; in the multinomial formulation the number of the rival class, without the row's own.
-    multipliers : tuple of int
-    """
-
-    rows: tuple[int, ...]
-    which: tuple[int, ...]
-    multipliers: tuple[int, ...]
-
-    def __repr__(self) -> str:
-        return f"<Combination of {len(self.rows):,} rows>"  # no long integers
-
-    def shares(self) -> list[float]:
-        """Return the multipliers divided by their sum."""
-        total = sum(self.multipliers)
-        return [multiplier / total for multiplier in self.multipliers]
-
-
-@dataclass(frozen=True, repr=False)
-class Verdict(WithRows):
-    """Base class of all verdicts."""
-
-    subject: Subject
-    kind: ClassVar[str] = ""
+    def formulations(self) -> tuple[str, ...] | None:
+        """Return the formulations that have verdicts; None for a single verdict."""
+        raise NotImplementedError
 
     def verify(
         self, X: Any, y: Any = None, exact: bool = True, time_limit: float | None = TIME_LIMIT
-    ) -> Any:
-        """Check the claim against data, from the evidence alone.
+    ) -> Check:
+        """Check the claims against data, from the evidence alone, in one reading.
 
         Parameters
         ----------
@@ -159,7 +68,96 @@ class Verdict(WithRows):
             ``holds`` is True, False or None (not known), with a ``reason``; ``bool(check)`` is True
             only if it holds.
         """
-        return _checked([self], X, y, exact, time_limit)
+        return check(self.verdicts(), X, y, exact, time_limit)
+
+    def names(self) -> tuple[str, ...] | None:
+        """Return the feature names, or None."""
+        return self.verdicts()[0].subject.names
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Return the claims and their data as pairs of a heading and a text."""
+        found = []
+        for verdict in self.verdicts():
+            found += [("verdict", verdict.answer()), ("classes", _sides(verdict.subject))]
+            if isinstance(verdict, Separable) and verdict.margin != (0.0, math.inf):
+                low, high = verdict.margin
+                found.append(("margin", f"from {low!r} to at most {high!r}, the distance of a row"))
+        return found + _data_lines(self.verdicts()[0].subject)
+
+    def to_json(self, recipe: dict[str, Any] | None = None) -> str:
+        """Return the claims as JSON text, which :func:`linsep.from_json` reads.
+
+        ``recipe`` says how the files of the data were read, if they were in files.
+        """
+        subject = self.verdicts()[0].subject
+        plain = {
+            "format": FORMAT,
+            "recipe": recipe,
+            "data": {
+                "rows": subject.n_rows,
+                "features": subject.n_features,
+                "names": subject.names,
+                "classes": subject.classes,
+                "columns": subject.columns,
+                "sha256": subject.sha256,
+            },
+            "fit_intercept": subject.fit_intercept,
+            "formulations": self.formulations(),
+            "verdicts": [verdict.plain() for verdict in self.verdicts()],
+        }
+        return json.dumps(plain, allow_nan=False, indent=1) + "\n"
+
+    def __rich__(self) -> Any:
+        from rich.text import Text
+
+        return Text(str(self))  # brackets are no markup
+
+
+@dataclass(frozen=True, repr=False)
+class Verdict(WithRows, Claims):
+    """Base class of all verdicts."""
+
+    subject: Subject
+    kind: ClassVar[str] = ""
+    #: what checks a verdict of this kind; None if it claims nothing
+    checker: ClassVar[type[Checker] | None] = None
+
+    def verdicts(self) -> list[Verdict]:
+        """Return the verdict alone."""
+        return [self]
+
+    def formulations(self) -> None:
+        """Return None: a single verdict is of no formulation."""
+
+    def answer(self) -> str:
+        """Return the verdict in one sentence."""
+        raise NotImplementedError
+
+    def note(self) -> str:
+        """Return the margin, or the witness, in a few words."""
+        return ""
+
+    def described(self) -> list[tuple[str, str]]:
+        """Return the verdict and what follows from it as pairs of a heading and a text."""
+        subject = self.subject
+        features = f"{subject.n_features:,} features"
+        if subject.columns is not None:
+            features = f"in the space of a kernel, spanned by {len(subject.columns):,} of them"
+        return [
+            ("verdict", self.answer()),
+            ("classes", _sides(subject)),
+            ("data", f"{subject.n_rows:,} rows, {features}, numbers as stored"),
+            *self._details(),
+        ]
+
+    def plain(self) -> dict[str, Any]:
+        """Return the verdict as a JSON object."""
+        positive, negative = self.subject.positive, self.subject.negative
+        return {"kind": self.kind, "positive": positive, "negative": negative}
+
+    def plot(self, X: Any, y: Any, **kwargs: Any) -> Any:
+        """Draw the verdict with its rows, by :meth:`linsep.plot.SeparationDisplay.from_verdict`."""
+        return display("SeparationDisplay").from_verdict(self, X, y, **kwargs)
 
     def __repr__(self) -> str:
         about = self.subject
@@ -168,40 +166,29 @@ class Verdict(WithRows):
         features = f"{about.n_rows:,} rows, {about.n_features:,} features"
         return f"<{self.kind}: {features}{floats}{sides}>"
 
-    def names(self) -> tuple[str, ...] | None:
-        """Return the feature names, or None."""
-        return self.subject.names
-
-    def lines(self) -> list[tuple[str, str]]:
-        """Return the claim and its data as pairs of a heading and a text."""
-        from linsep.certificate.rendering import claim_lines
-
-        return claim_lines([self])
-
-    def plot(self, X: Any, y: Any, **kwargs: Any) -> Any:
-        """Draw the verdict with its rows, by :meth:`linsep.plot.SeparationDisplay.from_verdict`."""
-        return display("SeparationDisplay").from_verdict(self, X, y, **kwargs)
-
-    def to_json(self) -> str:
-        """Return the verdict as JSON text, which :func:`linsep.from_json` reads."""
-        from linsep.certificate.proof_file import to_json
-
-        return to_json(self)
-
     def __str__(self) -> str:
-        from linsep.certificate.rendering import text
-
-        return escaped(text(self), lines=True)
+        pairs = self.described()
+        width = max(len(word) for word, _ in pairs) + 2
+        text = "\n".join(f"{heading:<{width}}{line}" for heading, line in pairs)
+        return escaped(text, lines=True)
 
     def _repr_html_(self) -> str:
-        from linsep.certificate.rendering import html
+        cells = "".join(
+            f"<tr><th style='text-align:left'>{escape(heading)}</th>"
+            f"<td style='text-align:left'>{escape(line)}</td></tr>"
+            for heading, line in self.described()
+        )
+        return self._beside(f"<table>{cells}</table>")
 
-        return self._beside(html(self))
+    def _details(self) -> list[tuple[str, str]]:
+        """Return the evidence, and what follows for a logistic regression."""
+        return []
 
-    def __rich__(self) -> Any:
-        from rich.text import Text
-
-        return Text(str(self))  # brackets are no markup
+    def _found(self) -> str:
+        """Return the verdict's kind and what has been found, as the beginning of a sentence."""
+        multinomial = self.subject.multinomial
+        what = "some weights have" if multinomial else "a hyperplane has"
+        return f"{self.kind}{_values(self.subject)}: {what}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -227,6 +214,52 @@ class Separable(Verdict):
     margin: tuple[float, float]
     support: Combination
     kind: ClassVar[str] = "separable"
+    checker: ClassVar[type[Checker] | None] = SeparableChecker
+
+    def answer(self) -> str:
+        """Return the verdict in one sentence."""
+        return f"{self._found()} every row on its side"
+
+    def note(self) -> str:
+        """Return the margin."""
+        low, high = self.margin
+        return "" if high == math.inf else f"{low:.4g} to {high:.4g}"
+
+    def plain(self) -> dict[str, Any]:
+        """Return the verdict as a JSON object."""
+        low, high = self.margin
+        return super().plain() | {
+            "coef": [[_plain_weight(w) for w in row] for row in self.coef],
+            "intercept": [_plain_weight(w) for w in self.intercept],
+            "margin": [low + 0.0, None if high == math.inf else high + 0.0],
+            "support": _plain_combination(self.support),
+        }
+
+    def _details(self) -> list[tuple[str, str]]:
+        found = []
+        low, high = self.margin
+        if high < math.inf:
+            found.append(
+                ("margin", f"from {low:.7g} to at most {high:.7g} (distance to the nearest row)")
+            )
+            rows = self.support.rows
+            found.append(("support", f"{_count(rows)} that rule out a wider margin: {_some(rows)}"))
+        why = "a logistic regression has no maximum: every coefficient may diverge"
+        return [*found, ("weights", self._shown_weights()), ("likelihood", why)]
+
+    def _shown_weights(self) -> str:
+        """Return the largest weights, divided by their length without the intercept."""
+        blocks = zip(self.coef, self.intercept, strict=True)
+        constant = self.subject.fit_intercept
+        weights = [x for row, b in blocks for x in (*row, *([b] if constant else []))]
+        top = max(map(abs, weights), default=0) or 1  # integers may exceed all floats
+        weights = [float(Fraction(x) / Fraction(top)) for x in weights]
+        inner = [float(Fraction(x) / Fraction(top)) for row in self.coef for x in row]
+        length = float(np.linalg.norm(inner)) or 1.0
+        names = self.subject.coefficient_names()
+        order = sorted(range(len(weights)), key=lambda j: -abs(weights[j]))[:MOST_SHOWN]
+        shown = [f"{names[j]} {weights[j] / length:.4g}" for j in order]
+        return f"of length 1: {_some(shown, len(weights))}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -246,6 +279,41 @@ class Blocked(Verdict):
     witness: Combination
     spanning: Combination
     space: Space
+    #: kinds of limits of coefficients, in the order in which they are shown
+    shown_limits: ClassVar[tuple[str, ...]] = ("dependent",)
+
+    def limits(self) -> dict[str, str]:
+        """Return the kind of maximum likelihood estimate of each logistic coefficient, by name."""
+        raise NotImplementedError
+
+    def note(self) -> str:
+        """Return the witness."""
+        return f"{len(self.witness.rows)} rows: {_some(self.witness.rows, most=4)}"
+
+    def plain(self) -> dict[str, Any]:
+        """Return the verdict as a JSON object."""
+        return super().plain() | {
+            "witness": _plain_combination(self.witness),
+            "spanning": _plain_combination(self.spanning),
+            "space": _plain_space(self.space),
+        }
+
+    def _witness_line(self) -> tuple[str, str]:
+        rows = self.witness.rows
+        return (
+            "witness",
+            f"{_count(rows)} that no hyperplane separates: {_some(rows)} (reflected, and times "
+            "positive numbers, they add up to exactly zero)",
+        )
+
+    def _limit_lines(self) -> list[tuple[str, str]]:
+        found, by_name = [], self.limits().items()
+        for limit in self.shown_limits:
+            names = [name for name, its_limit in by_name if its_limit == limit]
+            if names:
+                why = ": linear combinations of the intercept and the columns before"
+                found.append((limit, _some(names) + why * (limit == "dependent")))
+        return found
 
 
 @dataclass(frozen=True, repr=False)
@@ -253,6 +321,7 @@ class Overlapping(Blocked):
     """Every hyperplane has a row on the wrong side, unless all rows lie on it."""
 
     kind: ClassVar[str] = "overlapping"
+    checker: ClassVar[type[Checker] | None] = OverlappingChecker
 
     def limits(self) -> dict[str, str]:
         """Return the kind of maximum likelihood estimate of each logistic coefficient, by name.
@@ -262,6 +331,17 @@ class Overlapping(Blocked):
         kept = self.space.coefficients(self.subject.width, self.subject.fit_intercept)
         names = enumerate(self.subject.coefficient_names())
         return {name: "finite" if j in kept else "dependent" for j, name in names}
+
+    def answer(self) -> str:
+        """Return the verdict in one sentence."""
+        values = _values(self.subject)
+        return f"overlapping{values}: no hyperplane has every row on its side, or on the boundary"
+
+    def _details(self) -> list[tuple[str, str]]:
+        full = len(self.space.rows) == len(self.subject.coefficient_names())
+        unique = ", which is unique" if full else ", not unique because of the dependent columns"
+        why = f"a logistic regression has a maximum{unique}"
+        return [self._witness_line(), *self._limit_lines(), ("likelihood", why)]
 
 
 @dataclass(frozen=True, repr=False)
@@ -295,6 +375,10 @@ class QuasiSeparable(Blocked):
     signs: dict[int, Combination]
     unchecked: tuple[int, ...] = ()
     kind: ClassVar[str] = "quasi-separable"
+    checker: ClassVar[type[Checker] | None] = QuasiSeparableChecker
+    shown_limits: ClassVar[tuple[str, ...]] = (
+        "+inf", "-inf", "infinite", "sign not checked", "finite", "dependent",
+    )  # fmt: skip
 
     def limits(self) -> dict[str, str]:
         """Return the kind of maximum likelihood estimate of each logistic coefficient, by name.
@@ -322,6 +406,33 @@ class QuasiSeparable(Blocked):
                 found[name] = "+inf" if value > 0 else "-inf"
         return found
 
+    def answer(self) -> str:
+        """Return the verdict in one sentence."""
+        n = len(self.boundary)
+        return (
+            f"{self._found()} no row on the wrong side, but "
+            f"{n:,} of {self.subject.n_rows:,} rows must lie on the boundary"
+        )
+
+    def plain(self) -> dict[str, Any]:
+        """Return the verdict as a JSON object."""
+        signs = sorted(self.signs.items())
+        found = super().plain() | {
+            "direction": _plain_row(self.direction),
+            "boundary": self.boundary,
+            "everything": _plain_space(self.everything),
+            "basis": self.basis,
+            "signs": {str(j): _plain_combination(rows) for j, rows in signs},
+        }
+        return found | ({"unchecked": self.unchecked} if self.unchecked else {})
+
+    def _details(self) -> list[tuple[str, str]]:
+        boundary = f"{_count(self.boundary)}: {_some(self.boundary)}"
+        why = "a logistic regression has no maximum: the coefficients above diverge"
+        return [
+            self._witness_line(), ("boundary", boundary), *self._limit_lines(), ("likelihood", why),
+        ]  # fmt: skip
+
 
 @dataclass(frozen=True, repr=False)
 class Undecided(Verdict):
@@ -335,9 +446,17 @@ class Undecided(Verdict):
     reason: str
     kind: ClassVar[str] = "undecided"
 
+    def answer(self) -> str:
+        """Return the verdict in one sentence."""
+        return f"undecided{_values(self.subject)}: {self.reason}"
+
+    def plain(self) -> dict[str, Any]:
+        """Return the verdict as a JSON object."""
+        return super().plain() | {"reason": self.reason}
+
 
 @dataclass(frozen=True)
-class Separations:
+class Separations(Claims):
     """The verdicts on several classes.
 
     Attributes
@@ -364,55 +483,98 @@ class Separations:
         last = [] if self.multinomial is None else [self.multinomial]
         return [*self.against_rest.values(), *self.pairs.values(), *last]
 
-    def verify(
-        self, X: Any, y: Any = None, exact: bool = True, time_limit: float | None = TIME_LIMIT
-    ) -> Any:
-        """Check every verdict, in one reading; see :meth:`Verdict.verify`."""
-        return _checked(self.verdicts(), X, y, exact, time_limit)
-
-    def names(self) -> tuple[str, ...] | None:
-        """Return the feature names, or None."""
-        return self.verdicts()[0].subject.names
-
-    def lines(self) -> list[tuple[str, str]]:
-        """Return the claim and its data as pairs of a heading and a text."""
-        from linsep.certificate.rendering import claim_lines
-
-        return claim_lines(self.verdicts())
-
-    def to_json(self) -> str:
-        """Return all verdicts as JSON text, which :func:`linsep.from_json` reads."""
-        from linsep.certificate.proof_file import to_json
-
-        return to_json(self)
+    def table(self) -> list[list[str]]:
+        """Return a heading and a line for each verdict: question, answer, margin or witness."""
+        by = _values(self.verdicts()[0].subject)
+        found = [["question", f"verdict{by}", "margin, or rows that no hyperplane separates"]]
+        for verdict in self.verdicts():
+            subject = verdict.subject
+            question = (
+                "every class above every other"
+                if subject.multinomial
+                else f"{_some(subject.positive)} against "
+                + ("the rest" if len(subject.negative) > 1 else _some(subject.negative))
+            )
+            found.append([question, verdict.kind, verdict.note()])
+        return found
 
     def __str__(self) -> str:
-        from linsep.certificate.rendering import table
-
-        return escaped(table(self), lines=True)
+        rows = self.table()
+        widths = [max(len(row[k]) for row in rows) for k in range(2)]
+        lines = (f"{a:<{widths[0]}}  {b:<{widths[1]}}  {c}".rstrip() for a, b, c in rows)
+        return escaped("\n".join(lines), lines=True)
 
     def _repr_html_(self) -> str:
-        from linsep.certificate.rendering import html_table
-
-        return html_table(self)
-
-    def __rich__(self) -> Any:
-        from rich.text import Text
-
-        return Text(str(self))  # brackets are no markup
+        head, *body = self.table()
+        first = "".join(f"<th>{escape(cell)}</th>" for cell in head)
+        rest = "".join(
+            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in body
+        )
+        return f"<table><tr>{first}</tr>{rest}</table>"
 
 
-def _checked(verdicts: list[Verdict], X: Any, y: Any, exact: bool, time_limit: float | None) -> Any:
-    """Check verdicts about the same rows, or about columns of the same Gram matrix."""
-    from linsep.certificate.checking import Check, check
+# Text.
 
-    columns, K = verdicts[0].subject.columns, None
-    if columns is not None:
-        from linsep.certificate.gram import gram_of
 
-        try:
-            K, y = gram_of(X, y)
-        except (TypeError, ValueError) as problem:
-            return Check(False, f"It does not hold: it is about a Gram matrix: {problem}")
-        X = K[:, [j for j in columns if j < len(K)]]
-    return check(verdicts, X, y, exact, time_limit, K)
+def _values(subject: Subject) -> str:
+    """Return which values of a kernel a verdict is about, as a phrase; empty if they are exact."""
+    if subject.columns is None or subject.rounded is False:
+        return ""
+    floats = " by kernel values in floats, which may be rounded"
+    return floats if subject.rounded else " by the values of the Gram matrix as stored"
+
+
+def _sides(subject: Subject) -> str:
+    """Return the two sides as text."""
+    if subject.multinomial:
+        return f"{_some(subject.classes)}, each above every other"
+    return f"{_some(subject.positive)} (positive side) against {_some(subject.negative)}"
+
+
+def _data_lines(subject: Subject) -> list[tuple[str, str]]:
+    """Return the data of a claim as pairs of a heading and a text."""
+    if subject.columns is not None:
+        features = f"{subject.n_features:,} columns of a Gram matrix: {_some(subject.columns)}"
+    else:
+        features = f"{subject.n_features:,}" + (
+            f": {_some(subject.names)}" if subject.names else ""
+        )
+    return [
+        ("labels", _some(subject.classes)),
+        ("features", features),
+        ("numbers", AS_STORED),
+        ("intercept", "yes" if subject.fit_intercept else "no"),
+        ("rows", f"{subject.n_rows:,}"),
+        ("sha256", subject.sha256),
+    ]
+
+
+def _count(rows: Any) -> str:
+    return "1 row" if len(rows) == 1 else f"{len(rows):,} rows"
+
+
+def _some(items: Any, of: int | None = None, most: int = MOST_SHOWN) -> str:
+    """Return a few items, comma separated, with dots if there are more."""
+    shown = ", ".join(str(item) for item in list(items)[:most])
+    return shown + (", ..." if max(len(items), of or 0) > most else "")
+
+
+# JSON. Long integers are hexadecimal text: no digit is lost, and Python's limit on the length of
+# decimal integers does not apply. Adding 0.0 turns -0.0, which has no other meaning, into 0.0.
+
+
+def _plain_weight(weight: float) -> float | str:
+    return hex(weight) if isinstance(weight, int) else weight + 0.0
+
+
+def _plain_row(row: Row) -> dict[str, str]:
+    return {str(j): hex(m) for j, m in sorted(row.items())}
+
+
+def _plain_space(space: Space) -> dict[str, Any]:
+    return {str(pivot): _plain_row(row) for pivot, row in sorted(space.rows.items())}
+
+
+def _plain_combination(given: Combination) -> dict[str, Any]:
+    multipliers = [hex(m) for m in given.multipliers]
+    return {"rows": given.rows, "which": given.which, "multipliers": multipliers}

@@ -20,7 +20,7 @@ from linsep.escaping import escaped
 from linsep.estimators._common.equations import Equation, Function
 from linsep.learners.perceptron import Perceptron
 from linsep.mistake_bounds.bounds import Bound, Bounds
-from linsep.mistake_bounds.linear import Linear, linear_of
+from linsep.mistake_bounds.margins import Linear, linear_of
 from linsep.mistake_bounds.rounding import length, shown
 from linsep.model_files import format as model_file
 from linsep.parameters import Parameter, parameters_of

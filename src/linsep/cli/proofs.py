@@ -112,7 +112,6 @@ def separate(
 
     Example: linsep separate train.csv --target species --proof species.json
     """
-    from linsep.certificate.proof_file import to_json
     from linsep.certificate.verdicts import Separations, Undecided
     from linsep.separability.deciding import decide
     from linsep.separability.time_limit import Task
@@ -130,7 +129,7 @@ def separate(
             claim = decide(opened, fit_intercept, margin, task=task)
             task.doing = "the check of the proof"
             checked = _checked(claim, opened if cluster is None else source, time_limit)
-        written = to_json(claim, source.recipe())
+        written = claim.to_json(source.recipe())
         undecided = isinstance(claim, Undecided)
         if proof is not None and not undecided:
             with open_output(proof, force) as out:
@@ -163,7 +162,7 @@ def _checked(claim: Any, rows: Any, limit: float) -> Any:
 def _opened(source: Source, cluster: str | None, shard_mb: float | None) -> Iterator[Any]:
     """Read a source once, for its classes and the names of its features, here or on a cluster."""
     from linsep.cli.trace import feature_names  # not needed by other commands
-    from linsep.separability.problem.data import data_of
+    from linsep.separability.data import data_of
 
     with ExitStack() as stack:
         if cluster is None:
@@ -212,16 +211,15 @@ def _command(proof: Path, data: list[str], how: dict[str, Any]) -> str:
 
 def print_claim(claim: Any, opened: Any, source: Source, checked: str) -> None:
     """Print the verdict, the witness rows with their positions and values, and the check."""
-    from linsep.certificate.rendering import lines, summary
     from linsep.certificate.verdicts import Blocked, Separations
 
     if isinstance(claim, Separations):
-        head, *rows = summary(claim)
+        head, *rows = claim.table()
         print_table(head, rows)
         print()
         print_pairs([("checked", checked)])
         return
-    print_pairs([*lines(claim), ("checked", checked)])
+    print_pairs([*claim.described(), ("checked", checked)])
     if isinstance(claim, Blocked):
         print()
         print_table(*witness_table(claim.witness, opened, source))
@@ -229,11 +227,9 @@ def print_claim(claim: Any, opened: Any, source: Source, checked: str) -> None:
 
 def witness_table(witness: Any, opened: Any, source: Source) -> tuple[list[str], list[list[str]]]:
     """Return a table of the rows of a witness: position, class, share and values."""
-    from linsep.certificate.rendering import shares
-
     labels = opened.labels()
     names = opened.names or [f"x{j}" for j in range(opened.n_features)]
-    share = dict(zip(witness.rows, shares(witness), strict=True))
+    share = {row: f"{x:.3g}" for row, x in zip(witness.rows, witness.shares(), strict=True)}
     wanted = np.unique(np.array(witness.rows))[:MOST_ROWS]
     rows = []
     for number, piece, place in opened.rows(wanted):
@@ -277,7 +273,7 @@ def verify(
 
     Example: linsep verify species.json train.csv --target species
     """
-    from linsep.certificate.rendering import AS_STORED
+    from linsep.certificate.verdicts import AS_STORED
 
     claim, recipe = read_proof(proof)
     source = open_source(
@@ -306,7 +302,7 @@ def _is_cycle(claim: Any) -> bool:
 
 def _lines_about(source: Source) -> list[tuple[str, str]]:
     """Return labels and hash of the rows, which the proof of a cycle does not contain."""
-    from linsep.certificate.blocks import read_whole
+    from linsep.certificate.canonical import read_whole
 
     rows = read_whole(source)
     return [("labels", labels_text(sorted(rows.labels))), ("sha256", rows.sha256())]

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 from linsep.certificate.verdicts import Overlapping, QuasiSeparable, Separable
 from linsep.errors import LinsepError
 from linsep.scratch import scratch_folder
+from linsep.separability.data import data_of
 from linsep.separability.deciding import decide
-from linsep.separability.problem.data import data_of
 from linsep.separability.time_limit import Task
 from linsep.sources.opening import open_source
 from linsep.sources.remote.address import shown

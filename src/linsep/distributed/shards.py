@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from linsep.errors import DataError, LinsepError, NoRows
 from linsep.interrupts import checkpoint
 from linsep.scratch import process_mark
-from linsep.separability.problem.data import exact_batches
+from linsep.separability.data import exact_batches
 from linsep.sources import fingerprints
 from linsep.sources.base import Source
 from linsep.sources.chunks import CODECS

@@ -11,8 +11,10 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.certificate.blocks import read_whole, sha256_of
-from linsep.certificate.verdicts import FORMULATIONS, TIME_LIMIT, Separations, Verdict
+from linsep.certificate.canonical import read_whole, sha256_of
+from linsep.certificate.checking import TIME_LIMIT
+from linsep.certificate.constraints import FORMULATIONS
+from linsep.certificate.verdicts import Separations, Verdict
 from linsep.distributed.cluster import Cluster, client_given, given
 from linsep.distributed.collections import exact_numbers, names_of, rows_of_collections
 from linsep.distributed.fitting import check_data
@@ -22,9 +24,17 @@ from linsep.distributed.shards import Rows
 from linsep.errors import DataError, ParameterError
 from linsep.lanes import in_tree
 from linsep.parallel import one_blas_thread
+from linsep.separability.data import (
+    Data,
+    Pass,
+    Piece,
+    check_two_classes,
+    lane_rows,
+    lanes_of,
+    padded,
+    piece_of,
+)
 from linsep.separability.deciding import decide
-from linsep.separability.problem.data import Data, Pass, check_two_classes, widened
-from linsep.separability.problem.pieces import Part, lane_rows, lanes_of, part_of
 from linsep.separability.time_limit import Task, TooLarge, check_time, limited, seconds_left
 from linsep.sources.base import Source
 
@@ -220,23 +230,23 @@ def _head(count: int, rows: Rows) -> Rows:
     return Rows(rows.X[:count], rows.y[:count], None)
 
 
-def _lanes_of(cut: _Cut, unit: Unit, shards: list[Rows]) -> list[Part]:
+def _lanes_of(cut: _Cut, unit: Unit, shards: list[Rows]) -> list[Piece]:
     """Return the lanes of a unit, which begin in the first shard."""
     parts, first = [], unit.first * cut.rows
     for number, rows in enumerate(shards):
         start = 0 if number else unit.start
         codes = np.searchsorted(cut.classes, rows.y[start:])
-        parts.append(part_of(widened(rows.X[start:], cut.width), codes, first))
+        parts.append(piece_of(padded(rows.X[start:], cut.width), codes, first))
         first += len(codes)
     return list(lanes_of(parts, cut.rows))
 
 
-def _answer(shared: tuple[Pass[Any], float], lanes: list[Part]) -> Any:
+def _answer(shared: tuple[Pass[Any], float], lanes: list[Piece]) -> Any:
     """Return the part of an answer that some lanes give."""
     work, seconds = shared
     task = Task(max(seconds, 1e-3))
     with limited(task), one_blas_thread, np.errstate(all="ignore"):
-        return work.of(lane.piece() for lane in lanes)
+        return work.of(lanes)
 
 
 def _merged(shared: tuple[Pass[Any], float], parts: list[Any]) -> Any:

@@ -8,9 +8,8 @@ from linsep.errors import LinsepError
 from linsep.lab.run import dense_codes
 from linsep.lab.scene import Scene
 from linsep.mistake_bounds import theorems
-from linsep.mistake_bounds.bounding import bounds_of_run
+from linsep.mistake_bounds.bounding import Case, RunSummary, bounds_of_run
 from linsep.mistake_bounds.bounds import Bounds, Unknown
-from linsep.mistake_bounds.cases import Case, RunSummary
 
 #: what is said beside a bound; {passes} are those of the run
 ABOUT = {

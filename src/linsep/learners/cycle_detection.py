@@ -20,7 +20,7 @@ from linsep.rows.arrays import RowBatch, RowStream
 
 if TYPE_CHECKING:
     from linsep.certificate.cycles import Cycle, Cycles
-    from linsep.separability.exact.replaying import Given
+    from linsep.separability.cycles import Given
 
 #: most weights to hash; more would slow down passes over few rows
 MOST_WEIGHTS = 1024
@@ -83,8 +83,7 @@ class CycleDetection:
     def _confirmed(
         self, state: State, stream: RowStream, weights: np.ndarray, lengths: list[int], again: int
     ) -> "Cycle | Cycles | None":
-        from linsep.separability.exact.replaying import machines
-        from linsep.separability.search.cycle_search import Standing, find_cycles
+        from linsep.separability.cycles import Standing, find_cycles, machines
 
         gram = isinstance(stream, KernelStream)
         found = machines(
@@ -165,7 +164,7 @@ def _key(text: bytes, intercept: int) -> int:
 
 def _plain_rows(stream: RowStream, most_values: int) -> "list[Given] | None":
     """Return the training rows in order; None if not kept, too many, weighted or scaled."""
-    from linsep.separability.exact.replaying import Given
+    from linsep.separability.cycles import Given
 
     row_batches, given, values = stream.learnt(), [], 0
     for row_batch in row_batches or ():
@@ -191,7 +190,7 @@ def _row(row_batch: RowBatch, i: int) -> tuple[np.ndarray, np.ndarray]:
 
 def _gram_rows(stream: KernelStream, most_values: int) -> "list[Given] | None":
     """Return the rows of the Gram matrix; None if there are too many."""
-    from linsep.separability.exact.replaying import Given
+    from linsep.separability.cycles import Given
 
     n = stream.codes.size
     if n * n > most_values:

@@ -19,12 +19,12 @@ from linsep.estimators._common.reading import describe
 from linsep.estimators._common.reference import is_turned
 from linsep.estimators._common.stop_reasons import StopReason
 from linsep.interrupts import held
+from linsep.label_faults import warn_of_many_classes
 from linsep.learners.passes import PassReport, Plan, passes
 from linsep.learners.state import Unlearnable
 from linsep.rows.again import RowsAgain
 from linsep.rows.sample import Sample, added
 from linsep.rows.source_stream import SourceStream, StartAgain
-from linsep.separability.problem.data import warn_of_many_classes
 from linsep.sources.arrays import ArraySource
 from linsep.sources.base import Source
 

@@ -42,9 +42,8 @@ def bounds_of(model: Any, X: Any, y: Any, literals: int | None, majority: int) -
     """Return the mistake bounds of a fitted linear classifier on its rows, as its method
     :meth:`bounds` does.
     """
-    from linsep.mistake_bounds.bounding import bounds_of_run, check_literals
+    from linsep.mistake_bounds.bounding import RunSummary, bounds_of_run, check_literals
     from linsep.mistake_bounds.bounds import Bounds
-    from linsep.mistake_bounds.cases import RunSummary
 
     run = model.fitted_run()
     check_literals(literals, majority)
@@ -149,7 +148,7 @@ def widest_margin(model: Any) -> tuple[float | None, str]:
 
 def same_data(model: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
     """Return rows and label codes; raise DataError if shapes or labels are not the fit's."""
-    from linsep.mistake_bounds.linear import checked_rows
+    from linsep.mistake_bounds.margins import checked_rows
 
     if hasattr(X, "batches"):
         raise DataError("Bounds need arrays: read the source into memory first.")

@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.certificate.verdicts import TIME_LIMIT, Separable, Separations, Undecided
+from linsep.certificate.checking import TIME_LIMIT
+from linsep.certificate.verdicts import Separable, Separations, Undecided
 from linsep.interrupts import window
 from linsep.logistic.centered import FAR
 from linsep.logistic.fitting import Fit, Task, climbed_on, sharpened
@@ -13,9 +14,9 @@ from linsep.logistic.limits import UNSIGNED, Contrasts, limit, proves, question_
 from linsep.logistic.outcomes import FitOutcome, outcome_of, without_proof
 from linsep.logistic.rows import BatchRows, Rows, data_of_batches
 from linsep.logistic.steps import Steps
+from linsep.separability.data import Data, data_of
 from linsep.separability.deciding import separated_by, separation
-from linsep.separability.problem.data import Data, data_of
-from linsep.separability.search.search import MOST_WEIGHTS
+from linsep.separability.search import MOST_WEIGHTS
 from linsep.separability.time_limit import Task as Timed, limited
 
 

@@ -14,9 +14,8 @@ import numpy as np
 
 from linsep.certificate.verdicts import QuasiSeparable, Separable, Verdict
 from linsep.interrupts import checkpoint
-from linsep.separability.problem.data import Data
-from linsep.separability.recession import Cone, cone_of
-from linsep.separability.search.slices import both_signs
+from linsep.separability.data import Data
+from linsep.separability.recession import Cone, both_signs, cone_of
 from linsep.separability.time_limit import TooLarge
 
 #: limit of a coefficient that diverges, if the work limit ended before its sign was found
@@ -69,7 +68,7 @@ class Contrasts:
     Parameters
     ----------
     verdict : for two classes, or of the multinomial formulation
-    data : its data, from :func:`linsep.separability.problem.data.data_of`
+    data : its data, from :func:`linsep.separability.data.data_of`
     order : class codes in the order of the regression, the reference last
     """
 

@@ -28,8 +28,7 @@ from linsep.rows.arrays import RowBatch
 from linsep.rows.sample import added
 from linsep.rows.source_stream import SourceStream
 from linsep.rows.stored import StartAgain
-from linsep.separability.problem.data import Data, LocalData, widened
-from linsep.separability.problem.pieces import Part, part_of
+from linsep.separability.data import Data, LocalData, Piece, padded, piece_of
 from linsep.sources.base import Source
 from linsep.sparse_rows import as_csr
 from linsep.value_faults import faults_named
@@ -234,12 +233,12 @@ def data_of_batches(given: BatchRows) -> Data:
     """Return the rows with weight as data of a verdict, which reads them again in every pass."""
     codes = np.array(given.known.ranks, dtype=np.int64)
 
-    def parts() -> Iterator[Part]:
+    def parts() -> Iterator[Piece]:
         first = 0
         for batch in given.batches():
             counted = batch.weights > 0 if batch.weights.size else slice(None)
             X, places = matrix_of(batch, given.n_features)[counted], batch.codes[counted]
-            yield part_of(widened(X, given.n_features), codes[places], first)
+            yield piece_of(padded(X, given.n_features), codes[places], first)
             first += len(places)
 
     shape = given._n_rows, given.n_features

@@ -1,10 +1,20 @@
-"""Mistake bounds for data before learning, or for a finished run."""
+"""Mistake bounds for data before learning, or for a finished run.
+
+A run and its rows are a *case*, from which each theorem takes what it needs. The theorems are about
+real arithmetic: they do not cover runs whose floats may have underflowed or saturated. Products
+below 2^-1074 are rounded to zero, and Winnow clips its weights at 1e150. A score error of 2^-1074
+per feature is negligible beside eta R^2, the change of a score by a mistake, and the loss in an
+update beside eta times the margin (for hinge bounds eta over ||w||), as long as these are much
+larger. Sizes are compared by logarithms, which do not overflow.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_consistent_length
@@ -13,12 +23,23 @@ from linsep.errors import DataError
 from linsep.label_faults import check_beside, labels_of
 from linsep.mistake_bounds import theorems
 from linsep.mistake_bounds.bounds import Bound, Bounds, Unknown
-from linsep.mistake_bounds.cases import MOST_PASSES, Case, RunSummary
-from linsep.mistake_bounds.theorems import Compared
+from linsep.mistake_bounds.margins import lengths
+from linsep.mistake_bounds.problems import Problem, problems_of, seen_rows
+from linsep.mistake_bounds.theorems import MOST_WEIGHT, Compared
 
 #: the largest float
 LARGEST = float(np.finfo(np.float64).max)
-
+#: bounds of a comparator
+HINGES = ("hinge", "hinge, sharp", "squared hinge", "total distance")
+#: with more passes only the bound after the last is computed
+MOST_PASSES = 100_000
+#: factor by which steps must exceed the smallest number, as a power of two
+FAR = -1000.0
+TOO_SMALL = (
+    "the theorems are about real arithmetic, and with rows so short, or steps so small, products "
+    "may have been rounded to zero"
+)
+SATURATED = f"weights may have reached {MOST_WEIGHT:.0e}, where they are clipped"
 NOVIKOFF = "A. Novikoff, On convergence proofs for perceptrons (1962)"
 COLLINS = "M. Collins, Discriminative training methods for hidden Markov models (2002), theorem 1"
 HINGE = (
@@ -158,6 +179,34 @@ def check_literals(literals: Any, majority: Any = 1) -> None:
         )
 
 
+class RunSummary(NamedTuple):
+    """The learner and the counts of a run, as bounds need them.
+
+    Attributes
+    ----------
+    learner : "perceptron", "mixing" (of perceptrons), "margin", "pa", "winnow" or "balanced-winnow"
+    numbers : dict
+        Its parameters, by name.
+        multiclass, fit_intercept, unit : as in the estimator
+    passes : int
+    mistakes, updates, errors : int or None
+        Over all passes; None if not counted.
+    widest : float or None
+        ||w||/M, if the run computed it.
+    """
+
+    learner: str
+    numbers: dict[str, Any]
+    multiclass: str = "native"
+    fit_intercept: bool = True
+    unit: bool = False
+    passes: int = 1
+    mistakes: int | None = None
+    updates: int | None = None
+    errors: int | None = None
+    widest: float | None = None
+
+
 def bounds_of_run(
     run: RunSummary, X: Any, y: Any, classes: np.ndarray, weights: Any = None
 ) -> Bounds:
@@ -198,6 +247,103 @@ def bounds_of_run(
         tuple(known), left_out, float(longest) / case.stretch, case.margin, run.mistakes,
         None if run.mistakes is None else run.passes,
     )  # fmt: skip
+
+
+class Case:
+    """A run and its rows; everything else is computed on first use."""
+
+    def __init__(
+        self, run: RunSummary, X: Any, codes: np.ndarray, n_classes: int, weights: Any
+    ) -> None:
+        self.run, self.X, self.codes, self.n_classes = run, X, codes, n_classes
+        self.Z = seen_rows(X, run.fit_intercept, run.unit, run.learner == "margin")
+        self.joint = n_classes > 2 and run.multiclass == "native"
+        #: the joint rule changes two weight vectors at once, so that its updates are longer
+        self.stretch = np.sqrt(2.0) if self.joint else 1.0
+        if self.joint and run.learner == "margin":  # which scales rows to length 1
+            self.Z, self.stretch = self.Z / self.stretch, 1.0
+        self.weights = None if weights is None else self._fitting(weights)
+
+    def _fitting(self, weights: Any) -> np.ndarray:
+        w, width = np.ravel(np.asarray(weights, dtype=np.float64)), self.Z.shape[1]
+        if self.run.fit_intercept and w.size == width - 1:
+            w = np.append(w, 0.0)
+        if self.n_classes > 2 or w.size != width or not np.isfinite(w).all():
+            raise ValueError(
+                f"weights must be {width} finite numbers (the intercept last, if one is learnt) "
+                f"and are for two classes: got shape {np.shape(weights)}, {self.n_classes} classes."
+            )
+        return w
+
+    @cached_property
+    def problems(self) -> list[Problem]:
+        """One problem per machine."""
+        found = problems_of(self.Z, self.codes, self.n_classes, self.run.multiclass)
+        if self.weights is not None:
+            found[0].suppose(self.weights)
+        return found
+
+    @cached_property
+    def margin(self) -> tuple[float, float] | None:
+        """The interval of the widest margin, if a theorem needs it."""
+        if self.run.learner in ("winnow", "balanced-winnow"):
+            return None
+        try:
+            theorems.widest(self.problems)
+        except Unknown:
+            return None
+        ends = [[np.ldexp(end, p.exponent) for end in p.margin] for p in self.problems if p.margin]
+        low, high = np.min(ends, axis=0).tolist()
+        return low, high
+
+    def beyond_floats(self) -> str | None:
+        """Why underflow or saturation may have affected the run, as a phrase, or None."""
+        learner, numbers = self.run.learner, self.run.numbers
+        if learner in ("perceptron", "mixing"):
+            return _perceptron_underflow(self.problems, self.compared, numbers.get("rate", 1.0))
+        if learner == "pa":
+            return _passive_aggressive_underflow(self.problems, numbers["C"])
+        if learner == "balanced-winnow" and self.n_classes == 2:
+            mistakes = self.run.mistakes or 0
+            return _balanced_winnow_saturation(self.problems[0], numbers["promotion"], mistakes)
+        return None  # rows of length 1, or features of 0 and 1
+
+    @cached_property
+    def compared(self) -> list[Compared]:
+        """The perceptron's comparators."""
+        return theorems.compared(self.problems, self.run.passes, self.weights)
+
+    @cached_property
+    def moved(self) -> Compared:
+        """The comparator of length 1/gamma that has the smallest hinge loss."""
+        return theorems.moved(self.only_problem(), self.run.numbers["gamma"], self.weights)
+
+    def comparator(self, name: str) -> tuple[np.ndarray | None, float | None]:
+        """Return the weights of a hinge bound and their total distance, if it has one of each."""
+        if self.n_classes > 2 or name not in HINGES:
+            return None, None
+        found = self.moved if name == "total distance" else self.compared[0]
+        w, exponent = found.weights.w, self.problems[0].exponent
+        distance = theorems.distance(found.weights)
+        return (
+            np.ldexp(w, -exponent),
+            None if distance is None else float(np.ldexp(distance, exponent)),
+        )
+
+    def by_pass(
+        self, theorem: Callable[[Compared, Any], Any], compared: list[Compared] | None = None
+    ) -> np.ndarray:
+        """The perceptron's bounds after one pass, two, and so on, by the same comparators."""
+        last = self.run.passes
+        passes = np.arange(1.0 if last <= MOST_PASSES else last, last + 1)
+        with np.errstate(over="ignore"):
+            return np.sum([theorem(one, passes) for one in compared or self.compared], axis=0)
+
+    def only_problem(self) -> Problem:
+        """Return the problem of a two-class run."""
+        if self.n_classes > 2:
+            raise Unknown("it is stated for two classes")
+        return self.problems[0]
 
 
 Theorem = tuple[str, Callable[[], Any], str, str]
@@ -313,3 +459,48 @@ NAMES = {
     "winnow": "Winnow",
     "balanced-winnow": "BalancedWinnow",
 }
+
+
+def _perceptron_underflow(
+    problems: Sequence[Problem], compared: Sequence[Compared], rate: float
+) -> str | None:
+    """Return why underflow may have affected a perceptron at this rate, as a phrase, or None."""
+    for problem, one in zip(problems, compared, strict=True):
+        eta, R = math.log2(rate), _log(problem.longest, problem)
+        steps = [eta + 2 * R]
+        if problem.margin is not None:
+            steps.append(eta + _log(problem.margin[0], problem))
+        if one.weights.square:
+            steps.append(eta + problem.exponent - math.log2(one.weights.square) / 2)
+        if _too_small(steps, problem):
+            return TOO_SMALL
+    return None
+
+
+def _passive_aggressive_underflow(problems: Sequence[Problem], C: float) -> str | None:
+    """Return the same for steps up to C, and as long as a row is short."""
+    for problem in problems:
+        found = lengths(problem.A)
+        shortest = 2 * _log(float(found[found > 0].min(initial=1.0)), problem)
+        longest = math.log2(C) + 2 * _log(problem.longest, problem)
+        if _too_small([shortest, longest], problem):
+            return TOO_SMALL
+    return None
+
+
+def _balanced_winnow_saturation(problem: Problem, promotion: float, mistakes: int) -> str | None:
+    """Return why weights may have saturated: each mistake changes a log weight by eta X at most."""
+    eta, X = math.log(promotion), float(abs(problem.A).max())
+    step = math.log2(eta) + _log(X, problem)
+    if mistakes and step + math.log2(mistakes) > math.log2(math.log(MOST_WEIGHT)):
+        return SATURATED
+    return TOO_SMALL if _too_small([step + _log(X, problem)], problem) else None
+
+
+def _log(size: float, problem: Problem) -> float:
+    """Return the base-2 logarithm of a size in the units of the rows."""
+    return math.log2(size) + problem.exponent if size else 0.0
+
+
+def _too_small(steps: Any, problem: Problem) -> bool:
+    return min(steps) < FAR + math.log2(problem.A.shape[1])

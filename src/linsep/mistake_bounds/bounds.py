@@ -64,7 +64,7 @@ class Bound:
             most = f"margin {{}}at most {shown(self.value)} ({self.name})"
             counted = None if self.counted is None else f"{self.counted:.4g} of "
         else:  # counts are integers: at most 132.7 mistakes are at most 132
-            most = whole(self.value)
+            most = whole_count(self.value)
             what = self.what.removesuffix("s") if most == "1" else self.what
             most = f"{{}}at most {most} {what} ({self.name})"
             counted = None if self.counted is None else f"{int(self.counted):,} of "
@@ -142,6 +142,6 @@ class Unknown(Exception):
     """A bound cannot be stated; the message is a phrase with the reason."""
 
 
-def whole(value: float) -> str:
+def whole_count(value: float) -> str:
     """Return the largest count that a bound allows, as text."""
     return f"{int(value):,}" if value < 1e15 else shown(value, 3)

@@ -1,15 +1,21 @@
-"""Margins: signed distances of rows from the boundary of a linear classifier."""
+"""Margins: signed distances of rows from the boundary of any linear classifier."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_consistent_length
 
+from linsep.certificate.numbers import exact_rows, same_as_doubles
 from linsep.errors import DataError
-from linsep.label_faults import check_beside
-from linsep.mistake_bounds.linear import Linear, lengths, linear_of, nonzero
+from linsep.label_faults import check_beside, labels_of
+from linsep.learnt import check_columns, learnt
 from linsep.mistake_bounds.rounding import length
+
+#: squares of shorter rows may underflow
+SHORT = 1e-140
 
 
 class Margins(NamedTuple):
@@ -272,3 +278,187 @@ def _quotient(gap: np.ndarray, long: Any) -> np.ndarray:
     """Divide; 0 / 0 is 0 (identical classes), other numbers over 0 are infinite (no boundary)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(gap == 0, 0.0, gap / long)
+
+
+class Linear(NamedTuple):
+    """Weights of shape (machines, features), an intercept for each, and the classes.
+
+    One machine for two classes, the second being its positive side; else one per class, or with
+    ``pairs`` one per pair of classes in the order (0, 1), (0, 2), ..., (1, 2), ... ``model`` is the
+    estimator that learnt them, if there is one.
+    """
+
+    coef: np.ndarray
+    intercept: np.ndarray
+    classes: np.ndarray
+    fit_intercept: bool
+    unit: bool
+    pairs: bool
+    model: Any = None
+
+    def rows(self, X: Any) -> Any:
+        """Return X as float64, with rows of length 1 if the weights were learnt from such rows;
+        ValueError if its columns have other names than those of the fit.
+        """
+        rows = checked_rows(X)
+        if rows.shape[1] != self.coef.shape[1]:
+            raise DataError(f"X has {rows.shape[1]} features, but there are {self.coef.shape[1]}.")
+        check_columns(self.model, X)
+        return unit_rows(rows) if self.unit else rows
+
+    def scores(self, X: Any) -> np.ndarray:
+        """Return <w, x> + b of rows prepared by :meth:`rows`, shape (rows, machines)."""
+        return np.asarray(X @ self.coef.T) + self.intercept
+
+    def codes(self, y: Any, n_rows: int) -> np.ndarray:
+        """Return the index of each label among the classes."""
+        y = labels_of(y)
+        check_consistent_length(np.empty((n_rows, 0)), y)
+        known = np.isin(y, self.classes)
+        if not known.all():
+            row = int(np.argmin(known))
+            listed = ", ".join(map(repr, self.classes.tolist()[:8]))
+            raise DataError(f"Row {row} has the label {y[row]!r}, which is not a class: {listed}.")
+        return np.searchsorted(self.classes, y)
+
+
+def linear_of(model: Any, y: Any = None) -> Linear:
+    """Return the weights of a fitted linear classifier, or of an array, as :class:`Linear`.
+
+    Parameters
+    ----------
+    model : estimator with ``coef_``, ``intercept_`` and ``classes_``; or Linear; or array of shape
+        (features,) or (1, features), the larger of two labels being the positive side
+    y : labels, which give the classes if ``model`` is an array; None if there are no labels
+
+    Raises
+    ------
+    DataError
+        If the model is not linear, not fitted, or has a row per pair of classes in an unknown
+        order.
+    """
+    if isinstance(model, Linear):
+        return model
+    if not hasattr(model, "coef_"):
+        if hasattr(model, "get_params"):
+            raise DataError(
+                f"This {type(model).__name__} has no coef_: give a fitted linear classifier."
+            )
+        return _given(model, y)
+    coef = model.coef_.toarray() if sp.issparse(model.coef_) else np.asarray(model.coef_)
+    coef = np.atleast_2d(coef).astype(np.float64)
+    if not hasattr(model, "classes_"):
+        raise DataError(f"This {type(model).__name__} has no classes_: margins need a classifier.")
+    classes = np.asarray(model.classes_)
+    intercept = np.broadcast_to(np.ravel(model.intercept_), len(coef)).astype(np.float64)
+    if not np.isfinite(intercept).all():
+        raise DataError(
+            f"A class of this {type(model).__name__} has no weight and so no margin: leave "
+            "its rows out and fit again."
+        )
+    if len(coef) == len(classes) - 1 > 1 and getattr(model, "reference_", None) is not None:
+        place = classes.tolist().index(model.reference_)
+        coef, intercept = np.insert(coef, place, 0.0, axis=0), np.insert(intercept, place, 0.0)
+    k, machines = len(classes), len(coef)
+    # Three classes have three pairs: only the estimator knows which of the two the rows are.
+    foreign = k > 2 and hasattr(model, "decision_function_shape")
+    pairs = k > 2 and learnt(model, "multiclass") == "ovo"
+    if foreign or machines != (1 if k == 2 else k * (k - 1) // 2 if pairs else k):
+        raise DataError(
+            f"coef_ of this {type(model).__name__} has {machines} rows for {k} classes: margins "
+            "need one for two classes, else one per class (or per pair, from linsep estimators)."
+        )
+    if k == 2 and getattr(model, "reference_", None) == classes.tolist()[1]:
+        coef, intercept = -coef, -intercept  # positive for the smaller class
+    constant = bool(learnt(model, "fit_intercept")) or bool(intercept.any())
+    unit = bool(learnt(model, "normalize"))
+    return Linear(coef, intercept, classes, constant, unit, pairs, model)
+
+
+def _given(weights: Any, y: Any) -> Linear:
+    try:
+        coef = np.atleast_2d(np.asarray(weights, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise DataError(
+            f"{type(weights).__name__} is neither a fitted estimator nor an array of weights."
+        ) from None
+    classes = np.array([-1, 1]) if y is None else np.unique(labels_of(y))
+    if len(classes) == 1 and classes[0] in (-1, 0, 1):  # rows of one side only
+        classes = np.array([0, 1]) if classes[0] == 0 else np.array([-1, 1])
+    if coef.ndim != 2 or len(coef) != 1 or len(classes) != 2 or not np.isfinite(coef).all():
+        raise DataError(
+            f"Weights given as an array are finite numbers of shape (features,) for two classes, "
+            f"got shape {np.shape(weights)} for {len(classes)}."
+        )
+    return Linear(coef, np.zeros(1), classes, False, False, False)
+
+
+# Rows.
+
+
+def checked_rows(X: Any) -> Any:
+    """Return X as float64, dense or CSR; DataError if that would round a number."""
+    X = exact_rows(X)
+    if not same_as_doubles(X):
+        raise DataError(
+            "X holds numbers that float64 cannot hold, and learners round them: give "
+            "X.astype(float), the rows that they learn from."
+        )
+    return X.astype(np.float64, copy=False)
+
+
+def lengths(X: Any, constant: bool = False) -> np.ndarray:
+    """Return ||x|| of every row, or of [x; 1] with the constant feature.
+
+    Squares that overflow or underflow do no harm.
+    """
+    with np.errstate(over="ignore", under="ignore"):
+        found = np.sqrt(_squares(X) + float(constant))
+    odd = np.flatnonzero(~((found > SHORT) & (found < np.inf)))
+    if odd.size:
+        exponents = _exponents(X[odd])
+        within = np.sqrt(_squares(_times_powers(X[odd], -exponents)))
+        found[odd] = np.hypot(np.ldexp(within, exponents), float(constant))
+    return found
+
+
+def unit_rows(X: Any) -> Any:
+    """Scale every row to length 1; zero rows stay zero."""
+    found = lengths(X)
+    odd = ~((found > SHORT) & (found < np.inf))
+    if odd.any():
+        X = _times_powers(X, np.where(odd, -_exponents(X), 0))
+        found = lengths(X)
+    return scaled(X, 1.0 / nonzero(found))
+
+
+def _squares(X: Any) -> np.ndarray:
+    return np.ravel(X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X))
+
+
+def _exponents(X: Any) -> np.ndarray:
+    """Return for each row the power of two above its largest value; 0 for a zero row."""
+    tops = abs(X).max(axis=1)
+    return np.frexp(np.ravel(tops.toarray() if sp.issparse(tops) else tops))[1]
+
+
+def _times_powers(X: Any, exponents: np.ndarray) -> Any:
+    """Multiply every row by a power of two, in two steps, as the power may not be a float."""
+    half = exponents // 2
+    return scaled(scaled(X, np.ldexp(1.0, half)), np.ldexp(1.0, exponents - half))
+
+
+def nonzero(numbers: np.ndarray) -> np.ndarray:
+    """Replace zeros by ones, so that zero rows stay zero."""
+    return np.where(numbers > 0, numbers, 1.0)
+
+
+def scaled(X: Any, factors: np.ndarray) -> Any:
+    """Multiply every row by its factor."""
+    return sp.csr_matrix(sp.diags(factors) @ X) if sp.issparse(X) else X * factors[:, None]
+
+
+def augmented(X: Any) -> Any:
+    """Return [x; 1] for every row."""
+    ones = np.ones((X.shape[0], 1))
+    return sp.hstack([X, ones], format="csr") if sp.issparse(X) else np.hstack([X, ones])

@@ -11,10 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from flint import arb, ctx
+
+if TYPE_CHECKING:
+    from flint import arb
 
 #: relative rounding error of sums of up to 4,000 floats
 ROUNDING = 1e-12
@@ -27,9 +29,9 @@ def share_of(terms: int) -> float:
     return max(ROUNDING, ROUNDING * terms / 4000)
 
 
-def above(value: Fraction | arb) -> float:
+def float_above(value: Fraction | arb) -> float:
     """Return the smallest float that is not below a number; infinity if there is none."""
-    if isinstance(value, arb):
+    if not isinstance(value, Fraction):
         if not value.is_finite():
             return math.inf
         mantissa, exponent = (int(part) for part in value.upper().man_exp())
@@ -41,7 +43,7 @@ def above(value: Fraction | arb) -> float:
     return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
 
 
-def typed(number: float) -> tuple[Fraction, Fraction]:
+def parameter_readings(number: float) -> tuple[Fraction, Fraction]:
     """Return a parameter as the float that it is and as the decimal that it prints as."""
     return Fraction(number), Fraction(str(number))
 
@@ -49,6 +51,8 @@ def typed(number: float) -> tuple[Fraction, Fraction]:
 @contextmanager
 def balls() -> Iterator[None]:
     """Compute with balls of ``PRECISION`` bits in the block."""
+    from flint import ctx
+
     before = ctx.prec
     ctx.prec = PRECISION
     try:
@@ -57,8 +61,10 @@ def balls() -> Iterator[None]:
         ctx.prec = before
 
 
-def exact(value: Fraction) -> arb:
+def as_ball(value: Fraction) -> arb:
     """Return a fraction as a ball."""
+    from flint import arb
+
     return arb(value.numerator) / arb(value.denominator)
 
 

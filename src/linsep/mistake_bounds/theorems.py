@@ -10,17 +10,30 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 from flint import arb
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from linsep.certificate.verdicts import TIME_LIMIT
+from linsep.certificate.checking import TIME_LIMIT
 from linsep.mistake_bounds.bounds import Unknown
-from linsep.mistake_bounds.comparators import Comparator, best_comparator, comparator_of_length
-from linsep.mistake_bounds.problems import Problem
-from linsep.mistake_bounds.rounding import ROUNDING, above, balls, exact, length, shown, typed
+from linsep.mistake_bounds.problems import (
+    Comparator,
+    Problem,
+    best_comparator,
+    comparator_of_length,
+)
+from linsep.mistake_bounds.rounding import (
+    ROUNDING,
+    as_ball,
+    balls,
+    float_above,
+    length,
+    parameter_readings,
+    shown,
+)
 from linsep.separability.programs import COARSE, solved
 from linsep.separability.time_limit import Task, TooLarge, limited
 
@@ -130,10 +143,8 @@ def margin_learner(problems: Sequence[Problem], gamma: float, epsilon: float) ->
     low, high = widest(problems)
     if gamma > low:
         raise Unknown(f"the margin aimed at is {gamma:.4g}, that of the rows below {shown(high)}")
-    most = max(
-        2 / (one * other) ** 2 for one in typed(gamma) for other in typed(epsilon)
-    )  # fmt: skip
-    return above(len(problems) * most)
+    pairs = product(parameter_readings(gamma), parameter_readings(epsilon))
+    return float_above(len(problems) * max(2 / (one * other) ** 2 for one, other in pairs))
 
 
 def passive_aggressive(
@@ -192,7 +203,7 @@ def winnow(d: int, r: int, promotion: float, threshold: float, k: int = 1) -> fl
     # With few mistakes no weight may have shrunk so far.
     fewest = most(theta)
     reached = fewest <= math.log(MOST_WEIGHT) / math.log(promotion) - 1
-    return above(fewest if reached else most(taken))
+    return float_above(fewest if reached else most(taken))
 
 
 def promoted(promotion: float, threshold: float) -> int:
@@ -202,18 +213,20 @@ def promoted(promotion: float, threshold: float) -> int:
         weight, whole, times = 1.0, 0, 0
         while weight <= threshold:
             weight, times = weight * promotion, times + 1
-        a, theta = typed(promotion)[1], typed(threshold)[1]
+        a, theta = parameter_readings(promotion)[1], parameter_readings(threshold)[1]
         while a**whole <= theta:
             whole += 1
         return max(times, whole)
     with balls():  # the relative error of a float product is 2^-53
         ratios = [
-            exact(theta).log() / (exact(a).log() - arb(2) ** -52)
-            for theta, a in zip(typed(threshold), typed(promotion), strict=True)
+            as_ball(theta).log() / (as_ball(a).log() - arb(2) ** -52)
+            for theta, a in zip(
+                parameter_readings(threshold), parameter_readings(promotion), strict=True
+            )
         ]
         if not all(ratio > 0 for ratio in ratios):
             raise Unknown("a promotion so close to 1 is lost in rounding")
-        return max(math.floor(above(ratio)) + 1 for ratio in ratios)
+        return max(math.floor(float_above(ratio)) + 1 for ratio in ratios)
 
 
 def disjunction(X: np.ndarray, positive: np.ndarray, most: int | None = None) -> list[int]:
@@ -290,7 +303,7 @@ def balanced_winnow(problem: Problem, promotion: float | None) -> tuple[float, f
                 f"the L1 margin {math.ldexp(gamma, problem.exponent):.4g} allows a bound for small "
                 f"promotions only, best of all 1 + {float(best.expm1().mid()):.3g}"
             )
-        most = above(arb(2 * A.shape[1]).log() / gain)
+        most = float_above(arb(2 * A.shape[1]).log() / gain)
         return most, math.inf if eta > 700 else float(eta.exp().mid())
 
 

@@ -12,7 +12,7 @@ from linsep.certificate.cycles import Cycle, Cycles
 from linsep.errors import DataError
 from linsep.label_faults import labels_of
 from linsep.learnt import check_columns
-from linsep.mistake_bounds.bounds import Bounds, whole
+from linsep.mistake_bounds.bounds import Bounds, whole_count
 from linsep.plot.display import COLOURS, Display, ink, legend, new_axes, wrapped
 from linsep.plot.plane import box_around, names_of, numbers_of, same_scale, weight_of
 from linsep.teaching.convergence import Convergence, convergence
@@ -295,12 +295,13 @@ class BoundDisplay(Display):
             (self.bounds_[bound.name],) = self.ax_.plot(
                 places, np.asarray(by_pass)[passes - 1], color=COLOURS[k % 7], ls=STYLES[k % 4],
                 drawstyle="default" if self.passes is None else "steps-mid",
-                label=f"{bound.name}: {whole(bound.value)}" + " errors" * (bound.what == "errors"),
+                label=f"{bound.name}: {whole_count(bound.value)}"
+                + " errors" * (bound.what == "errors"),
             )  # fmt: skip
             if bound.what != "mistakes" and bound.counted is not None:
                 (self.counted_[bound.what],) = self.ax_.plot(
                     places[-1:], [bound.counted], color=COLOURS[k % 7], marker="D", ls="",
-                    label=f"{bound.what}: {whole(bound.counted)}",
+                    label=f"{bound.what}: {whole_count(bound.counted)}",
                 )  # fmt: skip
         largest = max(bound.value for bound in shown)
         if log if log is not None else largest > MOST_RATIO_OF_BOUND * max(1, total[-1]):

@@ -8,7 +8,7 @@ import numpy as np
 from linsep.descent import Descent
 from linsep.errors import DataError
 from linsep.label_faults import labels_of
-from linsep.mistake_bounds.linear import augmented, unit_rows
+from linsep.mistake_bounds.margins import augmented, unit_rows
 from linsep.plot.display import (
     COLOURS,
     Display,

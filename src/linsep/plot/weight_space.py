@@ -10,7 +10,7 @@ from linsep.errors import DataError
 from linsep.estimators._common.checking import label_text
 from linsep.label_faults import check_beside
 from linsep.learnt import check_columns
-from linsep.mistake_bounds.linear import linear_of
+from linsep.mistake_bounds.margins import linear_of
 from linsep.plot.display import (
     COLOURS,
     MARKERS,

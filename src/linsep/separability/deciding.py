@@ -7,24 +7,20 @@ from typing import Any, Literal
 
 import numpy as np
 
-from linsep.certificate.verdicts import (
-    FORMULATIONS,
-    TIME_LIMIT,
-    Separable,
-    Separations,
-    Subject,
-    Undecided,
-    Verdict,
-)
+from linsep.certificate.checking import TIME_LIMIT
+from linsep.certificate.constraints import FORMULATIONS, Subject
+from linsep.certificate.verdicts import Separable, Separations, Undecided, Verdict
 from linsep.errors import ParameterError
+from linsep.label_faults import warn_of_many_classes
 from linsep.parallel import one_blas_thread
+from linsep.separability.data import Data, data_of
 from linsep.separability.evidence import blocked_verdict, separable_verdict
 from linsep.separability.kernel_space import Gram, checked, in_floats, spanning
-from linsep.separability.problem.data import Data, data_of, warn_of_many_classes
-from linsep.separability.problem.questions import Question, multinomial, two_sides
-from linsep.separability.search.search import Blocked, Separated, search, separates
+from linsep.separability.margin import Separated, widened
+from linsep.separability.questions import Question, multinomial, two_sides
+from linsep.separability.search import Inseparable, search
 from linsep.separability.time_limit import Task, TooLarge, limited, next_question
-from linsep.separability.widening import widened
+from linsep.separability.working_set import separates
 
 #: returns weights that satisfy every constraint of a question, or None
 Known = Callable[[Question, np.ndarray], np.ndarray | None]
@@ -129,7 +125,7 @@ def _of_kernel(
     """Return the verdict on a Gram matrix, from columns that span all of them."""
     columns = spanning(K)
     found = decide(data_of(K[:, columns], y), fit_intercept, None, formulations, columns, task)
-    if len(columns) == len(K) or all(isinstance(one, Separable) for one in parts_of(found)):
+    if len(columns) == len(K) or all(isinstance(one, Separable) for one in found.verdicts()):
         return found
     try:
         with limited(task):
@@ -159,11 +155,6 @@ def _mapped(
     pairs = {labels: change(one) for labels, one in found.pairs.items()}
     every = None if found.multinomial is None else change(found.multinomial)
     return Separations(rest, pairs, every)
-
-
-def parts_of(found: Verdict | Separations) -> list[Verdict]:
-    """Return all verdicts as a list."""
-    return found.verdicts() if isinstance(found, Separations) else [found]
 
 
 def decide(
@@ -276,7 +267,7 @@ def _verdict(
                 separated = Separated(weights, [], np.zeros(0))
                 return separable_verdict(data, question, separated, subject)
             found = search(data, question, tolerance)
-            if isinstance(found, Blocked):
+            if isinstance(found, Inseparable):
                 return blocked_verdict(data, question, found, subject)
             verdict = separable_verdict(data, question, found, subject)
             low, high = verdict.margin

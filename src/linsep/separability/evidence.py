@@ -6,38 +6,31 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.certificate.integers import Space, in_lowest_terms
-from linsep.certificate.verdicts import (
-    Combination,
-    Overlapping,
-    QuasiSeparable,
-    Separable,
-    Subject,
-    Verdict,
-)
-from linsep.separability.exact.elimination import reduced
-from linsep.separability.exact.spans import Span
-from linsep.separability.exact.splitting import Proof, witness
-from linsep.separability.problem.contradictory_pairs import contradictory_pair
-from linsep.separability.problem.data import Data, Pass
-from linsep.separability.problem.pieces import Piece
-from linsep.separability.problem.questions import Question, Scan
-from linsep.separability.problem.whole_numbers import Reduced, Row, root_above, shortened
-from linsep.separability.problem.working_set import Key, WorkingSet, table_of
+from linsep.certificate.constraints import Combination, Subject
+from linsep.certificate.integers import Row, Space, combination, in_lowest_terms
+from linsep.certificate.verdicts import Overlapping, QuasiSeparable, Separable, Verdict
+from linsep.separability.data import Data, Pass, Piece
+from linsep.separability.elimination import Reduced, reduced, shortened
+from linsep.separability.margin import Separated, lowest_margin, square_of
+from linsep.separability.questions import Question, Scan, Span, constraint, root_above
 from linsep.separability.recession import Cone, Sign
-from linsep.separability.search.search import Blocked, Separated, exact_rows
+from linsep.separability.search import Inseparable
+from linsep.separability.splitting import Proof, witness
 from linsep.separability.time_limit import TooLarge, doing
-from linsep.separability.widening import lowest_margin, square_of
+from linsep.separability.working_set import Key, WorkingSet, exact_rows, table_of
 
 Keys = tuple[Key, ...]
 #: most rows of a lane that are added to a space at once
 MOST_OUTSIDE = 100
 #: margin and support of a separator without a computed margin
 NO_MARGIN = (0.0, float("inf")), Combination((), (), ())
+#: most pairs with equal hashes that are compared
+MOST_PAIRS = 8
 
 
 def separable_verdict(
@@ -79,7 +72,9 @@ def _margin(
     return (min(high, lowest_margin(data, question, found.w)), high), support
 
 
-def blocked_verdict(data: Data, question: Question, found: Blocked, subject: Subject) -> Verdict:
+def blocked_verdict(
+    data: Data, question: Question, found: Inseparable, subject: Subject
+) -> Verdict:
     """Return the verdict that nothing separates: a witness, and the space of the boundary."""
     doing("a short proof")
     proof = found.proof
@@ -101,7 +96,7 @@ def blocked_verdict(data: Data, question: Question, found: Blocked, subject: Sub
 
 
 def _signs(
-    data: Data, question: Question, found: Blocked, everything: Reduced
+    data: Data, question: Question, found: Inseparable, everything: Reduced
 ) -> tuple[dict[int, Combination], tuple[int, ...]]:
     """Return the coefficients with one sign under all weights with no row on the wrong side, and
     those for which the work limit ended before that was known.
@@ -124,7 +119,7 @@ def _signs(
     return signs, tuple(unchecked)
 
 
-def _witness(found: Blocked, table: sp.csr_matrix, bound: np.ndarray) -> Combination:
+def _witness(found: Inseparable, table: sp.csr_matrix, bound: np.ndarray) -> Combination:
     return _combination(witness(found.proof, table[bound], [found.members[i] for i in bound]))
 
 
@@ -155,7 +150,7 @@ class Outside(Pass[list[tuple[Key, Row]]]):
         return list(chain(*parts))
 
 
-def _everything(data: Data, question: Question, found: Blocked) -> tuple[Reduced, Keys]:
+def _everything(data: Data, question: Question, found: Inseparable) -> tuple[Reduced, Keys]:
     """Return the space of all rows, and rows that span it."""
     space, keys = found.proof.span, [member.key for member in found.proof.members]
     table = table_of(found.members, question.size)
@@ -187,3 +182,85 @@ def _combination(proof: Proof | Sign) -> Combination:
     return Combination(
         tuple(row for row, _ in keys), tuple(which for _, which in keys), tuple(whole.values())
     )
+
+
+class Marks(NamedTuple):
+    """Hashes of rows, sorted and different, and the number of the first row with each."""
+
+    marks: np.ndarray
+    rows: np.ndarray
+
+
+@dataclass(frozen=True)
+class Marked(Pass[tuple[Marks, ...]]):
+    """The hashes of the rows on the positive side, and of those on the negative side."""
+
+    question: Question
+
+    def of(self, lanes: Iterable[Piece]) -> tuple[Marks, ...]:
+        """Return those of the lanes."""
+        sides = np.array([int(C[0, 0]) if len(C) else 0 for C in self.question.coefficients])
+        odd = _column_numbers(self.question.width - self.question.intercept)
+        found = []
+        for piece in lanes:
+            marks, signs = row_marks(piece, odd), sides[piece.codes]
+            found.append(
+                tuple(Marks(marks[signs == s], piece.numbers[signs == s]) for s in (1, -1))
+            )
+        return self.merged(found)
+
+    def merged(self, parts: list[tuple[Marks, ...]]) -> tuple[Marks, ...]:
+        """Return those of all."""
+        return tuple(_first_of_each(of_side) for of_side in zip(*parts, strict=True))
+
+
+def _first_of_each(parts: tuple[Marks, ...]) -> Marks:
+    marks, rows = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    different, first = np.unique(marks, return_index=True)
+    return Marks(different, rows[first])
+
+
+def contradictory_pair(data: Data, question: Question) -> tuple[int, int] | None:
+    """Return the first pair of equal rows on opposite sides, or None.
+
+    Only for two sides. Rows are sorted by 64-bit hashes, and one pair per hash is compared number
+    by number. If different rows share a hash, which is unlikely, a pair may be missed, and the
+    witness is longer than necessary.
+    """
+    above, below = data.ask(Marked(question))
+    _, *places = np.intersect1d(above.marks, below.marks, assume_unique=True, return_indices=True)
+    pairs = np.sort(np.column_stack([above.rows[places[0]], below.rows[places[1]]]), axis=1)
+    for pair in pairs[np.argsort(pairs[:, 1])][:MOST_PAIRS]:
+        found = [constraint(question, piece, at, 0)[0] for _, piece, at in data.rows(pair)]
+        if not combination((1, a) for a in found):
+            return int(pair[0]), int(pair[1])
+    return None
+
+
+def _column_numbers(n_features: int) -> np.ndarray:
+    """Return a fixed pseudorandom odd number for every column."""
+    drawn = np.random.default_rng(20261121).integers(2**63, size=n_features, dtype=np.uint64)
+    return drawn * np.uint64(2) + np.uint64(1)
+
+
+def row_marks(piece: Piece, odd: np.ndarray) -> np.ndarray:
+    """Return a 64-bit hash of every row; zeros add nothing, so that storage does not matter.
+
+    The bits of floats are mixed first: those of small integers end in many zeros, which
+    multiplication would keep.
+    """
+    X = piece.X
+    if sp.issparse(X):
+        terms = _mixed(X.data) * odd[X.indices]
+        total = np.append(np.uint64(0), np.cumsum(terms, dtype=np.uint64))
+        return total[X.indptr[1:]] - total[X.indptr[:-1]]
+    return np.einsum("ij,j->i", _mixed(X), odd)
+
+
+def _mixed(numbers: np.ndarray) -> np.ndarray:
+    """Return the mixed bits of float64 numbers; 0 stays 0."""
+    bits = (numbers.astype(np.float64) + 0.0).view(np.uint64)
+    bits = bits ^ bits >> np.uint64(32)
+    bits *= np.uint64(0x9E3779B97F4A7C15)
+    bits ^= bits >> np.uint64(29)
+    return bits

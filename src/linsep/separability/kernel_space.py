@@ -7,13 +7,12 @@ import scipy.sparse as sp
 from flint import fmpz_mat
 from scipy.linalg import LinAlgError, cholesky, lapack
 
+from linsep.certificate.integers import Row
 from linsep.certificate.numbers import exact_rows
 from linsep.errors import DataError
-from linsep.separability.exact.elimination import independent, solution
-from linsep.separability.problem.questions import Question
-from linsep.separability.problem.whole_numbers import Row, whole_row
+from linsep.separability.elimination import common_scale, independent, solution
+from linsep.separability.questions import Question, whole_row
 from linsep.separability.time_limit import check_time, doing
-from linsep.separability.widening import common_scale
 
 #: tolerance for K - K.T, relative to the largest entry
 ASYMMETRY = 1e-8

@@ -1,4 +1,4 @@
-"""The sign of a coefficient on the recession cone of a likelihood, with a proof.
+"""The signs of coefficients on the recession cone of a likelihood: guessed, and proved.
 
 The recession cone consists of the weights with no row on the wrong side: along them the likelihood
 never decreases (Geyer, Likelihood inference in exponential families and directions of recession,
@@ -10,30 +10,54 @@ positive multipliers add up to it, modulo the space of the boundary.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
+import highspy
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.certificate.verdicts import QuasiSeparable, Separable, Subject
-from linsep.separability.exact.elimination import null_combination, reduced, remainders, seconds_of
-from linsep.separability.exact.simplex import alternative
-from linsep.separability.exact.spans import Span
-from linsep.separability.exact.splitting import Proof, all_positive, roundings, signed, true_scale
-from linsep.separability.problem.data import Data
-from linsep.separability.problem.questions import Question, multinomial, two_sides
-from linsep.separability.problem.whole_numbers import Reduced, Row, dot, sparse_floats, to_whole
-from linsep.separability.problem.working_set import Member, WorkingSet, table_of
-from linsep.separability.programs import alternatives, equilibrated
-from linsep.separability.search.nearest import nearest
-from linsep.separability.search.search import boundary_of, first_members
-from linsep.separability.time_limit import TooLarge, Work
+from linsep.certificate.constraints import Subject
+from linsep.certificate.integers import Row, dot, in_lowest_terms
+from linsep.certificate.verdicts import QuasiSeparable, Separable
+from linsep.separability.data import Data, Pass, Piece
+from linsep.separability.elimination import (
+    Reduced,
+    null_combination,
+    reduced,
+    remainders,
+    seconds_of,
+)
+from linsep.separability.margin import nearest
+from linsep.separability.programs import FINE, alternatives, equilibrated, opened, run
+from linsep.separability.questions import (
+    Question,
+    Span,
+    constraints,
+    multinomial,
+    sparse_floats,
+    two_sides,
+)
+from linsep.separability.splitting import all_positive, alternative, roundings, signed, true_scale
+from linsep.separability.time_limit import TooLarge, Work, check_time, seconds_left
+from linsep.separability.working_set import (
+    Member,
+    WorkingSet,
+    boundary_of,
+    first_members,
+    table_of,
+)
 
 #: approximate limit in seconds for the signs of all coefficients
 MOST_WORK = 3.0
-#: with more weights, a linear program guesses
+#: with more weights, a linear program guesses one sign, and none guesses all at once
 MOST_WEIGHTS = 100
+#: most numbers in the constraints for guesses of all signs at once
+MOST_NUMBERS = 2_000_000
+#: simplex steps for one function; values below this share of the largest count as zero
+MOST_STEPS, CLEAR = 2_000, 1e-6
 
 
 class Sign(NamedTuple):
@@ -57,7 +81,7 @@ def cone_of(verdict: Separable | QuasiSeparable, data: Data) -> Cone:
     d, constant = verdict.subject.n_features, verdict.subject.fit_intercept
     blocks = zip(verdict.coef, verdict.intercept, strict=True)
     inside = [x for row, b in blocks for x in (*row[:d], *[b] * constant)]
-    return Cone(working, Reduced({}), to_whole(dict(enumerate(map(Fraction, inside)))))
+    return Cone(working, Reduced({}), in_lowest_terms(dict(enumerate(map(Fraction, inside)))))
 
 
 def _question_of(subject: Subject, data: Data) -> Question:
@@ -125,7 +149,7 @@ class Cone:
             found = self._against(target, side)
             if isinstance(found, Sign):
                 return found
-            if boundary_of(self.working, Proof(found, [], [], self.boundary)) is not None:
+            if boundary_of(self.working, found, self.boundary) is not None:
                 self._found.append(found)
                 return None
 
@@ -204,3 +228,83 @@ class Cone:
             if dot(target, direction) > 0 and all_positive(self._members, self._given, direction):
                 return direction
         return None
+
+
+def both_signs(data: Data, question: Question, functions: list[Row]) -> np.ndarray:
+    """Guess which linear functions of the weights have both signs on the recession cone.
+
+    Nothing is proved. The slice holds the weights of the cone whose products with all rows sum to
+    1. One linear program per function is solved over it, each from the last corner. All functions
+    are evaluated at every corner: most show both signs before their own program is solved. False if
+    a guess would take too long.
+
+    Parameters
+    ----------
+    data, question : the constraints of the cone
+    functions : {number of a weight: number} each
+
+    Returns
+    -------
+    array of bool of shape (functions,)
+    """
+    seen = np.zeros((len(functions), 2), dtype=bool)
+    most = data.n_rows * max(map(len, question.coefficients))
+    if question.size > MOST_WEIGHTS or most * question.size > MOST_NUMBERS:
+        return seen[:, 0] & seen[:, 1]
+    table, _, powers = equilibrated(data.ask(EveryConstraint(question)))
+    with np.errstate(all="ignore"):
+        goals = sparse_floats(functions, question.size).toarray() * np.ldexp(
+            1.0, powers.astype(int)
+        )
+        goals = goals / np.abs(goals).max(axis=1, keepdims=True)
+    if not (np.isfinite(goals).all() and np.isfinite(table.data).all()):
+        return seen[:, 0] & seen[:, 1]
+    normal = np.asarray(table.mean(axis=0))
+    rows = np.append(np.zeros(table.shape[0]), 1.0), np.append(np.full(table.shape[0], np.inf), 1.0)
+    slices = sp.vstack([table, sp.csr_matrix(normal)])
+    solver = opened(np.zeros(question.size), slices, rows, (-np.inf, np.inf), FINE)
+    for name, value in (("simplex_strategy", 4), ("simplex_iteration_limit", MOST_STEPS)):
+        solver.setOptionValue(name, value)  # the primal method starts from a corner
+    solver.setOptionValue("presolve", "off")
+    for k, side in np.ndindex(*seen.shape):
+        if not seen[k, side] and (side == 0 or seen[k, 0]):
+            corner = _corner(solver, goals[k] if side == 0 else -goals[k])
+            if corner is not None:
+                values = goals @ corner
+                clear = CLEAR * np.abs(corner).max()
+                seen |= np.column_stack([values < -clear, values > clear])
+    return seen[:, 0] & seen[:, 1]
+
+
+def _corner(solver: highspy.Highs, cost: np.ndarray) -> np.ndarray | None:
+    """Return the corner where a function is smallest, or None if the solver gives up."""
+    check_time()
+    solver.changeColsCost(len(cost), np.arange(len(cost), dtype=np.int32), cost)
+    solver.setOptionValue("time_limit", solver.getRunTime() + max(0.0, seconds_left()))
+    run(solver)
+    if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        return None
+    return np.array(solver.getSolution().col_value)
+
+
+@dataclass(frozen=True)
+class EveryConstraint(Pass[sp.csr_matrix]):
+    """All constraints as a matrix."""
+
+    question: Question
+
+    def of(self, lanes: Iterable[Piece]) -> sp.csr_matrix:
+        """Return those of the lanes."""
+        counts = np.array([len(C) for C in self.question.coefficients])
+        parts = []
+        for piece in lanes:
+            check_time()
+            each = counts[piece.codes]
+            rows = np.repeat(np.arange(len(piece.codes)), each)
+            which = np.concatenate([np.arange(count) for count in each])
+            parts.append(constraints(self.question, piece, rows, which))
+        return self.merged(parts)
+
+    def merged(self, parts: list[sp.csr_matrix]) -> sp.csr_matrix:
+        """Return all."""
+        return sp.vstack(parts, format="csr")

@@ -9,8 +9,7 @@ from linsep.errors import DataError
 from linsep.estimators._common.reference import codes_given
 from linsep.label_faults import labels_of
 from linsep.learners.perceptron import Perceptron
-from linsep.mistake_bounds.comparators import best_comparator
-from linsep.mistake_bounds.problems import Problem, problems_of, seen_rows
+from linsep.mistake_bounds.problems import Problem, best_comparator, problems_of, seen_rows
 from linsep.mistake_bounds.rounding import length
 from linsep.teaching.trace.table import TraceRow, short
 from linsep.teaching.trace.tracer import trace

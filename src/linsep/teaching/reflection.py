@@ -10,7 +10,7 @@ from linsep.estimators._common.checking import check_two_classes
 from linsep.estimators._common.equations import linear_sum
 from linsep.estimators._common.reference import place_of
 from linsep.label_faults import labels_of
-from linsep.mistake_bounds.linear import checked_rows
+from linsep.mistake_bounds.margins import checked_rows
 from linsep.teaching.trace.table import label_text, short
 from linsep.teaching.trace.tracer import check_size, index_of, names_of
 

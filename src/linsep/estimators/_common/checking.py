@@ -10,10 +10,9 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 
 from linsep.errors import DataError, FeatureOverflow
-from linsep.label_faults import check_beside
+from linsep.label_faults import check_beside, warn_of_many_classes
 from linsep.rows.arrays import NO_IMPORTANCE
 from linsep.rows.sample import check_summable
-from linsep.separability.problem.data import warn_of_many_classes
 from linsep.sources.base import Source
 from linsep.sources.text.stored import FeatureNames
 

@@ -1,4 +1,4 @@
-"""The constraints of a block of rows: values in floats with rounding bounds, and exact values.
+"""What a verdict is about, as constraints on weights: exact, and in floats with rounding bounds.
 
 A row x of class k stands for one or more *constraints* ``<w, a> > 0``. Two sides: one a row, the
 reflected row ``a = y [x; 1]``. The multinomial formulation: one for each rival class, in order,
@@ -6,8 +6,10 @@ with the weights of all classes but the last, whose weights are zero, stacked in
 are ``a = c (x) [x; 1]``, the Kronecker product with a vector of -1, 0 and 1.
 """
 
+from __future__ import annotations
+
 import math
-from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import lcm
 from typing import Any, NamedTuple
@@ -15,12 +17,113 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.certificate.blocks import TINY, Block
+from linsep.certificate.canonical import TINY, Block
 from linsep.certificate.integers import Row, Space, whole_numbers
 
 #: half a unit in the last place of 1.0
 UNIT = 2.0**-53
 EXACT = 2.0**53
+#: separability of several classes: each against the rest, each pair, all at once
+FORMULATIONS = ("ovr", "ovo", "multinomial")
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The data and the question that a verdict is about.
+
+    Attributes
+    ----------
+    classes : tuple
+        All labels of the data, sorted.
+    positive, negative : tuple
+        The labels of the two sides; empty in the multinomial formulation, where every class has
+        weights of its own and those of the last are zero.
+    fit_intercept : bool
+    n_rows, n_features : int
+    names : tuple of str or None
+        Feature names.
+    sha256 : str
+        Hash of rows and labels in the form that :mod:`linsep.certificate.canonical` describes.
+    columns : tuple of int or None
+        For a Gram matrix: the weights are the a_j of sum_j a_j K(x, x_j) over these columns, which
+        span all columns if the verdict is that nothing separates. No margin is given.
+    rounded : bool or None
+        For a Gram matrix: whether it holds floats, so that kernel values may be rounded. Not part
+        of the proof: None if it was read from one.
+    """
+
+    classes: tuple[Any, ...]
+    positive: tuple[Any, ...]
+    negative: tuple[Any, ...]
+    fit_intercept: bool
+    n_rows: int
+    n_features: int
+    names: tuple[str, ...] | None
+    sha256: str
+    columns: tuple[int, ...] | None = None
+    rounded: bool | None = field(default=None, compare=False)
+
+    def of_sides(self, positive: tuple[Any, ...], negative: tuple[Any, ...]) -> Subject:
+        """Return the subject with other sides."""
+        return replace(self, positive=positive, negative=negative)
+
+    def same_data(self, other: Subject) -> bool:
+        """Return whether ``other`` is about the same rows, whatever its sides."""
+        return self.of_sides((), ()) == other.of_sides((), ())
+
+    @property
+    def multinomial(self) -> bool:
+        """Whether every class has weights of its own and must score above every other."""
+        return not self.positive
+
+    @property
+    def blocks(self) -> int:
+        """Number of weight vectors."""
+        return len(self.classes) - 1 if self.multinomial else 1
+
+    @property
+    def width(self) -> int:
+        """Number of weights of one class: the features, and the intercept."""
+        return self.n_features + self.fit_intercept
+
+    def spanning_rows(self) -> list[str]:
+        """Return names of the rows that have dual weights."""
+        return [f"row {j}" for j in self.columns or ()]
+
+    def coefficient_names(self) -> list[str]:
+        """Return a name for every weight, in order; the intercept comes last within each class."""
+        plain = [f"x{j}" for j in range(self.n_features)]
+        names = list(self.names or plain) if self.columns is None else self.spanning_rows()
+        names += ["intercept"] * self.fit_intercept
+        if not self.multinomial:
+            return names
+        return [f"{label}: {name}" for label in self.classes[:-1] for name in names]
+
+
+@dataclass(frozen=True, repr=False)
+class Combination:
+    """Rows whose reflections, times positive integers, add up to exactly zero.
+
+    Attributes
+    ----------
+    rows : tuple of int
+        Row numbers.
+    which : tuple of int
+        Zeros; in the multinomial formulation the number of the rival class, without the row's own.
+    multipliers : tuple of int
+    """
+
+    rows: tuple[int, ...]
+    which: tuple[int, ...]
+    multipliers: tuple[int, ...]
+
+    def __repr__(self) -> str:
+        return f"<Combination of {len(self.rows):,} rows>"  # no long integers
+
+    def shares(self) -> list[float]:
+        """Return the multipliers divided by their sum."""
+        total = sum(self.multipliers)
+        return [multiplier / total for multiplier in self.multipliers]
 
 
 class Problem(NamedTuple):
@@ -50,22 +153,17 @@ class Problem(NamedTuple):
         return self.blocks * self.width
 
 
-def problem_of(
-    classes: Sequence[Any],
-    positive: Sequence[Any],
-    negative: Sequence[Any],
-    d: int,
-    intercept: bool,
-) -> Problem:
+def problem_of(subject: Subject) -> Problem:
     """Return the problem of two sides, or the multinomial one if both sides are empty."""
-    width, last = d + intercept, len(classes) - 1
+    classes, positive, negative = subject.classes, subject.positive, subject.negative
+    last = len(classes) - 1
     if positive:
         sign = dict.fromkeys(positive, 1) | dict.fromkeys(negative, -1)
         sides = [np.array([[sign[k]]] if k in sign else np.empty((0, 1)), int) for k in classes]
-        return Problem(sides, width, intercept)
+        return Problem(sides, subject.width, subject.fit_intercept)
     one = np.eye(last + 1, dtype=int)[:, :last]
     rivals = [[one[own] - one[k] for k in range(last + 1) if k != own] for own in range(last + 1)]
-    return Problem([np.array(rows) for rows in rivals], width, intercept)
+    return Problem([np.array(rows) for rows in rivals], subject.width, subject.fit_intercept)
 
 
 class Constraints(NamedTuple):

@@ -1,6 +1,5 @@
-"""Rows and labels that can be asked many times, wherever they are."""
+"""Rows and labels that can be asked many times, wherever they are, in lanes."""
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
@@ -9,16 +8,132 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.certificate.blocks import sha256_of
+from linsep.certificate.canonical import sha256_of
 from linsep.certificate.numbers import labelled_rows, same_as_doubles, tidy
 from linsep.errors import DataError, NoRows
-from linsep.separability.problem.pieces import Part, Piece, lane_rows, lanes_of, part_of
+from linsep.lanes import in_lanes
 from linsep.value_faults import faults_named
 
-#: classes up to which no warning is given
-FEW_CLASSES = 10
-
+#: numbers in a lane of dense rows: few enough to stay in the processor's cache
+PIECE_VALUES = 1 << 18
+#: rows in a lane of sparse rows
+SPARSE_ROWS = 1 << 15
+#: error bound of a product that underflows
+TINY = 2.0**-1074
 Answer = TypeVar("Answer")
+
+
+class Piece(NamedTuple):
+    """Rows in memory.
+
+    Attributes
+    ----------
+    X : array or CSR matrix of shape (rows, features)
+    codes, numbers : int arrays of shape (rows,)
+        Class code and number of every row.
+    exact : array of Python numbers of shape (rows, features), or None
+        The exact numbers, if X holds them rounded.
+    """
+
+    X: Any
+    codes: np.ndarray
+    numbers: np.ndarray
+    exact: np.ndarray | None = None
+
+    def products(self, W: np.ndarray) -> np.ndarray:
+        """Return ``X @ W[:, :features].T``, plus the last column of ``W`` if it has one more."""
+        d = self.X.shape[1]
+        X = self.X if sp.issparse(self.X) else self.X.astype(np.float64, copy=False)
+        scores = X @ np.ascontiguousarray(W[:, :d].T)
+        return scores + W[:, d] if W.shape[1] > d else scores
+
+    def row(self, row: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return columns and exact values of a row: floats if these are exact, whatever type
+        other rows need.
+        """
+        if sp.issparse(self.X):
+            start, end = self.X.indptr[row : row + 2]
+            return self.X.indices[start:end], self.X.data[start:end]
+        values = self.X[row]
+        if self.exact is not None and (self.exact[row] != values).any():
+            values = self.exact[row]
+        return np.arange(len(values)), values
+
+    def lengths(self) -> np.ndarray:
+        """Return the length of every row, rounded up where squares underflow."""
+        X = self.X
+        if sp.issparse(X):
+            squares = sp.csr_matrix((X.data.astype(np.float64) ** 2, X.indices, X.indptr), X.shape)
+            total = np.asarray(squares.sum(axis=1)).ravel()
+        else:
+            X = X.astype(np.float64, copy=False)
+            total = np.einsum("ij,ij->i", X, X)
+        return np.sqrt(total + X.shape[1] * TINY)
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return len(self.codes)
+
+    def between(self, start: int, stop: int) -> "Piece":
+        """Return some of the rows, without a copy."""
+        exact = None if self.exact is None else self.exact[start:stop]
+        X = _lines(self.X, start, stop) if sp.issparse(self.X) else self.X[start:stop]
+        return Piece(X, self.codes[start:stop], self.numbers[start:stop], exact)
+
+    def only(self, chosen: np.ndarray) -> "Piece":
+        """Return the rows selected by the mask ``chosen``."""
+        return self if chosen.all() else self.at(np.flatnonzero(chosen))
+
+    def at(self, places: np.ndarray) -> "Piece":
+        """Return the rows at these places."""
+        exact = None if self.exact is None else self.exact[places]
+        return Piece(self.X[places], self.codes[places], self.numbers[places], exact)
+
+    def of_classes(self, active: np.ndarray) -> "Piece":
+        """Return the rows of the classes selected by the mask ``active``."""
+        return self.only(active[self.codes])
+
+
+def _lines(X: Any, start: int, stop: int) -> sp.csr_matrix:
+    """Return some rows of a CSR matrix, without a copy."""
+    found = sp.csr_matrix((stop - start, X.shape[1]), dtype=X.dtype)
+    first, last = X.indptr[[start, stop]]
+    # set one by one, the arrays are neither copied nor checked
+    found.data, found.indices = X.data[first:last], X.indices[first:last]
+    found.indptr = X.indptr[start : stop + 1] - first
+    return found
+
+
+def piece_of(X: Any, codes: np.ndarray, first: int) -> Piece:
+    """Return neighbouring rows of any type of number, from the number of the first."""
+    numbers = np.arange(first, first + len(codes))
+    if X.dtype != object:
+        return Piece(X, codes, numbers)
+    return Piece(X.astype(np.float64), codes, numbers, X)
+
+
+def lane_rows(sparse: bool, width: int) -> int:
+    """Return the number of rows of a lane."""
+    return SPARSE_ROWS if sparse else max(1, PIECE_VALUES // max(1, width))
+
+
+def lanes_of(pieces: Iterable[Piece], rows: int) -> Iterator[Piece]:
+    """Yield the rows in lanes of so many rows, the last perhaps with fewer."""
+    return in_lanes(pieces, rows, _joined)
+
+
+def _joined(pieces: list[Piece]) -> Piece:
+    """Return the rows of neighbouring pieces as one."""
+    if len(pieces) == 1:
+        return pieces[0]
+    every, codes, numbers, exact = zip(*pieces, strict=True)
+    X = sp.vstack(every, format="csr") if sp.issparse(every[0]) else np.concatenate(every)
+    found = None
+    if any(numbers is not None for numbers in exact):
+        pairs = zip(every, exact, strict=True)
+        found = np.concatenate([X.astype(object) if long is None else long for X, long in pairs])
+    return Piece(X, np.concatenate(codes), np.concatenate(numbers), found)
 
 
 class Pass(ABC, Generic[Answer]):
@@ -139,23 +254,23 @@ class LocalData(Data):
 
     Parameters
     ----------
-    parts : function that returns an iterator over all rows, of the full width
+    pieces : function that returns an iterator over all rows, of the full width
     """
 
     def __init__(
         self,
-        parts: Callable[[], Iterable[Part]],
+        pieces: Callable[[], Iterable[Piece]],
         classes: np.ndarray,
         shape: tuple[int, int],
         names: Any,
     ) -> None:
         super().__init__(classes, shape, names)
-        self._parts = parts
+        self._pieces = pieces
 
     def ask(self, work: Pass[Answer]) -> Answer:
         """Return the answer of all rows."""
         rows = lane_rows(self.sparse, self.n_features)
-        return work.of(part.piece() for part in lanes_of(self._parts(), rows))
+        return work.of(lanes_of(self._pieces(), rows))
 
     def sha256(self) -> str:
         """Return the hash of rows and labels."""
@@ -163,7 +278,7 @@ class LocalData(Data):
 
     def coded(self) -> Iterator[tuple[Any, np.ndarray]]:
         """Yield the rows as given, with the codes of their labels."""
-        for X, codes, _, exact in self._parts():
+        for X, codes, _, exact in self._pieces():
             yield X if exact is None else exact, codes
 
 
@@ -191,21 +306,10 @@ def data_of(X: Any, y: Any = None) -> Data:
     with faults_named(X, exact=True):
         rows, classes, codes, names = labelled_rows(X, y)
     check_two_classes(classes)
-    part = part_of(rows, codes, 0)
-    data = LocalData(lambda: [part], classes, rows.shape, names)
-    data.sparse, data.rounded = sp.issparse(rows), part.exact is not None
+    whole = piece_of(rows, codes, 0)
+    data = LocalData(lambda: [whole], classes, rows.shape, names)
+    data.sparse, data.rounded = sp.issparse(rows), whole.exact is not None
     return data
-
-
-def warn_of_many_classes(classes: np.ndarray, n_rows: int, stacklevel: int = 4) -> None:
-    """Warn if a numeric target has more than ten classes, and more than a tenth as many as rows."""
-    n = len(classes)
-    if classes.dtype.kind in "iuf" and n > max(FEW_CLASSES, n_rows / 10):
-        warnings.warn(
-            f"The target holds {n:,} different numbers in {n_rows:,} rows, and each is taken for a "
-            "class. If it is a measurement, fit a linear regression, or cut it into few classes.",
-            stacklevel=stacklevel,
-        )
 
 
 def check_two_classes(classes: np.ndarray) -> None:
@@ -249,21 +353,21 @@ def _from_source(source: Any) -> Data:
     classes = np.array(sorted(labels))
     check_two_classes(classes)
 
-    def parts(batches: Iterable[Batch]) -> Iterator[Part]:
+    def pieces(batches: Iterable[Batch]) -> Iterator[Piece]:
         for X, y, first in batches:
-            yield part_of(widened(X, width), np.searchsorted(classes, y), first)
+            yield piece_of(padded(X, width), np.searchsorted(classes, y), first)
 
     shape, names = (n_rows, width), source.feature_names
     if kept is None:
-        data = LocalData(lambda: parts(exact_batches(source)), classes, shape, names)
+        data = LocalData(lambda: pieces(exact_batches(source)), classes, shape, names)
     else:
-        lanes = list(lanes_of(parts(kept), lane_rows(sparse, width)))
+        lanes = list(lanes_of(pieces(kept), lane_rows(sparse, width)))
         data = LocalData(lambda: lanes, classes, shape, names)
     data.sparse, data.rounded = sparse, rounded
     return data
 
 
-def widened(X: Any, width: int) -> Any:
+def padded(X: Any, width: int) -> Any:
     """Return the rows with zero columns for features that appear in later batches."""
     if X.shape[1] == width:
         return tidy(X)

@@ -1,9 +1,14 @@
-"""Exact linear algebra by FLINT: reduced rows, and combinations that vanish exactly."""
+"""Exact linear algebra by FLINT: reduced rows, and combinations that vanish exactly.
+
+Signs and zeros do not change when a row, or all weights, are multiplied by a positive number. So
+rows and weight vectors are scaled to integers, which are added and multiplied exactly.
+"""
 
 import sys
+from collections.abc import Iterable
 from fractions import Fraction
 from itertools import chain
-from math import lcm
+from math import gcd, lcm
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,20 +16,66 @@ import scipy.sparse as sp
 from flint import fmpz_mat, nmod_mat
 from scipy.linalg import qr
 
-from linsep.separability.exact.elimination_process import reduced_elsewhere
-from linsep.separability.problem.whole_numbers import (
-    Reduced,
-    Row,
-    combination,
-    common_divisor,
-    to_whole,
-)
+from linsep.certificate.integers import Row, combination, in_lowest_terms
+from linsep.separability.elimination_process import reduced_elsewhere
 from linsep.separability.time_limit import check_time
 
 #: primes below 2^61; one is nearly always enough
 PRIMES = (2**61 - 1, 2**61 - 31, 2**61 - 45)
 #: approximate seconds of elimination allowed in this process, which Ctrl-C cannot interrupt
 SHORT = 0.3
+
+
+class Reduced(NamedTuple):
+    """A row space in reduced echelon form, which does not depend on the rows that span it.
+
+    The row ``rows[p]`` has its first entry, ``one`` > 0, in the pivot column p. Stored are its
+    other entries, {column: number}, all in columns without pivot.
+    """
+
+    rows: dict[int, Row]
+    one: int = 1
+
+    def basis(self) -> list[Row]:
+        """Return the rows in lowest terms."""
+        return [shortened({p: self.one, **line}) for p, line in self.rows.items()]
+
+    def remainder(self, a: Row) -> Row:
+        """Return the remainder of a row, times ``one``: empty if it lies in the row space."""
+        left = {j: self.one * m for j, m in a.items() if j not in self.rows}
+        for pivot in a.keys() & self.rows.keys():
+            check_time()
+            for j, number in self.rows[pivot].items():
+                left[j] = left.get(j, 0) - a[pivot] * number
+        return {j: number for j, number in left.items() if number}
+
+    def orthogonal(self, w: Row) -> Row:
+        """Extend ``w`` by integers in the pivot columns so that it is orthogonal to every row.
+
+        ``w`` has no entries in pivot columns; the result may be scaled by a positive number.
+        """
+        found = {j: self.one * m for j, m in w.items()}
+        for pivot, row in self.rows.items():
+            check_time()
+            found[pivot] = -sum(x * w[j] for j, x in row.items() if j in w)
+        return shortened(found)
+
+
+def shortened(row: Row) -> Row:
+    """Return the smallest integers in the same proportion, without zeros."""
+    common = common_divisor(row.values())
+    return {j: m // common for j, m in row.items() if m}
+
+
+def common_divisor(numbers: Iterable[int]) -> int:
+    """Return the greatest common divisor, or 1 if all numbers are zero."""
+    found = 0
+    for number in numbers:
+        check_time()
+        found = gcd(found, number)
+        if found == 1:
+            break
+    return found or 1
 
 
 def rref(matrix: fmpz_mat) -> tuple[fmpz_mat, int, int]:
@@ -230,6 +281,15 @@ def equality_point(entries: list[int], groups: list[int]) -> EqualityPoint | Non
         return None
     found, one = solved
     multipliers = [Fraction(int(found[i, 0]), one) for i in range(n)]
-    whole = to_whole(dict(enumerate(multipliers)))
+    whole = in_lowest_terms(dict(enumerate(multipliers)))
     weights = fmpz_mat(1, n, [whole.get(i, 0) for i in range(n)])
     return EqualityPoint(multipliers, [int(m) for m in (weights * rows).entries()])
+
+
+def common_scale(rows: list[tuple[Row, Fraction]], columns: list[int]) -> tuple[fmpz_mat, Fraction]:
+    """Return rows, each integers times a fraction, as one matrix and one fraction."""
+    scales = [scale for _, scale in rows]
+    one = Fraction(gcd(*(s.numerator for s in scales)), lcm(*(s.denominator for s in scales)))
+    times = [int(scale / one) for scale in scales]
+    entries = [row.get(j, 0) * m for (row, _), m in zip(rows, times, strict=True) for j in columns]
+    return fmpz_mat(len(rows), len(columns), entries), one

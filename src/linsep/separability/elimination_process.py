@@ -1,6 +1,6 @@
 """Long eliminations in a separate process, which can be stopped, unlike FLINT.
 
-``python -m linsep.separability.exact.elimination_process`` reads a matrix from its input and writes
+``python -m linsep.separability.elimination_process`` reads a matrix from its input and writes
 its reduced echelon form. Numbers are hexadecimal, which is fast to read and write.
 """
 
@@ -26,7 +26,7 @@ def reduced_elsewhere(matrix: fmpz_mat) -> tuple[fmpz_mat, int, int]:
     left = max(0.0, seconds_left())
     search_path = os.pathsep.join(path for path in sys.path if path)
     with subprocess.Popen(
-        [sys.executable, "-m", "linsep.separability.exact.elimination_process", repr(left)],
+        [sys.executable, "-m", "linsep.separability.elimination_process", repr(left)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -1,1 +1,0 @@
-"""Exact proofs in integers: elimination, the simplex method, exact splits."""

@@ -1,1 +1,0 @@
-"""Rows as constraints on a separator, in floats and in integers."""

@@ -1,0 +1,209 @@
+"""The search for a verdict: a working set of rows that grows by those that a guess got wrong.
+
+Verdicts made of its results are checked independently, from their evidence alone.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import minimize
+
+from linsep.separability.data import Data
+from linsep.separability.margin import Separated, nearest, polished
+from linsep.separability.programs import pushes, split
+from linsep.separability.questions import Question
+from linsep.separability.splitting import Proof, proved
+from linsep.separability.time_limit import TooLarge, Work, check_time
+from linsep.separability.working_set import (
+    Member,
+    WorkingSet,
+    boundary_of,
+    first_members,
+    grow,
+    grow_by_clear,
+)
+
+MOST_ROUNDS = 1_000
+#: constraints that enter the working set together if floats do not decide
+MOST_FILLED = 5_000
+#: with more weights, accept any separator unless margin="max"
+MOST_WEIGHTS = 400
+
+
+class Inseparable(NamedTuple):
+    """No weights are positive on every constraint.
+
+    The proof, its working set, and the numbers of the boundary rows (None: all rows).
+    """
+
+    proof: Proof
+    members: list[Member]
+    boundary: tuple[int, ...] | None
+
+
+def search(data: Data, question: Question, tolerance: float | None) -> Separated | Inseparable:
+    """Decide a question.
+
+    With a ``tolerance``, a separator is improved until its margin is that close to the widest.
+
+    Raises
+    ------
+    TooLarge
+        If floats cannot decide and exact arithmetic would take too long.
+    """
+    working = WorkingSet(data, question)
+    working.sample(first_members(question))
+    find: WidestWeights | QuickWeights
+    few = question.blocks == 1 and question.size <= MOST_WEIGHTS
+    find = WidestWeights(tolerance) if tolerance or few else QuickWeights()
+    for _ in range(MOST_ROUNDS):
+        weights, target = find.weights(working)
+        if weights is None:
+            weights = _by_program(working)
+        if weights is None:
+            return blocked_by(working, find.last)
+        if not np.isfinite(weights).all():
+            return blocked_by(working, find.last)
+        count, wrong = len(working.members), grow(working, weights, target)
+        if len(working.members) > count:
+            continue
+        if wrong:  # members too close for floats
+            return blocked_by(working, find.last)
+        return Separated(weights, working.members[: len(find.last)], find.last)
+    raise TooLarge(f"{MOST_ROUNDS:,} rounds do not decide")
+
+
+def _by_program(working: WorkingSet) -> np.ndarray | None:
+    """Return weights that a linear program finds for the working set, or None."""
+    guess = split(working.table())
+    return guess.w if guess is not None and guess.free.all() else None
+
+
+class QuickWeights:
+    """Weights for the working set by L-BFGS, with a warm start."""
+
+    def __init__(self) -> None:
+        self.last = np.zeros(0)
+        self._start: np.ndarray | None = None
+
+    def weights(self, working: WorkingSet) -> tuple[np.ndarray | None, None]:
+        """Return weights that are positive on the working set, or None.
+
+        The rows with the smallest values bound the margin of all weights.
+        """
+        found, missing = quick_weights(working.table(), self._start)
+        self._start = self._start if found is None else found
+        groups = working.groups()
+        for side in np.unique(groups):
+            chosen = groups == side
+            missing[chosen] += not missing[chosen].any()
+            # Short numbers are enough: shares of a side, which must not be rounded away as a whole.
+            missing[chosen] = np.round(missing[chosen] * (2.0**16 / missing[chosen].max()))
+        self.last = missing
+        return found, None
+
+
+def quick_weights(
+    A: sp.csr_matrix, start: np.ndarray | None
+) -> tuple[np.ndarray | None, np.ndarray]:
+    """Return weights that are positive on all rows, or None, and each row's distance to 1.
+
+    Minimises the squared hinge loss ``sum max(0, 1 - A w)^2`` over rows of length 1 by L-BFGS. Its
+    minimum is zero if and only if the rows are separable.
+    """
+    lengths = np.sqrt(np.ravel(A.multiply(A).sum(axis=1)))
+    if not lengths.all() or not np.isfinite(lengths).all():
+        return None, np.zeros(len(lengths))
+    rows = sp.csr_matrix(sp.diags(1 / lengths) @ A)
+    turned = sp.csr_matrix(rows.T)
+
+    def loss(w: np.ndarray) -> tuple[float, np.ndarray]:
+        short = np.maximum(0.0, 1.0 - rows @ w)
+        return float(short @ short), -2.0 * (turned @ short)
+
+    def enough(intermediate_result: Any) -> None:
+        check_time()
+        if (rows @ intermediate_result.x).min() > 0.25:
+            raise StopIteration
+
+    first = np.zeros(A.shape[1]) if start is None else start
+    limits = {"maxiter": 500, "gtol": 1e-12, "ftol": 0.0}
+    w = minimize(loss, first, jac=True, method="L-BFGS-B", callback=enough, options=limits).x
+    values = rows @ w
+    fine = values.min() > 1e-9 * np.abs(w).max(initial=1.0)
+    return (w if fine else None), np.maximum(0.0, 1.0 - values) / lengths
+
+
+class WidestWeights:
+    """The weights of widest margin on the working set, with a warm start.
+
+    Computed to the ``tolerance``, or without one only until they separate.
+    """
+
+    def __init__(self, tolerance: float | None) -> None:
+        self.last = np.zeros(0)
+        self.tolerance = tolerance
+
+    def weights(self, working: WorkingSet) -> tuple[np.ndarray | None, float | None]:
+        """Return weights (None if there seem to be none) and the value all rows should reach."""
+        question, table = working.question, working.table()
+        columns = np.unique(table.indices)
+        sides = 2 if question.intercept else 1
+        if question.intercept:
+            columns = columns[columns != question.width - 1]
+        A, power = near_one(table[:, columns].toarray())
+        groups = working.groups() if question.intercept else np.zeros(len(A), dtype=int)
+        start = np.append(self.last, np.zeros(len(A) - len(self.last)))
+        fine = 0.1 if self.tolerance is None else self.tolerance / 2
+        found = nearest(A, groups, fine / 2, start)
+        if found.gap > fine:
+            found = polished(A, groups, found, fine, Work(1.0))
+        self.last = found.multipliers
+        scores = A @ found.point
+        w = np.zeros(question.size)
+        w[columns] = found.point
+        if question.intercept:
+            bias = (scores[groups < 0].min() - scores[groups > 0].min()) / 2
+            scores = scores + groups * bias
+            w[-1] = np.ldexp(bias, power)
+        square = float(found.point @ found.point)
+        if scores.min() <= 1e-13 * np.sqrt(square) * np.abs(A).max(initial=0.0):
+            return None, None
+        target = (1 - self.tolerance / 2) * square / sides if self.tolerance else None
+        return w, None if target is None else float(np.ldexp(target, power))
+
+
+def near_one(A: np.ndarray) -> tuple[np.ndarray, int]:
+    """Divide rows by a power of two if their squares would overflow or underflow; return both."""
+    power = int(np.frexp(np.abs(A).max(initial=0.0))[1])
+    return (np.ldexp(A, -power), power) if abs(power) > 300 else (A, 0)
+
+
+def blocked_by(working: WorkingSet, last: np.ndarray) -> Inseparable | Separated:
+    """Grow the working set until its proof holds for all rows, and return it.
+
+    Separating weights that floats could not find are found here too, as a direction that no row
+    bounds.
+    """
+    question = working.question
+    for _ in range(MOST_ROUNDS):
+        guess, more = None, False
+        for weights, split_by in pushes(working.table()):
+            guess, more = split_by, bool(weights.any()) and grow_by_clear(working, weights)
+            if more:
+                break
+        if more:
+            continue
+        proof = proved(working, guess)
+        if len(proof.span.rows) == question.size:
+            return Inseparable(proof, working.members, None)
+        boundary = boundary_of(working, proof.direction, proof.span)
+        if boundary is not None and not proof.members:
+            w = np.array([proof.direction.get(j, 0) for j in range(question.size)], dtype=object)
+            return Separated(w, working.members[: len(last)], last)
+        if boundary is not None:
+            return Inseparable(proof, working.members, boundary)
+        if working.work.begun:  # exact arithmetic costs more than a few rows
+            working.fill(MOST_FILLED)
+    raise TooLarge(f"{MOST_ROUNDS:,} rounds do not decide")

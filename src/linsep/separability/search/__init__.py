@@ -1,1 +1,0 @@
-"""Guesses in floats: working sets, nearest points, linear programs. Exact code checks them all."""
