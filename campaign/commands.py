@@ -26,7 +26,7 @@ import linsep
 import linsep.cli.app  # imported once, for all forked processes
 import linsep.logistic.estimator
 from campaign.batches import folder
-from linsep.cli import main
+from linsep.cli.main import main
 from linsep.cli.proofs import read_proof
 from linsep.errors import LinsepError
 

@@ -1,5 +1,5 @@
 """``python -m linsep`` is the command line."""
 
-from linsep.cli import main
+from linsep.cli.main import main
 
 main()

@@ -17,7 +17,7 @@ import command_line
 from checkers_agree import accepts_alone, plain
 from linsep import check, from_json, open_source, separation
 from linsep.certificate.canonical import sha256_of
-from linsep.cli.trace import feature_names
+from linsep.cli.reading import feature_names
 from linsep.separability.data import data_of
 from proof_edits import edited, places, value_at, written
 

@@ -8,7 +8,7 @@ import pytest
 
 from command_line import here
 from linsep import check, open_source
-from linsep.cli.trace import feature_names
+from linsep.cli.reading import feature_names
 from linsep.errors import DataError
 from thoroughness import THOROUGH
 

@@ -118,7 +118,7 @@ def test_a_logistic_regression_goes_on(folder):
 
 def test_a_killed_process_goes_on(folder, learnt):
     code = (
-        "import os, signal, linsep.learners.passes as passes; from linsep.cli import main\n"
+        "import os, signal, linsep.learners.passes as passes; from linsep.cli.main import main\n"
         "walk = passes.one_pass\n"
         "def one_pass(run, stream, plan, progress, course, saving):\n"
         "    if course.number == 4: os.kill(os.getpid(), signal.SIGKILL)\n"

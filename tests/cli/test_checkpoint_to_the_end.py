@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+from pkgutil import resolve_name
 
 import numpy as np
 import pytest
@@ -25,7 +26,7 @@ STEPS = {
     "linsep.estimators._common.calibration.calibrate": [],
     "linsep.model_files.format.save": [],
     "linsep.cli.fit.score_source": ["m"],
-    "linsep.cli.fit.picture_of": ["m"],
+    "linsep.cli.fit.rows_of": ["m"],
     "linsep.cli.fit.write_picture": ["m"],
 }
 
@@ -56,8 +57,7 @@ def ended(folder, step, how, command):
         return real(*arguments, **options)
 
     with pytest.MonkeyPatch.context() as patch:
-        module, _, name = step.rpartition(".")
-        real = getattr(__import__(module, fromlist=[name]), name)
+        real = resolve_name(step)
         patch.setattr(step, struck)
         if how != signal.SIGKILL:
             return here(*command, cwd=folder)
@@ -119,7 +119,7 @@ def test_a_full_disk_or_another_error_after_the_fit(folder, learnt, step):
 
 
 def test_killed_before_the_checkpoint_is_removed(folder, learnt):
-    step = "linsep.cli.checkpointing.remove"
+    step = "linsep.checkpoints.file.Checkpoint.remove"
     ended(folder, step, signal.SIGKILL, (*CALIBRATED, "--checkpoint", "c"))
     assert {"c", "m", "p.png"} < set(os.listdir(folder))
     assert_goes_on(folder, learnt)
@@ -143,7 +143,7 @@ def test_without_a_checkpoint_it_says_what_is_missing(folder):
     assert done.returncode == 130
     assert done.stderr == "linsep: the model is not calibrated: the command was interrupted.\n"
     assert not hasattr(linsep.load(folder / "m"), "predict_proba")
-    done = ended(folder, "linsep.cli.fit.picture_of", signal.SIGINT, (*CALIBRATED, "--force"))
+    done = ended(folder, "linsep.cli.fit.rows_of", signal.SIGINT, (*CALIBRATED, "--force"))
     assert (done.returncode, done.stderr) == (
         130,
         "linsep: interrupted; m is saved, p.png is not.\n",

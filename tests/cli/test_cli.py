@@ -14,7 +14,7 @@ import linsep
 from command_line import assert_refused, here, needs_speed, on_a_terminal, run
 from linsep.catalog import LEARNERS, REGRESSIONS
 from linsep.cli.app import COMMANDS
-from linsep.cli.learners import NOT_HERE
+from linsep.cli.learner_options import NOT_HERE
 from linsep.learners.perceptron import Perceptron
 from linsep.parameters import parameters_of
 
@@ -176,7 +176,7 @@ def test_a_command_without_arguments_says_what_is_missing(folder, command):
 
 def test_help_of_all_imports_no_command():
     code = (
-        "import sys; from linsep.cli import command\n"
+        "import sys; from linsep.cli.main import command\n"
         "try: command()\nfinally: print(sorted({'numpy', 'sklearn', 'numba'} & set(sys.modules)))"
     )
     done = subprocess.run(

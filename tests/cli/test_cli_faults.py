@@ -16,7 +16,7 @@ import pytest
 import linsep
 from command_line import assert_refused, here, needs_speed, on_a_terminal, run, table
 from linsep import Perceptron
-from linsep.cli.progress import short
+from linsep.cli.output import short
 
 pytestmark = pytest.mark.compiled
 

@@ -90,7 +90,7 @@ def test_signals_keep_what_was_learnt_once(folder, monkeypatch, name, code, pres
 
 
 def test_interrupted_while_the_model_is_saved_or_tested(folder, monkeypatch):
-    save, score = linsep.model_files.format.save, linsep.cli.score.score_source
+    save, score = linsep.model_files.format.save, linsep.cli.predict.score_source
 
     def pressed(*arguments, **options):
         signal.raise_signal(signal.SIGINT)

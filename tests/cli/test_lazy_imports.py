@@ -21,7 +21,7 @@ def test_commands_start_without_what_they_do_not_use(tmp_path):
     (tmp_path / "t.svm").write_text("1 1:1\n-1 1:-1\n" * 20)
     code = """
 import atexit, sys
-from linsep.cli import main
+from linsep.cli.main import main
 atexit.register(lambda: print(*sorted({"pandas.core", "scipy.stats._stats_py"} & set(sys.modules))))
 sys.argv = ["linsep", "fit", "t.svm", "--json"]
 main()

@@ -8,7 +8,7 @@ import pytest
 
 import linsep
 from command_line import assert_refused, here
-from linsep.cli.learners import NEEDED
+from linsep.cli.learner_options import NEEDED
 from linsep.kernels.naming import NAMED, THEIRS
 
 pytestmark = pytest.mark.compiled

@@ -104,7 +104,7 @@ def test_the_ending_is_the_format(models, tmp_path, ending):
         (("curve", "p.linsep", "--odds"), "--odds is for coefficients", 2),
         (("margins", "p.linsep", "two.csv", "--feature", "a"), "--feature is for decision", 2),
         (("images", "p.linsep"), "2 features", 1),
-        (("flowers", "p.linsep"), "kind must be one of 'decision'", 2),
+        (("flowers", "p.linsep"), "KIND must be one of 'decision'", 2),
     ],
 )
 def test_what_cannot_be_drawn_is_said_and_nothing_is_written(models, tmp_path, drawn, said, code):

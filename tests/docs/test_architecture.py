@@ -44,10 +44,9 @@ TOOLS_TIED = {
     ("plot", "teaching"),
 }
 #: files in circles of imports, by room
-IN_CIRCLES = {"cli": 4, "kernels": 2, "lab": 4}
+IN_CIRCLES = {"kernels": 2, "lab": 4}
 #: lines that read what a class of another room keeps to itself, by the room that reads
 PRIVATE_READS = {
-    "cli": 2,
     "distributed": 6,
     "drawing": 1,
     "estimators": 7,

@@ -14,7 +14,7 @@ import pytest
 
 pytest.importorskip("uvicorn")
 
-from linsep.cli import main
+from linsep.cli.main import main
 from linsep.serving.server import Server
 
 TOKEN = "a-token-of-the-tests"

@@ -9,7 +9,7 @@ from rich.progress import Progress
 from sklearn.datasets import load_iris
 
 import linsep
-from linsep.cli import progress
+from linsep.cli import output
 from linsep.errors import SeparationWarning
 from linsep.learners import passes as loop
 from linsep.logistic import deciding as separation, profiles
@@ -52,15 +52,15 @@ class Somewhere:
 def test_a_stage_that_is_done_leaves_no_time_of_its_own(bar):
     model = linsep.Perceptron(max_iter=10)
     (task,) = bar.tasks
-    progress._update(bar, 0, Somewhere(40), model)
+    output._update(bar, 0, Somewhere(40), model)
     assert (task.description, task.completed, task.total) == ("reading", 0.4, 1.0)
-    progress._update(bar, 0, Somewhere(100), model)  # all is read, and it goes on
+    output._update(bar, 0, Somewhere(100), model)  # all is read, and it goes on
     assert (task.description, task.total) == ("working", None)
     model.progress_ = loop.Progress()
     model.progress_.begin(0, 1000)
     for rows in (100, 200):
         model.progress_.rows = rows
-        progress._update(bar, 0, Somewhere(100), model)
+        output._update(bar, 0, Somewhere(100), model)
         assert not task.finished
     assert task.description == "pass 1 of 10"
     assert (task.completed, task.total) == (0.02, 1.0)
@@ -68,10 +68,10 @@ def test_a_stage_that_is_done_leaves_no_time_of_its_own(bar):
     assert "200 rows" in task.fields["rows"]
     model.progress_.begin(9, 1000)
     model.progress_.rows = 1000
-    progress._update(bar, 0, Somewhere(100), model)
+    output._update(bar, 0, Somewhere(100), model)
     assert (task.description, task.finished) == ("pass 10 of 10", False)
     model.progress_.stage = "measuring"
-    progress._update(bar, 0, Somewhere(100), model)
+    output._update(bar, 0, Somewhere(100), model)
     assert (task.description, task.total, task.fields["rows"]) == ("measuring", None, "")
 
 
@@ -81,7 +81,7 @@ def test_mistakes_of_earlier_passes_are_bars_beside_those_of_this_one(bar):
     for number, mistakes in enumerate([80, 40, 10, 0]):
         model.progress_.begin(number, 1000)
         model.progress_.tally[loop.MISTAKES] = mistakes
-    progress._update(bar, 0, Somewhere(100), model)
+    output._update(bar, 0, Somewhere(100), model)
     (task,) = bar.tasks
     assert task.fields["rows"].endswith("0 mistakes █▅▂")
 
@@ -91,8 +91,8 @@ def test_mistakes_of_earlier_passes_are_bars_beside_those_of_this_one(bar):
     (list(range(8)), "▁▂▃▄▅▆▇█", " .:-=+*#"),
 ])  # fmt: skip
 def test_sparklines(values, blocks, ascii_only):
-    assert progress.sparkline(values, ascii_only=True) == ascii_only
-    assert progress.sparkline(values) == blocks
+    assert output.sparkline(values, ascii_only=True) == ascii_only
+    assert output.sparkline(values) == blocks
 
 
 class Noted:
@@ -141,7 +141,7 @@ class Looking:
     teardown = on_fit_task_begin = setup
 
     def on_fit_task_end(self, estimator, context, **known):
-        progress._update(self.bar, 0, self.source, estimator)
+        output._update(self.bar, 0, self.source, estimator)
         (task,) = self.bar.tasks
         self.seen.append((task.description, task.total))
 
@@ -194,7 +194,7 @@ def test_questions_of_a_verdict_are_counted(bar, monkeypatch):
     task, seen, search = Task(500.0), [], deciding.search
 
     def noting(*given):
-        progress._update_verdict(bar, 0, task)
+        output._update_verdict(bar, 0, task)
         (drawn,) = bar.tasks
         seen.append((drawn.description, drawn.completed * task.questions))
         assert drawn.fields["rows"].endswith(" s left")

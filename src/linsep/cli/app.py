@@ -2,41 +2,35 @@
 
 import gc
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
+from click.shell_completion import get_completion_class
 
 import linsep
-from linsep.cli.failures import Commands
-from linsep.cli.help import OptionsInGroups
+from linsep.cli.errors import Commands
 from linsep.cli.lazy_imports import import_lazily
-from linsep.cli.local_paths import paths_of
 
-_LIKE_ALL: dict[str, Any] = {
-    "rich_markup_mode": None,
-    "pretty_exceptions_enable": False,
-    "context_settings": {"help_option_names": ["-h", "--help"]},
-}
 #: every command: its module, and one line of help
 COMMANDS = {
-    "describe": ("describe", "Show what DATA holds and the command to run next."),
+    "describe": ("data", "Show what DATA holds and the command to run next."),
     "fit": ("fit", "Learn from DATA and save a model."),
-    "convert": ("convert", "Write DATA as svmlight text, Parquet or rows."),
-    "split": ("split", "Split the rows of DATA into training and held-out files."),
+    "convert": ("data", "Write DATA as svmlight text, Parquet or rows."),
+    "split": ("data", "Split the rows of DATA into training and held-out files."),
     "tune": ("tune", "Compare parameters on held-out rows of DATA; learn the best."),
     "predict": ("predict", "Predict the class, or the number, of every row of DATA."),
-    "score": ("score", "Compare predictions with the labels in DATA."),
+    "score": ("predict", "Compare predictions with the labels in DATA."),
     "trace": ("trace", "Show every round of training on small DATA."),
     "summary": ("summary", "Show what a regression infers: estimates, tests, intervals."),
-    "inspect": ("inspect", "Show how a model was trained and its largest weights."),
-    "audit": ("audit", "Show why one row of DATA has its score, feature by feature."),
-    "serve": ("serve", "Serve a model over HTTP for predictions and training."),
-    "export": ("export", "Write a model for other programs: ONNX, SQL, Python and others."),
+    "inspect": ("models", "Show how a model was trained and its largest weights."),
+    "audit": ("models", "Show why one row of DATA has its score, feature by feature."),
+    "serve": ("servers", "Serve a model over HTTP for predictions and training."),
+    "export": ("models", "Write a model for other programs: ONNX, SQL, Python and others."),
     "plot": ("plot", "Draw a picture of a model."),
     "separate": ("proofs", "Decide whether a hyperplane separates the classes of DATA."),
-    "bounds": ("bounds", "Bound the mistakes of learners on DATA; margins of weights."),
+    "bounds": ("proofs", "Bound the mistakes of learners on DATA; margins of weights."),
     "verify": ("proofs", "Check a proof against DATA, in exact arithmetic."),
-    "lab": ("lab", "Open the lab: points, a learner and its run in a browser."),
+    "lab": ("servers", "Open the lab: points, a learner and its run in a browser."),
     "compile": ("compile", "Compile the loops of learners ahead of their first use."),
 }
 
@@ -50,9 +44,7 @@ class LazyCommands(Commands):
 
     def get_command(self, ctx: Any, name: str) -> Any:
         """Import the command of this name; None if there is none."""
-        if name in COMMANDS and name not in self.commands:
-            self.commands[name] = _imported(name)
-        return self.commands.get(name)
+        return _imported(name) if name in COMMANDS else None
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the names of all commands with a line each."""
@@ -66,35 +58,37 @@ def _imported(name: str) -> Any:
     # Importing creates no garbage, and collecting costs a sixth of the start-up time.
     gc.disable()
     try:
-        module = import_module(f"linsep.cli.{COMMANDS[name][0]}")
+        return getattr(import_module(f"linsep.cli.{COMMANDS[name][0]}"), name)
     finally:
         gc.freeze()
         gc.enable()
-    alone, function = typer.Typer(add_completion=False, **_LIKE_ALL), getattr(module, name)
-    alone.command(name, cls=getattr(module, "COMMAND", OptionsInGroups))(function)
-    command: Any = typer.main.get_command(alone)
-    command.paths = paths_of(function)
-    return command
 
 
-app = typer.Typer(cls=LazyCommands, no_args_is_help=True, **_LIKE_ALL)
-
-
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(ctx: Any, param: Any, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
         print(f"linsep {linsep.__version__}")
-        raise typer.Exit
+        ctx.exit()
 
 
-@app.callback()
-def _root(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version."
-        ),
-    ] = False,
-) -> None:
+def _print_completion(ctx: Any, param: Any, shell: str | None) -> None:
+    if shell is not None and (complete := get_completion_class(shell)) is not None:
+        print(complete(ctx.command, {}, "linsep", "_LINSEP_COMPLETE").source())
+        ctx.exit()
+
+
+@click.group(
+    cls=LazyCommands, no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)  # fmt: skip
+@click.option(
+    "--version", is_flag=True, callback=_print_version, is_eager=True, expose_value=False,
+    help="Print the version.",
+)  # fmt: skip
+@click.option(
+    "--show-completion", type=click.Choice(["bash", "zsh", "fish"]), callback=_print_completion,
+    is_eager=True, expose_value=False, help="Show completion for this shell, to source it.",
+)  # fmt: skip
+def app() -> None:
     """Learn linear separators from files of any size.
 
     Example: linsep fit train.svm --model m.linsep; linsep COMMAND --help says more.

@@ -2,50 +2,39 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
-from linsep.cli.failures import note
-from linsep.cli.screen import count
+from linsep.cli.errors import note
+from linsep.cli.options import Option
+from linsep.cli.output import count
 from linsep.errors import DataError
 from linsep.sources.base import Source
 
-Address = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ADDRESS",
-        help="Train on the Dask cluster at ADDRESS, such as tcp://10.0.0.1:8786; its workers read "
-        "DATA under the same paths. local: worker processes of this machine.",
-    ),
-]
-Mixing = Annotated[
-    str | None,
-    typer.Option(
-        metavar="uniform|mistakes",
-        help="With --cluster: weight shards in the mixture equally (the default) or by their "
-        "mistakes.",
-    ),
-]
-ShardSize = Annotated[
-    float | None,
-    typer.Option(
-        metavar="MB", help="With --cluster: size of a shard (64), on which the result depends."
-    ),
-]
-Readers = Annotated[
-    str | None,
-    typer.Option(
-        "--cluster",
-        metavar="ADDRESS",
-        help="Run on the Dask cluster at ADDRESS, such as tcp://10.0.0.1:8786; its workers read "
-        "DATA under the same paths. local: worker processes of this machine.",
-    ),
-]
-ReadSize = Annotated[
-    float | None,
-    typer.Option("--shard-mb", metavar="MB", help="With --cluster: size of a shard (64)."),
-]
+CLUSTER = Option(
+    "--cluster", section="Cluster", metavar="ADDRESS",
+    help="Train on the Dask cluster at ADDRESS, such as tcp://10.0.0.1:8786; its workers read "
+    "DATA under the same paths. local: worker processes of this machine.",
+)  # fmt: skip
+MIXING = Option(
+    "--mixing", section="Cluster", metavar="uniform|mistakes",
+    help="With --cluster: weight shards in the mixture equally (the default) or by their "
+    "mistakes.",
+)  # fmt: skip
+SHARD_MB = Option(
+    "--shard-mb", section="Cluster", type=float, metavar="MB",
+    help="With --cluster: size of a shard (64), on which the result depends.",
+)  # fmt: skip
+#: for commands whose result does not depend on shards
+READERS = Option(
+    "--cluster", metavar="ADDRESS",
+    help="Run on the Dask cluster at ADDRESS, such as tcp://10.0.0.1:8786; its workers read "
+    "DATA under the same paths. local: worker processes of this machine.",
+)  # fmt: skip
+READ_MB = Option(
+    "--shard-mb", type=float, metavar="MB", help="With --cluster: size of a shard (64)."
+)
 
 
 @contextmanager
@@ -77,7 +66,7 @@ class Place:
         self._how = {name: value for name, value in given.items() if value is not None}
         if self._how and address is None:
             name = next(iter(self._how)).replace("_", "-")
-            raise typer.BadParameter(f"--{name} needs --cluster, where shards are learnt.")
+            raise click.BadParameter(f"--{name} needs --cluster, where shards are learnt.")
 
     def fit(self, estimator: Any, source: Source, arguments: dict[str, Any]) -> None:
         """Fit the estimator to the source."""

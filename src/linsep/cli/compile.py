@@ -6,37 +6,30 @@ import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from linsep.catalog import LEARNERS
-from linsep.cli.learners import ALL, DEFAULTS
-from linsep.cli.options import reader
-from linsep.cli.score import score_source
+from linsep.cli.learner_options import ALL, DEFAULTS
+from linsep.cli.options import Repeatable, choice, command
+from linsep.cli.predict import score_source
 from linsep.compiled.core.code_cache import code_folder
 from linsep.errors import DataError
-from linsep.parameters import Parameter
 from linsep.sources.opening import open_source
 
-LearnersToCompile = Annotated[
-    list[Any] | None,
-    typer.Option(
-        "--learner",
-        help="Learner whose loops to compile; repeatable; default: all learners.",
-        parser=reader(Parameter(name="learner", kind=str, choices=tuple(ALL))),
-        metavar="|".join(ALL),
-        show_default=False,
-    ),
-]
+LEARNERS_TO_COMPILE = Repeatable(
+    "--learner", **choice(ALL),
+    help="Learner whose loops to compile; repeatable; default: all learners.",
+)  # fmt: skip
 ROWS, FEATURES = 24, 3
 
 
-def compile(learner: LearnersToCompile = None) -> None:
+@command(LEARNERS_TO_COMPILE)
+def compile(learner: list[str] | None) -> None:
     """Compile the loops of learners ahead of their first use, for containers and classrooms.
 
     Example: linsep compile --learner perceptron --learner logistic

@@ -1,82 +1,130 @@
 """The command ``fit``: learn from files, print a summary, save the model."""
 
+import inspect
+import os
 import sys
+import warnings
 from contextlib import redirect_stdout
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
-import typer
+import click
 
+from linsep.catalog import REGRESSIONS
 from linsep.checkpoints.file import Checkpoint
 from linsep.cli import (
-    calibrating,
-    checkpointing,
     cluster as clusters,
-    column_options,
-    learners,
+    learner_options as learners,
     options,
-    regressions,
     report,
+    summary as regressions,
 )
-from linsep.cli.baseline import worse_than_baseline
-from linsep.cli.failures import fail, interrupted_code, note, told_once
-from linsep.cli.initial_weights import InitialWeights
-from linsep.cli.output import check_all_free, never_overwrite
-from linsep.cli.pictures import PlotFile, picture_of, write_picture
-from linsep.cli.progress import watching
-from linsep.cli.reading import Reading, added
-from linsep.cli.score import score_source
-from linsep.cli.standard_input import reads_data
-from linsep.errors import LinsepError
+from linsep.cli.errors import fail, interrupted_code, note, told_once
+from linsep.cli.learner_options import InitialWeights, LearningCommand, learner_options
+from linsep.cli.options import Option, Repeatable, choice, command
+from linsep.cli.output import check_all_free, never_overwrite, print_json, watching, write_picture
+from linsep.cli.predict import score_source
+from linsep.cli.reading import READING, Reading, rows_of
+from linsep.cli.report import worse_than_baseline
+from linsep.cli.standard_input import NAME
+from linsep.errors import CheckpointError, LinsepError
 from linsep.interrupts import held, window
 from linsep.model_files import format as model_file
 from linsep.sources.base import Source
+from linsep.sources.remote.address import is_remote, normal, shown
 
-COMMAND = checkpointing.Resumable
+CALIBRATE = Repeatable(
+    "--calibrate", section="Data", metavar="DATA",
+    help="Held-out data on which to calibrate probabilities; repeatable.",
+)  # fmt: skip
+CALIBRATION = Option(
+    "--calibration", section="Data", **choice(("sigmoid", "isotonic")),
+    help="Calibration method.  [default: sigmoid]",
+)  # fmt: skip
+CHECKPOINT = Option(
+    "--checkpoint", section="Checkpoints", type=options.LocalPath(), metavar="FILE",
+    help="Save the state of training regularly; the same command resumes from there.",
+)  # fmt: skip
+EVERY = Option(
+    "--every", section="Checkpoints", metavar="INTERVAL",
+    help="Time or rows between checkpoints: 90s, 10m, 2h, 1000000rows.  [default: 60s]",
+)  # fmt: skip
+RESUME = Option(
+    "--resume", section="Checkpoints", type=options.LocalPath(), metavar="FILE",
+    help="Resume the fit of this checkpoint, in the folder where it began; takes no other "
+    "arguments.",
+)  # fmt: skip
 
 
-@reads_data
-@column_options.added
-@learners.options_of(learners.ALL)
-@added
+class Resumable(LearningCommand):
+    """A command that ``--resume FILE`` repeats with the arguments stored in a checkpoint."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Put the stored arguments in the place of ``--resume FILE``; remember them."""
+        if any(arg.split("=")[0] == "--resume" for arg in args):
+            args = _stored(args)
+        ctx.meta["arguments"] = list(args)
+        rest = super().parse_args(ctx, args)
+        path = ctx.params.get("checkpoint")  # older releases of typer convert it later
+        ctx.meta["checkpoint"] = None if path is None else Path(path)
+        return rest
+
+
+def _stored(args: list[str]) -> list[str]:
+    """Return the arguments of the command that wrote the checkpoint; go to its folder."""
+    words = args[0].split("=", 1) if len(args) == 1 else args
+    if words in (["--resume"], ["--resume", ""]):
+        raise click.BadParameter("--resume needs the FILE of a checkpoint.")
+    if len(words) != 2 or words[0] != "--resume":
+        raise click.BadParameter("--resume FILE takes no other arguments: all are in the file.")
+    path = Path(words[1]).absolute()
+    found = Checkpoint(path).read()
+    if found is None:
+        raise CheckpointError(f"There is no checkpoint {words[1]}.")
+    command = found[1].get("command")
+    if not isinstance(command, dict) or not all(
+        isinstance(arg, str) for arg in [command.get("folder"), *command.get("arguments", [None])]
+    ):
+        raise CheckpointError(
+            f"{words[1]} has no command: give the one that wrote it, or call fit in Python."
+        )
+    try:
+        os.chdir(command["folder"])
+    except OSError as problem:
+        raise CheckpointError(
+            f"The folder {command['folder']}, where this fit began, cannot be entered: "
+            f"{problem.strerror}."
+        ) from None
+    return ["--checkpoint", str(path), *command["arguments"]]
+
+
+@command(
+    options.DATA, READING, options.MODEL_OUT, options.FORCE, options.TEST, CALIBRATE, CALIBRATION,
+    options.LEARNER, options.AS_JSON, options.CURVE, options.PLOT, options.RANDOM_STATE,
+    options.CLASS_WEIGHT, options.INIT_WEIGHTS, options.REFERENCE, options.COLUMNS,
+    clusters.CLUSTER, clusters.MIXING, clusters.SHARD_MB, CHECKPOINT, EVERY, RESUME,
+    learner_options("fit", learners.ALL), cls=Resumable,
+)  # fmt: skip
 def fit(
-    context: typer.Context,
-    data: options.Data,
-    *,
-    reading: Reading,
-    model: options.ModelOut = None,
-    force: options.Force = False,
-    test: options.Test = None,
-    calibrate: calibrating.Calibrate = None,
-    calibration: calibrating.Method = None,
-    learner: options.Learner = "perceptron",
-    as_json: options.AsJson = False,
-    curve: options.Curve = False,
-    plot: PlotFile = None,
-    random_state: options.RandomState = 0,
-    class_weight: options.ClassWeight = None,
-    init_weights: options.InitWeights = None,
-    reference: options.Reference = None,
-    cluster: clusters.Address = None,
-    mixing: clusters.Mixing = None,
-    shard_mb: clusters.ShardSize = None,
-    checkpoint: checkpointing.CheckpointFile = None,
-    every: checkpointing.Every = None,
-    resume: checkpointing.Resume = None,
-    **parameters: Any,
-) -> None:
+    data: list[str], *, reading: Reading, model: Path | None, force: bool, test: list[str] | None,
+    calibrate: list[str] | None, calibration: str | None, learner: str, as_json: bool, curve: bool,
+    plot: Path | None, random_state: int, class_weight: list[str] | None, init_weights: Any,
+    reference: str | None, columns: dict[str, Any], cluster: str | None, mixing: str | None,
+    shard_mb: float | None, checkpoint: Path | None, every: str | None, resume: Path | None,
+    parameters: dict[str, Any],
+) -> None:  # fmt: skip
     """Learn from DATA and save a model.
 
     Example: linsep fit train.csv --target species --test test.csv --model species.linsep
     """
     # What exists beside a checkpoint may be what an earlier process of this command has written.
-    check_all_free(force or checkpointing.goes_on(checkpoint), model, plot)
-    checkpointing.check(checkpoint, every, model, context)
+    check_all_free(force or _goes_on(checkpoint), model, plot)
+    _check_checkpoint(checkpoint, every, model)
     started, place = perf_counter(), clusters.Place(cluster, mixing, shard_mb)
-    source = reading.source(data, learner, parameters)
+    source = reading.source(data, learner, columns, parameters)
     never_overwrite(source.paths, model, plot, checkpoint)
-    calibrating.check_calibration(calibrate, calibration, learner)
+    _check_calibration(calibrate, calibration, learner)
     reading.check(source, test=test, calibrate=calibrate)
     estimator = learners.make_learner(
         "fit", learner, parameters, random_state=random_state,
@@ -85,7 +133,7 @@ def fit(
     )  # fmt: skip
     _check_held_out(curve, source.grouped, estimator, parameters)
     start = InitialWeights(init_weights, learner, estimator, source)
-    saved = checkpointing.opened(checkpoint, every, context, source, estimator)
+    saved = _opened(checkpoint, every, source, estimator)
     whole = _fitted(estimator, source, start, place, saved)
     again = _finish(
         estimator, source, whole, started, reading, saved, model=model, force=force, test=test,
@@ -93,7 +141,8 @@ def fit(
     )  # fmt: skip
     if plot is not None:
         _draw(estimator, source, plot, force or again, None if saved else model)
-    checkpointing.remove(saved)
+    if saved is not None:  # now that all is written
+        saved.remove()
 
 
 def _finish(
@@ -105,7 +154,7 @@ def _finish(
     :func:`_saved` does.
     """
     with held() as pressed:  # save and report what was learnt, even if Ctrl-C is pressed again
-        made = calibrating.calibrated(estimator, calibrate if whole else None, calibration, reading)
+        made = _calibrated(estimator, calibrate if whole else None, calibration, reading)
         if saved is not None and made.missing:  # it goes on from the checkpoint
             raise made.error or KeyboardInterrupt
         again = _saved(estimator, model, force, saved)
@@ -123,7 +172,7 @@ def _finish(
     for error in filter(None, (made.error, tested.error)):
         raise error
     if tested.interrupted or made.interrupted:
-        raise typer.Exit(code)
+        raise click.exceptions.Exit(code)
     return again
 
 
@@ -142,7 +191,10 @@ def _saved(estimator: Any, model: Path | None, force: bool, saved: Checkpoint | 
 def _draw(estimator: Any, source: Source, plot: Path, force: bool, model: Path | None) -> None:
     """Draw the model; after Ctrl-C, say that ``model`` is saved."""
     try:
-        write_picture(picture_of(estimator, source), plot, force)
+        with warnings.catch_warnings():  # the columns are those of the recipe, in its order
+            warnings.filterwarnings("ignore", "X does not have valid feature names")
+            display = estimator.plot(*rows_of(source, estimator.n_features_in_)[:2])
+        write_picture(display, plot, force)
     except KeyboardInterrupt:
         if model is None:
             raise
@@ -156,12 +208,25 @@ def _check_held_out(curve: bool, grouped: bool, estimator: Any, parameters: dict
     learners.check_effects(estimator, parameters)
     for wanted, name in ((curve, "--curve"), (grouped, "--group")):
         if wanted and not getattr(estimator, "early_stopping", False):
-            raise typer.BadParameter(f"{name} needs --early-stopping, which holds rows out.")
+            raise click.BadParameter(f"{name} needs --early-stopping, which holds rows out.")
 
 
 def _phases(estimator: Any) -> dict[str, float]:
     """Return the seconds of the phases of learning, if it was done in passes."""
     return estimator.progress_.seconds if hasattr(estimator, "progress_") else {}
+
+
+class Calibrated(NamedTuple):
+    """What was calibrated; or the error, or whether Ctrl-C ended it."""
+
+    told: dict[str, Any] | None = None
+    error: LinsepError | None = None
+    interrupted: bool = False
+
+    @property
+    def missing(self) -> bool:
+        """Return whether a calibration that was asked for is not in the model."""
+        return self.interrupted or self.error is not None
 
 
 class _Tested(NamedTuple):
@@ -192,7 +257,7 @@ def _tested(
 
 def _print_summary(
     estimator: Any, source: Source, seconds: dict[str, float], model: Path | None,
-    tested: _Tested, made: calibrating.Calibrated, *, as_json: bool, curve: bool,
+    tested: _Tested, made: Calibrated, *, as_json: bool, curve: bool,
 ) -> None:  # fmt: skip
     """Print the summary of a fit."""
     screen: Any = regressions if regressions.is_regression(estimator) else report
@@ -200,7 +265,7 @@ def _print_summary(
     summary |= {"interrupted": tested.interrupted, "calibration": made.told}
     summary["warnings"] = worse_than_baseline(estimator, summary)
     if as_json:
-        report.print_json(summary)
+        print_json(summary)
     else:
         screen.print_fit(estimator, summary, tested.untested)
         if curve:
@@ -229,3 +294,98 @@ def _fitted(
             raise
         return False
     return True
+
+
+def _check_calibration(data: list[str] | None, method: str | None, learner: str) -> None:
+    """Raise BadParameter for options of calibration that do not fit."""
+    if method is not None and not data:
+        raise click.BadParameter("--calibration needs --calibrate FILE.")
+    if data and learner in REGRESSIONS:
+        raise click.BadParameter(
+            f"--calibrate is for online learners, whose scores are no probabilities; {learner} "
+            "is none."
+        )
+
+
+def _calibrated(
+    estimator: Any, data: list[str] | None, method: str | None, reading: Reading
+) -> Calibrated:
+    """Calibrate a fitted model if it was asked for."""
+    if not data:
+        return Calibrated()
+    from linsep.estimators._common.calibration import calibrate
+
+    try:
+        with window():
+            source = reading.like(estimator, None, data)
+            with watching(source):
+                calibrate(estimator, source, method=method or "sigmoid")
+    except LinsepError as problem:
+        return Calibrated(error=problem)
+    except KeyboardInterrupt:
+        return Calibrated(interrupted=True)
+    names = [shown(name) for name in data]
+    told = {"method": estimator.calibration_.method, "rows": source.n_rows, "data": names}
+    return Calibrated(told)
+
+
+def _goes_on(path: Path | None) -> bool:
+    """Return whether there is a checkpoint to go on from."""
+    return path is not None and path.exists()
+
+
+def _check_checkpoint(path: Path | None, every: str | None, model: Path | None) -> None:
+    """Raise BadParameter for options that do not go together."""
+    if path is None and every is not None:
+        raise click.BadParameter("--every needs --checkpoint FILE.")
+    if path is not None and model is None:
+        raise click.BadParameter("--checkpoint needs --model FILE, where the fit ends.")
+    if path is not None:
+        _check_secrets(click.get_current_context().meta["arguments"])
+
+
+def _opened(
+    path: Path | None, every: str | None, source: Source, estimator: Any
+) -> Checkpoint | None:
+    """Return the checkpoint of these options, None without one; it says where its fit goes on."""
+    if path is None:
+        return None
+    if "checkpoint" not in inspect.signature(estimator.fit).parameters:
+        raise click.BadParameter(
+            "--checkpoint is for learners that make passes; this one reads its rows once."
+        )
+    for file in source.paths:
+        if file.name == NAME:
+            raise click.BadParameter(
+                "--checkpoint needs a file: standard input cannot be read again."
+            )
+    try:
+        checkpoint = Checkpoint(path, every or "60s", keep=True)
+    except ValueError as problem:
+        raise click.BadParameter(str(problem).replace("every=", "--every ")) from None
+    arguments = click.get_current_context().meta["arguments"]
+    checkpoint.command = {"folder": os.getcwd(), "arguments": _without(arguments)}
+    checkpoint.on_resume = lambda place: note(f"going on from {path}: {place}.")
+    return checkpoint
+
+
+def _check_secrets(args: list[str]) -> None:
+    """Raise BadParameter for an address with credentials among arguments that will be stored."""
+    for word in args:
+        address = word.partition("=")[2] if word.startswith("--") else word
+        if is_remote(address) and shown(address) != normal(address):
+            raise click.BadParameter(
+                f"--checkpoint keeps the command, so {shown(address)} must be an address without "
+                "user, password and query: let fsspec find the credentials."
+            )
+
+
+def _without(args: list[str]) -> list[str]:
+    """Return the arguments without ``--checkpoint FILE``, which may have been moved."""
+    kept, words = [], iter(args)
+    for word in words:
+        if word == "--checkpoint":
+            next(words, None)
+        elif not word.startswith("--checkpoint="):
+            kept.append(word)
+    return kept

@@ -1,54 +1,215 @@
-"""Options shared by commands."""
+"""Options of commands: the types of their values, and every option that commands share."""
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from math import isfinite
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any, NamedTuple
 
-import typer
+import click
 
 from linsep.catalog import LEARNERS, REGRESSIONS, UNSCALED
+from linsep.cli.errors import TYPED, flag_of
+from linsep.cli.standard_input import reads_data
 from linsep.errors import DataError
 from linsep.linear.estimator import INTERVALS
 from linsep.parameters import Parameter
+from linsep.paths import is_address
+from linsep.sources.formats import FORMATS
 from linsep.sources.limits import bytes_of
-from linsep.sources.tables.roles import MISSING, SCALES
+from linsep.sources.tables.roles import MISSING, SCALES, is_delimiter
+from linsep.sources.tables.words import ANALYZERS, NORMS
+
+PICTURES = ("png", "svg", "pdf")
+#: learners with weights to show; kernel learners have one per row
+TRACEABLE = tuple(name for name, kind in LEARNERS.items() if hasattr(kind, "coef_"))
 
 
-def reader(*parameters: Parameter, owners: Sequence[list[str]] = ()) -> Callable[[Any], Any]:
-    """Return a parser of an option's text into a value that one of ``parameters`` accepts (they
-    differ between learners, whose names are ``owners``); BadParameter if none does.
+class Option(click.Option):
+    """An option with the section of the help that it is in, where the help has sections."""
+
+    def __init__(self, *flags: str, section: str = "Output", **how: Any):
+        super().__init__(flags, **how)
+        self.section = section
+
+
+class Repeatable(Option):
+    """An option that may be given several times: a list, or None."""
+
+    def __init__(self, *flags: str, **how: Any):
+        super().__init__(*flags, multiple=True, callback=as_list, **how)
+
+
+class Argument(click.Argument):
+    """An argument with a line of help; several values are a list, or None."""
+
+    def __init__(self, name: str, *, help: str, metavar: str, **how: Any):
+        several: dict[str, Any] = {}
+        if metavar.endswith("..."):
+            several = {"nargs": -1, "callback": as_list}
+        super().__init__([name], metavar=metavar, **several | how)
+        self.line = help  # newer versions of click have a section of their own for ``help``
+
+    def get_help_record(self, ctx: Any) -> tuple[str, str]:
+        """Return the name and the line."""
+        return self.make_metavar(ctx), self.line + "  [required]" * self.required
+
+    def get_error_hint(self, ctx: Any, *more: Any) -> str:
+        """Return the name as an error says it."""
+        return f"'{str(self.metavar).removesuffix('...')}'"
+
+    def make_metavar(self, ctx: Any) -> str:
+        """Return the name, in brackets if it may be left out."""
+        shown = str(self.metavar)
+        return shown if self.required else f"[{shown}]"
+
+
+def as_list(ctx: Any, param: Any, value: Sequence[Any]) -> list[Any] | None:
+    """Return the values of a repeated option."""
+    return list(value) or None
+
+
+class Gathered(NamedTuple):
+    """Options that a command takes as one argument, which ``into`` makes of their values."""
+
+    name: str
+    options: tuple[Any, ...]
+    into: Callable[[dict[str, Any]], Any] = dict
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the options."""
+        return [option.name for option in self.options]
+
+
+class Command(click.Command):
+    """A command whose help explains its arguments."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments, then the options."""
+        arguments = [one for one in self.get_params(ctx) if isinstance(one, Argument)]
+        write_section(formatter, "Arguments", [one.get_help_record(ctx) for one in arguments])
+        options = [one for one in self.get_params(ctx) if one not in arguments]
+        write_section(formatter, "Options", [one.get_help_record(ctx) for one in options])
+
+
+def write_section(formatter: Any, title: str, records: Iterable[Any]) -> None:
+    """Write a section of the help, unless it is empty."""
+    if shown := [record for record in records if record is not None]:
+        with formatter.section(title):
+            formatter.write_dl(shown)
+
+
+def command(*parameters: Any, cls: type[Command] = Command) -> Callable[[Callable], Command]:
+    """Make a command of a function: its arguments and options, in the order of the help."""
+    gathered = [one for one in parameters if isinstance(one, Gathered)]
+    params = [p for one in parameters for p in (one.options if one in gathered else (one,))]
+
+    def made(function: Callable) -> Command:
+        def run(**given: Any) -> Any:
+            for group in gathered:
+                values = {option.name: given.pop(option.name) for option in group.options}
+                given[group.name] = group.into(values)
+            return function(**given)
+
+        return cls(
+            function.__name__, params=params, callback=reads_data(run), help=function.__doc__,
+            context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
+        )  # fmt: skip
+
+    return made
+
+
+class Value(click.ParamType):
+    """A value that one of ``declared`` parameters accepts.
+
+    They differ between learners, whose names are ``owners``.
     """
 
-    def read(text: Any) -> Any:
-        for parameter in parameters:
-            value = parameter.parse(text)
-            if parameter.accepts(value):
-                return value
+    name = "value"
+
+    def __init__(self, *declared: Parameter, owners: Sequence[list[str]] = ()):
+        self.declared, self.owners = declared, owners or [[] for _ in declared]
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return the value of a text; BadParameter if it is not valid."""
+        if not isinstance(value, str):
+            return value
+        for parameter in self.declared:
+            if parameter.accepts(found := parameter.parse(value)):
+                return found
+        raise click.BadParameter(f"must be {self._wanted()}, not {value!r}.")
+
+    def _wanted(self) -> str:
         kinds: dict[str, list[str]] = {}
-        for parameter, names in zip(parameters, owners or [[]] * len(parameters), strict=True):
+        for parameter, names in zip(self.declared, self.owners, strict=True):
             kinds.setdefault(parameter.typed, []).extend(names)
         wanted = []
         for kind, names in kinds.items():
             if not any(kind != other and other.startswith(kind + " or") for other in kinds):
                 some = any(kind.startswith(other + " or") for other in kinds)
                 wanted.append(f"{kind} with --learner {' or '.join(names)}" if some else kind)
-        raise typer.BadParameter(f"must be {' or '.join(wanted)}, not {text!r}.")
+        return " or ".join(wanted)
 
-    return read
+
+def number(kind: type = int, **bounds: Any) -> dict[str, Any]:
+    """Return the type and the metavar of a number within bounds."""
+    return {"type": Value(Parameter(kind=kind, **bounds)), "metavar": "N" if kind is int else "X"}
+
+
+def choice(choices: Iterable[str]) -> dict[str, Any]:
+    """Return the type and the metavar of one of several words."""
+    known = tuple(choices)
+    return {"type": Value(Parameter(choices=known)), "metavar": "|".join(known)}
+
+
+class LocalPath(click.Path):
+    """A path on this machine: only what is text may be an address.
+
+    ``dash`` says whether - may stand for standard output.
+    """
+
+    def __init__(self, dash: bool = True):
+        super().__init__(path_type=Path)
+        self.dash = dash
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return the path; BadParameter, which shows nothing of an address that may be secret."""
+        path = Path(value)
+        if is_address(path):
+            raise click.BadParameter(
+                f"is an address ({path.parts[0]}//...): only DATA are read from other machines, "
+                "and nothing is written there; name a file or a folder of this machine."
+            )
+        if not self.dash and path == Path("-"):
+            raise click.BadParameter(
+                "- is standard output, which cannot be read again: name a file."
+            )
+        return path
+
+
+class PicturePath(LocalPath):
+    """A picture to write, in a format that its name ends in."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return the path; BadParameter for an ending of no format."""
+        path = super().convert(value, param, ctx)
+        if path.suffix.lower().lstrip(".") not in PICTURES:
+            raise click.BadParameter(f"must end in .png, .svg or .pdf, not {str(path)!r}.")
+        return path
 
 
 def size_of(what: str) -> Callable[[Any], int]:
-    """Return a parser of an option's text into bytes, the size of ``what``."""
+    """Return a type of option: bytes, the size of ``what``."""
 
-    def read(text: Any) -> int:
+    def size(text: Any) -> int:
         try:
             return bytes_of(text, what)
         except DataError as problem:
-            raise typer.BadParameter(str(problem)) from None
+            raise click.BadParameter(str(problem)) from None
 
-    return read
+    return size
 
 
 def numbers(text: Any) -> list[float]:
@@ -57,303 +218,368 @@ def numbers(text: Any) -> list[float]:
         found = [float(number) for number in text.split(",")]
         if all(map(isfinite, found)):
             return found
-    raise typer.BadParameter(f"must be finite numbers with commas between them, not {text!r}.")
+    raise click.BadParameter(f"must be finite numbers with commas between them, not {text!r}.")
 
 
 def vectors(text: Any) -> list[list[float]]:
     """Return the lists of numbers of an option, with semicolons between them."""
     found = [numbers(part) for part in text.split(";")]
     if len({len(vector) for vector in found}) > 1:
-        raise typer.BadParameter(f"must be lists of as many numbers each, not {text!r}.")
+        raise click.BadParameter(f"must be lists of as many numbers each, not {text!r}.")
     return found
 
 
-def no_screen(path: Path | None) -> Path | None:
-    """Refuse "-" for a file that must be a real one."""
-    if path == Path("-"):
-        raise typer.BadParameter("- is standard output, which cannot be read again: name a file.")
-    return path
+def delimiter(text: str) -> str:
+    """Return the character that separates fields."""
+    by_name = {name: character for character, name in TYPED.items()} | {"\\t": "\t"}
+    character = by_name.get(text, text)
+    if not is_delimiter(character):
+        raise click.BadParameter(
+            f"must be one character other than a letter or digit, 'tab' or 'whitespace', not "
+            f"{text!r}."
+        )
+    return character
 
 
-#: learners with weights to show; kernel learners have one per row
-TRACEABLE = tuple(name for name, kind in LEARNERS.items() if hasattr(kind, "coef_"))
-TRACE_FORMATS = ("text", "csv", "markdown", "latex", "html")
+def ngram_range(text: Any) -> tuple[int, int]:
+    """Return the lowest and highest length of n-grams."""
+    found = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", text)
+    low, high = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
+    if not 1 <= low <= high <= 100:
+        raise click.BadParameter(f"must be a number from 1 to 100 or two, as in 1-2, not {text!r}.")
+    return low, high
 
-Data = Annotated[
-    list[str],
-    typer.Argument(
-        help="Files, folders or globs, or addresses such as s3://bucket/x.csv: svmlight text "
-        "(.svm .svmlight .libsvm .txt), Vowpal Wabbit's text (.vw), CSV, TSV, JSON lines, Parquet, "
-        "Arrow; plain or .gz .bz2 .zst. With --format, - is standard input.",
-        metavar="DATA",
-        show_default=False,
-    ),
-]
-ModelIn = Annotated[
-    Path, typer.Argument(help="A model saved by `linsep fit --model`.", metavar="MODEL")
-]
-Target = Annotated[
-    str | None,
-    typer.Option("--target", help="Column to predict (tables only).", metavar="COLUMN"),
-]
-Weight = Annotated[
-    str | None,
-    typer.Option(
-        "--weight",
-        help="Column of sample weights of at least 0, not a feature (tables only).",
-        metavar="COLUMN",
-        show_default=False,
-    ),
-]
-Group = Annotated[
-    str | None,
-    typer.Option(
-        "--group",
-        help="Column of groups to hold out whole, not a feature (tables only).",
-        metavar="COLUMN",
-        show_default=False,
-    ),
-]
-Missing = Annotated[
-    Any,
-    typer.Option(
-        "--missing",
-        parser=reader(Parameter(name="missing", kind=str, choices=MISSING)),
-        help="How to treat missing values (tables only).",
-        metavar="error|zero|drop|mean",
-    ),
-]
-HashBits = Annotated[
-    Any,
-    typer.Option(
-        "--hash-bits",
-        parser=reader(Parameter(name="hash_bits", kind=int, at_least=1, at_most=30)),
-        help="Hash text columns, or the features of Vowpal Wabbit's text, into 2^BITS columns.  "
-        "[default: 18 for Vowpal Wabbit's text]",
-        metavar="BITS",
-    ),
-]
-Exclude = Annotated[
-    list[str] | None,
-    typer.Option("--exclude", help="Column to leave out; repeatable.", metavar="COLUMN"),
-]
-Scale = Annotated[
-    Any,
-    typer.Option(
-        "--scale",
-        parser=reader(Parameter(name="scale", kind=str, choices=SCALES)),
-        help="standard: scale numeric columns to mean 0 and standard deviation 1 (tables only).  "
-        f"[default: standard; none for {', '.join(UNSCALED)}]",
-        metavar="|".join(SCALES),
-        show_default=False,
-    ),
-]
-ReferenceLevel = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--reference-level",
-        help="Reference value of a text column, which gets no indicator; repeatable. Other columns "
-        "use their first value; 'none' sets no reference values.  [default: first values for "
-        "linear and logistic with an intercept, else none]",
-        metavar="COLUMN=VALUE",
-        show_default=False,
-    ),
-]
-IndexBase = Annotated[
-    Any,
-    typer.Option(
-        "--index-base",
-        parser=reader(Parameter(name="index_base", kind=int, at_least=0, at_most=1)),
-        help="First feature index of svmlight text.  [default: detected]",
-        metavar="0|1",
-        show_default=False,
-    ),
-]
-CacheFolder = Annotated[
-    Path | None,
-    typer.Option(
-        "--cache",
+
+def rows_or_share(text: Any) -> float:
+    """Return a number of rows, or a share of them."""
+    if re.fullmatch(r"\d{1,18}", text) and int(text):
+        return int(text)
+    if re.fullmatch(r"0?\.\d+|[01]\.\d*", text) and float(text) <= 1:
+        return float(text)
+    raise click.BadParameter(
+        f"must be a number of rows, 1 or more, or a share of them from 0.0 to 1.0, not {text!r}."
+    )
+
+
+DATA = Argument(
+    "data",
+    required=True,
+    metavar="DATA...",
+    help="Files, folders or globs, or addresses such as s3://bucket/x.csv: svmlight text "
+    "(.svm .svmlight .libsvm .txt), Vowpal Wabbit's text (.vw), CSV, TSV, JSON lines, Parquet, "
+    "Arrow; plain or .gz .bz2 .zst. With --format, - is standard input.",
+)
+MODEL = Argument(
+    "model", type=LocalPath(), metavar="MODEL", help="A model saved by `linsep fit --model`."
+)
+
+AS_JSON = Option("--json", "as_json", is_flag=True, help="Print JSON.")
+FORCE = Option("--force", is_flag=True, help="Overwrite an existing file.")
+MODEL_OUT = Option(
+    "--model", "-m", type=LocalPath(dash=False), metavar="FILE", help="Save the model here."
+)
+OUTPUT = Option(
+    "--output", "-o", type=LocalPath(), metavar="FILE",
+    callback=lambda ctx, param, path: None if path == Path("-") else path,
+    help="Write to this file; - is standard output.",
+)  # fmt: skip
+PLOT = Option(
+    "--plot", type=PicturePath(), metavar="FILE",
+    help="Draw the result in this file: .png, .svg or .pdf.",
+)  # fmt: skip
+TOP_WEIGHTS = Option(
+    "--top", **number(at_least=0),
+    help="Number of weights to show.  [default: 10, or 3 each for several classes or pairs]",
+)  # fmt: skip
+TOP_COEFFICIENTS = Option(
+    "--top", **number(at_least=1),
+    help="Show the N coefficients with the largest statistics.  [default: all, up to 60]",
+)  # fmt: skip
+SCORES = Option("--scores", is_flag=True, help="Add the scores, tab separated.")
+PROBABILITIES = Option(
+    "--probabilities", is_flag=True, help="Add the probability of each class, tab separated."
+)
+INTERVAL = Option(
+    "--interval", **choice(INTERVALS),
+    help="Add a confidence interval for the mean or a prediction interval, tab separated (linear).",
+)  # fmt: skip
+LEVEL = Option(
+    "--level", default=0.95, **number(float, above=0.0, below=1.0),
+    help="Coverage of the intervals.",
+)  # fmt: skip
+CURVE = Option(
+    "--curve", is_flag=True, help="Print validation errors by pass; needs --early-stopping."
+)
+
+# How columns of tables become features.
+
+TARGET = Option(
+    "--target", section="Data", metavar="COLUMN", help="Column to predict (tables only)."
+)
+ROW_NAMES = Option(
+    "--row-names", section="Data", metavar="COLUMN",
+    help="Column of row names, not a feature (tables only).  [default: line numbers]",
+)  # fmt: skip
+EXCLUDE = Repeatable(
+    "--exclude", section="Data", metavar="COLUMN", help="Column to leave out; repeatable."
+)
+WEIGHT = Option(
+    "--weight", section="Data", metavar="COLUMN",
+    help="Column of sample weights of at least 0, not a feature (tables only).",
+)  # fmt: skip
+GROUP = Option(
+    "--group", section="Data", metavar="COLUMN",
+    help="Column of groups to hold out whole, not a feature (tables only).",
+)  # fmt: skip
+MISSING_VALUES = Option(
+    "--missing", section="Data", default="error", **choice(MISSING),
+    help="How to treat missing values (tables only).",
+)  # fmt: skip
+SCALE = Option(
+    "--scale", section="Data", **choice(SCALES),
+    help="standard: scale numeric columns to mean 0 and standard deviation 1 (tables only).  "
+    f"[default: standard; none for {', '.join(UNSCALED)}]",
+)  # fmt: skip
+HASH_BITS = Option(
+    "--hash-bits", section="Data", **number(at_least=1, at_most=30) | {"metavar": "BITS"},
+    help="Hash text columns, or the features of Vowpal Wabbit's text, into 2^BITS columns.  "
+    "[default: 18 for Vowpal Wabbit's text]",
+)  # fmt: skip
+REFERENCE_LEVEL = Repeatable(
+    "--reference-level", section="Data", metavar="COLUMN=VALUE",
+    help="Reference value of a text column, which gets no indicator; repeatable. Other columns "
+    "use their first value; 'none' sets no reference values.  [default: first values for "
+    "linear and logistic with an intercept, else none]",
+)  # fmt: skip
+INDEX_BASE = Option(
+    "--index-base", section="Data", **number(at_least=0, at_most=1) | {"metavar": "0|1"},
+    help="First feature index of svmlight text.  [default: detected]",
+)  # fmt: skip
+TEST = Repeatable(
+    "--test", section="Data", metavar="DATA",
+    help="Held-out data to score at the end; repeatable.",
+)  # fmt: skip
+CACHE = (
+    Option(
+        "--cache", section="Data", type=LocalPath(), metavar="FOLDER",
         help="Folder for parsed rows that do not fit in memory.  [default: the user's cache "
         "folder]",
-        metavar="FOLDER",
-        show_default=False,
     ),
-]
-NoCache = Annotated[bool, typer.Option("--no-cache", help="Do not keep parsed rows afterwards.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
-ModelOut = Annotated[
-    Path | None,
-    typer.Option(
-        "--model",
-        "-m",
-        help="Save the model here.",
-        callback=no_screen,
-        metavar="FILE",
-        show_default=False,
+    Option(
+        "--no-cache", section="Data", is_flag=True, help="Do not keep parsed rows afterwards."
     ),
-]
-Test = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--test",
-        help="Held-out data to score at the end; repeatable.",
-        metavar="DATA",
-        show_default=False,
+)  # fmt: skip
+
+
+def _files(format_flag: str) -> Gathered:
+    """Return the options of how files are read, arguments of :func:`linsep.open_source`."""
+    options = (
+        Option(
+            format_flag, "format", section="Data", **choice(FORMATS),
+            help="Format of DATA if file names do not show it.",
+        ),
+        Option(
+            "--delimiter", section="Data", type=delimiter, metavar="CHARACTER",
+            help="Delimiter of CSV fields: one character, 'tab', or 'whitespace' for any run of "
+            "blanks.",
+        ),
+        Option(
+            "--quotes/--no-quotes", section="Data", default=None,
+            help="Whether quotes in CSV enclose fields or are ordinary characters.  [default: "
+            "quotes]",
+        ),
+        Option(
+            "--header/--no-header", section="Data", default=None,
+            help="Whether the first row of CSV holds column names; otherwise they are column_1, "
+            "column_2, ...  [default: header]",
+        ),
+        Repeatable(
+            "--null-values", section="Data", metavar="TEXT",
+            help="Text that marks a missing value in CSV, such as ?, in addition to empty cells; "
+            "repeatable.",
+        ),
+        Option(
+            "--max-line", section="Data", type=size_of("a line"), metavar="SIZE",
+            help="Refuse longer lines of text.  [default: 64MB]",
+        ),
+    )  # fmt: skip
+    return Gathered("files", options)
+
+
+FILES, _FILES_OF_TRACE = _files("--format"), _files("--data-format")
+_ROWS = (TARGET, MISSING_VALUES, HASH_BITS, EXCLUDE, INDEX_BASE)
+#: how rows are read by commands that make the features of Python's ``open_source``
+ROWS = Gathered("how", (*_ROWS, *FILES.options))
+ROWS_OF_TRACE = Gathered("how", (*_ROWS, *_FILES_OF_TRACE.options))
+
+
+# Words of text, and namespaces of Vowpal Wabbit's text.
+
+TEXT = Repeatable(
+    "--text", section="Text", metavar="COLUMN",
+    help="Text column to split into words; repeatable. Other text columns become one feature "
+    "per value (tables only).",
+)  # fmt: skip
+#: what becomes of the words, each with its parameter of :class:`linsep.Text`
+WORDS = {
+    Option(
+        "--analyzer", section="Text", **choice(ANALYZERS),
+        help="N-grams of words, of characters, or of characters within words.  [default: word]",
+    ): "analyzer",
+    Option(
+        "--ngrams", section="Text", type=ngram_range, metavar="N|N-N",
+        help="Words or characters per n-gram, or a range such as 1-2.  [default: 1]",
+    ): "ngram_range",
+    Option(
+        "--vocabulary", section="Text", is_flag=True,
+        help="Learn the words in a first reading instead of hashing them.",
+    ): "vocabulary",
+    Option(
+        "--min-df", section="Text", type=rows_or_share, metavar="N|SHARE",
+        help="Leave out words that occur in fewer rows; needs --vocabulary.",
+    ): "min_df",
+    Option(
+        "--max-df", section="Text", type=rows_or_share, metavar="N|SHARE",
+        help="Leave out words that occur in more rows; needs --vocabulary.",
+    ): "max_df",
+    Option(
+        "--text-bits", section="Text", **number(at_least=1, at_most=30) | {"metavar": "BITS"},
+        help="Hash words into 2^BITS features.  [default: 18]",
+    ): "n_features",
+    Option(
+        "--binary", section="Text", is_flag=True, help="Count each word once per row."
+    ): "binary",
+    Option(
+        "--sublinear", section="Text", is_flag=True, help="Replace a count c by 1 + ln(c)."
+    ): "sublinear_tf",
+    Option(
+        "--tf-idf", section="Text", is_flag=True,
+        help="Give rare words more weight (reads the data twice).",
+    ): "use_idf",
+    Option(
+        "--norm", section="Text", **choice(NORMS),
+        help="Divide the word counts of a row by their norm.  [default: l2]",
+    ): "norm",
+    Option(
+        "--keep-case", section="Text", is_flag=True, help="Do not convert text to lower case."
+    ): "lowercase",
+}  # fmt: skip
+NAMESPACES = (
+    Repeatable(
+        "--interactions", section="Data", metavar="LETTERS",
+        help="First letters of two namespaces to multiply (Vowpal Wabbit's text only); repeatable.",
     ),
-]
-Learner = Annotated[
-    Any,
-    typer.Option(
-        "--learner",
+    Option(
+        "--ignore-namespaces", section="Data", metavar="LETTERS",
+        help="First letters of namespaces to leave out (Vowpal Wabbit's text only).",
+    ),
+    Option(
+        "--keep-namespaces", section="Data", metavar="LETTERS",
+        help="First letters of the only namespaces to read (Vowpal Wabbit's text only).",
+    ),
+)  # fmt: skip
+
+
+def _columns(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of :func:`linsep.open_source` about columns and namespaces."""
+    chosen = {option.name: given.pop(option.name) for option in WORDS}
+    given["text"] = _text_columns(given.pop("text"), chosen)
+    return given
+
+
+def _text_columns(columns: list[str] | None, given: dict[str, Any]) -> dict[str, Any] | None:
+    """Return what each text column becomes, None without any.
+
+    ``given`` has a value for each of :data:`WORDS`, None or False if it is not an option given.
+    """
+    chosen = {name: value for name, value in given.items() if value not in (None, False)}
+    if not columns:
+        if chosen:
+            raise click.BadParameter(
+                f"{flag_of(next(iter(chosen)))} needs --text COLUMN (--text text for folders)."
+            )
+        return None
+    limits = [name for name in ("min_df", "max_df") if name in chosen]
+    if limits and "vocabulary" not in chosen:
+        raise click.BadParameter(f"{flag_of(limits[0])} needs --vocabulary.")
+    if "text_bits" in chosen:
+        if "vocabulary" in chosen:
+            raise click.BadParameter("--text-bits hashes words, --vocabulary does not.")
+        chosen["text_bits"] = 1 << chosen["text_bits"]
+    if "norm" in chosen:
+        chosen["norm"] = NORMS[chosen["norm"]]
+    if "keep_case" in chosen:
+        chosen["keep_case"] = False
+    from linsep.sources.text.transformer import Text as TextColumn
+
+    parameters = {option.name: parameter for option, parameter in WORDS.items()}
+    how = TextColumn(**{parameters[name]: value for name, value in chosen.items()})
+    return dict.fromkeys(columns, how)
+
+
+COLUMNS = Gathered("columns", (WEIGHT, GROUP, *NAMESPACES, TEXT, *WORDS), _columns)
+UNGROUPED_COLUMNS = Gathered("columns", (WEIGHT, *NAMESPACES, TEXT, *WORDS), _columns)
+
+
+def as_typed(columns: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of options by name that became ``columns``."""
+    given = {name: value for name, value in columns.items() if name != "text" and value}
+    if not columns["text"]:
+        return given
+    from linsep.sources.text.transformer import Text as TextColumn
+
+    how, usual = next(iter(columns["text"].values())), TextColumn()
+    given["text"] = list(columns["text"])
+    for option, parameter in WORDS.items():
+        value = getattr(how, parameter)
+        if value != getattr(usual, parameter):
+            given[str(option.name)] = True if option.is_flag else _typed(str(option.name), value)
+    return given
+
+
+def _typed(name: str, value: Any) -> Any:
+    """Return the value of an option from that of a parameter of :class:`linsep.Text`."""
+    if name == "ngrams":
+        return "-".join(map(str, value))
+    if name == "text_bits":
+        return value.bit_length() - 1
+    if name == "norm":
+        return {parameter: norm for norm, parameter in NORMS.items()}[value]
+    return value
+
+
+# What is learnt, and how.
+
+
+def learner(names: Iterable[str]) -> Option:
+    """Return the option that names a learner."""
+    return Option(
+        "--learner", section="Learner", default="perceptron", **choice(names),
         help="Learning algorithm.",
-        parser=reader(Parameter(name="learner", kind=str, choices=(*LEARNERS, *REGRESSIONS))),
-        metavar="|".join([*LEARNERS, *REGRESSIONS]),
-    ),
-]
-TraceLearner = Annotated[
-    Any,
-    typer.Option(
-        "--learner",
-        help="Learning algorithm.",
-        parser=reader(Parameter(name="learner", kind=str, choices=TRACEABLE)),
-        metavar="|".join(TRACEABLE),
-    ),
-]
-Reference = Annotated[
-    str | None,
-    typer.Option(
-        "--reference",
-        help="Which of two classes is -1; for logistic regression, the reference class, which has "
-        "no weights.  [default: the smaller of two, else the last]",
-        metavar="LABEL",
-        show_default=False,
-    ),
-]
-Probabilities = Annotated[
-    bool,
-    typer.Option("--probabilities", help="Add the probability of each class, tab separated."),
-]
-Interval = Annotated[
-    Any,
-    typer.Option(
-        "--interval",
-        help="Add a confidence interval for the mean or a prediction interval, tab separated "
-        "(linear).",
-        parser=reader(Parameter(name="interval", kind=str, choices=INTERVALS)),
-        metavar="|".join(INTERVALS),
-        show_default=False,
-    ),
-]
-Level = Annotated[
-    Any,
-    typer.Option(
-        "--level",
-        help="Coverage of the intervals.",
-        parser=reader(Parameter(name="level", kind=float, above=0.0, below=1.0)),
-        metavar="X",
-    ),
-]
-TopWeights = Annotated[
-    Any,
-    typer.Option(
-        "--top",
-        parser=reader(Parameter(name="top", kind=int, at_least=1)),
-        metavar="N",
-        help="Show the N coefficients with the largest statistics.  [default: all, up to 60]",
-        show_default=False,
-    ),
-]
-Curve = Annotated[
-    bool,
-    typer.Option("--curve", help="Print validation errors by pass; needs --early-stopping."),
-]
-RandomState = Annotated[
-    Any,
-    typer.Option(
-        "--random-state",
-        parser=reader(Parameter(name="random_state", kind=int, at_least=0, at_most=2**32 - 1)),
-        metavar="N",
-        help="Seed of the random numbers.",
-    ),
-]
-InitWeights = Annotated[
-    Any,
-    typer.Option(
-        "--init-weights",
-        parser=vectors,
-        help="Initial weights: the intercept, then one number per feature (of scaled columns, if "
-        "they are scaled); for several classes, one such list per class or pair, separated by "
-        "semicolons.",
-        metavar="X,X,...",
-        show_default=False,
-    ),
-]
-ClassWeight = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--class-weight",
-        help="Weight of the rows of a class; repeatable; or 'balanced'.",
-        metavar="LABEL=WEIGHT",
-        show_default=False,
-    ),
-]
-Output = Annotated[
-    Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        help="Write to this file; - is standard output.",
-        callback=lambda path: None if path == Path("-") else path,
-        metavar="FILE",
-        show_default=False,
-    ),
-]
-Scores = Annotated[bool, typer.Option("--scores", help="Add the scores, tab separated.")]
-Top = Annotated[
-    Any,
-    typer.Option(
-        "--top",
-        parser=reader(Parameter(name="top", kind=int, at_least=0)),
-        metavar="N",
-        help="Number of weights to show.  [default: 10, or 3 each for several classes or pairs]",
-        show_default=False,
-    ),
-]
-TraceFormat = Annotated[
-    Any,
-    typer.Option(
-        "--format",
-        help="Output format.",
-        parser=reader(Parameter(name="written", kind=str, choices=TRACE_FORMATS)),
-        metavar="|".join(TRACE_FORMATS),
-    ),
-]
-MaxRounds = Annotated[
-    Any,
-    typer.Option(
-        "--max-rounds",
-        parser=reader(Parameter(name="max_rounds", kind=int, at_least=1)),
-        help="Stop the trace after N rounds.",
-        metavar="N",
-    ),
-]
-Rounds = Annotated[
-    Any,
-    typer.Option(
-        "--rounds",
-        parser=reader(Parameter(name="rounds", kind=int, at_least=1)),
-        help="Run N rounds, however many passes that takes, even beyond a cycle.",
-        metavar="N",
-        show_default=False,
-    ),
-]
-RowNames = Annotated[
-    str | None,
-    typer.Option(
-        "--row-names",
-        help="Column of row names, not a feature (tables only).  [default: line numbers]",
-        metavar="COLUMN",
-        show_default=False,
-    ),
-]
+    )  # fmt: skip
+
+
+LEARNER, TRACEABLE_LEARNER = learner([*LEARNERS, *REGRESSIONS]), learner(TRACEABLE)
+CLASS_WEIGHT = Repeatable(
+    "--class-weight", section="Learner", metavar="LABEL=WEIGHT",
+    help="Weight of the rows of a class; repeatable; or 'balanced'.",
+)  # fmt: skip
+INIT_WEIGHTS = Option(
+    "--init-weights", section="Learner", type=vectors, metavar="X,X,...",
+    help="Initial weights: the intercept, then one number per feature (of scaled columns, if "
+    "they are scaled); for several classes, one such list per class or pair, separated by "
+    "semicolons.",
+)  # fmt: skip
+RANDOM_STATE = Option(
+    "--random-state", section="Learner", default=0, **number(at_least=0, at_most=2**32 - 1),
+    help="Seed of the random numbers.",
+)  # fmt: skip
+REFERENCE = Option(
+    "--reference", section="Learner", metavar="LABEL",
+    help="Which of two classes is -1; for logistic regression, the reference class, which has "
+    "no weights.  [default: the smaller of two, else the last]",
+)  # fmt: skip
+FIT_INTERCEPT = Option(
+    "--fit-intercept/--no-fit-intercept", default=True,
+    help="Whether the hyperplane has an intercept.",
+)  # fmt: skip

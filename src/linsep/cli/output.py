@@ -1,16 +1,113 @@
-"""Writing results to the screen, or atomically to a file."""
+"""Results on the screen, aligned; results in files, atomically; progress bars on terminals."""
 
+import json
+import math
 import os
+import shutil
 import sys
+import textwrap
+import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
+import numpy as np
+from rich.cells import cell_len
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Column
+
+from linsep.cli.standard_input import named
 from linsep.errors import DataError
+from linsep.escaping import escaped
+from linsep.estimators._common.checking import label_text
 from linsep.interrupts import held, window
+from linsep.sources.base import Source
 from linsep.sources.remote.file import File
 from linsep.written import check_free, written_whole
+
+
+def percent(share: float) -> str:
+    """Return a share as a percentage with two decimals."""
+    return f"{100 * share:.2f} %"
+
+
+def count(number: int, what: str) -> str:
+    """Return a count with its noun: 1 row, 1,200 rows."""
+    return f"{number:,} {what}" + ("" if number == 1 else "s")
+
+
+def labels_text(labels: list[Any], most: int = 8) -> str:
+    """Return a few labels, comma separated."""
+    shown = ", ".join(label_text(label) for label in labels[:most])
+    return shown + (", ..." if len(labels) > most else "")
+
+
+def on_terminal() -> bool:
+    """Return whether stdout is a terminal."""
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
+def print_pairs(pairs: list[tuple[str, str]]) -> None:
+    """Print aligned ``name  text`` lines, with bold names on a terminal."""
+    pairs = [(escaped(name), escaped(named(text))) for name, text in pairs]
+    indent = max(cell_len(name) for name, _ in pairs) + 2
+    for name, text in pairs:
+        first, *more = _folded(text, indent)
+        print(_bold(padded(name, indent)) + first)
+        for line in more:
+            print(" " * indent + line)
+
+
+def print_table(header: list[str], rows: list[list[str]]) -> None:
+    """Print a plain table: the first column left-aligned, numbers right-aligned."""
+    lines = [[escaped(named(cell)) for cell in line] for line in (header, *rows)]
+    widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+    for number, (first, *cells) in enumerate(lines):
+        text = "  ".join(
+            [padded(first, widths[0])]
+            + [
+                " " * (width - cell_len(cell)) + cell
+                for width, cell in zip(widths[1:], cells, strict=True)
+            ]
+        )
+        print(_bold(text) if number == 0 else text)
+
+
+def print_json(content: dict[str, Any]) -> None:
+    """Print one JSON object on one line; NaN and infinity become null."""
+    print(json.dumps(_finite(content), default=repr, allow_nan=False))
+
+
+def _finite(content: Any) -> Any:
+    if isinstance(content, dict):
+        return {name: _finite(value) for name, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_finite(value) for value in content]
+    if isinstance(content, np.generic | np.ndarray):
+        return _finite(content.tolist())
+    if isinstance(content, str):
+        return named(content)
+    return None if isinstance(content, float) and not np.isfinite(content) else content
+
+
+def padded(text: str, width: int) -> str:
+    """Pad text with spaces to ``width`` terminal cells."""
+    return text + " " * (width - cell_len(text))
+
+
+def _folded(text: str, indent: int) -> list[str]:
+    if not on_terminal():
+        return [text]
+    room = max(20, shutil.get_terminal_size().columns - indent)
+    return textwrap.wrap(text, room, break_on_hyphens=False) or [""]
+
+
+def _bold(text: str) -> str:
+    plain = not on_terminal() or os.environ.get("TERM", "dumb") == "dumb"
+    return text if plain else f"\033[1m{text}\033[0m"
 
 
 @contextmanager
@@ -51,3 +148,136 @@ def _same(path: Path, file: Path) -> bool:
         return path.samefile(file)
     except OSError:
         return False
+
+
+class LeftOpen:
+    """A file that the end of compression does not close."""
+
+    closed = False
+
+    def __init__(self, file: Any):
+        self.write, self.flush = file.write, file.flush
+
+    def close(self) -> None:
+        """Leave it open."""
+
+
+def write_picture(display: Any, path: Path, force: bool) -> None:
+    """Write a picture to a file, atomically."""
+    with written_whole(path, force=force) as file:
+        display.save(file, format=path.suffix.lower().lstrip("."))
+
+
+SECONDS = 0.1
+#: most of a bar that is drawn before the work is done
+MOST = 0.999
+#: passes of which the mistakes are drawn
+MOST_BARS = 12
+
+
+@contextmanager
+def watching(source: Source, model: Any = None, task: Any = None) -> Iterator[None]:
+    """Draw a progress bar while the block runs.
+
+    It shows how far ``source`` is read, the passes of ``model.fit``, or the questions of a task.
+    """
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield
+        return
+    whole = Column(no_wrap=True)
+    bar = Progress(
+        TextColumn("{task.description}", table_column=whole),
+        BarColumn(None, table_column=Column(ratio=1)),
+        TextColumn("{task.fields[rows]}", table_column=whole),
+        TimeRemainingColumn(table_column=Column(no_wrap=True, min_width=7)),
+        console=Console(stderr=True),
+        transient=True,
+        expand=True,
+    )
+    done = threading.Event()
+
+    def draw() -> None:
+        line = bar.add_task("reading", total=1.0, rows="", stage="")
+        while not done.wait(SECONDS):
+            if task is None:
+                _update(bar, line, source, model)
+            else:
+                _update_verdict(bar, line, task)
+
+    with bar:
+        painter = threading.Thread(target=draw, daemon=True)
+        painter.start()
+        try:
+            yield
+        finally:
+            done.set()
+            painter.join()
+
+
+def _update(bar: Progress, line: Any, source: Source, model: Any) -> None:
+    """Update the bar from the counters of the working thread."""
+    run = getattr(model, "progress_", None)
+    if run is not None and run.stage == "learning":
+        seconds = max(1e-9, bar.tasks[line].elapsed or 0.0)
+        rate = (run.rows + (run.total or 0) * run.pass_number) / seconds
+        part = run.rows / run.total if run.total else _read(source) or 0.0
+        _show(
+            bar, line, "learning", (run.pass_number + part) / model.max_iter,
+            description=f"pass {run.pass_number + 1} of {model.max_iter}",
+            rows=f"{run.rows:,} rows, {short(rate)} rows/s, {run.mistakes:,} mistakes "
+            + sparkline(run.curve, bar.console.options.ascii_only),
+        )  # fmt: skip
+        return
+    stage, read = source.stage if run is None or run.stage == "reading" else run.stage, None
+    if stage in ("reading", "surveying"):
+        read = _read(source)
+        if read == 1.0:  # still working on what was read
+            stage, read = "working", None
+    doing = source.doing
+    _show(bar, line, stage, read, "" if doing is None else doing())
+
+
+def _read(source: Source) -> float | None:
+    """Return the share of the source that has been read, or None if unknown."""
+    return min(1.0, source.position / source.size) if source.size else None
+
+
+def _show(
+    bar: Progress, line: Any, stage: str, part: float | None, description: str = "", rows: str = ""
+) -> None:
+    """Draw how far a stage is; None is work of unknown length. Each stage has a line of its own,
+    since a complete line shows no time left.
+    """
+    if bar.tasks[line].fields["stage"] != stage:
+        bar.reset(line, stage=stage, rows="")
+    bar.tasks[line].total = None if part is None else 1.0
+    bar.update(line, completed=min(part or 0.0, MOST), description=description or stage, rows=rows)
+
+
+def _update_verdict(bar: Progress, line: Any, task: Any) -> None:
+    """Show the current question, its step, and the time left."""
+    which = f"question {task.question:,} of {task.questions:,}, " * (task.questions > 1)
+    left = max(0.0, task.until - time.monotonic())
+    bar.update(
+        line,
+        description=f"{which}{task.doing}",
+        completed=max(0, task.question - 1) / task.questions,
+        rows=f"{left:,.0f} s left" if math.isfinite(left) else "",
+    )
+
+
+def sparkline(values: Sequence[float], ascii_only: bool = False) -> str:
+    """Return the last values as a row of bars, the largest at full height."""
+    heights = " .:-=+*#" if ascii_only else "▁▂▃▄▅▆▇█"
+    shown = values[-MOST_BARS:]
+    scale = (len(heights) - 1) / max(1, *shown, 1)
+    return "".join(heights[round(scale * value)] for value in shown)
+
+
+def short(number: float) -> str:
+    """Return a number in three digits: 12, 345 k, 6.7 M."""
+    for unit, size in (("M", 1e6), ("k", 1e3)):
+        if number >= 0.9995 * size:
+            scaled = number / size
+            return f"{scaled:.1f} {unit}" if scaled < 99.95 else f"{scaled:,.0f} {unit}"
+    return f"{number:.0f}"

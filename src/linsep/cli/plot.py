@@ -2,20 +2,17 @@
 
 import warnings
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
-import typer
+import click
 
-from linsep.cli import file_options, options
-from linsep.cli.file_options import Files
-from linsep.cli.output import check_all_free, never_overwrite
-from linsep.cli.pictures import MOST_ROWS, picture_file, rows_of, write_picture
-from linsep.cli.score import open_like
-from linsep.cli.standard_input import reads_data
+from linsep.cli import options
+from linsep.cli.options import Option, command
+from linsep.cli.output import check_all_free, never_overwrite, write_picture
+from linsep.cli.reading import MOST_ROWS, open_like, rows_of
 from linsep.drawing import display
 from linsep.errors import DataError
 from linsep.model_files import format as model_file
-from linsep.parameters import Parameter
 
 
 class Picture(NamedTuple):
@@ -50,58 +47,32 @@ KINDS = {
     "images": Picture("WeightImageDisplay", "weights of pixels"),
 }
 
-Kind = Annotated[
-    Any,
-    typer.Argument(
-        help="; ".join(f"{name}: {kind.help}" for name, kind in KINDS.items()) + ".",
-        parser=options.reader(Parameter(name="kind", kind=str, choices=tuple(KINDS))),
-        metavar="KIND",
-    ),
-]
-MaybeData = Annotated[
-    list[str] | None,
-    typer.Argument(
-        help="Rows to draw: the training rows for updates, bounds, cycle and assumptions, none for "
-        "curve, coefficients and images.",
-        metavar="[DATA]...",
-    ),
-]
-PictureFile = Annotated[
-    Path,
-    typer.Option(
-        "--output",
-        "-o",
-        help="Write the picture to this file: .png, .svg or .pdf.",
-        callback=picture_file,
-        metavar="FILE",
-        show_default=False,
-    ),
-]
-Feature = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--feature",
-        help="Name of a feature to draw (decision, probability, regression); may be given twice.",
-        metavar="NAME",
-        show_default=False,
-    ),
-]
-Odds = Annotated[bool, typer.Option("--odds", help="Draw odds ratios (coefficients).")]
+KIND = options.Argument(
+    "kind", required=True, **options.choice(KINDS) | {"metavar": "KIND"},
+    help="; ".join(f"{name}: {kind.help}" for name, kind in KINDS.items()) + ".",
+)  # fmt: skip
+ROWS = options.Argument(
+    "data",
+    metavar="DATA...",
+    help="Rows to draw: the training rows for updates, bounds, cycle and assumptions, none for "
+    "curve, coefficients and images.",
+)
+PICTURE = Option(
+    "--output", "-o", required=True, type=options.PicturePath(), metavar="FILE",
+    help="Write the picture to this file: .png, .svg or .pdf.",
+)  # fmt: skip
+FEATURE = options.Repeatable(
+    "--feature", metavar="NAME",
+    help="Name of a feature to draw (decision, probability, regression); may be given twice.",
+)  # fmt: skip
+ODDS = Option("--odds", is_flag=True, help="Draw odds ratios (coefficients).")
 
 
-@reads_data
-@file_options.added
+@command(KIND, options.MODEL, ROWS, PICTURE, FEATURE, ODDS, options.FILES, options.FORCE)
 def plot(
-    kind: Kind,
-    model: options.ModelIn,
-    data: MaybeData = None,
-    *,
-    output: PictureFile,
-    feature: Feature = None,
-    odds: Odds = False,
-    files: Files,
-    force: options.Force = False,
-) -> None:
+    kind: str, model: Path, data: list[str] | None, *, output: Path, feature: list[str] | None,
+    odds: bool, files: dict[str, Any], force: bool,
+) -> None:  # fmt: skip
     """Draw a picture of a model.
 
     Example: linsep plot decision species.linsep test.csv --output species.png
@@ -135,9 +106,9 @@ def plot(
 def _choices(kind: str, features: list[str], odds: bool) -> dict[str, Any]:
     """Return the keywords of a picture; raise BadParameter for an option of another one."""
     if odds and kind != "coefficients":
-        raise typer.BadParameter("--odds is for coefficients.")
+        raise click.BadParameter("--odds is for coefficients.")
     if len(features) > {"decision": 2, "probability": 2, "regression": 1}.get(kind, 0):
-        raise typer.BadParameter(
+        raise click.BadParameter(
             "--feature is for decision and probability, twice at most, and for regression, once."
         )
     if kind == "regression":

@@ -1,79 +1,67 @@
-"""The commands ``separate`` and ``verify``: deciding separability, and checking proofs."""
+"""The commands ``separate``, ``verify`` and ``bounds``: proofs about data."""
 
 import json
 import shlex
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
+import click
 import numpy as np
-import typer
+import scipy.sparse as sp
 
-from linsep.cli import cluster as clusters, column_options, file_options, options, report
-from linsep.cli.failures import fail, in_options
-from linsep.cli.file_options import Files
-from linsep.cli.output import check_all_free, never_overwrite, open_output
-from linsep.cli.pictures import PlotFile, rows_of, write_picture
-from linsep.cli.progress import watching
-from linsep.cli.screen import label_text, labels_text, print_pairs, print_table
-from linsep.cli.standard_input import as_given, reads_data
+import linsep
+from linsep.cli import cluster as clusters, options
+from linsep.cli.errors import fail, in_options
+from linsep.cli.options import Option, command
+from linsep.cli.output import (
+    check_all_free,
+    label_text,
+    labels_text,
+    never_overwrite,
+    open_output,
+    print_json,
+    print_pairs,
+    print_table,
+    watching,
+    write_picture,
+)
+from linsep.cli.reading import feature_names, rows_of
+from linsep.cli.standard_input import as_given
 from linsep.errors import DataError
 from linsep.escaping import escaped
-from linsep.parameters import Parameter
+from linsep.estimators._common.equations import Equation, Function
+from linsep.learners.perceptron import Perceptron
+from linsep.mistake_bounds import rounding
+from linsep.mistake_bounds.bounds import Bound, Bounds
+from linsep.mistake_bounds.margins import Linear, linear_of
+from linsep.model_files import format as model_file
+from linsep.parameters import parameters_of
 from linsep.sources.base import Source
 from linsep.sources.opening import open_source
 from linsep.sources.remote.address import shown
 
-Margin = Annotated[
-    Any,
-    typer.Option(
-        "--margin",
-        parser=options.reader(Parameter(name="margin", kind=str, choices=("max",))),
-        help="Improve a separator until its margin is within a millionth of the widest.",
-        metavar="max",
-        show_default=False,
-    ),
-]
-FitIntercept = Annotated[
-    bool,
-    typer.Option(
-        "--fit-intercept/--no-fit-intercept",
-        help="Whether the hyperplane has an intercept.",
-    ),
-]
-ProofOut = Annotated[
-    Path | None,
-    typer.Option(
-        "--proof",
-        help="Write the proof here, as JSON.",
-        callback=options.no_screen,
-        metavar="FILE",
-        show_default=False,
-    ),
-]
-ProofIn = Annotated[
-    Path, typer.Argument(help="A proof saved by `linsep separate --proof`.", metavar="PROOF")
-]
-
-Within = Annotated[
-    float,
-    typer.Option(
-        "--time-limit",
-        help="Seconds for all questions together; the final check may take as long again.",
-        metavar="SECONDS",
-    ),
-]
-TimeLimit = Annotated[
-    float,
-    typer.Option(
-        "--time-limit",
-        help="Seconds that exact arithmetic may take, not counting the reading of DATA.",
-        metavar="SECONDS",
-        min=0,
-    ),
-]
+MARGIN = Option(
+    "--margin", **options.choice(["max"]),
+    help="Improve a separator until its margin is within a millionth of the widest.",
+)  # fmt: skip
+PROOF_OUT = Option(
+    "--proof", type=options.LocalPath(dash=False), metavar="FILE",
+    help="Write the proof here, as JSON.",
+)  # fmt: skip
+PROOF = options.Argument(
+    "proof", required=True, type=options.LocalPath(), metavar="PROOF",
+    help="A proof saved by `linsep separate --proof`.",
+)  # fmt: skip
+SEARCH_LIMIT = Option(
+    "--time-limit", type=float, default=60.0, metavar="SECONDS",
+    help="Seconds for all questions together; the final check may take as long again.",
+)  # fmt: skip
+CHECK_LIMIT = Option(
+    "--time-limit", type=click.FloatRange(min=0), default=60.0, metavar="SECONDS",
+    help="Seconds that exact arithmetic may take, not counting the reading of DATA.",
+)  # fmt: skip
 
 #: added for numbers read from text
 NEAREST = "; decimals in text are read as the nearest doubles"
@@ -83,29 +71,15 @@ MOST_TEXT = 200
 MOST_ROWS, MOST_VALUES = 12, 5
 
 
-@reads_data
-@partial(column_options.added, without=("group",))
-@file_options.added
+@command(
+    options.DATA, MARGIN, options.FIT_INTERCEPT, PROOF_OUT, options.ROWS, options.UNGROUPED_COLUMNS,
+    options.FORCE, SEARCH_LIMIT, clusters.READERS, clusters.READ_MB, options.AS_JSON, options.PLOT,
+)  # fmt: skip
 def separate(
-    data: options.Data,
-    *,
-    target: options.Target = None,
-    margin: Margin = None,
-    fit_intercept: FitIntercept = True,
-    proof: ProofOut = None,
-    force: options.Force = False,
-    missing: options.Missing = "error",
-    hash_bits: options.HashBits = None,
-    exclude: options.Exclude = None,
-    index_base: options.IndexBase = None,
-    files: Files,
-    time_limit: Within = 60.0,
-    cluster: clusters.Readers = None,
-    shard_mb: clusters.ReadSize = None,
-    as_json: options.AsJson = False,
-    plot: PlotFile = None,
-    **more: Any,
-) -> None:
+    data: list[str], *, margin: str | None, fit_intercept: bool, proof: Path | None,
+    how: dict[str, Any], columns: dict[str, Any], force: bool, time_limit: float,
+    cluster: str | None, shard_mb: float | None, as_json: bool, plot: Path | None,
+) -> None:  # fmt: skip
     """Decide whether a hyperplane separates the classes of DATA, and prove it.
 
     Exit code 3: undecided within the time limit, or not checked within it.
@@ -117,11 +91,7 @@ def separate(
     from linsep.separability.time_limit import Task
 
     check_all_free(force, proof, plot)
-    how = {
-        "target": target, "missing": missing, "hash_bits": hash_bits, "exclude": exclude,
-        "index_base": index_base,
-    }  # fmt: skip
-    source = open_source(data, **how, **files, **more["columns"])
+    source = open_source(data, **how, **columns)
     never_overwrite(source.paths, proof, plot)
     with _opened(source, cluster, shard_mb) as opened:
         task = Task(time_limit)
@@ -135,13 +105,13 @@ def separate(
             with open_output(proof, force) as out:
                 out.write(written)
         if as_json:
-            report.print_json(json.loads(written) | {"checked": checked.reason})
+            print_json(json.loads(written) | {"checked": checked.reason})
         if undecided:
             fail(_undecided([claim]), 3)
         if not as_json:
             print_claim(claim, opened, source, checked.reason)
     if proof is not None and not as_json:
-        typed = how | files | column_options.as_typed(more["columns"])
+        typed = how | options.as_typed(columns)
         print("\n" + escaped(f"{_command(proof, as_given(data), typed)}   checks it"))
     if plot is not None:
         _draw(claim, source, opened.n_features, plot, force)
@@ -161,13 +131,12 @@ def _checked(claim: Any, rows: Any, limit: float) -> Any:
 @contextmanager
 def _opened(source: Source, cluster: str | None, shard_mb: float | None) -> Iterator[Any]:
     """Read a source once, for its classes and the names of its features, here or on a cluster."""
-    from linsep.cli.trace import feature_names  # not needed by other commands
     from linsep.separability.data import data_of
 
     with ExitStack() as stack:
         if cluster is None:
             if shard_mb is not None:
-                raise typer.BadParameter("--shard-mb needs --cluster, where shards are read.")
+                raise click.BadParameter("--shard-mb needs --cluster, where shards are read.")
             with watching(source):
                 opened = data_of(source)
         else:
@@ -250,23 +219,11 @@ def witness_table(witness: Any, opened: Any, source: Source) -> tuple[list[str],
     return ["witness", "class", "share", "values".ljust(width)], rows
 
 
-@reads_data
-@partial(column_options.added, without=("group",))
-@file_options.added
+@command(PROOF, options.DATA, options.ROWS, options.UNGROUPED_COLUMNS, CHECK_LIMIT, options.AS_JSON)
 def verify(
-    proof: ProofIn,
-    data: options.Data,
-    *,
-    target: options.Target = None,
-    missing: options.Missing = "error",
-    hash_bits: options.HashBits = None,
-    exclude: options.Exclude = None,
-    index_base: options.IndexBase = None,
-    files: Files,
-    time_limit: TimeLimit = 60.0,
-    as_json: options.AsJson = False,
-    **more: Any,
-) -> None:
+    proof: Path, data: list[str], *, how: dict[str, Any], columns: dict[str, Any],
+    time_limit: float, as_json: bool,
+) -> None:  # fmt: skip
     """Check a proof against DATA, in exact arithmetic. Exit code 0: it holds; 1: it does not.
 
     The options say how DATA is read; a proof about data that were read differently is refused.
@@ -276,18 +233,15 @@ def verify(
     from linsep.certificate.verdicts import AS_STORED
 
     claim, recipe = read_proof(proof)
-    source = open_source(
-        data, target=target, missing=missing, hash_bits=hash_bits, exclude=exclude,
-        index_base=index_base, **files, **more["columns"],
-    )  # fmt: skip
+    source = open_source(data, **how, **columns)
     with watching(source):
         checked = _check(claim, recipe, source, time_limit)
         lines = claim.lines() + (_lines_about(source) if checked and _is_cycle(claim) else [])
     if source.is_text:
         lines = [(heading, text + NEAREST * (text == AS_STORED)) for heading, text in lines]
     if as_json:
-        report.print_json({"holds": checked.holds, "reason": checked.reason, "claim": lines})
-        raise typer.Exit(0 if checked else 1)
+        print_json({"holds": checked.holds, "reason": checked.reason, "claim": lines})
+        raise click.exceptions.Exit(0 if checked else 1)
     if not checked:
         fail(checked.reason)
     print(escaped(checked.reason) + "\n")
@@ -323,7 +277,7 @@ def read_proof(path: Path) -> Any:
 def _check(claim: Any, recipe: dict[str, Any] | None, source: Source, limit: float) -> Any:
     """Check a claim about rows that are read by the user's options."""
     from linsep.certificate.checking import Check
-    from linsep.cli.trace import feature_names
+    from linsep.cli.reading import feature_names
 
     difference = _difference(recipe, source.recipe(), LEARNT)
     if difference is None:
@@ -359,3 +313,173 @@ def _difference(
                 return f"its data were read with another {name}"
             return f"its data were read with {name} {wanted}, here it is {given}"
     return None
+
+
+WEIGHTS = Option(
+    "--weights", type=options.numbers, metavar="X,X,...",
+    help="Weights to compare with, for two classes, and to show the margins of: the intercept, "
+    "then one number per feature.  [default: the best found]",
+)  # fmt: skip
+MODEL = Option(
+    "--model", type=options.LocalPath(), metavar="MODEL",
+    help="Show the margins of this model, and read DATA as its training data.",
+)  # fmt: skip
+MULTICLASS = Option(
+    "--multiclass", default="native",
+    **options.choice(parameters_of(Perceptron)["multiclass"].choices),
+    help="How to learn more than two classes.",
+)  # fmt: skip
+GAMMA = Option(
+    "--gamma", **options.number(float, above=0.0),
+    help="Also bound mistakes by the distance of the rows from this margin.",
+)  # fmt: skip
+PASSES = Option(
+    "--passes", default=1, show_default=False, **options.number(at_least=1),
+    help="Number of passes.  [default: 1]",
+)  # fmt: skip
+LITERALS = Option(
+    "--literals", **options.number(at_least=1),
+    help="Number of features that Winnow's target depends on.",
+)  # fmt: skip
+MAJORITY = Option(
+    "--majority", default=1, show_default=False, **options.number(at_least=1),
+    help="Minimum number of literals on, in positive rows only.  [default: 1]",
+)  # fmt: skip
+
+
+@command(
+    options.DATA, options.FIT_INTERCEPT, MULTICLASS, PASSES, WEIGHTS, MODEL, GAMMA, LITERALS,
+    MAJORITY, options.ROWS, options.AS_JSON,
+)  # fmt: skip
+def bounds(
+    data: list[str], *, fit_intercept: bool, multiclass: str, passes: int,
+    weights: list[float] | None, model: Path | None, gamma: float | None, literals: int | None,
+    majority: int, how: dict[str, Any], as_json: bool,
+) -> None:  # fmt: skip
+    """Bound the mistakes of learners on DATA, and show the margins of weights.
+
+    Example: linsep bounds train.csv --target species --gamma 0.1
+    """
+    if weights is not None and model is not None:
+        raise click.BadParameter("--weights and --model are both weights: give one.")
+    if majority > (literals or 1):
+        raise click.BadParameter(f"--majority {majority} needs --literals of at least as many.")
+    loaded = None if model is None else model_file.load(model)
+    if loaded is not None:
+        how = {name: how[name] for name in options.FILES.names} | {"recipe": _recipe(loaded, model)}
+        vars(loaded).pop("feature_names_in_", None)  # the recipe makes the features, without names
+    source = open_source(data, **how)
+    X, y = _rows(source, None if loaded is None else loaded.n_features_in_)
+    line = _line(loaded, weights, fit_intercept, np.unique(y), X.shape[1])
+    found = linsep.bounds(
+        X if line is None else line.rows(X), y, multiclass=multiclass,
+        fit_intercept=fit_intercept if line is None else line.fit_intercept,
+        # The intercept comes last in Python.
+        weights=None if weights is None else [*weights[fit_intercept:], *weights[:fit_intercept]],
+        passes=passes, gamma=gamma, literals=literals, majority=majority,
+    )  # fmt: skip
+    margins = {} if line is None else _margins(line, X, y)
+    if as_json:
+        print_json(_as_json(found) | {"margins": margins})
+        return
+    print(escaped(str(found), lines=True))
+    pairs = _compared(found, source, X.shape[1], np.unique(y))
+    if margins:
+        pairs += [("margins", ", ".join(f"{kind} {value:.6g}" for kind, value in margins.items()))]
+    if pairs:
+        print()
+        print_pairs(pairs)
+
+
+def _recipe(model: Any, path: Path | None) -> Any:
+    """Return how a model's data are read; DataError if they were no files."""
+    if not hasattr(model, "recipe_"):
+        raise DataError(
+            f"{path} was not learnt from a file: use linsep.geometric_margin in Python."
+        )
+    return model.recipe_
+
+
+def _rows(source: Source, width: int | None) -> tuple[Any, np.ndarray]:
+    """Return all rows, of so many features (None: of all), and their labels."""
+    with watching(source):
+        parts = list(source.batches())
+    if any(part.y is None for part in parts) or not parts:
+        raise DataError(f"{source.name} has no labels: bounds and margins need them.")
+    width = width or max(part.X.shape[1] for part in parts)
+    rows = [_as_wide(part.X, width) for part in parts]
+    X = sp.vstack(rows, format="csr") if sp.issparse(rows[0]) else np.vstack(rows)
+    return X, np.concatenate([part.y for part in parts])
+
+
+def _as_wide(X: Any, width: int) -> Any:
+    """Return rows with so many features."""
+    if not sp.issparse(X):
+        return np.pad(X, ((0, 0), (0, width - X.shape[1])))
+    X = X[:, :width]
+    X.resize(X.shape[0], width)
+    return X
+
+
+def _line(
+    model: Any, weights: list[float] | None, intercept: bool, classes: np.ndarray, width: int
+) -> Linear | None:
+    """Return the weights whose margins are shown, if any."""
+    if model is not None:
+        return linear_of(model)
+    if weights is None:
+        return None
+    need = width + intercept
+    if len(weights) != need or len(classes) != 2:
+        raise DataError(
+            f"--weights is {need} numbers for these data ({'the intercept, then ' * intercept}one "
+            f"for each of {width} features), of two classes: got {len(weights)} numbers, "
+            f"{len(classes)} classes."
+        )
+    coef = np.array([weights[intercept:]])
+    return Linear(coef, np.array([weights[0] * intercept]), classes, intercept, False, False)
+
+
+def _margins(line: Linear, X: Any, y: np.ndarray) -> dict[str, float]:
+    """Return every margin of the weights on the rows."""
+    kinds = {
+        "functional": linsep.functional_margin, "geometric": linsep.geometric_margin,
+        "cosine": linsep.cosine_margin, "L1": linsep.l1_margin,
+    }  # fmt: skip
+    found = {kind: margin(line, X, y) for kind, margin in kinds.items()}
+    return found | ({"unsigned": linsep.unsigned_margin(line, X)} if len(line.coef) == 1 else {})
+
+
+def _compared(
+    found: Bounds, source: Source, width: int, classes: np.ndarray
+) -> list[tuple[str, str]]:
+    """Return the weights of the hinge bounds as equations, each with the distance of the rows."""
+    pairs: list[tuple[str, str]] = []
+    for name in ("hinge", "total distance"):
+        bound = next((bound for bound in found if bound.name == name), None)
+        if bound is None or bound.comparator is None or bound.distance is None:
+            continue
+        w = bound.comparator
+        intercept = float(w[width]) if len(w) > width else 0.0
+        side = Function("", label_text(classes[1]), "", w[:width], intercept)
+        pairs += [
+            (f"w of {name}", str(Equation(feature_names(source, width), [side]))),
+            ("", f"rows are {rounding.shown(bound.distance)} in total from its margin "
+                 f"{1 / rounding.length(w):.4g}"),
+        ]  # fmt: skip
+    return pairs
+
+
+def _as_json(found: Bounds) -> dict[str, Any]:
+    """Return bounds as plain JSON."""
+
+    def plain(bound: Bound) -> dict[str, Any]:
+        names = ("name", "value", "what", "learner", "source", "comparator", "distance")
+        return {name: getattr(bound, name) for name in names}
+
+    return {
+        "longest": found.longest,
+        "margin": found.margin,
+        "bounds": [plain(bound) for bound in found],
+        "left_out": found.left_out,
+    }

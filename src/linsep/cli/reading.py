@@ -1,15 +1,17 @@
-"""Options of how DATA to learn from are read, which ``fit`` and ``tune`` share."""
+"""How commands read DATA: as options say, or as a model was learnt."""
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from linsep.cli import column_options, learners, options
-from linsep.cli.failures import flag_of, note
-from linsep.cli.file_options import FILES, in_place_of
-from linsep.cli.score import open_like
+import numpy as np
+import scipy.sparse as sp
+
+from linsep.cli import learner_options as learners, options
+from linsep.cli.errors import flag_of, note
+from linsep.cli.output import watching
 from linsep.errors import DataError
 from linsep.paths import cache_folder
 from linsep.sources.base import Source
@@ -17,33 +19,21 @@ from linsep.sources.opening import find_files, kind_of, open_source
 from linsep.sources.remote.file import File
 from linsep.sources.vw.source import VwSource
 
-#: the options in the order of the help, with their defaults
-OPTIONS: dict[str, tuple[Any, Any]] = {
-    "target": (options.Target, None),
-    "missing": (options.Missing, "error"),
-    "hash_bits": (options.HashBits, None),
-    "exclude": (options.Exclude, None),
-    "scale": (options.Scale, None),
-    "reference_level": (options.ReferenceLevel, None),
-    "index_base": (options.IndexBase, None),
-    **FILES,
-    "cache": (options.CacheFolder, None),
-    "no_cache": (options.NoCache, False),
-}
-
 
 class Reading(NamedTuple):
-    """The values of these options."""
+    """The values of the options in :data:`READING`."""
 
     given: dict[str, Any]
 
     @property
     def files(self) -> dict[str, Any]:
         """How other files are read."""
-        return {name: self.given[name] for name in FILES}
+        return {name: self.given[name] for name in options.FILES.names}
 
-    def source(self, data: list[str], learner: str, parameters: dict[str, Any]) -> Source:
-        """Open DATA for a learner, whose ``parameters`` lose the options of columns.
+    def source(
+        self, data: list[str], learner: str, columns: dict[str, Any], parameters: dict[str, Any]
+    ) -> Source:
+        """Open DATA for a learner with these ``parameters``.
 
         How columns become features is the default of the learner where it is not given; svmlight
         text has no columns to encode.
@@ -56,7 +46,6 @@ class Reading(NamedTuple):
         how["reference_level"] = learners.reference_levels(
             how["reference_level"], learner, intercept, table
         )
-        columns = parameters.pop("columns")
         source = open_source(data, cache=None if no_cache else cache, **how, **columns)
         _tell_repeated(source)
         _tell_absent(source, columns)
@@ -100,7 +89,7 @@ _ROWS = 1_000
 
 def _tell_absent(source: Source, given: dict[str, Any]) -> None:
     """Tell that no namespace in Vowpal Wabbit's text begins with a letter that an option names."""
-    options = {name: given[name] for name in column_options.NAMESPACES if given.get(name)}
+    options = {name: given[name] for name in _NAMESPACES if given.get(name)}
     if not options or not isinstance(source, VwSource):
         return
     try:
@@ -132,6 +121,77 @@ def _whole(path: File) -> str:
     return os.path.realpath(path) if isinstance(path, Path) else str(path)
 
 
-def added(command: Callable) -> Callable:
-    """Give a command these options in place of its parameter ``reading``."""
-    return in_place_of(command, "reading", OPTIONS, Reading)
+_NAMESPACES = tuple(str(option.name) for option in options.NAMESPACES)
+READING = options.Gathered(
+    "reading",
+    (
+        options.TARGET, options.MISSING_VALUES, options.HASH_BITS, options.EXCLUDE, options.SCALE,
+        options.REFERENCE_LEVEL, options.INDEX_BASE, *options.FILES.options, *options.CACHE,
+    ),
+    Reading,
+)  # fmt: skip
+
+
+def open_like(model: Any, path: Path | None, data: list[str], **how: Any) -> Source:
+    """Open files to be read like the model's training data.
+
+    ``how`` are further arguments of :func:`linsep.open_source`.
+    """
+    if not hasattr(model, "recipe_"):
+        raise DataError(
+            f"{path} was not learnt from a file, so linsep does not know how to read one for it; "
+            "use it in Python."
+        )
+    return open_source(data, recipe=model.recipe_, **how)
+
+
+#: more rows would only make the same density take longer
+MOST_ROWS = 200_000
+
+
+def rows_of(
+    source: Source, width: int, most: int | None = MOST_ROWS
+) -> tuple[Any, np.ndarray | None, np.ndarray | None]:
+    """Return the first rows of a source with so many features, and their labels and weights if
+    any.
+    """
+    parts: list[Any] = []
+    labels: list[np.ndarray] = []
+    weights: list[np.ndarray] = []
+    rows = 0
+    with watching(source):
+        for batch in source.batches():
+            parts.append(_as_wide(batch.X, width))
+            labels += [] if batch.y is None else [batch.y]
+            weights += [] if batch.weights is None else [batch.weights]
+            rows += batch.X.shape[0]
+            if most is not None and rows >= most:
+                break
+    X = sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.vstack(parts)
+    y, w = (np.concatenate(found)[:most] if found else None for found in (labels, weights))
+    return X[:most], y, w
+
+
+def _as_wide(X: Any, width: int) -> Any:
+    """Return the rows with so many features; those not seen in training are ignored."""
+    if not sp.issparse(X):
+        return X
+    X = X[:, :width]
+    X.resize(X.shape[0], width)
+    return X
+
+
+def feature_names(source: Source, n_features: int) -> list[str]:
+    """Return the names of the columns, or x and the index of svmlight text; a minus before the name
+    of a hashed word that counts negatively.
+    """
+    if source.feature_names is not None:
+        return source.feature_names
+    recipe = source.recipe()
+    if recipe.get("words"):
+        from linsep.sources.text.stored import FeatureNames
+
+        names, signs = FeatureNames(recipe).all()
+        return [name if sign > 0 else f"-{name}" for name, sign in zip(names, signs, strict=True)]
+    first = recipe.get("index_base", 0)
+    return [f"x{j + first}" for j in range(n_features)]

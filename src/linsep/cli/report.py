@@ -1,13 +1,14 @@
-"""What ``fit`` and ``score`` print: one screen, the main result first."""
+"""What commands print of online learners: one screen, the main result first."""
 
-import json
+from collections.abc import Container
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from linsep.cli.gaps import gap_pairs, gaps_of, unscored_pairs
-from linsep.cli.screen import (
+from linsep.catalog import LEARNERS, UNSCALED
+from linsep.cli.errors import in_options
+from linsep.cli.output import (
     count,
     label_text,
     labels_text,
@@ -15,7 +16,7 @@ from linsep.cli.screen import (
     print_pairs,
     print_table,
 )
-from linsep.cli.standard_input import named
+from linsep.errors import LinsepError, hint
 from linsep.estimators._common.checking import plain_labels
 from linsep.estimators._common.equations import MOST_TERMS
 from linsep.estimators._common.stop_reasons import ALL_PASSES, StopReason
@@ -34,23 +35,6 @@ WEIGHTS = {
 # If values exceed the smallest range of a column by this factor, suggest scaling. Of 24 tables
 # (`make bench BENCH=tables`) this finds the ten that scaling improves by 2 % and more.
 UNEVEN = 50
-
-
-def print_json(content: dict[str, Any]) -> None:
-    """Print one JSON object on one line; NaN and infinity become null."""
-    print(json.dumps(_finite(content), default=repr, allow_nan=False))
-
-
-def _finite(content: Any) -> Any:
-    if isinstance(content, dict):
-        return {name: _finite(value) for name, value in content.items()}
-    if isinstance(content, list | tuple):
-        return [_finite(value) for value in content]
-    if isinstance(content, np.generic | np.ndarray):
-        return _finite(content.tolist())
-    if isinstance(content, str):
-        return named(content)
-    return None if isinstance(content, float) and not np.isfinite(content) else content
 
 
 def fit_summary(
@@ -375,3 +359,158 @@ def calibration_pairs(summary: dict[str, Any]) -> list[tuple[str, str]]:
             f"{told['method']}, on {told['rows']:,} rows of {' and '.join(told['data'])}",
         )
     ]
+
+
+#: most columns that are shown; --json has all
+MOST_COLUMNS = 8
+
+
+def gaps_of(source: Source, unread: Container[str] = ()) -> dict[str, Any]:
+    """Return what the last reading left out or replaced, as plain JSON; ``unread`` are columns of
+    the model that were not to be read.
+
+    A field that the model does not have matters where another is missing: it may be a misspelling.
+    """
+    gaps = {"rows_dropped": source.dropped, "values_filled": dict(source.filled)}
+    ignored = {x: where for x, where in source.ignored.items() if x not in unread}
+    return gaps | {"fields_ignored": ignored if any(gaps.values()) else {}}
+
+
+def gap_pairs(result: dict[str, Any], recipe: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the same as pairs of a heading and a text, if there is something to say."""
+    pairs, rows = [], result["rows_dropped"]
+    if rows:
+        pairs.append(("left out", f"{count(rows, 'row')} with missing values"))
+    if filled := result["values_filled"]:
+        pairs.append(("missing", filled_text(filled, recipe)))
+    if ignored := result["fields_ignored"]:
+        pairs.append(("ignored", ignored_text(ignored)))
+    return pairs
+
+
+def filled_text(filled: dict[str, int], recipe: dict[str, Any]) -> str:
+    """Return how many values of which columns were missing, and what they were taken for."""
+    parts = [
+        f"'{name}' in {count(n, 'row')} ({_taken_for(name, recipe)})" for name, n in filled.items()
+    ]
+    return _listed(parts, "columns")
+
+
+def _taken_for(name: str, recipe: dict[str, Any]) -> str:
+    if name in recipe.get("words", ()):
+        return "taken for no words"
+    if name in recipe.get("numeric", ()):
+        return f"taken for {'the mean' if recipe['missing'] == 'mean' else 'zero'}"
+    reference = recipe.get("reference", {}).get(name)
+    return "taken for no value" if reference is None else f"taken for {reference}"
+
+
+def ignored_text(ignored: dict[str, str]) -> str:
+    """Return which fields are no columns of the model, each with its first line."""
+    parts = [f"'{name}' (first in {where})" for name, where in ignored.items()]
+    return f"{_listed(parts, 'fields')}: no column of the model"
+
+
+def _listed(parts: list[str], what: str) -> str:
+    more = f" and {len(parts) - MOST_COLUMNS:,} more {what}" if len(parts) > MOST_COLUMNS else ""
+    return ", ".join(parts[:MOST_COLUMNS]) + more
+
+
+def unknown_text(unknown: dict[str, int], model: Any) -> str:
+    """Return the counts of values not seen in training; ``unknown`` is that of a Prediction."""
+    recipe = getattr(model, "recipe_", {})
+    references = recipe.get("reference", {})
+    called = names_in_recipe(recipe) if references else {}
+    parts: dict[str, list[str]] = {}
+    for name, n in unknown.items():
+        if name == "features":
+            taken, of = "ignored", "features"
+        else:
+            taken, of = "predicted as none of the known values", f"column '{name}'"
+            if name in references:
+                taken = f"predicted as the reference {called[name]}={references[name]}"
+        parts.setdefault(taken, []).append(f"{count(n, 'value')} of {of}")
+    return ", ".join(
+        f"{', '.join(which)} not seen in training; {taken}" for taken, which in parts.items()
+    )
+
+
+def unscored_pairs(result: dict[str, Any], model: Any) -> list[tuple[str, str]]:
+    """Return the rows left out of a score, and the values that were missing or that the model does
+    not know.
+    """
+    unknown, recipe = result["unknown_values"], getattr(model, "recipe_", {})
+    return gap_pairs(result, recipe) + (
+        [("unknown", unknown_text(unknown, model))] if unknown else []
+    )
+
+
+#: tolerance for rounding
+ROUNDING = 1e-9
+
+
+def worse_than_baseline(model: Any, summary: dict[str, Any]) -> list[str]:
+    """Return a warning if ``model`` is worse than its baseline on training or test rows.
+
+    ``summary`` is what ``fit`` prints. The list is empty if there is nothing to warn of.
+    """
+    about = _of_classes if hasattr(model, "classes_") else _of_numbers
+    found = about(model, summary)
+    if not found:
+        return []
+    problem = f"the model predicts worse than the baseline: {'; '.join(found)}"
+    return [
+        LinsepError(problem, *_advice(model, summary)).render(lambda hint: hint.render(in_options))
+    ]
+
+
+def _of_classes(model: Any, summary: dict[str, Any]) -> list[str]:
+    found, test = [], summary["test"]
+    right, baseline = summary["training_accuracy"], summary["training_baseline"]
+    if right is not None and right < baseline - ROUNDING:
+        found.append(
+            f"{percent(right)} of the training rows are right, where always predicting the "
+            f"commonest class gets {percent(baseline)}"
+        )
+    if test is not None and test["accuracy"] < test["most_frequent"] - ROUNDING:
+        label = max(test["classes"], key=lambda c: c["rows"])["label"]
+        found.append(
+            f"{percent(test['accuracy'])} of the test rows are right, where always predicting "
+            f"{label_text(label)} gets {percent(test['most_frequent'])}"
+        )
+    return found
+
+
+def _of_numbers(model: Any, summary: dict[str, Any]) -> list[str]:
+    fitted, test = model.inference_.fit, summary["test"]
+    errors = [
+        ("the training rows", np.sqrt(fitted.rss / fitted.total_weight), model.training_deviation_)
+    ]
+    if test is not None:
+        errors.append(
+            ("the test rows", test["root_mean_squared_error"], test["standard_deviation"])
+        )
+    return [
+        f"its rms error on {rows} is {error:.6g}, where always predicting their mean has "
+        f"{deviation:.6g}"
+        for rows, error, deviation in errors
+        if error > deviation * (1 + ROUNDING)
+    ]
+
+
+def _advice(model: Any, summary: dict[str, Any]) -> list[Any]:
+    """Return hints about options that may help and were not used."""
+    hints: list[Any] = []
+    online = type(model) in LEARNERS.values()
+    scales = {LEARNERS[name] for name in LEARNERS if name not in UNSCALED}
+    if type(model) in scales and model.recipe_["format"] == "table" and summary["scale"] == "none":
+        hints.append(hint("choose {}", scale="standard"))
+    if online and model.keep == "last":
+        hints.append(hint("choose {}", keep="average"))
+    if getattr(model, "class_weight", None) is not None:
+        hints.append(hint("leave out {}", class_weight=None))
+    if online and model.stop_reason_ == "max_iter":
+        hints.append(hint("raise {}", max_iter=None))
+    if getattr(model, "fit_intercept", True) is False:
+        hints.append(hint("leave out {}", no_fit_intercept=None))
+    return [*hints, hint("choose another {}", learner=None)]

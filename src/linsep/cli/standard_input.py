@@ -8,7 +8,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any
 
-import typer
+import click
 
 from linsep.errors import DataError
 from linsep.scratch import scratch_folder
@@ -42,10 +42,10 @@ def reads_data(command: Callable) -> Callable:
         if not count:
             return command(**given)
         if count > 1:
-            raise typer.BadParameter("- is standard input, which can be read only once.")
+            raise click.BadParameter("- is standard input, which can be read only once.")
         if given["format"] is None:
             option = "--data-format" if "written" in given else "--format"
-            raise typer.BadParameter(f"- has no file name to infer its format from: add {option}.")
+            raise click.BadParameter(f"- has no file name to infer its format from: add {option}.")
         with scratch_folder() as folder:
             path = _filled(Path(folder) / NAME)
             _copies[:] = [str(path)]

@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Sequence
-from functools import partial
+from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
@@ -10,13 +10,18 @@ import scipy.sparse as sp
 
 import linsep
 from linsep.catalog import LEARNERS
-from linsep.cli import file_options, learners, options
-from linsep.cli.file_options import Files
-from linsep.cli.initial_weights import InitialWeights
-from linsep.cli.output import check_all_free, never_overwrite, open_output
-from linsep.cli.pictures import PlotFile, write_picture
-from linsep.cli.screen import label_text, on_terminal
-from linsep.cli.standard_input import reads_data
+from linsep.cli import learner_options as learners, options
+from linsep.cli.learner_options import InitialWeights
+from linsep.cli.options import Option, command
+from linsep.cli.output import (
+    check_all_free,
+    label_text,
+    never_overwrite,
+    on_terminal,
+    open_output,
+    write_picture,
+)
+from linsep.cli.reading import feature_names
 from linsep.errors import DataError
 from linsep.escaping import escaped
 from linsep.sources.base import Source
@@ -24,42 +29,38 @@ from linsep.sources.opening import find_files, kind_of, open_source
 from linsep.teaching.trace.table import Trace
 from linsep.teaching.trace.tracer import MOST_NUMBERS
 
+MAX_ROUNDS = Option(
+    "--max-rounds", section="Learner", default=1000, **options.number(at_least=1),
+    help="Stop the trace after N rounds.",
+)  # fmt: skip
+ROUNDS = Option(
+    "--rounds", section="Learner", **options.number(at_least=1),
+    help="Run N rounds, however many passes that takes, even beyond a cycle.",
+)  # fmt: skip
+FORMAT = Option(
+    "--format", "written", default="text",
+    **options.choice(("text", "csv", "markdown", "latex", "html")), help="Output format.",
+)  # fmt: skip
 
-@reads_data
-@learners.options_of(LEARNERS)
-@partial(file_options.added, format=file_options.TraceDataFormat)
+
+@command(
+    options.DATA, options.TRACEABLE_LEARNER, FORMAT, options.OUTPUT, options.FORCE, options.PLOT,
+    MAX_ROUNDS, ROUNDS, options.ROW_NAMES, options.ROWS_OF_TRACE, options.RANDOM_STATE,
+    options.CLASS_WEIGHT, options.INIT_WEIGHTS, options.REFERENCE,
+    learners.learner_options("trace", LEARNERS), cls=learners.LearningCommand,
+)  # fmt: skip
 def trace(
-    data: options.Data,
-    *,
-    target: options.Target = None,
-    learner: options.TraceLearner = "perceptron",
-    written: options.TraceFormat = "text",
-    output: options.Output = None,
-    force: options.Force = False,
-    plot: PlotFile = None,
-    max_rounds: options.MaxRounds = 1000,
-    rounds: options.Rounds = None,
-    row_names: options.RowNames = None,
-    missing: options.Missing = "error",
-    hash_bits: options.HashBits = None,
-    exclude: options.Exclude = None,
-    index_base: options.IndexBase = None,
-    files: Files,
-    random_state: options.RandomState = 0,
-    class_weight: options.ClassWeight = None,
-    init_weights: options.InitWeights = None,
-    reference: options.Reference = None,
-    **parameters: Any,
-) -> None:
+    data: list[str], *, learner: str, written: str, output: Path | None, force: bool,
+    plot: Path | None, max_rounds: int, rounds: int | None, row_names: str | None,
+    how: dict[str, Any], random_state: int, class_weight: list[str] | None, init_weights: Any,
+    reference: str | None, parameters: dict[str, Any],
+) -> None:  # fmt: skip
     """Show every round of training on small DATA: score, mistake, update, weights afterwards.
 
     Example: linsep trace students.csv --target grade --row-names name --no-shuffle
     """
     check_all_free(force, output, plot)
-    source, X, y, names = read_rows(
-        data, row_names, target=target, missing=missing, hash_bits=hash_bits, exclude=exclude,
-        index_base=index_base, **files,
-    )  # fmt: skip
+    source, X, y, names = read_rows(data, row_names, **how)
     never_overwrite(source.paths, output, plot)
     estimator = learners.make_learner(
         "trace", learner, parameters, random_state=random_state,
@@ -155,22 +156,6 @@ class LineNames(Sequence):
 
     def _place(self, row: int) -> str:
         return self._source.where(row).removeprefix(self._only)
-
-
-def feature_names(source: Source, n_features: int) -> list[str]:
-    """Return the names of the columns, or x and the index of svmlight text; a minus before the name
-    of a hashed word that counts negatively.
-    """
-    if source.feature_names is not None:
-        return source.feature_names
-    recipe = source.recipe()
-    if recipe.get("words"):
-        from linsep.sources.text.stored import FeatureNames
-
-        names, signs = FeatureNames(recipe).all()
-        return [name if sign > 0 else f"-{name}" for name, sign in zip(names, signs, strict=True)]
-    first = recipe.get("index_base", 0)
-    return [f"x{j + first}" for j in range(n_features)]
 
 
 def write_trace(out: TextIO, trace: Trace, format: str, *, to_screen: bool) -> None:

@@ -2,20 +2,25 @@
 
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from linsep.catalog import LEARNERS
-from linsep.cli import column_options, learners, options, report
-from linsep.cli.failures import in_options
-from linsep.cli.gaps import gap_pairs, gaps_of
-from linsep.cli.output import check_all_free, never_overwrite
-from linsep.cli.progress import watching
-from linsep.cli.reading import Reading, added
-from linsep.cli.score import score_source
-from linsep.cli.screen import count, percent, print_pairs, print_table
-from linsep.cli.standard_input import reads_data
+from linsep.cli import learner_options as learners, options, report
+from linsep.cli.errors import in_options
+from linsep.cli.options import Repeatable, command
+from linsep.cli.output import (
+    check_all_free,
+    count,
+    never_overwrite,
+    percent,
+    print_json,
+    print_pairs,
+    print_table,
+    watching,
+)
+from linsep.cli.predict import score_source
+from linsep.cli.reading import READING, Reading
+from linsep.cli.report import gap_pairs, gaps_of
 from linsep.estimators._common.checking import plain_labels
 from linsep.interrupts import window
 from linsep.model_files import format as model_file
@@ -26,36 +31,25 @@ from linsep.tuning.side_by_side import SideBySide, combinations
 #: most lines of the table; --json has all
 MOST_LINES = 20
 
-Grid = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--grid",
-        help="Values of a parameter of the learner to compare; repeatable.",
-        metavar="PARAMETER=VALUE,...",
-        show_default=False,
-    ),
-]
+GRID = Repeatable(
+    "--grid", section="Learner", metavar="PARAMETER=VALUE,...",
+    help="Values of a parameter of the learner to compare; repeatable.",
+)  # fmt: skip
+_TRACEABLE = {name: LEARNERS[name] for name in options.TRACEABLE}
 
 
-@reads_data
-@column_options.added
-@learners.options_of({name: LEARNERS[name] for name in options.TRACEABLE})
-@added
+@command(
+    options.DATA, READING, GRID, options.MODEL_OUT, options.FORCE, options.TEST,
+    options.TRACEABLE_LEARNER, options.AS_JSON, options.RANDOM_STATE, options.CLASS_WEIGHT,
+    options.REFERENCE, options.COLUMNS, learners.learner_options("tune", _TRACEABLE),
+    cls=learners.LearningCommand,
+)  # fmt: skip
 def tune(
-    data: options.Data,
-    *,
-    reading: Reading,
-    grid: Grid = None,
-    model: options.ModelOut = None,
-    force: options.Force = False,
-    test: options.Test = None,
-    learner: options.TraceLearner = "perceptron",
-    as_json: options.AsJson = False,
-    random_state: options.RandomState = 0,
-    class_weight: options.ClassWeight = None,
-    reference: options.Reference = None,
-    **parameters: Any,
-) -> None:
+    data: list[str], *, reading: Reading, grid: list[str] | None, model: Path | None, force: bool,
+    test: list[str] | None, learner: str, as_json: bool, random_state: int,
+    class_weight: list[str] | None, reference: str | None, columns: dict[str, Any],
+    parameters: dict[str, Any],
+) -> None:  # fmt: skip
     """Compare the models of a grid of parameters on held-out rows of DATA, and learn the best.
 
     Example: linsep tune train.csv --target species --learner pa --grid C=0.01,0.1,1 --model m
@@ -63,8 +57,8 @@ def tune(
     check_all_free(force, model)
     started = perf_counter()
     varied = learners.grid_of(grid, learner, parameters)
-    group = parameters["columns"].get("group")
-    source = reading.source(data, learner, parameters)
+    group = columns.get("group")
+    source = reading.source(data, learner, columns, parameters)
     never_overwrite(source.paths, model)
     reading.check(source, test=test)
     common = {
@@ -89,7 +83,7 @@ def tune(
     if group is not None:  # which `fit` takes with early stopping only
         found["options"] = f"{found['options']} {in_options('exclude', [group])}".strip()
     if as_json:
-        report.print_json(found)
+        print_json(found)
     else:
         print_tune(found, source.recipe())
 

@@ -13,8 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-import typer
-from typer.core import TyperGroup
+import click
 
 import linsep
 from linsep.cli.standard_input import named
@@ -24,9 +23,6 @@ from linsep.interrupts import received, window
 from linsep.scratch import sweep
 from linsep.sources.remote.address import all_shown
 
-# Typer has its own click, or uses the installed one.
-UsageError: Any = typer.BadParameter.__base__
-
 #: exit code of an internal error: EX_SOFTWARE of sysexits.h
 INTERNAL_ERROR = 70
 #: exit code when the reader of the output has gone, as of programs that SIGPIPE ends
@@ -35,7 +31,7 @@ CLOSED_PIPE = 141
 TYPED = {"\t": "tab"}
 
 
-class Commands(TyperGroup):
+class Commands(click.Group):
     """Commands whose failures are printed in one sentence.
 
     Exit code 1; 2 for wrong use, 3 for an undecided verdict, 130 after Ctrl-C, 143 after SIGTERM,
@@ -48,7 +44,7 @@ class Commands(TyperGroup):
         some = bool(args)  # parsing empties the list
         try:
             return super().parse_args(ctx, args)
-        except UsageError as problem:
+        except click.UsageError as problem:
             if not some:
                 raise
             fail(wrong_use(problem), 2)
@@ -71,17 +67,17 @@ class Commands(TyperGroup):
         except LinsepError as problem:
             message = problem.render(as_options(self.get_command(ctx, ctx.invoked_subcommand)))
             fail(message, 2 if isinstance(problem, ParameterError) else 1)
-        except UsageError as problem:
+        except click.UsageError as problem:
             fail(wrong_use(problem, *filter(None, [ctx.invoked_subcommand])), 2)
         except OSError as problem:
             if received() is not None:  # the terminal was closed before the results
                 _drop_output()
-                raise typer.Exit(interrupted_code()) from None
+                raise click.exceptions.Exit(interrupted_code()) from None
             _check_pipe(problem)
             what = "The output" if problem.filename is None else str(problem.filename)
             _drop_output()
             fail(f"{what} cannot be read or written: {problem.strerror or problem}.")
-        except (typer.Exit, typer.Abort):
+        except (click.exceptions.Exit, click.Abort):
             raise
         except Exception as fault:
             _drop_output()
@@ -95,7 +91,7 @@ def _check_pipe(problem: OSError) -> None:
     """End the command in silence if the reader of its output has closed the pipe."""
     if problem.errno == errno.EPIPE:
         _drop_output()
-        raise typer.Exit(CLOSED_PIPE) from None
+        raise click.exceptions.Exit(CLOSED_PIPE) from None
 
 
 def interrupted(checkpoint: Path | None) -> str:
@@ -142,11 +138,18 @@ def flag_of(name: str) -> str:
 def wrong_use(problem: Any, *command: str) -> str:
     """Return what is wrong with the arguments of a command."""
     option = getattr(problem, "param", None)
-    if type(problem) is typer.BadParameter:
-        return f"{option.opts[0]} {problem.message}" if option else problem.message
+    if type(problem) is click.BadParameter:
+        if option is None:
+            return problem.message
+        named = option.opts[0] if isinstance(option, click.Option) else option.human_readable_name
+        return f"{named} {problem.message}"
     # The parser of options, which finds an option without its value, knows no command.
     where = problem.ctx.command_path if problem.ctx else " ".join(["linsep", *command])
     message = problem.format_message().rstrip(".")
+    if isinstance(problem, click.NoSuchOption):  # each version of click says it differently
+        near = ", ".join(sorted(problem.possibilities or ()))
+        message = f"no such option: {problem.option_name}"
+        message += f" (Possible options: {near})" if near else ""
     return f"{message[0].lower()}{message[1:]}; `{where} --help` says more."
 
 
@@ -200,7 +203,7 @@ def note_warning(warning: Warning) -> None:
 def fail(message: str, code: int = 1) -> None:
     """Print the reason in one line and end the command."""
     note(message)
-    raise typer.Exit(code) from None
+    raise click.exceptions.Exit(code) from None
 
 
 def _internal_error(fault: Exception) -> None:

@@ -1,27 +1,40 @@
-"""The command ``inspect``: how a model was trained, and its weights."""
+"""Commands about a model: ``inspect``, ``audit`` and ``export``."""
 
+from math import fsum
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.linalg import norm
 
-from linsep.cli import options, regressions, report
-from linsep.cli.learners import options_of_model
+from linsep.cli import options, report, summary as regressions
+from linsep.cli.errors import note
+from linsep.cli.learner_options import options_of_model
+from linsep.cli.options import command
+from linsep.cli.output import (
+    check_all_free,
+    count,
+    label_text,
+    never_overwrite,
+    print_json,
+    print_pairs,
+    print_table,
+)
+from linsep.cli.reading import open_like
 from linsep.cli.report import kernel_pairs, passes_text, stopped_text
-from linsep.cli.screen import count, print_pairs, print_table
-from linsep.estimators._common.explaining import machine_names
+from linsep.errors import DataError
+from linsep.estimators._common.explaining import explained, machine_names, without_weights
+from linsep.exports.exporting import export as write, format_of
+from linsep.exports.scoring import fitted, rule_of
+from linsep.interrupts import held, window
 from linsep.model_files import format as model_file
 
 # More machines do not fit a screen; --json has them all.
 MOST_MACHINES = 20
 
 
-def inspect(
-    model: options.ModelIn,
-    *,
-    top: options.Top = None,
-    as_json: options.AsJson = False,
-) -> None:
+@command(options.MODEL, options.TOP_WEIGHTS, options.AS_JSON)
+def inspect(model: Path, *, top: int | None, as_json: bool) -> None:
     """Show how a model was trained and its largest weights.
 
     Example: linsep inspect species.linsep --top 5
@@ -29,7 +42,7 @@ def inspect(
     estimator = model_file.load(model)
     summary = model_summary(estimator, top)
     if as_json:
-        report.print_json(summary)
+        print_json(summary)
     else:
         print_model(estimator, summary)
 
@@ -156,3 +169,88 @@ def _size(machine: dict[str, Any]) -> str:
         f"intercept {machine['intercept']:+.6g}, {count(machine['nonzero'], 'weight')} not zero, "
         f"norm {machine['norm']:.4g}"
     )
+
+
+ROW = options.Option(
+    "--row", default=1, **options.number(at_least=1), help="Which row of DATA, counted from 1."
+)
+TOP_PRODUCTS = options.Option(
+    "--top", **options.number(at_least=1),
+    help="Show the N features with the largest products.  [default: 30]",
+)  # fmt: skip
+
+
+@command(options.MODEL, options.DATA, ROW, TOP_PRODUCTS, options.FILES, options.AS_JSON)
+def audit(
+    model: Path, data: list[str], *, row: int, top: int | None, files: dict[str, Any], as_json: bool
+) -> None:
+    """Show each feature's value, weight and product in one row of DATA, largest product first.
+
+    The products, the intercept and the rounding of their sum add up to the score.
+
+    Example: linsep audit species.linsep test.csv --row 3
+    """
+    estimator = model_file.load(model)
+    if (why := without_weights(estimator)) is not None:
+        raise DataError(
+            f"{model} is a {type(estimator).__name__} that {why}, so that its "
+            "scores are no sums of one product for each feature: learn another model."
+        )
+    source = open_like(estimator, model, data, labelled=False, **files)
+    found = explained(estimator, source, row - 1)
+    if as_json:
+        print_json(found)
+    else:
+        print_audit(found, top or 30)
+
+
+def print_audit(found: dict[str, Any], top: int) -> None:
+    """Print the output of ``linsep audit``."""
+    prediction = found["prediction"]
+    pairs = [("row", found["row"]), ("score", f"{found['score']!r}, {found['score_of']}")]
+    if prediction != found["score"]:
+        pairs.insert(1, ("prediction", label_text(prediction)))
+    print_pairs(pairs)
+    shown, rest = found["terms"][:top], found["terms"][top:]
+    rows = [
+        [t["feature"], f"{t['value']:.6g}", f"{t['weight']:+.6g}", f"{t['product']:+.6g}"]
+        for t in shown
+    ]
+    if rest:
+        total = fsum(term["product"] for term in rest)
+        rows.append([f"and {len(rest):,} more", "", "", f"{total:+.6g}"])
+    if found["rounding"]:
+        rows.append(["rounding of the sum", "", "", f"{found['rounding']:+.6g}"])
+    print_table(["feature", "value", "weight", "product"], rows)
+
+
+OUT = options.Argument(
+    "file", required=True, type=options.LocalPath(dash=False), metavar="FILE",
+    help="The file to write: .onnx, .json, .csv, .sql (SQLite, DuckDB) or .py (imports "
+    "nothing).",
+)  # fmt: skip
+
+
+@command(options.MODEL, OUT, options.FORCE)
+def export(model: Path, file: Path, *, force: bool) -> None:
+    """Write a model for other programs: ONNX, JSON, CSV, SQL or Python.
+
+    Example: linsep export species.linsep species.sql
+    """
+    made = format_of(file)
+    check_all_free(force, file)
+    never_overwrite([model], file)
+    estimator = model_file.load(model)
+    with held() as pressed:
+        with window():
+            write(estimator, file, force=force)
+        pressed.forget()  # it came after everything was done
+    rule = rule_of(fitted(estimator))
+    print_pairs(
+        [
+            ("written", f"{file}, {made.name}, {file.stat().st_size:,} bytes"),
+            ("rule", rule.sentence()),
+        ]
+    )
+    if hasattr(estimator, "predict_proba") and not rule.probabilities:
+        note("Calibrated probabilities are not exported; labels are the same.")

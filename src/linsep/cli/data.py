@@ -1,0 +1,469 @@
+"""Commands about data: ``describe``, ``convert`` and ``split``."""
+
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from fractions import Fraction
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import click
+import pyarrow as pa
+
+from linsep.cli import options
+from linsep.cli.errors import flag_of, note
+from linsep.cli.options import Argument, Option, command
+from linsep.cli.output import (
+    LeftOpen,
+    check_all_free,
+    count,
+    label_text,
+    never_overwrite,
+    percent,
+    print_json,
+    print_pairs,
+    print_table,
+    watching,
+)
+from linsep.cli.standard_input import NAME, as_given
+from linsep.describing import columns
+from linsep.describing.advice import next_command
+from linsep.describing.describing import Description
+from linsep.errors import DataError, LinsepError
+from linsep.estimators._common.checking import plain_labels
+from linsep.interrupts import held, window
+from linsep.rewriting.parquet import TableWriter, VectorWriter
+from linsep.rewriting.rows import RowsWriter
+from linsep.rewriting.splitting import PARTS, Split
+from linsep.rewriting.svmlight_text import SvmlightWriter
+from linsep.sources.chunks import CODECS
+from linsep.sources.formats import format_by_name, format_of
+from linsep.sources.limits import MAX_LINE, size_text
+from linsep.sources.opening import find_files, kind_of, open_source
+from linsep.sources.remote.file import File
+from linsep.sources.tables.csv_records import Fields
+from linsep.sources.tables.files import check_separated, open_tables
+from linsep.written import written_whole
+
+#: most columns, and most names in a line; --json has all
+MOST_COLUMNS, MOST_NAMES, MOST_CLASSES = 20, 8, 6
+
+
+@command(options.DATA, options.TARGET, options.INDEX_BASE, options.FILES, options.AS_JSON)
+def describe(
+    data: list[str], *, target: str | None, index_base: int | None, files: dict[str, Any],
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Show what DATA holds: rows, classes, types, ranges, missing values, and the next command.
+
+    Example: linsep describe train.csv --target species
+    """
+    description = Description(
+        data, target=target, index_base=index_base, **files,
+        typed=as_given(data),
+    )  # fmt: skip
+    with watching(description.source):  # type: ignore[arg-type]
+        found = description.read()
+    if as_json:
+        print_json(found)
+    else:
+        print_description(found)
+
+
+def print_description(found: dict[str, Any]) -> None:
+    """Print the output of ``linsep describe``."""
+    size = "" if found["bytes"] is None else f", {size_text(found['bytes'])}"
+    pairs = [
+        ("data", f"{found['data']}, {found['format']}{size}"),
+        ("rows", f"{found['rows']:,}"),
+    ]
+    pairs += _of_table(found) if found["columns"] is not None else _of_vectors(found)
+    if found["label"] is not None:
+        pairs.append(("label", _label(found["label"], found["rows"])))
+    if found["separable"] is not None:
+        pairs.append(
+            ("separable", _separable(found["separable"], found["rows"], bool(found["words"])))
+        )
+    if found["next"] is not None:
+        pairs.append(("next", found["next"]))
+    print_pairs(pairs)
+    if found["columns"] is not None:
+        print()
+        _print_columns(found["columns"])
+
+
+def _of_table(found: dict[str, Any]) -> list[tuple[str, str]]:
+    kinds: dict[str, int] = {}
+    names = {"number": "numeric", "int": "numeric", "bool": "true or false"}
+    for column in found["columns"]:
+        kind = names.get(column["type"], column["type"])
+        kinds[kind] = kinds.get(kind, 0) + 1
+    types = ", ".join(f"{n:,} {kind}" for kind, n in kinds.items())
+    pairs = [("columns", f"{len(found['columns']):,} ({types})")]
+    gaps = {c["name"]: c["missing"] for c in found["columns"] if c["missing"]}
+    most = sorted(gaps, key=lambda name: -gaps[name])
+    missing = _names([f"{_named(name)} {gaps[name]:,}" for name in most])
+    if unread := [c["name"] for c in found["columns"] if c["missing"] is None]:
+        missing = f"{missing or 'none'}; not counted in {_names(unread)}"
+    pairs.append(("missing", missing or "none"))
+    infinite = [c["name"] for c in found["columns"] if c.get("infinite")]
+    if infinite:
+        pairs.append(("infinite", _names(infinite)))
+    if long := [c["name"] for c in found["columns"] if c["type"] != "text" and c.get("refused")]:
+        pairs.append(("too long", f"{_names(long)}, with digits that float64 does not hold"))
+    pairs += [
+        ("odd", f"{c['odd']}, where others are numbers") for c in found["columns"] if c.get("odd")
+    ]
+    if found["constant"]:
+        pairs.append(("constant", _names(found["constant"])))
+    if found["duplicates"]:
+        pairs.append(
+            ("equal", _names([" = ".join(map(_named, names)) for names in found["duplicates"]]))
+        )
+    return pairs
+
+
+def _of_vectors(found: dict[str, Any]) -> list[tuple[str, str]]:
+    used = "" if found["used"] in (None, found["features"]) else f", {found['used']:,} used"
+    pairs = [
+        ("features", f"{found['features']:,}{used}; {found['stored']:.4g} values a row"),
+    ]
+    if found["min"] is not None:
+        pairs.append(("values", f"from {found['min']:g} to {found['max']:g}"))
+    if found["weights"] is not None:
+        low, high = found["weights"]
+        pairs.append(("weights", f"from {low:g} to {high:g}"))
+    if found["n_constant"]:
+        pairs.append(("constant", f"{found['n_constant']:,}: {_names(found['constant'])}"))
+    if found["n_duplicates"]:
+        alike = [" = ".join(names[:MOST_NAMES]) for names in found["duplicates"]]
+        pairs.append(("equal", f"{found['n_duplicates']:,} sets: {_names(alike)}"))
+    return pairs
+
+
+def _names(names: list[str]) -> str:
+    more = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(map(_named, names[:MOST_NAMES])) + more
+
+
+def _named(column: str) -> str:
+    return column if column.strip() else repr(column)
+
+
+def _label(label: dict[str, Any], rows: int) -> str:
+    column = f"{label['column']}, " if label["column"] is not None else ""
+    missing = f"; {count(label['missing'], 'row')} without" if label["missing"] else ""
+    if label["kind"] == "numbers":
+        ends = "" if label["min"] is None else f" from {label['min']:g} to {label['max']:g}"
+        return f"{column}numbers{ends}{missing}"
+    classes = label["classes"]
+    if classes is None:
+        return f"{column}more than {columns.MOST_LABELS:,} classes{missing}"
+    labels = plain_labels([one["label"] for one in classes])
+    shown = [
+        f"{label_text(name)} {percent(one['rows'] / rows)}"
+        for name, one in zip(labels[:MOST_CLASSES], classes, strict=False)
+    ]
+    more = ", ..." if len(classes) > MOST_CLASSES else ""
+    number = "1 class" if len(classes) == 1 else f"{len(classes):,} classes"
+    return f"{column}{number}: {', '.join(shown)}{more}{missing}"
+
+
+def _separable(found: dict[str, Any], rows: int, words: bool) -> str:
+    without = f", without {_names(found['without'])}" if found["without"] else ""
+    of = f"{count(found['rows'], 'row')}{without}"
+    if found["verdict"] == "overlapping":
+        return f"no: no hyperplane separates the classes (proved on {of})"
+    if found["verdict"] == "separable":
+        return f"yes: a hyperplane separates the classes (all {of})"
+    if found["verdict"] == "quasi-separable":
+        return f"almost: a hyperplane has no row on the wrong side, but some on it (all {of})"
+    if found.get("of_sample"):
+        some = f"{count(found['rows'], 'row')} of {rows:,}{without}"
+        return f"not decided: {found['of_sample']} are {some}; `linsep separate` decides"
+    # The command does not read columns of text word by word.
+    return "not decided at a glance" + ("" if words else "; `linsep separate` decides")
+
+
+def _print_columns(described: list[dict[str, Any]]) -> None:
+    rows = []
+    for column in described[:MOST_COLUMNS]:
+        known, values = column.get("min") is not None, column.get("values")
+        cells = [f"{column[key]:.5g}" if known else "" for key in ("min", "max", "mean", "std")]
+        if column["type"] == "bool":
+            cells[:2] = ["", ""]
+        missing = "" if column["missing"] is None else f"{column['missing']:,}"
+        various = "" if "values" not in column else "many" if values is None else f"{values:,}"
+        rows.append([_named(column["name"]), column["type"], *cells, missing, various])
+    print_table(["column", "type", "min", "max", "mean", "std", "missing", "values"], rows)
+    if len(described) > MOST_COLUMNS:
+        print(f"... and {len(described) - MOST_COLUMNS:,} more columns; --json has all")
+
+
+OUT = Argument(
+    "out", required=True, type=options.LocalPath(dash=False), metavar="OUT",
+    help="The file to write: svmlight text (.svm .svmlight .libsvm .txt, also with .gz .bz2 "
+    ".zst), Parquet (.parquet .pq), or rows that are read without parsing (.rows).",
+)  # fmt: skip
+#: what writes rows of numbers in each format
+WRITERS: dict[str, Any] = {
+    "svmlight": SvmlightWriter, "parquet": VectorWriter, "rows": RowsWriter,
+}  # fmt: skip
+
+
+@command(
+    options.DATA, OUT, options.TARGET, options.MISSING_VALUES, options.HASH_BITS, options.EXCLUDE,
+    options.SCALE, options.INDEX_BASE, options.FILES, options.COLUMNS, options.FORCE,
+    options.AS_JSON,
+)  # fmt: skip
+def convert(
+    data: list[str], out: Path, *, target: str | None, missing: str, hash_bits: int | None,
+    exclude: list[str] | None, scale: str | None, index_base: int | None, files: dict[str, Any],
+    columns: dict[str, Any], force: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Write DATA to OUT in the format of its name: svmlight text, Parquet or rows.
+
+    Numbers are read back to the same bits. Parquet keeps the columns of a table as they are; in
+    svmlight text and rows they are features, as `linsep fit --scale none` makes them.
+
+    Example: linsep convert train.csv train.svm --target species
+    """
+    started, written = perf_counter(), format_by_name(out)
+    if written not in WRITERS:
+        raise click.BadParameter(
+            f"{out} does not say what to write: end its name in .svm (svmlight text), .parquet "
+            "or .rows."
+        )
+    check_all_free(force, out)
+    how: dict[str, Any] = {
+        "target": target,
+        "missing": missing,
+        "hash_bits": hash_bits,
+        "exclude": exclude,
+    }
+    how |= {**columns, "scale": scale or "none"}
+    writer: Any
+    reader: Any
+    paths = find_files(list(data), files["format"])
+    if written == "parquet" and kind_of(paths, files["format"]) == "table":
+        writer = reader = _table_writer(paths, how | {"index_base": index_base}, files)
+    else:
+        reader = open_source(
+            data, **how, **files, index_base=index_base, labelled=written != "parquet"
+        )
+        writer = WRITERS[written](reader)
+    never_overwrite(paths, out)
+    with held() as pressed:
+        if written == "rows":
+            with window(), watching(reader):
+                writer.write_to(out)
+        else:
+            with (
+                written_whole(out, force=force) as file,
+                window(),
+                watching(reader),
+                _compressed(file, out) as stream,
+            ):
+                writer.write(stream)
+        pressed.forget()  # it came after everything was done
+    _print(writer, out, perf_counter() - started, as_json)
+
+
+def _table_writer(paths: list[File], how: dict[str, Any], files: dict[str, Any]) -> TableWriter:
+    """Return what writes a table as it is; BadParameter for options of features."""
+    roles = {"target", "weight", "group", "exclude"}
+    for name, value in how.items():
+        if name not in roles and value not in (None, "error", "none", False):
+            raise click.BadParameter(
+                f"{flag_of(name)} is about features, but Parquet keeps the columns as they are; "
+                "leave it out."
+            )
+    fields = Fields.among(files)
+    check_separated(paths[0], [format_of(path, files["format"]) for path in paths], fields)
+    limit = files["max_line"] or MAX_LINE
+    opened = open_tables(paths, files["format"], fields, limit, mixed=True)
+    needed = [how[name] for name in ("target", "weight", "group") if how[name] is not None]
+    return TableWriter(opened, how["exclude"] or [], needed)
+
+
+@contextmanager
+def _compressed(file: Any, out: Path) -> Iterator[Any]:
+    """Context manager that gives a file whose content is compressed as the name ``out`` says."""
+    codec = CODECS.get(out.suffix.lower())
+    if codec is None:
+        yield file
+        return
+    with pa.CompressedOutputStream(pa.PythonFile(LeftOpen(file), "w"), codec) as stream:
+        yield stream
+
+
+def _print(writer: Any, out: Path, seconds: float, as_json: bool) -> None:
+    size = out.stat().st_size
+    if as_json:
+        found = {"rows": writer.rows, "written": str(out), "bytes": size, "lost": writer.lost}
+        print_json(found | {"seconds": round(seconds, 4)})
+        return
+    print_pairs(
+        [
+            ("written", f"{out}, {count(writer.rows, 'row')}, {size_text(size)}"),
+            ("time", f"total {seconds:.2f} s"),
+        ]
+    )
+    for sentence in writer.lost:
+        note(f"{sentence}.")
+
+
+def share(text: Any) -> Fraction:
+    """Return a share of the rows, exactly."""
+    if re.fullmatch(r"0?\.\d{1,18}", str(text)) and Fraction(text):
+        return Fraction(text)
+    raise click.BadParameter(f"must be a share between 0 and 1, such as 0.2, not {text!r}.")
+
+
+SPLIT_OPTIONS = (
+    Option(
+        "--test", "test_share", type=share, metavar="SHARE",
+        help="Share of the rows for the test file.",
+    ),
+    Option(
+        "--validation", type=share, metavar="SHARE",
+        help="Share of the rows for a third file, for model selection.",
+    ),
+    Option(
+        "--target", metavar="COLUMN",
+        help="Label column; each file gets the same share of every class (tables only).",
+    ),
+    Option(
+        "--group", metavar="COLUMN",
+        help="Column of groups; each group goes to one file (tables only).",
+    ),
+    Option(
+        "--time", metavar="COLUMN",
+        help="Column of times, dates or numbers: the latest rows are held out (tables only).",
+    ),
+    Option("--in-order", is_flag=True, help="Hold out the last rows."),
+    Option(
+        "--output", "-o", type=options.LocalPath(), metavar="FOLDER",
+        help="Folder for the files.  [default: that of DATA]",
+    ),
+)  # fmt: skip
+
+
+@command(
+    options.DATA, *SPLIT_OPTIONS, options.RANDOM_STATE, options.FILES, options.FORCE,
+    options.AS_JSON,
+)  # fmt: skip
+def split(
+    data: list[str], *, test_share: Fraction | None, validation: Fraction | None,
+    target: str | None, group: str | None, time: str | None, in_order: bool, output: Path | None,
+    random_state: int, files: dict[str, Any], force: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Split the rows of DATA, unchanged, into a training file and held-out files.
+
+    Example: linsep split patients.csv --test 0.2 --target ill --group patient
+    """
+    started = perf_counter()
+    if test_share is None:
+        raise click.BadParameter("name the share to hold out with --test, such as --test 0.2.")
+    shares = [test_share, *([] if validation is None else [validation])]
+    if sum(shares) >= 1:
+        raise click.BadParameter("--test and --validation leave no row to learn from.")
+    ways = [name for name, given in (("--group", group), ("--time", time), ("--in-order", in_order))
+            if given]  # fmt: skip
+    if len(ways) > 1:
+        raise click.BadParameter(f"{' and '.join(ways)} exclude each other.")
+    paths = find_files(list(data), files["format"])
+    kind = _kind(paths, files["format"], target or group or time)
+    outs = _parts(paths[0], output, len(shares) + 1, kind)
+    check_all_free(force, *outs)
+    never_overwrite(paths, *outs)
+    parts = Split(
+        paths, kind, shares, seed=random_state, target=target, group=group, time=time,
+        in_order=in_order, fields=Fields.among(files),
+        max_line=files["max_line"],
+    )  # fmt: skip
+    with held() as pressed:
+        with ExitStack() as stack:
+            outputs = [stack.enter_context(written_whole(out, force=force)) for out in outs]
+            with window(), watching(parts), ExitStack() as streams:  # type: ignore[arg-type]
+                compressed = [_compressed(file, outs[0]) for file in outputs]
+                parts.write([streams.enter_context(file) for file in compressed])
+        pressed.forget()  # it came after everything was done
+    found = {
+        "files": [
+            {"part": name, "file": str(out), "rows": rows}
+            for name, out, rows in zip(PARTS, outs, parts.rows, strict=False)
+        ],
+        "next": _next(outs, kind, target, group, files),
+        "seconds": round(perf_counter() - started, 4),
+    }
+    (print_json if as_json else print_split)(found)
+
+
+def print_split(found: dict[str, Any]) -> None:
+    """Print the output of ``linsep split``."""
+    total = sum(part["rows"] for part in found["files"])
+    pairs = [
+        (part["part"], f"{part['file']}, {count(part['rows'], 'row')} "
+                       f"({percent(part['rows'] / total)})")
+        for part in found["files"]
+    ]  # fmt: skip
+    pairs.append(("time", f"total {found['seconds']:.2f} s"))
+    if found["next"] is not None:
+        pairs.append(("next", found["next"]))
+    print_pairs(pairs)
+
+
+def _next(
+    outs: list[Path], kind: str, target: str | None, group: str | None, how: dict[str, Any]
+) -> str | None:
+    """Return the command that ``linsep describe`` gives for the training file, with the test file;
+    None if that holds rows that no fit takes.
+    """
+    data, typed = [str(outs[0])], {"target": target, **how}
+    if target is None and kind not in ("svmlight", "vw"):
+        return next_command(data, typed, {"label": None, "columns": []})
+    try:
+        description = Description(data, target=target, **how)
+        with watching(description.source):  # type: ignore[arg-type]
+            found = description.read(separable=False)
+    except (LinsepError, KeyboardInterrupt):  # the files are there
+        return None
+    if found["label"] is None:
+        return None
+    if group is not None and group not in (target, *found["left_out"]):
+        found["left_out"].append(group)
+    return next_command(data, typed | {"test": str(outs[1])}, found)
+
+
+def _kind(paths: list[File], format: str | None, column: str | None) -> str:
+    """Return the format of all files; DataError if they differ, or have no columns."""
+    kinds = {format_of(path, format): path for path in paths}
+    if len(kinds) > 1:
+        (one, path), (other, second), *_ = kinds.items()
+        raise DataError(f"{path} is {one}, {second} {other}: split files of one format at a time.")
+    (kind,) = kinds
+    if kind == "folder":
+        raise DataError(
+            f"{paths[0]} holds texts, which are not moved: write them to one file with linsep "
+            "convert, such as texts.parquet, and split that."
+        )
+    if kind == "rows":
+        raise DataError(f"{paths[0]} holds rows as they are learnt: split what it was made from.")
+    if kind in ("svmlight", "vw") and column is not None:
+        raise DataError(
+            f"{paths[0]} has labels first and no columns: leave out the options of columns; its "
+            "classes are split alike."
+        )
+    return kind
+
+
+def _parts(path: File, folder: Path | None, parts: int, kind: str) -> list[Path]:
+    """Return the files to write: STEM-train.csv for STEM.csv."""
+    if path.name == NAME:
+        path = Path(f"data.{kind}")
+        folder = folder or Path()
+    endings = "".join(path.suffixes[-2:] if path.suffix.lower() in CODECS else path.suffixes[-1:])
+    stem = path.name.removesuffix(endings)
+    return [(folder or path.parent) / f"{stem}-{part}{endings}" for part in PARTS[:parts]]

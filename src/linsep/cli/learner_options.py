@@ -1,0 +1,450 @@
+"""The learners of the command line, their options, and the help for one learner at a time.
+
+Options derive from the parameters that are declared beside the estimators.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from inspect import signature
+from math import inf, prod
+from typing import Any
+
+import click
+
+from linsep.catalog import LEARNERS, REGRESSIONS, UNSCALED
+from linsep.cli.errors import flag_of, in_options
+from linsep.cli.options import TRACEABLE, Argument, Command, Gathered, Option, Value, write_section
+from linsep.cli.output import count
+from linsep.errors import DataError
+from linsep.estimators._common.checking import InitialShape
+from linsep.parameters import Parameter, parameters_of
+from linsep.sources.base import Source
+
+ALL = LEARNERS | REGRESSIONS
+#: Defaults of the command line for learners in passes. Files may be large, and most data are not
+#: separable: ten passes, not a thousand. If classes overlap, the last weights depend on the last
+#: few rows; averaged weights do not.
+DEFAULTS: dict[str, dict[str, Any]] = {
+    "fit": {"max_iter": 10, "keep": "average"},
+    "trace": {"max_iter": 10},
+    "tune": {"max_iter": 10, "keep": "average", "validation_fraction": 0.2},
+}
+#: parameters that are no options of a command, which has them for all its models
+FIXED = {"tune": ("early_stopping", "n_iter_no_change", "verbose")}
+#: parameters that have an effect only if another one has one of these values
+NEEDED: dict[str, tuple[str, tuple[Any, ...]]] = {
+    "validation_fraction": ("early_stopping", (True,)),
+    "n_iter_no_change": ("early_stopping", (True,)),
+    "vote_mb": ("keep", ("vote",)),
+    "degree": ("kernel", ("poly", "polynomial")),
+    "coef0": ("kernel", ("poly", "polynomial", "sigmoid")),
+    "gamma": ("kernel", ("poly", "polynomial", "rbf", "laplacian", "chi2", "sigmoid")),
+    "learning_rate": ("solver", ("gradient_ascent",)),
+    "schedule": ("solver", ("gradient_ascent",)),
+}
+#: most models of a grid
+MOST_MODELS = 1000
+#: not options: a command starts from scratch, and keeps no iterates
+NOT_HERE = ("warm_start", "trace")
+#: titles of the help, each a section of options, in their order; options of the learner come before
+#: those of the output
+SECTIONS = ("Data", "Text", "Learner", "Checkpoints", "Cluster")
+
+
+class LearnerOption(Option):
+    """The option of a parameter, which may differ between the learners that have it.
+
+    Its value is None if it is not given.
+    """
+
+    def __init__(self, name: str, owners: list[str], whose: bool, defaults: Mapping[str, Any]):
+        kinds: dict[Parameter, list[str]] = {}
+        for owner in owners:
+            kinds.setdefault(parameters_of(ALL[owner])[name], []).append(owner)
+        parameter = next(iter(kinds))
+        found = {_default(owner, name, defaults) for owner in owners}
+        default = found.pop() if len(found) == 1 else None
+        flag = flag_of(name)
+        super().__init__(
+            name, f"{flag}/--no-{flag[2:]}" if default is True else flag,
+            help=_meaning(kinds, whose, default), default=None, section="",
+            **_type(parameter, kinds),
+        )  # fmt: skip
+
+
+def _meaning(kinds: Mapping[Parameter, list[str]], whose: bool, default: Any) -> str:
+    """Return the help of an option, with the learners that it is for if not all have it."""
+    meant: dict[str, list[str]] = {}
+    for kind, names in kinds.items():
+        meant.setdefault(kind.help, []).extend(names)
+    help = "; ".join(
+        f"{text} ({', '.join(names)})" if whose else text for text, names in meant.items()
+    )
+    shown = "" if default is None or default is False else f"  [default: {default}]"
+    return f"{help[0].upper()}{help[1:]}.{shown}"
+
+
+def _type(parameter: Parameter, kinds: Mapping[Parameter, list[str]]) -> dict[str, Any]:
+    """Return the type and the metavar of an option."""
+    if parameter.kind is bool:
+        return {"is_flag": True}
+    choices = dict.fromkeys(choice for kind in kinds for choice in kind.choices)
+    words = {int: "N", float: "X", str: "|".join(choices)}
+    either = [word for kind in kinds for word in kind.words]
+    return {
+        "type": Value(*kinds, owners=[*kinds.values()]),
+        "metavar": "|".join(["X", *either]) if either else words[parameter.kind],
+    }
+
+
+def learner_options(command: str, names: Mapping[str, type]) -> Gathered:
+    """Return one option for every parameter of these learners."""
+    fixed, defaults = FIXED.get(command, ()), DEFAULTS[command]
+    owners = {name: having for name, having in _owners(names).items() if name not in fixed}
+    made = (
+        LearnerOption(name, having, len(having) < len(names), defaults)
+        for name, having in owners.items()
+    )
+    return Gathered("parameters", tuple(made))
+
+
+class LearningCommand(Command):
+    """A command whose help shows the options of --learner, or of the default learner."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Remember which learner is named, since ``--help`` ends parsing."""
+        ctx.meta["learner"] = _named(args)
+        return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments, then the options by section."""
+        options = {str(p.name): p for p in self.get_params(ctx) if isinstance(p, Option)}
+        chosen = ctx.meta["learner"] or str(options["learner"].default)
+        arguments = [one for one in self.get_params(ctx) if isinstance(one, Argument)]
+        write_section(formatter, "Arguments", [one.get_help_record(ctx) for one in arguments])
+        shown: dict[str, list[Any]] = {title: [] for title in SECTIONS}
+        own = f"Options of --learner {chosen}"
+        shown[own], shown["Output"] = [], []
+        for name, option in options.items():
+            if isinstance(option, LearnerOption):
+                continue
+            if _takes(chosen, name):
+                shown[option.section].append(option.get_help_record(ctx))
+        for name in _owners({chosen: ALL[chosen]}):
+            if name in options:
+                option = LearnerOption(name, [chosen], False, DEFAULTS[str(self.name)])
+                shown[own].append(option.get_help_record(ctx))
+        shown["Output"].append(self.get_help_option(ctx).get_help_record(ctx))  # type: ignore[union-attr]
+        for title, records in shown.items():
+            write_section(formatter, title, records)
+        formatter.write_paragraph()
+        formatter.write_text(
+            f"`linsep {self.name} --learner NAME --help` shows the options of another learner."
+        )
+
+
+def _named(args: list[str]) -> str | None:
+    """Return the learner that a command line names, if it exists."""
+    for word, following in zip(args, [*args[1:], ""], strict=False):
+        name = following if word == "--learner" else word.removeprefix("--learner=")
+        if name in ALL and (word == "--learner" or name != word):
+            return name
+    return None
+
+
+def _takes(learner: str, name: str) -> bool:
+    """Return whether an option applies to a learner: a common one, or one of its own."""
+    if name == "init_weights":
+        return learner in TRACEABLE
+    if name == "curve":
+        name = "early_stopping"
+    return not _having(name) or learner in _having(name)
+
+
+def _having(name: str) -> list[str]:
+    """Return the learners with a parameter of this name."""
+    return [learner for learner, kind in ALL.items() if name in signature(kind).parameters]
+
+
+def make_learner(command: str, name: str, given: dict[str, Any], **others: Any) -> Any:
+    """Return the learner of this name with the given options, and defaults for the rest.
+
+    ``others`` are options common to all learners: class weights, a reference label, a seed.
+    Learners without randomness ignore the seed.
+    """
+    given = {option: value for option, value in given.items() if value is not None}
+    owners, takes = _owners(ALL), signature(ALL[name]).parameters
+    if "random_state" not in takes:
+        others.pop("random_state", None)
+    for option in [option for option in others if option not in takes]:
+        if others.pop(option) is not None:
+            raise click.BadParameter(_not_of(name, option, _having(option)))
+    for option, value in given.items():
+        if name not in owners[option]:
+            raise click.BadParameter(_not_of(name, option, owners[option]))
+        own = parameters_of(ALL[name])[option]
+        if not own.accepts(value):
+            raise click.BadParameter(f"{flag_of(option)} must be {own.typed}, not {value!r}.")
+    return ALL[name](**(DEFAULTS[command] if name in LEARNERS else {}) | given, **others)
+
+
+def check_effects(estimator: Any, given: Mapping[str, Any]) -> None:
+    """Raise BadParameter for an option in ``given`` that another one leaves without effect."""
+    values = estimator.get_params(deep=False)
+    for option, (other, wanted) in NEEDED.items():
+        if given.get(option) is None or values.get(other, wanted[0]) in wanted:
+            continue
+        values_wanted = "" if wanted == (True,) else " " + "|".join(wanted)
+        raise click.BadParameter(
+            f"{flag_of(option)} has no effect without {flag_of(other)}{values_wanted}: give both "
+            "or neither."
+        )
+
+
+def grid_of(given: list[str] | None, learner: str, options: Mapping[str, Any]) -> dict[str, list]:
+    """Return the values of each parameter in the PARAMETER=VALUE,... pairs of a grid.
+
+    ``options`` are the parameters given as options, which may not be in the grid.
+    """
+    example = {"pa": "C=0.01,0.1,1", "margin": "gamma=0.01,0.1"}.get(learner, "keep=last,average")
+    if not given:
+        raise click.BadParameter(f"name values to compare with --grid, such as --grid {example}.")
+    grid: dict[str, list] = {}
+    for pair in given:
+        name, equals, texts = pair.partition("=")
+        name = name.strip().removeprefix("--").replace("-", "_")
+        if not equals or not name or not all(text.strip() for text in texts.split(",")):
+            raise click.BadParameter(
+                f"--grid takes PARAMETER=VALUE,VALUE,..., such as {example}, not {pair!r}."
+            )
+        if name in grid or options.get(name) is not None:
+            both = "twice in --grid" if name in grid else "an option and in --grid"
+            raise click.BadParameter(f"{flag_of(name)} is {both}: give its values once.")
+        grid[name] = list(dict.fromkeys(_values(name, texts, learner)))
+    if (n_models := prod(map(len, grid.values()))) > MOST_MODELS:
+        raise click.BadParameter(
+            f"--grid asks for {n_models:,} models side by side, more than {MOST_MODELS:,}: name "
+            "fewer values."
+        )
+    return grid
+
+
+def _values(name: str, texts: str, learner: str) -> list[Any]:
+    """Return the values of one parameter of a grid, each as if it were typed as an option."""
+    owners = _owners(ALL)
+    if name not in owners:
+        if _section(name) in ("Data", "Text"):
+            raise click.BadParameter(
+                f"{flag_of(name)} is about the data, which all models of a --grid share: give it "
+                "as an option of its own, and tune once for each value."
+            )
+        if _section(name) == "Learner":
+            raise click.BadParameter(_of_all(name))
+        raise click.BadParameter(
+            f"{flag_of(name)} is no parameter of a learner; `linsep tune --learner {learner} "
+            "--help` shows those of this one."
+        )
+    if learner not in owners[name]:
+        raise click.BadParameter(_not_of(learner, name, owners[name]))
+    if name in (*FIXED["tune"], "validation_fraction"):
+        raise click.BadParameter(_of_all(name))
+    spec = parameters_of(ALL[learner])[name]
+    if spec.kind is bool:
+        known = {"true": True, "false": False}
+        values = [known.get(text.strip().lower()) for text in texts.split(",")]
+        if None in values:
+            raise click.BadParameter(f"{flag_of(name)} must be true or false, not {texts!r}.")
+        return values
+    try:
+        return [Value(spec).convert(text.strip(), None, None) for text in texts.split(",")]
+    except click.BadParameter as problem:
+        raise click.BadParameter(f"{flag_of(name)} {problem.message}") from None
+
+
+def _section(name: str) -> str:
+    """Return the section of an option of the command that is running, or ""."""
+    options = click.get_current_context().command.params
+    return next((getattr(one, "section", "") for one in options if one.name == name), "")
+
+
+def _of_all(option: str) -> str:
+    return f"{flag_of(option)} is not for --grid: it is the same for all."
+
+
+def _not_of(learner: str, option: str, owners: list[str]) -> str:
+    return f"{flag_of(option)} is for --learner {' or '.join(owners)}, not {learner}."
+
+
+def options_of_model(model: Any) -> str:
+    """Return the options of ``linsep fit`` that a model was learnt with, without defaults.
+
+    A kernel object has no option; it is shown on a line of its own.
+    """
+    (name,) = (name for name, kind in ALL.items() if kind is type(model))
+    words = []
+    for option, value in model.get_params(deep=False).items():
+        kernel = option == "kernel" and not isinstance(value, str)
+        if option in NOT_HERE or kernel or value == _default(name, option, DEFAULTS["fit"]):
+            continue
+        if value is None or value is False:
+            words.append(
+                f"no {flag_of(option)}" if value is None else f"--no-{flag_of(option)[2:]}"
+            )
+        elif isinstance(value, dict):
+            pairs = [f"{label}={weight}" for label, weight in value.items()]
+            words.append(in_options(option, pairs))
+        else:
+            words.append(in_options(option, value))
+    return " ".join(words)
+
+
+def _owners(learners: Mapping[str, type]) -> dict[str, list[str]]:
+    """Return {parameter: names of the learners that have it}, in the order of the parameters."""
+    owners: dict[str, list[str]] = {}
+    for name, learner in learners.items():
+        for parameter in parameters_of(learner):
+            if parameter not in NOT_HERE:
+                owners.setdefault(parameter, []).append(name)
+    return owners
+
+
+def _default(owner: str, name: str, defaults: Mapping[str, Any]) -> Any:
+    """Return the default of a parameter on the command line."""
+    if name in defaults and owner in LEARNERS:
+        return defaults[name]
+    return signature(ALL[owner]).parameters[name].default
+
+
+def scaling(given: str | None, learner: str, table: bool) -> str:
+    """Return the scaling of columns: as given, else the learner's default; none for svmlight."""
+    return given or ("standard" if table and learner not in UNSCALED else "none")
+
+
+def reference_levels(given: list[str] | None, learner: str, intercept: bool, table: bool) -> Any:
+    """Return the text values without indicator: as given, else the default of the learner."""
+    if given:
+        levels = dict(pair.split("=", 1) for pair in given if "=" in pair)
+        if len(levels) < len(given) and given != ["none"]:
+            raise click.BadParameter(
+                "--reference-level takes COLUMN=VALUE, once a column, or 'none', got "
+                f"{' '.join(map(repr, given))}."
+            )
+        return levels or None
+    # A full set of indicators adds up to the intercept, so that their estimates are not determined.
+    return "first" if table and intercept and learner in ("linear", "logistic") else None
+
+
+def reference_class(given: str | None, source: Source) -> Any:
+    """Return the label that --reference names, in the type it has in the data."""
+    return None if given is None else _label(given, source.layout().get("target_kind"))
+
+
+def class_weights(given: list[str] | None, source: Source) -> Any:
+    """Return ``balanced`` or LABEL=WEIGHT pairs as class_weight, labels in the type of the data."""
+    if not given:
+        return None
+    if set(given) == {"balanced"}:
+        return "balanced"
+    weights = {}
+    for pair in given:
+        label, equals, weight = pair.rpartition("=")
+        number = _number(weight)
+        if not equals or number is None or not 0 <= number < inf:
+            raise click.BadParameter(
+                "--class-weight takes 'balanced' or LABEL=WEIGHT with a weight of at least 0, got "
+                f"{pair!r}."
+            )
+        weights[_label(label, source.layout().get("target_kind"))] = number
+    return weights
+
+
+def _label(text: str, kind: str | None) -> Any:
+    """Return a label from the command line; ``kind`` is that of a table's labels, or None."""
+    if kind == "text":
+        return text
+    if kind == "bool" and text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    try:
+        return int(text)  # keeps all digits
+    except ValueError:
+        number = _number(text)
+        return text if number is None else number
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+class InitialWeights:
+    """Initial weights, checked before and while they are used.
+
+    Parameters
+    ----------
+    vectors : list of lists of float, one for two classes, else one for each class or pair; the
+        intercept is the first of a list if one is learnt. Or None.
+    learner : str, its name on the command line
+    estimator : the learner
+    source : the data
+
+    Attributes
+    ----------
+    arguments : dict
+        ``coef_init`` and ``intercept_init``; empty without numbers.
+    """
+
+    def __init__(
+        self, vectors: list[list[float]] | None, learner: str, estimator: Any, source: Source
+    ):
+        self.arguments: dict[str, Any] = {}
+        if vectors is None:
+            return
+        if learner not in TRACEABLE:
+            raise click.BadParameter(
+                f"--init-weights is for --learner {' or '.join(TRACEABLE)}, not {learner}."
+            )
+        if learner == "winnow" and min(map(min, vectors)) <= 0:
+            raise click.BadParameter("--init-weights must be numbers above 0 for Winnow.")
+        if getattr(estimator, "gamma", None) == "auto":
+            raise click.BadParameter("--init-weights needs a --gamma that is given, not 'auto'.")
+        self._source, self._vectors, self._count = source.name, len(vectors), len(vectors[0])
+        self._whose = "pair of classes" if estimator.multiclass == "ovo" else "class"
+        # That of Winnow is minus its threshold.
+        self._intercept = int(learner != "winnow" and bool(estimator.fit_intercept))
+        if self._count == self._intercept:
+            raise click.BadParameter(
+                "--init-weights needs a number for each feature, after that of the intercept."
+            )
+        self.arguments = {"coef_init": [vector[self._intercept :] for vector in vectors]}
+        if self._intercept:
+            self.arguments["intercept_init"] = [vector[0] for vector in vectors]
+
+    @contextmanager
+    def checked(self) -> Iterator[None]:
+        """Say of numbers that do not fit the data how many they need, in a DataError."""
+        try:
+            yield
+        except InitialShape as problem:
+            columns, features = problem.needed
+            if columns != self._vectors:
+                one = f"one for each {self._whose}" if columns > 1 else "it has two classes"
+                raise DataError(
+                    f"{self._source} needs {count(columns, 'list')} of numbers for --init-weights, "
+                    f"with ; between them ({one}), and {self._vectors} "
+                    f"{'is' if self._vectors == 1 else 'are'} given."
+                ) from None
+            raise self._wrong_count(features) from None
+
+    def check_width(self, n_features: int) -> None:
+        """Raise DataError if the data have more features than there are weights."""
+        if self.arguments and n_features > self._count - self._intercept:
+            raise self._wrong_count(n_features)
+
+    def _wrong_count(self, n_features: int) -> DataError:
+        need, first = n_features + self._intercept, "the intercept, then " * self._intercept
+        return DataError(
+            f"{self._source} needs {need} numbers for --init-weights ({first}one for each of "
+            f"{n_features} features), and {self._count} are given."
+        )

@@ -1,0 +1,221 @@
+"""The commands ``serve`` and ``lab``: a model, or the lab, in a browser."""
+
+import signal
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from linsep.cli import options
+from linsep.cli.errors import note
+from linsep.cli.options import Option, Repeatable, command
+from linsep.cli.output import check_all_free, count, open_output, print_pairs
+from linsep.errors import DataError, LinsepError, ParameterError
+from linsep.serving.limits import COLUMNS, Limits
+
+#: what linsep[serve] brings
+NEEDED = ("uvicorn", "httptools", "orjson", "prometheus_client")
+DEFAULT = Limits()
+
+PORT = options.number(at_least=0, at_most=65535)
+SERVE_OPTIONS = (
+    Option(
+        "--host", default="127.0.0.1", metavar="ADDRESS",
+        help="Network address to listen on; all but this machine's own require --token.",
+    ),
+    Option("--port", **PORT, default=8000, help="0 picks a free port."),
+    Option(
+        "--token", envvar="LINSEP_TOKEN", metavar="WORD",
+        help="Requests must send this word as Authorization: Bearer WORD. The environment variable "
+        "LINSEP_TOKEN sets it without showing it to other users.",
+    ),
+    Repeatable(
+        "--allowed-host", metavar="NAME",
+        help="A further name by which requests may ask for this server, such as that of a proxy; "
+        "may be repeated. On this machine's own addresses others are refused.",
+    ),
+    Option(
+        "--log", type=options.LocalPath(), metavar="FILE",
+        help="Learn rows sent to /learn, and log them in this file.",
+    ),
+    Option(
+        "--max-body", type=options.size_of("a body"), default="10MB", metavar="SIZE",
+        help="Maximum size of a request body.",
+    ),
+    Option(
+        "--max-rows", default=DEFAULT.rows, **options.number(at_least=1),
+        help="Maximum number of rows in a request.",
+    ),
+    Option(
+        "--max-features", default=COLUMNS, **options.number(at_least=1),
+        help="Maximum number of columns of a table, or values of a row, if the model has fewer.",
+    ),
+    Option(
+        "--max-memory", type=options.size_of("memory"), default="256MB", metavar="SIZE",
+        help="Maximum memory for the rows of a request and its answer.",
+    ),
+    Option(
+        "--max-seconds", default=DEFAULT.seconds,
+        **options.number(float, above=0.0) | {"metavar": "SECONDS"},
+        help="Maximum time for the rows of a large request.",
+    ),
+)  # fmt: skip
+
+
+@command(options.MODEL, *SERVE_OPTIONS)
+def serve(
+    model: Path, *, host: str, port: int, token: str | None, allowed_host: list[str] | None,
+    log: Path | None, max_body: int, max_rows: int, max_features: int, max_memory: int,
+    max_seconds: float,
+) -> None:  # fmt: skip
+    """Serve a model over HTTP: /predict, /learn, /model, /health, /metrics; / explains them.
+
+    If MODEL is replaced, the new file is served within a second, or at SIGHUP.
+
+    Example: linsep serve species.linsep --port 8000
+    """
+    try:
+        from linsep.serving.server import Server
+    except ModuleNotFoundError as problem:
+        if problem.name not in NEEDED:
+            raise
+        raise LinsepError(
+            f"Serving needs {problem.name}, which is not installed: pip install 'linsep[serve]'."
+        ) from None
+    limits = Limits(
+        body=max_body, rows=max_rows, features=max_features, memory=max_memory,
+        seconds=max_seconds, bodies=max(DEFAULT.bodies, 2 * max_body),
+    )  # fmt: skip
+    server = Server(
+        model, host=host, port=port, token=token, allowed_hosts=allowed_host or [], log=log,
+        limits=limits, say=note,
+    )  # fmt: skip
+    server.run(lambda: _announce(server, host))
+
+
+def _announce(server: Any, host: str) -> None:
+    shown = f"[{host}]" if ":" in host else host
+    about = server.served.about()
+    pairs = [
+        ("serving", f"http://{shown}:{server.port}/"),
+        ("model", f"{about['learner']}, {count(about['features'], 'feature')}, version "
+                  f"{about['version']}"),
+    ]  # fmt: skip
+    if server.learning is not None:
+        rows = server.learning.log.n_rows
+        pairs.append(("log", f"{server.learning.log.path}, {count(rows, 'row')} learnt"))
+    print_pairs(pairs)
+    print("         Ctrl-C ends it", flush=True)
+
+
+LESSON = options.Argument(
+    "lesson", required=False, type=options.LocalPath(), metavar="LESSON",
+    help="Your own lesson, as Markdown.",
+)  # fmt: skip
+LAB_OPTIONS = (
+    Option(
+        "--scene", metavar="NAME",
+        help="Ready-made points to begin with, such as xor, or the part of an address after #.",
+    ),
+    Option(
+        "--export", type=options.LocalPath(), metavar="FILE",
+        help="Write the run to this HTML file, which needs no server, and exit.",
+    ),
+    Option("--port", **PORT, default=5006, help="0 picks a free port."),
+    Option(
+        "--address", default="127.0.0.1", metavar="ADDRESS",
+        help="Network address to listen on; others than this machine's own need --token.",
+    ),
+    Option("--token", metavar="WORD", help="Access token for visitors."),
+    Repeatable(
+        "--allowed-host", metavar="NAME",
+        help="A further name by which browsers may ask for the lab; may be repeated.",
+    ),
+    Option("--browser/--no-browser", default=True, help="Open the browser."),
+)  # fmt: skip
+
+
+@command(LESSON, *LAB_OPTIONS, options.FORCE)
+def lab(
+    lesson: Path | None, *, scene: str | None, export: Path | None, port: int, address: str,
+    token: str | None, allowed_host: list[str] | None, browser: bool, force: bool,
+) -> None:  # fmt: skip
+    """Open the lab: place points, watch a learner step by step, see why it stops or never will.
+
+    Example: linsep lab --scene xor
+    """
+    from linsep.lab.answer import still
+    from linsep.lab.pages import standalone
+    from linsep.lab.ready import FIRST, ready_made
+    from linsep.lab.scene import scene_of_url, url_of
+
+    name = scene or FIRST
+    begun = scene_of_url(name) if "=" in name else ready_made(name)
+    if export is not None:
+        check_all_free(force, export)
+        with open_output(export, force) as out:
+            out.write(standalone(still(begun)))
+        print(f"page     {export}")
+        return
+    taught = "" if lesson is None else own_lesson(lesson)
+    server = _lab_server(address, port, token, allowed_host or [])
+    _serve_lab(server, address, token, (taught, url_of(begun) if scene else ""), browser)
+
+
+def own_lesson(path: Path) -> str:
+    """Read a lesson of the user's own; return the name that its address has."""
+    from linsep.lab.course import OWN, parsed
+
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise DataError(f"{path} is no text in UTF-8.") from None
+    except OSError as problem:
+        raise DataError(f"{path} cannot be read: {problem.strerror}.") from None
+    OWN["own"] = {"name": "own", **parsed(text, str(path))}
+    return "own"
+
+
+def _serve_lab(
+    server: Any, address: str, token: str | None, begin: tuple[str, str], browser: bool
+) -> None:
+    """Serve the lab until Ctrl-C; ``begin`` is the lesson and the scene to begin with, or ""."""
+    shown = f"[{address}]" if ":" in address else address
+    lesson, scene = begin
+    query = urlencode({k: v for k, v in (("token", token), ("lesson", lesson)) if v})
+    url = f"http://{shown}:{server.port}/{'?' * bool(query)}{query}{'#' * bool(scene)}{scene}"
+    print(f"lab      {url}", flush=True)
+    print("         Ctrl-C ends it", flush=True)
+    server.start()
+    for number in (signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])):
+        # The loop is woken whichever thread gets the signal, and no callback can swallow it.
+        with suppress(NotImplementedError):  # on Windows
+            server.io_loop.asyncio_loop.add_signal_handler(number, server.io_loop.stop)
+    if browser:
+        import webbrowser
+
+        server.io_loop.add_callback(webbrowser.open, url)
+    try:
+        server.io_loop.start()
+    except KeyboardInterrupt:
+        server.io_loop.stop()
+    server.stop()
+
+
+def _lab_server(address: str, port: int, token: str | None, allowed_hosts: list[str]) -> Any:
+    """Return a bound server; LinsepError if Panel is missing or the port is taken."""
+    try:
+        from linsep.lab.server import bound_server
+    except ModuleNotFoundError as problem:
+        if problem.name not in ("panel", "bokeh", "param", "tornado"):
+            raise
+        raise LinsepError(
+            "The lab needs Panel, which is not installed: pip install 'linsep[lab]'."
+        ) from None
+    try:
+        return bound_server(address, port, token, allowed_hosts)
+    except OSError as problem:
+        raise ParameterError(
+            f"The lab cannot listen on {address}, port {port} ({problem.strerror or problem}): "
+            "choose another --port."
+        ) from None
