@@ -12,7 +12,7 @@ from sklearn.datasets import load_svmlight_file
 
 from command_line import assert_refused, here
 from linsep import load
-from linsep.rewriting.svmlight_text import stored, svmlight_lines
+from linsep.rewriting.converting import stored, svmlight_lines
 from linsep.sources.opening import open_source
 
 pytestmark = pytest.mark.compiled
@@ -300,7 +300,7 @@ def test_ctrl_c_leaves_nothing(folder, tmp_path, monkeypatch):
     def pressed(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("linsep.rewriting.svmlight_text.svmlight_lines", pressed)
+    monkeypatch.setattr("linsep.rewriting.converting.svmlight_lines", pressed)
     monkeypatch.setattr("linsep.sources.row_cache.writing.RowCacheWriter.write", pressed)
     for out in ("o.svm", "o.rows"):
         done = here("convert", folder / "t.svm", out, cwd=tmp_path)

@@ -11,8 +11,7 @@ from linsep import load
 from linsep.rows.source_stream import SourceStream
 from linsep.sources.base import Source
 from linsep.sources.svmlight.source import SvmlightSource
-from linsep.tuning.held_out import Missed
-from linsep.tuning.side_by_side import combinations
+from linsep.tuning.side_by_side import Missed, combinations
 
 pytestmark = pytest.mark.compiled
 ROWS = 400

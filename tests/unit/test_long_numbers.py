@@ -12,7 +12,7 @@ from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression, Per
 from linsep.describing.describing import Description
 from linsep.distributed.collections import _numbers
 from linsep.errors import DataError
-from linsep.rewriting.rows import RowsWriter
+from linsep.rewriting.converting import RowsWriter
 from linsep.sources import ArraySource
 
 FIRST = 1577134800018226901

@@ -28,15 +28,12 @@ from linsep.cli.output import (
 )
 from linsep.cli.standard_input import NAME, as_given
 from linsep.describing import columns
-from linsep.describing.advice import next_command
-from linsep.describing.describing import Description
+from linsep.describing.describing import Description, next_command
 from linsep.errors import DataError, LinsepError
 from linsep.estimators._common.checking import plain_labels
 from linsep.interrupts import held, window
-from linsep.rewriting.parquet import TableWriter, VectorWriter
-from linsep.rewriting.rows import RowsWriter
+from linsep.rewriting.converting import RowsWriter, SvmlightWriter, TableWriter, VectorWriter
 from linsep.rewriting.splitting import PARTS, Split
-from linsep.rewriting.svmlight_text import SvmlightWriter
 from linsep.sources.chunks import CODECS
 from linsep.sources.formats import format_by_name, format_of
 from linsep.sources.limits import MAX_LINE, size_text

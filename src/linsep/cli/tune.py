@@ -25,8 +25,7 @@ from linsep.estimators._common.checking import plain_labels
 from linsep.interrupts import window
 from linsep.model_files import format as model_file
 from linsep.sources.base import Source
-from linsep.tuning.models import Model
-from linsep.tuning.side_by_side import SideBySide, combinations
+from linsep.tuning.side_by_side import Model, SideBySide, combinations
 
 #: most lines of the table; --json has all
 MOST_LINES = 20

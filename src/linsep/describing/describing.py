@@ -1,17 +1,180 @@
 """Describe files: what each column holds, the labels, separability, what to do next."""
 
+import shlex
+from collections import Counter
+from pathlib import Path
 from typing import Any
 
-from linsep.describing.advice import at_a_glance, labels_of, left_out, next_command
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from linsep.certificate.verdicts import Overlapping, QuasiSeparable, Separable
 from linsep.describing.tables import TableDescription
 from linsep.describing.vectors import VectorDescription
-from linsep.errors import DataError, hint
+from linsep.errors import DataError, LinsepError, hint
+from linsep.scratch import scratch_folder
+from linsep.separability.data import data_of
+from linsep.separability.deciding import decide
+from linsep.separability.time_limit import Task
 from linsep.sources.base import Source
 from linsep.sources.formats import LABEL, format_of
 from linsep.sources.limits import MAX_LINE, bytes_of
 from linsep.sources.opening import find_files, kind_of, open_source
+from linsep.sources.remote.address import shown
 from linsep.sources.tables.csv_records import Fields
 from linsep.sources.tables.files import check_separated, open_tables
+from linsep.sources.tables.row_labels import is_row_label
+
+#: seconds for a look at separability, classes and features up to which there is one
+SECONDS, MOST_CLASSES, MOST_FEATURES = 5.0, 10, 1000
+#: whole numbers are classes if there are so few, and each comes so often on average
+FEW_LABELS, OFTEN = 100, 10
+#: flags of columns that `fit` refuses, or can learn nothing from
+UNUSABLE = ("unique", "refused", "infinite")
+#: share of a column that may be missing where rows with a missing value are dropped
+MOST_DROPPED = 0.5
+#: words in a cell from which text is read word by word
+WORDS = 3.0
+
+
+def labels_of(counts: Counter[Any] | None, kind: str, missing: int) -> dict[str, Any]:
+    """Return what labels are: classes with their rows, or numbers.
+
+    Parameters
+    ----------
+    counts : how often each label occurs, None if there are too many to count
+    kind : "text", "bool", "int" or "number"; text is always classes
+    missing : rows without a label
+    """
+    rows = None if counts is None else sum(counts.values())
+    few = counts is not None and (
+        len(counts) <= 2 or (len(counts) <= FEW_LABELS and len(counts) * OFTEN <= (rows or 0))
+    )
+    if not (kind == "text" or (few and kind != "number")):
+        return {"kind": "numbers", "missing": missing, "classes": []}
+    listed = None
+    if counts is not None:
+        listed = [{"label": label, "rows": rows} for label, rows in counts.most_common()]
+    return {
+        "kind": "classes",
+        "missing": missing,
+        "classes": listed,
+    }
+
+
+def left_out(columns: list[dict[str, Any]], target: str | None) -> tuple[list[str], list[str]]:
+    """Return the columns that a fit has to leave out, and those whose words it should read."""
+    out, words = [], []
+    for column in columns:
+        if column["name"] == target:
+            continue
+        text = column["type"] == "text"
+        other = column["type"] not in ("text", "number", "int", "bool")
+        empty = column["missing"] and column.get("min", 0) is None
+        if is_row_label(column["name"]):
+            out.append(column["name"])
+        elif text and (column["words"] or 0) >= WORDS:
+            words.append(column["name"])
+        elif other or empty or any(column.get(what) for what in UNUSABLE):
+            out.append(column["name"])
+    return out, words
+
+
+def at_a_glance(
+    rows: Any, rows_in_all: int, target: str | None, without: list[str]
+) -> dict[str, Any]:
+    """Return whether a hyperplane separates the classes of a sample, within some seconds.
+
+    Parameters
+    ----------
+    rows : a pa.Table with the column ``target``, or X and y
+    rows_in_all : rows of the data; if the sample overlaps, so do they
+    without : columns of the table to leave out
+    """
+    try:
+        with scratch_folder() as folder:
+            if isinstance(rows, pa.Table):
+                path = Path(folder) / "sample.parquet"
+                pq.write_table(rows, path)
+                out = [name for name in without if name in rows.column_names]
+                data = data_of(open_source(path, target=target, exclude=out, missing="drop"))
+            else:
+                data = data_of(*rows)
+            if len(data.classes) > MOST_CLASSES or data.n_features > MOST_FEATURES:
+                return {"verdict": None, "rows": 0, "without": without}
+            found: Any = decide(data, formulations=("multinomial",), task=Task(SECONDS))
+            found = getattr(found, "multinomial", None) or found
+    except LinsepError:  # only one class in the sample, or rows that no fit would take
+        return {"verdict": None, "rows": 0, "without": without}
+    kinds = {Separable: "separable", QuasiSeparable: "quasi-separable", Overlapping: "overlapping"}
+    verdict = kinds.get(type(found))
+    whole = data.n_rows == rows_in_all
+    return {
+        "verdict": verdict if whole or verdict == "overlapping" else None,
+        "of_sample": verdict,
+        "rows": data.n_rows,
+        "without": without,
+    }
+
+
+def next_command(data: list[str], how: dict[str, Any], found: dict[str, Any]) -> str | None:
+    """Return the command to type next; None for rows without labels and without columns, for a
+    single class, and where no column is left to learn from.
+
+    Parameters
+    ----------
+    data : names of the files, as they were typed; credentials are left out
+    how : other options that were typed, by their names
+    found : the description
+    """
+    data = [shown(str(name)) for name in data]
+    words = ["linsep", "fit", *data]
+    typed = {name.replace("_", "-"): value for name, value in how.items() if value is not None}
+    label = found["label"]
+    if label is None:
+        if found["columns"] is None:
+            return None
+        words[1] = "describe"
+        return shlex.join([*words, *_options(typed), "--target"]) + " COLUMN"
+    if label["classes"] is not None and len(label["classes"]) == 1:
+        return None
+    words_as = "text"
+    if label["kind"] == "numbers":  # of least squares, which takes not so many features
+        typed["learner"], words_as = "linear", "exclude"
+    features = _features(found)
+    sparse = []
+    if label["missing"]:  # rows without a label can only be dropped
+        sparse = [c["name"] for c in features if c["missing"] > MOST_DROPPED * found["rows"]]
+    words_read = words_as == "text" and found["words"]
+    if found["columns"] and len(sparse) == len(features) and not words_read:
+        return None
+    for name in [*found["left_out"], *sparse]:
+        typed.setdefault("exclude", []).append(name)
+    for name in found["words"]:
+        typed.setdefault(words_as, []).append(name)
+    if label["missing"]:
+        typed["missing"] = "drop"
+    elif any(c["missing"] for c in features):
+        typed["missing"] = "mean"
+    stem = Path(data[0]).name.split(".")[0]
+    typed["model"] = f"{stem if stem not in ('', '-') else 'model'}.linsep"
+    return shlex.join([*words, *_options(typed)])
+
+
+def _features(found: dict[str, Any]) -> list[dict[str, Any]]:
+    out = {*found["left_out"], *found["words"], found["label"]["column"]}
+    return [column for column in found["columns"] or [] if column["name"] not in out]
+
+
+def _options(typed: dict[str, Any]) -> list[str]:
+    words: list[str] = []
+    for name, value in typed.items():
+        if isinstance(value, bool):
+            words.append(f"--{name}" if value else f"--no-{name}")
+            continue
+        for each in value if isinstance(value, list) else [value]:
+            words += [f"--{name}", str(each)]
+    return words
 
 
 class Description:

@@ -7,20 +7,35 @@ A. Talwalkar, Non-stochastic best arm identification and hyperparameter optimiza
 with passes as the budget, and with a guard for models that the held-out rows cannot tell apart.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from itertools import product
+from math import sqrt
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from linsep.checkpoints.saving import Saving
-from linsep.errors import DataError
+from linsep.compiled.core.row_arrays import csr_rows, read_only
+from linsep.compiled.core.rows import Csr, Dense, Unit
+from linsep.errors import DataError, hint
 from linsep.estimators._common.reference import is_turned
+from linsep.estimators._common.stop_reasons import StopReason
 from linsep.interrupts import checkpoint, held
 from linsep.learners.from_source import SourceRun, refuse_one_class
-from linsep.learners.passes import Progress
+from linsep.learners.keeping import KeepLast
+from linsep.learners.passes import (
+    Progress,
+    Run,
+    check_some_rows,
+    checked,
+    close_pass,
+    infinite_weight,
+    learn_batch,
+    without_mistakes,
+)
 from linsep.learners.state import Unlearnable
 from linsep.parallel import thread_count
 from linsep.parameters import check_parameters
@@ -29,8 +44,224 @@ from linsep.rows.arrays import RowBatch
 from linsep.rows.sample import added
 from linsep.rows.source_stream import SourceStream, StartAgain
 from linsep.sources.base import Source
-from linsep.tuning.held_out import held_out_rows
-from linsep.tuning.models import Fit, Model, fits_of
+
+
+class Missed:
+    """Which held-out rows a model predicts wrongly, added batch by batch, and their weights."""
+
+    def __init__(self) -> None:
+        self._wrong: list[np.ndarray] = [np.empty(0)]
+        self._weights: list[np.ndarray] = [np.empty(0)]
+
+    def add(self, missed: np.ndarray, weights: np.ndarray) -> None:
+        """Add rows; empty ``weights`` are ones."""
+        self._wrong.append(missed)
+        self._weights.append(weights if weights.size else np.ones(missed.size))
+
+    @property
+    def wrong(self) -> np.ndarray:
+        """1 for each row predicted wrongly, 0 for the others."""
+        self._wrong = [np.concatenate(self._wrong)]
+        return self._wrong[0]
+
+    @property
+    def weights(self) -> np.ndarray:
+        """The weight of each row; DataError if there are none."""
+        self._weights = [np.concatenate(self._weights)]
+        if not self._weights[0].any():
+            raise DataError(
+                "No row is held out to compare models on",
+                hint("raise {}", validation_fraction=None),
+                "bring more rows",
+            )
+        return self._weights[0]
+
+    @property
+    def accuracy(self) -> float:
+        """Share of the weight of the rows predicted rightly, summed as a fit does."""
+        wrong, weights = self.wrong, self.weights
+        missed, right = (float(np.cumsum(weights[wrong == k])[-1:].sum()) for k in (1, 0))
+        return 1.0 - missed / (missed + right)
+
+    @property
+    def error(self) -> float:
+        """Standard error of the accuracy; sqrt(p (1 - p) / n) for n rows of equal weight."""
+        return standard_error(self.wrong, self.weights)
+
+    def behind(self, best: "Missed") -> tuple[float, float]:
+        """Return how much lower the accuracy is than that of ``best`` on the same rows, and the
+        standard error of this difference.
+        """
+        apart, weights = self.wrong - best.wrong, self.weights
+        return float((weights * apart).sum() / weights.sum()), standard_error(apart, weights)
+
+
+def standard_error(values: np.ndarray, weights: np.ndarray) -> float:
+    """Return the standard error of the weighted mean of independent values."""
+    total = weights.sum()
+    mean = (weights * values).sum() / total
+    return sqrt(float(((weights * (values - mean)) ** 2).sum())) / float(total)
+
+
+def held_out_rows(stream: SourceStream) -> Iterator[RowBatch]:
+    """Yield the held-out rows alone, with their weights in scores as ``importance``."""
+    for batch in stream.held_out():
+        chosen = np.asarray(batch.order, dtype=np.int64)
+        if not chosen.size:
+            continue
+        weights = batch.importance[chosen] if batch.importance.size else batch.importance
+        rows = taken(batch.rows, chosen, batch.n_features)
+        order = range(chosen.size)
+        yield batch._replace(
+            rows=rows, codes=batch.codes[chosen], importance=weights, order=order, first=None
+        )
+
+
+def taken(rows: Any, chosen: np.ndarray, n_features: int) -> Any:
+    """Return the chosen rows, copied."""
+    if isinstance(rows, Unit):
+        return Unit(taken(rows.rows, chosen, n_features), rows.scales[chosen])
+    if isinstance(rows, Dense):
+        return Dense(read_only(rows.values[chosen]), np.empty_like(rows.room))
+    shape = rows.starts.size - 1, n_features
+    X = sp.csr_matrix(shape, dtype=rows.values.dtype)
+    X.data, X.indices, X.indptr = rows.values, rows.columns, rows.starts
+    X = X[chosen]
+    return csr_rows(X.data, X.indices, X.indptr)
+
+
+def own_buffer(rows: Any) -> Any:
+    """Return the same rows with a buffer of their own, for a thread."""
+    if isinstance(rows, Unit):
+        return rows._replace(rows=own_buffer(rows.rows))
+    if isinstance(rows, Csr):
+        return rows
+    return rows._replace(room=np.empty_like(rows.room))
+
+
+class Model:
+    """A model of the grid and how good it is.
+
+    Attributes
+    ----------
+    values : its parameters of the grid
+    estimator : an estimator with them
+    passes : passes it has made
+    missed : which held-out rows it predicts wrongly, after the last of them
+    behind : how far its accuracy is behind the best, and the standard error of the difference, when
+        it was dropped; None if it was not
+    stop_reason : why it was done, None before
+    """
+
+    def __init__(self, values: dict[str, Any], estimator: Any):
+        self.values, self.estimator = values, estimator
+        self.begin()
+
+    def begin(self) -> None:
+        """Reset passes and score."""
+        self.passes, self.missed = 0, Missed()
+        self.behind: tuple[float, float] | None = None
+        self.stop_reason: StopReason | None = None
+
+    @property
+    def dropped(self) -> bool:
+        """Whether it was dropped before it was done."""
+        return self.behind is not None
+
+    @property
+    def running(self) -> bool:
+        """Whether it will make another pass."""
+        return not self.dropped and self.stop_reason is None
+
+
+class Fit:
+    """Trains one model, or two that differ only in keeping last or averaged weights.
+
+    Parameters
+    ----------
+    model : the model that decides which weights are kept
+
+    Attributes
+    ----------
+    models : this one, and the other if any
+    progress : counts of the running pass
+    passes : passes made
+    """
+
+    def __init__(self, model: Model):
+        self.models, self.progress, self.passes = [model], Progress(), 0
+
+    @property
+    def running(self) -> list[Model]:
+        """The models that will make another pass."""
+        return [model for model in self.models if model.running]
+
+    def start(self, stream: SourceStream) -> None:
+        """Create the state before the first pass."""
+        estimator = self.models[0].estimator
+        width = max(stream.n_features, len(stream.feature_names or ()))
+        self.run: Run = estimator.start_run(
+            estimator.learner(), np.sort(stream.classes), width, None, None
+        )
+        self.tie, self.max_iter = estimator.tie, estimator.max_iter
+        self.progress, self.passes = Progress(), 0
+
+    def begin_pass(self, n_rows: int | None) -> None:
+        """Start a pass over ``n_rows`` rows, None if unknown."""
+        self.progress.begin(self.passes, n_rows)
+        self._scheme = self.run.state.scheme(self.tie, count_errors=self.passes == 0)
+
+    def learn(self, row_batch: RowBatch) -> None:
+        """Learn the rows of a batch."""
+        own = iter([row_batch._replace(rows=own_buffer(row_batch.rows))])
+        for batch in own if self.passes else checked(own, self.run.learner):
+            learn_batch(self.run, self._scheme, batch, self.progress)
+
+    def close_pass(self, stream: SourceStream) -> None:
+        """Finish a pass; DataError if no row was learnt."""
+        check_some_rows(self.progress)
+        close_pass(self.run, self._scheme)
+        self.run.keeping.close_pass(self.run.state, stream.learnt, self.tie)
+        self.passes += 1
+        for model in self.running:
+            model.passes, model.missed = self.passes, Missed()
+
+    def score(self, rows: RowBatch) -> None:
+        """Predict held-out rows."""
+        for model in self.running:
+            keeping = self.run.keeping if model is self.models[0] else KeepLast()
+            model.missed.add(keeping.missed(self.run.state, rows, self.tie), rows.importance)
+
+    def decide(self) -> None:
+        """Find out whether it is done, or starts again with other parameters."""
+        state, learner, keeping = self.run.state, self.run.learner, self.run.keeping
+        reason = None
+        if self.progress.mistakes == 0:
+            reason = without_mistakes(learner, state)
+        elif self.passes == self.max_iter:
+            reason = StopReason.MAX_ITER
+        elif learner.restarts(state):
+            keeping.start_again(state)
+        if reason and not np.isfinite([state.W.min(), state.W.max()]).all():
+            raise infinite_weight(state.W, True, learner.step)
+        for model in self.running:
+            model.stop_reason = reason
+
+
+def fits_of(models: list[Model]) -> list[Fit]:
+    """Return the fits that the models need."""
+    averages: dict[str, Fit] = {}
+    fits: list[Fit] = []
+    for model in sorted(models, key=lambda model: model.estimator.keep == "last"):
+        others = repr(model.estimator.get_params(deep=False) | {"keep": None})
+        if model.estimator.keep == "last" and others in averages:
+            averages[others].models.append(model)
+            continue
+        fits.append(Fit(model))
+        if model.estimator.keep == "average":
+            averages[others] = fits[-1]
+    return fits
+
 
 #: standard errors behind the best within which a model is not dropped, at first and later: slow
 #: starters may still win
