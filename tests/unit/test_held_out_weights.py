@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from linsep import KernelPerceptron, PassiveAggressive, Perceptron
-from linsep.rows.holding_out import HoldOut
+from linsep.rows.arrays import HoldOut
 from linsep.sources.arrays import ArraySource
 from thoroughness import met
 

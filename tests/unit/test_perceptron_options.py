@@ -8,8 +8,7 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
 from linsep import Perceptron
-from linsep.rows.arrays import ArrayStream
-from linsep.rows.holding_out import HoldOut
+from linsep.rows.arrays import ArrayStream, HoldOut
 from storages import SCHEMES, blobs, classes_of, weights
 
 SEVERAL = ("native", "ovr", "ovo")

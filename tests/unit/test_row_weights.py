@@ -14,7 +14,7 @@ from command_line import assert_refused, here
 from linsep import LinearRegression, LogisticRegression, Perceptron, open_source
 from linsep.compiled.core.jit import COMPILING
 from linsep.errors import DataError
-from linsep.rows.holding_out import held_groups
+from linsep.rows.arrays import held_groups
 from linsep.sources import ArraySource
 
 ROWS = 400 if COMPILING else 130
@@ -264,9 +264,9 @@ def test_groups_are_held_out_whole(kind, memory_bytes, tmp_path, small_blocks, m
     path = table(tmp_path / "rows.csv", X, y, weights, g=[f"g{k}" for k in groups])
     held = []
     monkeypatch.setattr(
-        linsep.rows.holding_out.HoldOut,
+        linsep.rows.arrays.HoldOut,
         "draw",
-        lambda self, codes, draw=linsep.rows.holding_out.HoldOut.draw: (
+        lambda self, codes, draw=linsep.rows.arrays.HoldOut.draw: (
             held.append(draw(self, codes)) or held[-1]
         ),
     )

@@ -347,7 +347,7 @@ def test_labels_missing_in_a_later_batch():
 
 
 def test_too_many_classes_are_refused_where_they_become_too_many(monkeypatch):
-    monkeypatch.setattr("linsep.rows.label_book.MOST_CLASSES", 5)
+    monkeypatch.setattr("linsep.rows.source_stream.MOST_CLASSES", 5)
     with pytest.raises(DataError, match=r"row 5: .*more than 5 different values"):
         Perceptron().fit(ArraySource(np.eye(9), np.arange(9), batch_rows=2))
     Perceptron(max_iter=1).fit(ArraySource(np.eye(9), np.arange(9) % 5, batch_rows=2))

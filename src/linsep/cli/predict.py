@@ -28,7 +28,7 @@ from linsep.escaping import escaped
 from linsep.estimators._common.checking import plain_labels
 from linsep.estimators._common.predicting_sources import probabilities_of
 from linsep.model_files import format as model_file
-from linsep.rows.sample import added
+from linsep.rows.weights import added
 from linsep.sources.base import Source
 
 

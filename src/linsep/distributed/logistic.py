@@ -23,7 +23,7 @@ from linsep.logistic.fitting import Task
 from linsep.logistic.lanes import Batch, Batches, lanes_of, with_head
 from linsep.logistic.preparing import Standardization
 from linsep.logistic.rows import BatchRows
-from linsep.rows.sample import added
+from linsep.rows.weights import added
 from linsep.sources.base import Source
 
 

@@ -15,8 +15,7 @@ import scipy.sparse as sp
 
 from linsep.compiled.core.rows import HUGE, TINY
 from linsep.exports.scoring import ExportError, Rule, is_turned, linear_scores, rule_of
-from linsep.kernels.base import Kernel
-from linsep.kernels.combined import Constant, Normalized, Product, Scaled, Sum
+from linsep.kernels.base import Constant, Kernel, Normalized, Product, Scaled, Sum
 from linsep.kernels.vectors import RBF, AllSubsets, Laplacian, Linear, Polynomial
 from linsep.learners.keeping import KeepVote
 from linsep.learners.vote_scoring import VoteScoring

@@ -1,9 +1,9 @@
 """Public names, as :mod:`lazy_loader` finds them at run time and type checkers read them."""
 
 from .aligning import alignment as alignment
-from .base import Kernel as Kernel
-from .combined import (
+from .base import (
     Constant as Constant,
+    Kernel as Kernel,
     Normalized as Normalized,
     Product as Product,
     Scaled as Scaled,

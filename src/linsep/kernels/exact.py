@@ -13,10 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from flint import fmpz_mat
 
-from linsep.certificate.integers import whole_numbers
-from linsep.certificate.numbers import exact_rows, tidy
 from linsep.kernels.rows import refuse_text
 
 #: most bits of a value, so that fractions are made in no time, and of all: half a gigabyte
@@ -83,6 +80,9 @@ class WholeRows:
 
     def __init__(self, X: Any, kernel: Any) -> None:
         refuse_text(X, kernel)
+        from linsep.certificate.integers import whole_numbers
+        from linsep.certificate.numbers import exact_rows, tidy
+
         self.X = tidy(exact_rows(X))
         values = self.X.data if sp.issparse(self.X) else self.X.ravel()
         whole, scale = whole_numbers(values)
@@ -97,6 +97,8 @@ class WholeRows:
         if not fits(n, 2 * (longest + self.below.bit_length()) + d.bit_length()):
             return None
         if not sp.issparse(self.X):
+            from flint import fmpz_mat
+
             A = fmpz_mat(n, d, self.numbers.tolist())
             found = [[int(m) for m in row] for row in (A * A.transpose()).tolist()]
             return Ratio(np.array(found, dtype=object).reshape(n, n), self.below**2).reduced()

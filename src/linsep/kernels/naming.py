@@ -7,8 +7,7 @@ from typing import Any
 
 from linsep import kernels
 from linsep.errors import DataError, ParameterError
-from linsep.kernels.base import Kernel
-from linsep.kernels.combined import MOST_NESTED
+from linsep.kernels.base import MOST_NESTED, Kernel
 from linsep.kernels.foreign import Callable, Pairwise, Precomputed, unknown
 from linsep.kernels.vectors import RBF, AllSubsets, Laplacian, Linear, Polynomial
 

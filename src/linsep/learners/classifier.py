@@ -40,8 +40,7 @@ from linsep.learners.predicting import PredictsOnline
 from linsep.learners.state import BadRow, Learner, State, Unlearnable
 from linsep.learnt import check_prepared, learnt
 from linsep.parameters import HasParameters, Keep, Multiclass, Tie, check_parameters, parameter
-from linsep.rows.arrays import ArrayStream, RowStream, summed
-from linsep.rows.holding_out import HoldOut
+from linsep.rows.arrays import ArrayStream, HoldOut, RowStream, summed
 from linsep.sparse_rows import as_csr
 from linsep.value_faults import faults_named
 

@@ -8,15 +8,14 @@ dual weights can be the same vector in the feature space of the kernel.
 """
 
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from linsep.compiled.core.rows import Csr, Dense
 from linsep.learners.keeping import KeepLast
-from linsep.learners.kernel_rows import KernelStream
 from linsep.learners.state import Learner, State
-from linsep.rows.arrays import RowBatch, RowStream
+from linsep.rows.arrays import RowBatch
 
 if TYPE_CHECKING:
     from linsep.certificate.cycles import Cycle, Cycles
@@ -38,14 +37,14 @@ class CycleDetection:
     """Remembers hashes of the weights of each machine at the start of each pass."""
 
     def __init__(
-        self, state: State, stream: RowStream, rate: float, update: str, tie: str, zero: str
+        self, state: State, stream: Any, rate: float, update: str, tie: str, zero: str
     ) -> None:
         self.rate, self.update, self.tie, self.zero, self.failures = rate, update, tie, zero, 0
         self._seen: list[dict[int, int]] = [
             {key: 0} for key in _keys(_compared_weights(state, stream), state)
         ]
 
-    def after(self, state: State, stream: RowStream, passes: int) -> "Cycle | Cycles | None":
+    def after(self, state: State, stream: Any, passes: int) -> "Cycle | Cycles | None":
         """Return the cycle that ended with this pass, or None."""
         if self.failures == MOST_FAILURES or _too_many(state):
             return None
@@ -81,21 +80,17 @@ class CycleDetection:
         ]
 
     def _confirmed(
-        self, state: State, stream: RowStream, weights: np.ndarray, lengths: list[int], again: int
+        self, state: State, stream: Any, weights: np.ndarray, lengths: list[int], again: int
     ) -> "Cycle | Cycles | None":
         from linsep.separability.cycles import Standing, find_cycles, machines
 
-        gram = isinstance(stream, KernelStream)
+        gram = not stream.of_features
         found = machines(
             state.multiclass, state.n_classes, self.update, self.tie, gram, bool(state.bias),
             self.zero,
         )  # fmt: skip
         most = MOST_VALUES // (sum(lengths) * found[0].n_vectors)
-        given = (
-            _gram_rows(stream, most)
-            if isinstance(stream, KernelStream)
-            else _plain_rows(stream, most)
-        )
+        given = _gram_rows(stream, most) if gram else _plain_rows(stream, most)
         if not given:
             return None
         parts = [
@@ -109,7 +104,7 @@ class CycleDetection:
 
 
 def cycle_detection_for(
-    state: State, learner: Learner, keeping: KeepLast, stream: RowStream, tie: str
+    state: State, learner: Learner, keeping: KeepLast, stream: Any, tie: str
 ) -> CycleDetection | None:
     """Return the detection for a run, or None unless its rate and order are constant and only the
     last weights are kept.
@@ -119,7 +114,7 @@ def cycle_detection_for(
         return None
     if type(keeping) is not KeepLast or stream.shuffle or _too_many(state):
         return None
-    if isinstance(stream, KernelStream) and not stream.replayable:
+    if not (stream.of_features or stream.replayable):
         return None
     rate = float(learner.schedule.rate)  # type: ignore[attr-defined]
     zero: str = learner.zero  # type: ignore[attr-defined]
@@ -130,11 +125,11 @@ def _too_many(state: State) -> bool:
     return (state.n_features + 1) * state.W[0].size > MOST_WEIGHTS
 
 
-def _compared_weights(state: State, stream: RowStream) -> np.ndarray:
+def _compared_weights(state: State, stream: Any) -> np.ndarray:
     """Return what is compared: the weights, or for a kernel the scores of the rows; two axes for
     several classes.
     """
-    return stream.scores_now() if isinstance(stream, KernelStream) else state.W
+    return state.W if stream.of_features else stream.scores_now()
 
 
 def _of_machines(weights: np.ndarray, state: State, gram: bool) -> list[np.ndarray]:
@@ -162,7 +157,7 @@ def _key(text: bytes, intercept: int) -> int:
     return int.from_bytes(blake2b(parts, digest_size=8).digest(), "little")
 
 
-def _plain_rows(stream: RowStream, most_values: int) -> "list[Given] | None":
+def _plain_rows(stream: Any, most_values: int) -> "list[Given] | None":
     """Return the training rows in order; None if not kept, too many, weighted or scaled."""
     from linsep.separability.cycles import Given
 
@@ -188,7 +183,7 @@ def _row(row_batch: RowBatch, i: int) -> tuple[np.ndarray, np.ndarray]:
     return rows.columns[at], rows.values[at]
 
 
-def _gram_rows(stream: KernelStream, most_values: int) -> "list[Given] | None":
+def _gram_rows(stream: Any, most_values: int) -> "list[Given] | None":
     """Return the rows of the Gram matrix; None if there are too many."""
     from linsep.separability.cycles import Given
 

@@ -22,9 +22,9 @@ from linsep.interrupts import held
 from linsep.label_faults import warn_of_many_classes
 from linsep.learners.passes import PassReport, Plan, passes
 from linsep.learners.state import Unlearnable
-from linsep.rows.again import RowsAgain
-from linsep.rows.sample import Sample, added
-from linsep.rows.source_stream import SourceStream, StartAgain
+from linsep.rows.sample import Sample
+from linsep.rows.source_stream import RowsAgain, SourceStream, StartAgain
+from linsep.rows.weights import added
 from linsep.sources.arrays import ArraySource
 from linsep.sources.base import Source
 

@@ -5,14 +5,40 @@ from typing import Any
 
 import numpy as np
 
+from linsep.compiled.core.loop import ERRORS, Watch, pass_loop
 from linsep.compiled.core.rows import Csr, Dense, Unit
 from linsep.compiled.core.weights import Average, Best, Last, Vote
 from linsep.errors import LinsepError, hint
 from linsep.learners.deciding import decision, predicted
-from linsep.learners.evaluation import count_mistakes
-from linsep.learners.state import State, Unlearnable
-from linsep.learners.vote_scoring import VoteScoring
-from linsep.rows.arrays import RowBatch
+from linsep.learners.state import State, Unlearnable, sparing
+from linsep.rows.arrays import RowBatch, rows_per_slice, slices
+
+
+def count_mistakes(
+    state: State,
+    weights: np.ndarray,
+    row_batches: Iterator[RowBatch],
+    tie: str,
+    zero: str = "mistake",
+) -> tuple[np.ndarray, int, int]:
+    """Return the weighted mistakes of each machine, the number of rows predicted wrongly, and the
+    number of rows.
+    """
+    watch, tally, rows = Watch(np.zeros(state.n_machines)), np.zeros(3, np.int64), 0
+    rule = sparing(watch, zero, np.zeros(state.n_machines, np.int64))
+    scheme = state.scheme(tie, count_errors=True, learning=False)
+    for row_batch in row_batches:
+        for piece in slices(row_batch.order, rows_per_slice(row_batch.rows, state.n_columns)):
+            done = pass_loop(
+                scheme, rule, Last(), weights, state.bias, row_batch.rows, row_batch.codes,
+                row_batch.importance, piece, 0, tally,
+            )  # fmt: skip
+            rows += done
+            if done < piece.size:
+                first = row_batch.first
+                raise Unlearnable(None if first is None else first + int(piece[done]))
+    return watch.mistakes, int(tally[ERRORS]), rows
+
 
 Learnt = Callable[[], Iterator[RowBatch] | None]
 
@@ -365,6 +391,8 @@ class KeepVote(KeepLast):
         """Return shares of votes: in [-1, 1] for a machine, in [0, 1] for a native rule's class."""
         self._taken = [joined(self._taken)] if self._taken else []
         first = state.scores(rows, n_rows, self.first_weights(state)).reshape(n_rows, -1)
+        from linsep.learners.vote_scoring import VoteScoring
+
         votes = VoteScoring(state, self.changes(), self.tie).votes(rows, first)
         return votes[:, 0] if state.n_classes == 2 else votes
 

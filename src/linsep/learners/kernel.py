@@ -30,7 +30,6 @@ from linsep.kernels.rows import listed, refuse_text
 from linsep.label_faults import check_beside
 from linsep.learners.classifier import OnlineClassifier
 from linsep.learners.deciding import numbered, numbered_texts
-from linsep.learners.from_source import knows_all_rows
 from linsep.learners.keeping import KeepLast
 from linsep.learners.kernel_rows import Grams, KernelStream
 from linsep.learners.passes import Run
@@ -549,6 +548,8 @@ def whole(source: Source) -> tuple[Any, np.ndarray, np.ndarray | None, np.ndarra
 
 def fit_source(estimator: Any, source: Source, saving: Saving) -> None:
     """Fit ``estimator`` to a source; also sets ``recipe_`` and the training accuracy."""
+    from linsep.learners.from_source import knows_all_rows
+
     started = perf_counter()
     estimator.training_accuracy_ = None
     with held():

@@ -20,7 +20,8 @@ from linsep.errors import DataError, hint
 from linsep.interrupts import checkpoint, window
 from linsep.learners.keeping import KeepLast
 from linsep.learners.state import State
-from linsep.rows.arrays import NO_IMPORTANCE, MemoryStream, RowBatch, slices
+from linsep.rows.arrays import MemoryStream, RowBatch, slices
+from linsep.rows.weights import NO_IMPORTANCE
 
 
 class Grams:

@@ -9,7 +9,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import assert_all_finite, check_is_fitted
 
 from linsep.errors import DataError
-from linsep.estimators._common.calibration import Calibration
 from linsep.estimators._common.plotting import PlotsDecision
 from linsep.estimators._common.predicting_sources import Prediction, share_right
 from linsep.estimators._common.reference import HasReference
@@ -61,7 +60,7 @@ class PredictsOnline(PlotsDecision, HasReference):
     classes_: np.ndarray
     random_state: Any
     n_features_in_: int
-    calibration_: Calibration
+    calibration_: Any
 
     def fitted_run(self) -> Run:
         """Return the fit; raise NotFittedError, which is an AttributeError, if there is none."""

@@ -39,7 +39,7 @@ from linsep.linear.solving import (
 )
 from linsep.linear.summary import Summary
 from linsep.parameters import HasParameters, check_parameters, parameter
-from linsep.rows.sample import added
+from linsep.rows.weights import added
 from linsep.sources.base import Source
 from linsep.sparse_rows import as_csr
 from linsep.value_faults import faults_named, refuse_rounded_targets

@@ -25,9 +25,9 @@ from linsep.logistic.fitting import MOST_WEIGHTS, Task
 from linsep.logistic.lanes import Batch, with_head
 from linsep.logistic.steps import Steps
 from linsep.rows.arrays import RowBatch
-from linsep.rows.sample import added
 from linsep.rows.source_stream import SourceStream
 from linsep.rows.stored import StartAgain
+from linsep.rows.weights import added
 from linsep.separability.data import Data, LocalData, Piece, padded, piece_of
 from linsep.sources.base import Source
 from linsep.sparse_rows import as_csr

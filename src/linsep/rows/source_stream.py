@@ -14,13 +14,21 @@ import numpy as np
 import linsep
 from linsep.background import chained, elsewhere
 from linsep.compiled.core.row_arrays import as_rows
-from linsep.errors import DataError
+from linsep.errors import DataError, LinsepError
 from linsep.interrupts import checkpoint, held
-from linsep.rows.arrays import ArrayStream, AsGiven, Mixing, RowBatch, after, summed
-from linsep.rows.holding_out import NO_IMPORTANCE, HoldOut, held_groups
-from linsep.rows.label_book import BadLabel, LabelBook
-from linsep.rows.sample import Sample, added
+from linsep.rows.arrays import (
+    ArrayStream,
+    AsGiven,
+    HoldOut,
+    Mixing,
+    RowBatch,
+    after,
+    held_groups,
+    summed,
+)
+from linsep.rows.sample import Sample
 from linsep.rows.stored import Keeper, Parsed, StartAgain, shuffled_batches, weights_of
+from linsep.rows.weights import NO_IMPORTANCE, added
 from linsep.scratch import scratch_folder
 from linsep.sources.base import Batch, Source
 from linsep.sources.limits import check_weights
@@ -33,6 +41,117 @@ from linsep.sources.row_cache.reading import (
     source_key,
 )  # fmt: skip
 from linsep.sources.row_cache.writing import RowCacheWriter
+
+MOST_CLASSES = 100_000
+
+
+class BadLabel(LinsepError):
+    """A label that is not a class. ``index`` is its position among the labels passed."""
+
+    def __init__(self, message: str, index: int):
+        super().__init__(message)
+        self.index = index
+
+
+class LabelBook:
+    """Gives every label a number, in order of first appearance.
+
+    Parameters
+    ----------
+    labels : known labels, in that order
+    reference : the class of two that has code 0; None for the smaller
+
+    Attributes
+    ----------
+    classes : array of labels in the order of their codes
+    codes : int32 array, the code of each number
+    """
+
+    def __init__(self, labels: Any = (), reference: Any = None):
+        self.labels: list[Any] = list(labels)
+        self.reference = reference
+        self._sort()
+
+    def _sort(self) -> None:
+        self._sorted = np.array(sorted(self.labels))
+        ranks = np.array(
+            np.argsort(np.argsort(np.array(self.labels))) if self.labels else [], dtype=np.int32
+        )
+        self._numbers = np.argsort(ranks).astype(np.int32)
+        turned = len(self.labels) == 2 and self._sorted.tolist()[1] == self.reference
+        self.classes, self.codes = (
+            (self._sorted[::-1], 1 - ranks) if turned else (self._sorted, ranks)
+        )
+
+    def numbers(self, y: np.ndarray) -> np.ndarray:
+        """Return the number of each label as int32; new labels get the next numbers.
+
+        Raises BadLabel for the first invalid label.
+        """
+        if y.dtype.kind not in "biufU":
+            y = self._plain(y)
+        found = self._look_up(y)
+        if found is None:
+            self._add(y)
+            found = self._look_up(y)
+            assert found is not None
+        return found
+
+    def _plain(self, y: np.ndarray) -> np.ndarray:
+        """Return labels that are Python objects as an array of text or numbers."""
+        labels = y.tolist()
+        for index, label in enumerate(labels):
+            if not isinstance(label, str | int | float):
+                raise BadLabel(
+                    f"the label {label!r} is of type {type(label).__name__}; give text, whole "
+                    "numbers or booleans",
+                    index,
+                )
+            self._check_alike(label, self.labels[0] if self.labels else labels[0], index)
+        return np.array(labels)
+
+    def _add(self, y: np.ndarray) -> None:
+        fresh, first = np.unique(y, return_index=True)
+        known = set(self.labels)
+        labels = (fresh + 0.0 if fresh.dtype.kind == "f" else fresh).tolist()  # -0.0 is 0.0
+        for k in np.argsort(first).tolist():
+            label, index = labels[k], int(first[k])
+            if label in known:
+                continue
+            if self.labels:
+                self._check_alike(label, self.labels[0], index)
+            if isinstance(label, float) and not label.is_integer():
+                raise BadLabel(
+                    f"the label {label!r} is continuous, not a whole number; a classifier learns "
+                    "classes, so choose another target, round it or learn numbers by linear "
+                    "regression",
+                    index,
+                )
+            if len(self.labels) == MOST_CLASSES:
+                raise BadLabel(
+                    f"up to here the labels have more than {MOST_CLASSES:,} different values; a "
+                    "classifier learns a few classes, so choose another target",
+                    index,
+                )
+            self.labels.append(label)
+        self._sort()
+
+    def _check_alike(self, label: Any, other: Any, index: int) -> None:
+        if isinstance(label, str) != isinstance(other, str):
+            raise BadLabel(
+                f"the label {label!r} is of type {type(label).__name__}, but one before is of "
+                f"type {type(other).__name__}; make them alike",
+                index,
+            )
+
+    def _look_up(self, y: np.ndarray) -> np.ndarray | None:
+        known = self._sorted
+        if not known.size or (known.dtype.kind == "U") != (y.dtype.kind == "U"):
+            return None
+        ranks = np.searchsorted(known, y)
+        ranks[ranks == known.size] = 0
+        return self._numbers[ranks] if np.array_equal(known[ranks], y) else None
+
 
 BATCH_BYTES = 16 << 20
 RowBatches = Generator[RowBatch, None, None]
@@ -420,3 +539,28 @@ class SourceStream(AsGiven):
                 order = order[~self._hold.drawn()[batch.rows[order]]]
             codes = self.book.codes[batch.numbers]
             yield self._row_batch(batch.X, codes, batch.weights, order, None)
+
+
+class RowsAgain(SourceStream):
+    """A stream of rows that are in memory or in a row cache already; nothing is parsed.
+
+    Parameters
+    ----------
+    kept : stream whose first pass is done, which is closed after this one
+    shuffle, unit, fraction : see :class:`SourceStream`; all else is as in ``kept``
+    """
+
+    def __init__(self, kept: SourceStream, *, shuffle: bool, unit: bool, fraction: float | None):
+        self.__dict__.update(kept.__dict__)
+        self.shuffle, self._unit, self._fraction = shuffle, unit, fraction
+        self._fed = self._row_batches_of = None
+        self.draws_sample = True
+        self.from_cache = False  # a damaged cache is an error: it cannot be made again from here
+
+    def begin(self) -> None:
+        """Do nothing: the rows have been read."""
+
+    def close(self) -> None:
+        """Stop the iteration; the files are those of the other stream."""
+        if self._row_batches_of is not None:
+            self._row_batches_of.close()

@@ -11,7 +11,8 @@ import scipy.sparse as sp
 from linsep.compiled.core.interleave import interleave
 from linsep.compiled.row_records import BLOCK
 from linsep.errors import LinsepError
-from linsep.rows.arrays import NO_IMPORTANCE, SMALL, block_sizes, shuffled, shuffled_blocks
+from linsep.rows.arrays import SMALL, block_sizes, shuffled, shuffled_blocks
+from linsep.rows.weights import NO_IMPORTANCE
 from linsep.sources.base import Batch, Source
 from linsep.sources.row_cache.reading import RowCache
 from linsep.sources.row_cache.writing import RowCacheWriter, footer_of

@@ -39,10 +39,9 @@ from linsep.learners.passes import (
 from linsep.learners.state import Unlearnable
 from linsep.parallel import thread_count
 from linsep.parameters import check_parameters
-from linsep.rows.again import RowsAgain
 from linsep.rows.arrays import RowBatch
-from linsep.rows.sample import added
-from linsep.rows.source_stream import SourceStream, StartAgain
+from linsep.rows.source_stream import RowsAgain, SourceStream, StartAgain
+from linsep.rows.weights import added
 from linsep.sources.base import Source
 
 

@@ -11,10 +11,8 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from linsep.errors import DataError, FeatureOverflow
 from linsep.label_faults import check_beside, warn_of_many_classes
-from linsep.rows.arrays import NO_IMPORTANCE
-from linsep.rows.sample import check_summable
+from linsep.rows.weights import NO_IMPORTANCE, check_summable
 from linsep.sources.base import Source
-from linsep.sources.text.stored import FeatureNames
 
 #: types of rows that are learnt without a copy
 FLOATS = (np.float64, np.float32)
@@ -94,6 +92,8 @@ def words_and_signs(model: Any) -> tuple[list[str], np.ndarray]:
     """
     names, recipe = getattr(model, "feature_names_in_", None), getattr(model, "recipe_", {})
     if names is None and recipe.get("words"):
+        from linsep.sources.text.stored import FeatureNames
+
         return FeatureNames(recipe).all()
     if names is None:
         first = recipe.get("index_base") or 0

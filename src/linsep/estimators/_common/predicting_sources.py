@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.errors import DataError
 from linsep.estimators._common.checking import brings_labels, check_sample_weight
 from linsep.label_faults import labels_of
-from linsep.rows.sample import check_summable
+from linsep.rows.weights import check_summable
 from linsep.sources.base import Batch, Source
 from linsep.value_faults import refuse_rounded_targets
 
