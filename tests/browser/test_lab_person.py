@@ -186,8 +186,8 @@ def test_votes_are_counted_in_the_browser(tab):
     tab.press("End")
     tab.says("#status", "on the wrong side")
     wrong = int(tab.text("#status").split()[0])
-    from linsep.lab.learners import arguments_of
-    from linsep.lab.ready import ready_made
+    from linsep.lab.run import arguments_of
+    from linsep.lab.scene_sources import ready_made
 
     scene = ready_made("outlier").with_settings(rounds=2000)
     passes = -(-2000 // len(scene.points))

@@ -44,7 +44,7 @@ TOOLS_TIED = {
     ("plot", "teaching"),
 }
 #: files in circles of imports, by room
-IN_CIRCLES = {"lab": 4}
+IN_CIRCLES = {"kernels": 2}
 #: lines that read what a class of another room keeps to itself, by the room that reads
 PRIVATE_READS = {
     "distributed": 6,

@@ -2,8 +2,8 @@
 
 import random
 
-from linsep.lab.ready import ready_made
-from linsep.lab.scene import Scene, url_of
+from linsep.lab.scene import Scene
+from linsep.lab.scene_sources import ready_made, url_of
 
 LETTERS = "abzXY0123456789.,;=&-+e%#<>'\"(){}[]/\\ \n\0éλ中"
 

@@ -9,11 +9,12 @@ from scipy.stats import norm
 
 import linsep
 from linsep import descent
-from linsep.lab.answer import answer, plain_scene
+from linsep.lab.answer import answer
 from linsep.lab.fits import fit_of, probability_text
-from linsep.lab.ready import ready_made
+from linsep.lab.optimizing import FORMULAS, surface_of
+from linsep.lab.pages import plain_scene
 from linsep.lab.scene import Scene
-from linsep.lab.surfaces import FORMULAS, surface_of
+from linsep.lab.scene_sources import ready_made
 
 pytestmark = pytest.mark.compiled
 

@@ -10,7 +10,7 @@ from linsep.lab.course import LESSONS, lesson, parsed, titles
 from linsep.lab.fits import fit_of
 from linsep.lab.proof import proof_of
 from linsep.lab.run import run_of
-from linsep.lab.scene import scene_of_url
+from linsep.lab.scene_sources import scene_of_url
 
 pytestmark = pytest.mark.compiled
 

@@ -10,8 +10,8 @@ from linsep import MarginPerceptron, PassiveAggressive, Perceptron, datasets, tr
 from linsep.errors import DataError
 from linsep.lab.answer import still
 from linsep.lab.pages import MODULES, script, standalone
-from linsep.lab.ready import ready_made
 from linsep.lab.scene import Scene
+from linsep.lab.scene_sources import ready_made
 
 pytestmark = pytest.mark.compiled
 

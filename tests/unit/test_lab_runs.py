@@ -10,13 +10,18 @@ import pytest
 import linsep
 from linsep import datasets, kernels, textbook
 from linsep.lab.answer import answer
-from linsep.lab.bounds import gram_of
-from linsep.lab.learners import arguments_of
-from linsep.lab.proof import in_plane, monomials, proof_of
-from linsep.lab.ready import READY, ready_made
-from linsep.lab.run import dense_codes, labels_of, run_of, scheme_of, trace_of
+from linsep.lab.proof import gram_of, in_plane, monomials, proof_of
+from linsep.lab.run import (
+    arguments_of,
+    dense_codes,
+    labels_of,
+    run_of,
+    scheme_of,
+    script_of,
+    trace_of,
+)
 from linsep.lab.scene import Scene
-from linsep.lab.script import script_of
+from linsep.lab.scene_sources import READY, ready_made
 from thoroughness import met
 
 pytestmark = pytest.mark.compiled

@@ -12,9 +12,16 @@ from linsep import LogisticRegression, separation
 from linsep.errors import DataError
 from linsep.lab.answer import answer
 from linsep.lab.fields import BY_NAME, FIELDS
-from linsep.lab.own_points import csv_of, scene_of_csv
-from linsep.lab.ready import READY, ready_made
-from linsep.lab.scene import MOST_CHARACTERS, MOST_POINTS, Scene, scene_of, scene_of_url, url_of
+from linsep.lab.scene import MOST_CHARACTERS, MOST_POINTS, Scene
+from linsep.lab.scene_sources import (
+    READY,
+    csv_of,
+    ready_made,
+    scene_of,
+    scene_of_csv,
+    scene_of_url,
+    url_of,
+)
 from mutated_addresses import mutated_addresses
 from thoroughness import THOROUGH
 

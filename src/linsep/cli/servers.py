@@ -146,8 +146,7 @@ def lab(
     """
     from linsep.lab.answer import still
     from linsep.lab.pages import standalone
-    from linsep.lab.ready import FIRST, ready_made
-    from linsep.lab.scene import scene_of_url, url_of
+    from linsep.lab.scene_sources import FIRST, ready_made, scene_of_url, url_of
 
     name = scene or FIRST
     begun = scene_of_url(name) if "=" in name else ready_made(name)

@@ -8,23 +8,20 @@ from functools import lru_cache
 from typing import Any
 
 from linsep.errors import LinsepError
-from linsep.lab.course import lesson, titles
-from linsep.lab.fields import for_page
+from linsep.lab.course import lesson
 from linsep.lab.fits import fit_of, script_of_fit, table_of
-from linsep.lab.own_points import MOST_TEXT, scene_of_csv
-from linsep.lab.pages import standalone
+from linsep.lab.pages import for_controls, plain_scene, standalone
 from linsep.lab.proof import proof_of
-from linsep.lab.ready import FIRST, READY, ready_made
-from linsep.lab.run import run_of, trace_of
-from linsep.lab.scene import (
-    MOST_CLASSES,
-    MOST_POINTS,
-    Scene,
+from linsep.lab.run import run_of, script_of, trace_of
+from linsep.lab.scene import Scene
+from linsep.lab.scene_sources import (
+    FIRST,
+    ready_made,
     scene_of,
+    scene_of_csv,
     scene_of_url,
     url_of,
 )
-from linsep.lab.script import script_of
 
 UNKNOWN = "The page asked for something unknown: reload it."
 
@@ -136,35 +133,3 @@ def key_of(scene: Scene) -> str:
 def cached_run(url: str) -> dict[str, Any]:
     """Return the run of an address: table and proof need that of the picture again."""
     return run_of(scene_of_url(url))
-
-
-def plain_scene(scene: Scene) -> dict[str, Any]:
-    """Return a scene as plain data, with its address and the names that the page shows."""
-    return {
-        "scene": {
-            "points": [list(point) for point in scene.points],
-            "name": scene.name,
-            "labels": list(scene.labels),
-            "features": list(scene.features),
-            "settings": {
-                name: list(value) if isinstance(value, tuple) else value
-                for name, value in scene.settings.items()
-            },
-            "at": scene.at,
-        },
-        "url": url_of(scene),
-        "classNames": list(scene.class_names),
-    }
-
-
-def for_controls() -> dict[str, Any]:
-    """Return what the controls of a page are made of."""
-    return {
-        "fields": for_page(),
-        "ready": [
-            {"name": name, "group": ready.group, "title": ready.title}
-            for name, ready in READY.items()
-        ],
-        "lessons": titles(),
-        "limits": {"points": MOST_POINTS, "classes": MOST_CLASSES, "file": MOST_TEXT},
-    }

@@ -6,7 +6,7 @@ from importlib.resources import files
 from typing import Any
 
 from linsep.errors import DataError
-from linsep.lab.scene import scene_of_url
+from linsep.lab.scene_sources import scene_of_url
 
 #: the lessons of the package, in the order of the course
 LESSONS = ("perceptron", "margin", "kernels", "regression", "several-classes")

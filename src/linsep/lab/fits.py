@@ -1,25 +1,24 @@
-"""The rooms without a run: least squares, logistic curve, naive Bayes and gradient descent.
+"""The rooms without a run: least squares, naive Bayes, and those that look for an optimum.
 
 A fit is laid out as the page shows it: numbers, sentences, a table, and what is drawn.
 """
 
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 import linsep
-from linsep.errors import DataError
+from linsep.errors import DataError, SeparationWarning
 from linsep.escaping import csv_text
-from linsep.lab.bayes import bayes_of, script_of_bayes
 from linsep.lab.fields import plain
+from linsep.lab.optimizing import curve_of, descent_of, script_of_descent
 from linsep.lab.scene import Scene
-from linsep.lab.surfaces import descent_of, script_of_descent
-from linsep.teaching.textbook import logistic
+from linsep.naive_bayes import GaussianNaiveBayes
 from linsep.teaching.trace.table import exact, latex, markdown, short
 
-#: most Newton steps of a logistic fit, and of a runaway coefficient that are shown
-MOST_STEPS, RUNAWAY_STEPS = 60, 6
+NEEDS = "Place points of at least two classes: each of them becomes a Gaussian."
 
 
 def fit_of(scene: Scene) -> dict[str, Any]:
@@ -46,7 +45,7 @@ def line_of(scene: Scene) -> dict[str, Any]:
         "line": [intercept, slope],
         "title": f"{names[1]} = {short(intercept)} {'+' if slope >= 0 else '−'} "
         f"{short(abs(slope))} {names[0]}",
-        "sentences": _sentences(header, len(x)),
+        "sentences": _sentences_of_line(header, len(x)),
         "numbers": [[name, short(float(value))] for name, value in header.items()
                     if np.isfinite(value)],
         "columns": ["point", names[0], names[1], "fitted", "residual"],
@@ -71,7 +70,7 @@ def _header(model: Any) -> Iterator[tuple[str, str, float]]:
         yield one.name, f"standard error of the {word}", one.standard_error
 
 
-def _sentences(header: dict[str, float], n: int) -> list[str]:
+def _sentences_of_line(header: dict[str, float], n: int) -> list[str]:
     said = [
         "The line makes the sum of the squared residuals, the red sticks, as small as possible."
     ]
@@ -105,100 +104,6 @@ def _panels(model: Any, x: np.ndarray, y: np.ndarray) -> list[dict[str, Any]]:
         {"title": "Quantiles", "x": "normal", "line": [0.0, 1.0],
          "points": np.column_stack([normal, ordered]).tolist()},
     ]  # fmt: skip
-
-
-def curve_of(scene: Scene) -> dict[str, Any]:
-    """Return the logistic curve over the horizontal axis, and Firth's beside it.
-
-    Both are those of Newton's method in the textbook. Where the classes are separated the
-    likelihood has no maximum: then the slopes of its first steps show how it runs away.
-    """
-    X, y = scene.X[:, :1].tolist(), scene.codes
-    _check_curve(X, y)
-    # Newton's method does not depend on units; floats do.
-    centre, width = float(np.mean(X)), float(np.std(X)) or 1.0
-    Z = [[(x - centre) / width] for (x,) in X]
-    verdict: Any = linsep.separation(scene.X[:, :1], np.array(y))
-    slopes = [slope / width for slope in _runaway(Z, y)]
-    curves = [] if verdict.kind != "overlapping" else [_curve("likelihood", Z, y, False)]
-    curves.append(_curve("Firth", Z, y, True))
-    for curve in curves:
-        b, w = curve["weights"]
-        curve["weights"] = [b - w * centre / width, w / width]
-    names = scene.class_names
-    said = [f"The curve is the probability of class {names[1]}."]
-    if verdict.kind == "overlapping":
-        said.append("The classes overlap on this axis, so the likelihood has a maximum.")
-    else:
-        said += [
-            f"The classes are {verdict.kind}: the likelihood has no maximum, and its slope runs "
-            f"away. After 1, 2, ... Newton steps it is {', '.join(map(short, slopes))}, ...",
-            "Firth's penalty keeps it finite.",
-        ]
-    return {
-        "kind": "curve",
-        "curves": curves,
-        "title": f"P({names[1]}) = 1 / (1 + exp(−(b + w {scene.features[0]})))",
-        "sentences": said,
-        "numbers": [
-            [f"{curve['name']}: {what}", short(value)]
-            for curve in curves
-            for what, value in zip(
-                ("b", "w", "log-likelihood"), [*curve["weights"], curve["likelihood"]], strict=True
-            )
-        ],
-        "columns": ["point", scene.features[0], "class", *(curve["name"] for curve in curves)],
-        "rows": [
-            [k + 1, X[k][0], names[y[k]], *(
-                logistic.probability(X[k], curve["weights"][::-1]) for curve in curves
-            )]
-            for k in range(len(y))
-        ],
-        "assumptions": [], "panels": [],
-    }  # fmt: skip
-
-
-def firth_of(X: list[list[float]], y: list[int]) -> tuple[float, float]:
-    """Return intercept and weight of Firth's curve; DataError if there is none."""
-    _check_curve(X, y)
-    centre, width = float(np.mean(X)), float(np.std(X)) or 1.0
-    b, w = _curve("Firth", [[(x - centre) / width] for (x,) in X], y, True)["weights"]
-    return b - w * centre / width, w / width
-
-
-def _check_curve(X: list[list[float]], y: list[int]) -> None:
-    if set(y) != {0, 1}:
-        raise DataError("Place points of the first two classes: the curve is their probability.")
-    if len({row[0] for row in X}) < 2:
-        raise DataError("Place points at two different places of the horizontal axis at least.")
-
-
-def _curve(name: str, Z: list[list[float]], y: list[int], firth: bool) -> dict[str, Any]:
-    """Return a curve as [intercept, weight] with its log-likelihood; DataError if not found."""
-    before, steps = [0.0, 0.0], 4
-    while steps <= MOST_STEPS:
-        try:
-            w, b = logistic.newton(Z, y, steps, firth=firth)
-        except (ZeroDivisionError, OverflowError):
-            break
-        if max(abs(w - before[0]), abs(b - before[1])) < 1e-10 * (1 + abs(w) + abs(b)):
-            return {"name": name, "weights": [b, w],
-                    "likelihood": logistic.log_likelihood(Z, y, [w, b])}  # fmt: skip
-        before, steps = [w, b], steps + 4
-    raise DataError(
-        "Newton's method does not find the curve of these points: move them apart, or add some."
-    )
-
-
-def _runaway(Z: list[list[float]], y: list[int]) -> list[float]:
-    """Return the slope after each of the first Newton steps."""
-    found = []
-    for steps in range(1, RUNAWAY_STEPS + 1):
-        try:
-            found.append(logistic.newton(Z, y, steps)[0])
-        except (ZeroDivisionError, OverflowError):
-            break
-    return found
 
 
 def table_of(fit: dict[str, Any], form: str) -> str:
@@ -236,4 +141,87 @@ def script_of_fit(scene: Scene) -> str:
         "print(separation(X, y).kind)\n"
         'model = LogisticRegression(penalty="firth").fit(X, y)\n'
         "print(model.intercept_, model.coef_)\n"
+    )
+
+
+def bayes_of(scene: Scene) -> dict[str, Any]:
+    """Return the Gaussians of all classes and the probabilities of the points.
+
+    ``weights`` has an intercept and two weights per class: the logarithms of its probability, up
+    to a number that all classes share. Deviations are shared too, so that two classes are equally
+    probable on a line. The numbers are those of :class:`linsep.GaussianNaiveBayes`.
+    """
+    present = sorted(set(scene.codes))
+    if len(present) < 2:
+        raise DataError(NEEDS)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", SeparationWarning)
+        model = GaussianNaiveBayes().fit(scene.X, np.array(scene.codes))
+    apart = any(issubclass(one.category, SeparationWarning) for one in caught)
+    weights = model.to_logistic(present[0]).weights_
+    names, axes = [scene.class_names[code] for code in present], scene.features
+    probable = model.predict_proba(scene.X)
+    wrong = np.flatnonzero(np.argmax(probable, axis=1) != np.searchsorted(present, scene.codes))
+    deviations = np.sqrt(model.variances_)
+    return {
+        "kind": "bayes",
+        "present": present,
+        "weights": [[0.0, 0.0, 0.0], *([b, w1, w2] for w1, w2, b in weights.tolist())],
+        "means": model.means_.tolist(),
+        "deviations": deviations.tolist(),
+        "wrong": wrong.tolist(),
+        "title": _odds(names, weights[0].tolist(), axes) if len(names) == 2
+        else "Each point to the class that is most probable there",
+        "sentences": _sentences_of_classes(len(wrong), len(scene.codes), apart),
+        "numbers": [
+            *([f"{name}: share", short(float(share))]
+              for name, share in zip(names, model.priors_, strict=True)),
+            *([f"{name}: mean of {axis}", short(float(mean))]
+              for name, means in zip(names, model.means_, strict=True)
+              for axis, mean in zip(axes, means, strict=True)),
+            *([f"deviation of {axis}", short(float(deviation))]
+              for axis, deviation in zip(axes, deviations, strict=True)),
+        ],
+        "columns": ["point", *axes, "class", *(f"P({name})" for name in names)],
+        "rows": [
+            [k + 1, x, y, scene.class_names[code], *map(float, probable[k])]
+            for k, (x, y, code) in enumerate(scene.points)
+        ],
+        "assumptions": [], "panels": [],
+    }  # fmt: skip
+
+
+def _odds(names: list[str], weights: list[float], axes: tuple[str, str]) -> str:
+    """Return the logarithm of the odds as an equation."""
+    *slopes, b = weights
+    terms = [f"{'−' if w < 0 else '+'} {short(abs(w))} {axis}"
+             for w, axis in zip(slopes, axes, strict=True)]  # fmt: skip
+    return f"ln P({names[1]})/P({names[0]}) = {short(b)} {' '.join(terms)}".replace("-", "−")
+
+
+def _sentences_of_classes(wrong: int, n: int, apart: bool) -> list[str]:
+    said = [
+        "Each class is a Gaussian with its own mean, the cross; the ellipses are one and two "
+        "standard deviations wide. It is naive: within a class the features are independent, "
+        "so that no ellipse is tilted.",
+        "The classes share the deviations, so that two of them are equally probable on a line.",
+        f"{wrong} of {n} points {'is' if wrong == 1 else 'are'} more probable in another class.",
+    ]
+    if apart:
+        said.append(
+            "A feature varies between the classes but within none: its Gaussian has no width, and "
+            "is given a tiny one."
+        )
+    return said
+
+
+def script_of_bayes(scene: Scene) -> str:
+    """Return a script that prints the numbers of the room."""
+    X = ", ".join(f"[{plain(x)}, {plain(y)}]" for x, y, _ in scene.points)
+    y = [scene.class_names[code] for code in scene.codes]
+    return (
+        f"from linsep import GaussianNaiveBayes\n\nX = [{X}]\ny = {y!r}\n"
+        "model = GaussianNaiveBayes().fit(X, y)\n"
+        "print(model.classes_, model.priors_, model.means_, model.variances_ ** 0.5)\n"
+        "print(model.equation_)\nprint(model.predict_proba(X))\n"
     )

@@ -1,4 +1,5 @@
-"""A run of a scene, computed once by the library and laid out in columns that a browser scrubs.
+"""A run of a scene, computed once by the library and laid out in columns that a browser scrubs; and
+as a Python script.
 
 Position 0 of a run is before its first round, position t after round t. Every number comes from
 the textbook twin of the learner, so that nothing is compiled.
@@ -6,14 +7,14 @@ the textbook twin of the learner, so that nothing is compiled.
 
 from collections.abc import Iterator
 from itertools import groupby, islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import linsep
 from linsep import textbook
 from linsep.errors import DataError
-from linsep.lab.learners import arguments_of, n_vectors
+from linsep.lab.fields import plain
 from linsep.lab.scene import Scene
 from linsep.rows.arrays import ArrayStream
 from linsep.teaching.textbook.keeping import pockets
@@ -25,6 +26,17 @@ from linsep.teaching.trace.tracer import orders, vector_names
 MOST_PRODUCTS = 4_000_000
 NEEDS = "Place points of at least two classes: then there is something to learn."
 RUNAWAY = "The weights grew beyond floating point: choose smaller coordinates or a smaller rate."
+ESTIMATORS = {
+    "perceptron": "Perceptron", "batch": "Perceptron", "margin": "MarginPerceptron",
+    "passive-aggressive": "PassiveAggressive", "winnow": "Winnow",
+    "balanced-winnow": "BalancedWinnow", "kernel": "KernelPerceptron",
+}  # fmt: skip
+SCRIPT_DEFAULTS = {
+    "learning_rate": 1.0,
+    "schedule": "constant",
+    "fit_intercept": True,
+    "gamma": "auto",
+}
 
 
 def run_of(scene: Scene) -> dict[str, Any]:
@@ -243,3 +255,108 @@ def changes(path: np.ndarray) -> Iterator[list[float]]:
         where = np.argwhere(after != before)
         yield [float(v) for k, j in where for v in (k, j, after[k, j] - before[k, j])]
         before = after
+
+
+class Arguments(NamedTuple):
+    """What the library is called with.
+
+    ``estimator`` is the name of a class, ``parameters`` are its own, ``start`` the initial weights
+    that ``trace`` and ``fit`` take, or nothing.
+    """
+
+    estimator: str
+    parameters: dict[str, Any]
+    start: dict[str, Any]
+
+    def make(self, **more: Any) -> Any:
+        """Return the estimator."""
+        return getattr(linsep, self.estimator)(**self.parameters | more)
+
+
+def arguments_of(scene: Scene) -> Arguments:
+    """Return what the library is called with to run a scene."""
+    learner = scene["learner"]
+    chosen: dict[str, Any] = {"max_iter": scene["rounds"], "shuffle": scene["shuffle"]}
+    if scene["shuffle"]:
+        chosen["random_state"] = scene["seed"]
+    if len(set(scene.codes)) > 2:
+        chosen["multiclass"] = scene["classes"]
+    if learner in ("perceptron", "batch", "margin", "passive-aggressive"):
+        chosen["fit_intercept"] = scene["intercept"]
+    chosen |= _OWN[learner](scene)
+    start: dict[str, Any] = {}
+    if any(scene["start"]) and learner not in ("margin", "kernel"):
+        vectors = n_vectors(scene)
+        b, *w = scene["start"]
+        start["coef_init"] = w if vectors == 1 else [w] * vectors
+        if scene["intercept"] or learner in ("winnow", "balanced-winnow"):
+            start["intercept_init"] = b if vectors == 1 else [b] * vectors
+    return Arguments(ESTIMATORS[learner], chosen, start)
+
+
+def n_vectors(scene: Scene) -> int:
+    """Return the number of weight vectors: one of two classes, else one per class or pair."""
+    k = len(set(scene.codes))
+    if k <= 2:
+        return 1
+    return k * (k - 1) // 2 if scene["classes"] == "ovo" else k
+
+
+def _perceptron(scene: Scene) -> dict[str, Any]:
+    return {"learning_rate": scene["rate"], "schedule": scene["schedule"]}
+
+
+def _kernel(scene: Scene) -> dict[str, Any]:
+    chosen = {"kernel": scene["kernel"], "gamma": scene["width"]}
+    return chosen | ({"degree": scene["degree"]} if scene["kernel"] == "poly" else {})
+
+
+_OWN = {
+    "perceptron": _perceptron,
+    "batch": lambda scene: {"update": "batch", **_perceptron(scene)},
+    "margin": lambda scene: {"gamma": scene["gamma"] or "auto"},
+    "passive-aggressive": lambda scene: {"C": scene["C"]},
+    "winnow": lambda scene: {"promotion": scene["promotion"]},
+    "balanced-winnow": lambda scene: {"promotion": scene["promotion"]},
+    "kernel": _kernel,
+}
+
+
+def script_of(scene: Scene) -> str:
+    """Return a script that learns the scene and prints the table of its rounds."""
+    called = arguments_of(scene)
+    y, reference = labels_of(scene)
+    kernel = called.estimator == "KernelPerceptron"
+    points = ", ".join(f"({plain(a)}, {plain(b)})" for a, b, _ in scene.points)
+    lines = [
+        f"from linsep import {called.estimator}, separation" + ", trace" * (not kernel),
+        "",
+        f"X = [{points}]",
+        f"y = {y!r}",
+        f"model = {spelled(called)}",
+    ]
+    if kernel:
+        lines += ["model.fit(X, y)", "print(model.stop_reason_, model.n_updates_)",
+                  "print(model.dual_coef_)"]  # fmt: skip
+    else:
+        how = {**called.start, "max_rounds": scene["rounds"]}
+        how |= {} if reference is None else {"reference": reference}
+        how |= {"feature_names": list(scene.features)}
+        arguments = "".join(f", {name}={value!r}" for name, value in how.items())
+        lines += [f"rounds = trace(model, X, y{arguments})", "print(rounds)",
+                  "print(sum(row.updates for row in rounds), rounds[-1].weights)"]  # fmt: skip
+    intercept = called.parameters.get("fit_intercept", True)
+    more = "" if intercept else ", fit_intercept=False"
+    lines += [f"print(separation(X, y{more}))"]
+    return "\n".join(lines) + "\n"
+
+
+def spelled(called: Arguments) -> str:
+    """Return the call of the estimator without the parameters that have their default."""
+    chosen: dict[str, Any] = {
+        name: value
+        for name, value in called.parameters.items()
+        if SCRIPT_DEFAULTS.get(name) != value
+    }
+    arguments = ", ".join(f"{name}={value!r}" for name, value in chosen.items())
+    return f"{called.estimator}({arguments})"

@@ -1,4 +1,4 @@
-"""A scene: points, what they are called, and how to learn from them; as data and as a URL.
+"""A scene: points, what they are called, and how to learn from them.
 
 A scene comes from a browser or from a shared link, so nothing in it is trusted: every value is
 parsed by a type of its own, sizes are limited, and a fault is one sentence.
@@ -7,12 +7,11 @@ parsed by a type of its own, sizes are limited, and a fault is one sentence.
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
-from urllib.parse import quote, unquote
 
 import numpy as np
 
 from linsep.errors import DataError
-from linsep.lab.fields import BY_NAME, DEFAULTS, FIELDS, LARGEST, as_number, number_of, plain
+from linsep.lab.fields import BY_NAME, DEFAULTS, LARGEST, as_number
 
 MOST_POINTS, MOST_CLASSES = 500, 4
 #: longest URL, in characters, and longest name in it
@@ -74,34 +73,6 @@ class Scene:
         """Return the scene with other settings, which are checked."""
         new = {name: BY_NAME[name].checked(value) for name, value in settings.items()}
         return replace(self, settings=self.settings | new)
-
-
-def scene_of(given: Any) -> Scene:
-    """Return the scene that the page sends as plain data; DataError if it is not valid."""
-    if not isinstance(given, dict):
-        raise DataError("A scene is an object with points and settings.")
-    known = {"points", "name", "labels", "features", "settings", "at"}
-    if not set(given) <= known:
-        raise DataError(f"A scene has nothing but {', '.join(sorted(known))}.")
-    points, settings = given.get("points", []), given.get("settings", {})
-    if not isinstance(points, list) or not isinstance(settings, dict):
-        raise DataError("The points are a list, and the settings an object.")
-    scene = checked_scene(
-        [point if isinstance(point, list) else [] for point in points],
-        given.get("name", ""), given.get("labels", []), given.get("features", ["x1", "x2"]),
-        settings, given.get("at", 0),
-    )  # fmt: skip
-    return scene if scene.name == "" or _is_ready_made(scene) else replace(scene, name="")
-
-
-def _is_ready_made(scene: Scene) -> bool:
-    from linsep.lab.ready import READY, ready_made
-
-    if scene.name not in READY:
-        return False
-    ready = ready_made(scene.name)
-    mine = (scene.points, scene.labels, scene.features)
-    return mine == (ready.points, ready.labels, ready.features)
 
 
 def checked_scene(
@@ -171,56 +142,3 @@ def checked_names(given: Any, most: int, what: str, empty: bool = False) -> tupl
 def short_name(text: Any) -> str:
     """Return the start of a text that somebody else wrote."""
     return str(text)[:LONGEST_NAME]
-
-
-def url_of(scene: Scene) -> str:
-    """Return the scene as the fragment of a URL, without the ``#``."""
-    parts = []
-    if scene.name:
-        parts.append(f"data={quote(scene.name)}")
-    else:
-        texts = (f"{plain(x)},{plain(y)},{code}" for x, y, code in scene.points)
-        parts.append("points=" + ";".join(texts))
-        if scene.labels:
-            parts.append("labels=" + ",".join(quote(name, safe="") for name in scene.labels))
-        if scene.features != Scene.features:
-            parts.append("features=" + ",".join(quote(name, safe="") for name in scene.features))
-    for one in FIELDS:
-        if scene[one.name] != one.default:
-            parts.append(f"{one.name}={one.spell(scene[one.name])}")
-    if scene.at:
-        parts.append(f"at={scene.at}")
-    return "&".join(parts)
-
-
-def scene_of_url(text: str) -> Scene:
-    """Return the scene of a URL's fragment; DataError if it is not valid."""
-    if len(text) > MOST_CHARACTERS:
-        raise DataError(
-            f"The address has {len(text):,} characters: at most {MOST_CHARACTERS:,} are read."
-        )
-    pairs = dict(part.partition("=")[::2] for part in text.lstrip("#").split("&") if part)
-    named, points = pairs.pop("data", None), pairs.pop("points", "")
-    labels, features = pairs.pop("labels", ""), pairs.pop("features", "")
-    at = number_of(pairs.pop("at", "0"))
-    settings = {}
-    for key, value in pairs.items():
-        if key not in BY_NAME:
-            raise DataError(f"The address has an unknown part {short_name(key)!r}.")
-        settings[key] = BY_NAME[key].parse(unquote(value))
-    if named is not None:
-        from linsep.lab.ready import ready_made
-
-        scene = ready_made(unquote(named))
-        return replace(
-            scene, settings=checked_scene([], "", [], ["x", "y"], settings, at).settings,
-            at=checked_scene([], "", [], ["x", "y"], {}, at).at,
-        )  # fmt: skip
-    return checked_scene(
-        [[number_of(part) for part in one.split(",", 4)] for one in points.split(";") if one],
-        "",
-        [unquote(name) for name in labels.split(",")] if labels else [],
-        [unquote(name) for name in features.split(",")] if features else list(Scene.features),
-        settings,
-        at,
-    )

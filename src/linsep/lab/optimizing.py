@@ -1,4 +1,6 @@
-"""The room of gradient descent: surfaces, and the path of a descent over their contours."""
+"""Rooms that look for an optimum: the logistic curve by Newton's method, and gradient descent
+over the contours of a surface.
+"""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -6,16 +8,114 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import linsep
 from linsep import descent
 from linsep.errors import DataError
 from linsep.lab.fields import plain
 from linsep.lab.scene import Scene
+from linsep.teaching.textbook import logistic
 from linsep.teaching.trace.table import short
 
 #: most steps of a descent; lines of a contour map, and its points along each axis
-MOST_STEPS, LEVELS, SITES = 2000, 15, 121
+MOST_DESCENT_STEPS, LEVELS, SITES = 2000, 15, 121
 #: most places of a path that are drawn, and how far from the picture they may lie, in its widths
 MOST_DRAWN, FAR = 500, 20.0
+#: most Newton steps of a logistic fit, and of a runaway coefficient that are shown
+MOST_STEPS, RUNAWAY_STEPS = 60, 6
+
+
+def curve_of(scene: Scene) -> dict[str, Any]:
+    """Return the logistic curve over the horizontal axis, and Firth's beside it.
+
+    Both are those of Newton's method in the textbook. Where the classes are separated the
+    likelihood has no maximum: then the slopes of its first steps show how it runs away.
+    """
+    X, y = scene.X[:, :1].tolist(), scene.codes
+    _check_curve(X, y)
+    # Newton's method does not depend on units; floats do.
+    centre, width = float(np.mean(X)), float(np.std(X)) or 1.0
+    Z = [[(x - centre) / width] for (x,) in X]
+    verdict: Any = linsep.separation(scene.X[:, :1], np.array(y))
+    slopes = [slope / width for slope in _runaway(Z, y)]
+    curves = [] if verdict.kind != "overlapping" else [_curve("likelihood", Z, y, False)]
+    curves.append(_curve("Firth", Z, y, True))
+    for curve in curves:
+        b, w = curve["weights"]
+        curve["weights"] = [b - w * centre / width, w / width]
+    names = scene.class_names
+    said = [f"The curve is the probability of class {names[1]}."]
+    if verdict.kind == "overlapping":
+        said.append("The classes overlap on this axis, so the likelihood has a maximum.")
+    else:
+        said += [
+            f"The classes are {verdict.kind}: the likelihood has no maximum, and its slope runs "
+            f"away. After 1, 2, ... Newton steps it is {', '.join(map(short, slopes))}, ...",
+            "Firth's penalty keeps it finite.",
+        ]
+    return {
+        "kind": "curve",
+        "curves": curves,
+        "title": f"P({names[1]}) = 1 / (1 + exp(−(b + w {scene.features[0]})))",
+        "sentences": said,
+        "numbers": [
+            [f"{curve['name']}: {what}", short(value)]
+            for curve in curves
+            for what, value in zip(
+                ("b", "w", "log-likelihood"), [*curve["weights"], curve["likelihood"]], strict=True
+            )
+        ],
+        "columns": ["point", scene.features[0], "class", *(curve["name"] for curve in curves)],
+        "rows": [
+            [k + 1, X[k][0], names[y[k]], *(
+                logistic.probability(X[k], curve["weights"][::-1]) for curve in curves
+            )]
+            for k in range(len(y))
+        ],
+        "assumptions": [], "panels": [],
+    }  # fmt: skip
+
+
+def firth_of(X: list[list[float]], y: list[int]) -> tuple[float, float]:
+    """Return intercept and weight of Firth's curve; DataError if there is none."""
+    _check_curve(X, y)
+    centre, width = float(np.mean(X)), float(np.std(X)) or 1.0
+    b, w = _curve("Firth", [[(x - centre) / width] for (x,) in X], y, True)["weights"]
+    return b - w * centre / width, w / width
+
+
+def _check_curve(X: list[list[float]], y: list[int]) -> None:
+    if set(y) != {0, 1}:
+        raise DataError("Place points of the first two classes: the curve is their probability.")
+    if len({row[0] for row in X}) < 2:
+        raise DataError("Place points at two different places of the horizontal axis at least.")
+
+
+def _curve(name: str, Z: list[list[float]], y: list[int], firth: bool) -> dict[str, Any]:
+    """Return a curve as [intercept, weight] with its log-likelihood; DataError if not found."""
+    before, steps = [0.0, 0.0], 4
+    while steps <= MOST_STEPS:
+        try:
+            w, b = logistic.newton(Z, y, steps, firth=firth)
+        except (ZeroDivisionError, OverflowError):
+            break
+        if max(abs(w - before[0]), abs(b - before[1])) < 1e-10 * (1 + abs(w) + abs(b)):
+            return {"name": name, "weights": [b, w],
+                    "likelihood": logistic.log_likelihood(Z, y, [w, b])}  # fmt: skip
+        before, steps = [w, b], steps + 4
+    raise DataError(
+        "Newton's method does not find the curve of these points: move them apart, or add some."
+    )
+
+
+def _runaway(Z: list[list[float]], y: list[int]) -> list[float]:
+    """Return the slope after each of the first Newton steps."""
+    found = []
+    for steps in range(1, RUNAWAY_STEPS + 1):
+        try:
+            found.append(logistic.newton(Z, y, steps)[0])
+        except (ZeroDivisionError, OverflowError):
+            break
+    return found
 
 
 class Surface(NamedTuple):
@@ -94,8 +194,6 @@ def _of_points(name: str, points: Any, start: tuple[float, float]) -> Surface:
         reach = np.sqrt(2 * max(J(np.array(start)) - J(lowest), 1e-12) * np.diag(_inverse(bent)))
         title, maximize = "squared error of a line", False
     else:
-        from linsep.lab.fits import firth_of
-
         codes = [point[2] for point in points]
         code = f"{X}y = {codes!r}\nJ, grad = descent.log_likelihood(X, y)\n"
         b, w = firth_of(x.tolist(), codes)
@@ -127,7 +225,7 @@ def descent_of(scene: Scene) -> dict[str, Any]:
     run = descent.minimize(
         surface.J, scene["from"], surface.grad, learning_rate=scene["eta"],
         schedule=scene["schedule"], maximize=surface.maximize,
-        max_iter=min(MOST_STEPS, scene["rounds"]),
+        max_iter=min(MOST_DESCENT_STEPS, scene["rounds"]),
     )  # fmt: skip
     assert run.path is not None
     assert run.values is not None
@@ -150,7 +248,7 @@ def descent_of(scene: Scene) -> dict[str, Any]:
         "contours": contours(surface.J, surface.box, surface.equal),
         "path": drawn.tolist(),
         "title": f"{surface.title}: {_word(run, turned)}",
-        "sentences": _sentences(run, turned),
+        "sentences": _sentences_of_descent(run, turned),
         "numbers": numbers,
         "columns": ["step", *surface.axes, "J", "length of the next step"],
         "rows": [
@@ -172,7 +270,7 @@ def _word(run: descent.Descent, turned: int) -> str:
     return {"cycle": "goes in a circle", "diverged": "diverges"}[run.reason]
 
 
-def _sentences(run: descent.Descent, turned: int) -> list[str]:
+def _sentences_of_descent(run: descent.Descent, turned: int) -> list[str]:
     said = [f"{run.sentence[:1].upper()}{run.sentence[1:]}."]
     if run.converged and 2 * turned > run.n_iter:
         said.append(
@@ -214,5 +312,5 @@ def script_of_descent(scene: Scene) -> str:
     return (
         f"from linsep import descent\n\n{surface.script}"
         f"run = descent.minimize(J, [{start}], grad, learning_rate={plain(scene['eta'])}{more}, "
-        f"max_iter={min(MOST_STEPS, scene['rounds'])})\nprint(run)\nprint(run.path)\n"
+        f"max_iter={min(MOST_DESCENT_STEPS, scene['rounds'])})\nprint(run)\nprint(run.path)\n"
     )

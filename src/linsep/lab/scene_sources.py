@@ -1,0 +1,450 @@
+"""Where scenes come from: a name, an address, the page, and CSV text of one's own.
+
+Names are those of the worked examples of the lecture notes, and of shapes worth a look.
+"""
+
+import csv
+import io
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, NamedTuple
+from urllib.parse import quote, unquote
+
+import numpy as np
+
+from linsep.errors import DataError
+from linsep.escaping import csv_text
+from linsep.lab.fields import BY_NAME, FIELDS, number_of, plain
+from linsep.lab.scene import (
+    LONGEST_NAME,
+    MOST_CHARACTERS,
+    MOST_CLASSES,
+    MOST_POINTS,
+    Scene,
+    checked_features,
+    checked_labels,
+    checked_point,
+    checked_scene,
+    short_name,
+)
+from linsep.teaching import datasets
+
+Points = tuple[Any, Any, tuple[str, ...], tuple[str, str]]
+XY = ("x1", "x2")
+#: longest text, in characters
+MOST_TEXT = 1_000_000
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A ready-made scene: group and title, the function that makes its points, its settings."""
+
+    group: str
+    title: str
+    make: Callable[[], Points]
+    settings: dict[str, Any]
+
+
+def _signs(load: Callable[..., Any]) -> Callable[[], Points]:
+    """Return a function that makes the points of a data set with classes -1 and +1."""
+
+    def make() -> Points:
+        X, y = load(return_X_y=True)
+        return X, (y == 1).astype(int), (), XY
+
+    return make
+
+
+def _inseparable() -> Points:
+    X, y = datasets.load_inseparable_points(return_X_y=True)
+    return X, (y == 1).astype(int), ("2", "1"), XY
+
+
+def _clouds(gap: float, n: int = 40, seed: int = 3) -> Callable[[], Points]:
+    """Return a function that makes two clouds whose centres are ``gap`` apart."""
+
+    def make() -> Points:
+        rng = np.random.default_rng(seed)
+        codes = np.repeat([0, 1], n // 2)
+        centres = np.array([[-gap / 2, -gap / 4], [gap / 2, gap / 4]])
+        return rng.normal(centres[codes], 0.8), codes, (), XY
+
+    return make
+
+
+def _outlier() -> Points:
+    X, codes, labels, features = _clouds(5.0, 30, 5)()
+    return np.vstack([X, [[3.4, 1.6]]]), np.append(codes, 0), labels, features
+
+
+def _four_clouds() -> Points:
+    rng = np.random.default_rng(8)
+    codes = np.repeat(np.arange(4), 12)
+    centres = np.array([[-2.0, -2.0], [2.5, -1.5], [-2.0, 2.0], [2.0, 2.5]])
+    return rng.normal(centres[codes], 0.55), codes, (), XY
+
+
+def _moons() -> Points:
+    from sklearn.datasets import make_moons
+
+    return *make_moons(60, noise=0.12, random_state=0), (), XY
+
+
+def _circles() -> Points:
+    from sklearn.datasets import make_circles
+
+    return *make_circles(60, noise=0.08, factor=0.4, random_state=0), (), XY
+
+
+def _iris(*species: int, columns: tuple[int, int] = (2, 3)) -> Callable[[], Points]:
+    """Return a function that makes two columns of these species, those of petals by default."""
+
+    def make() -> Points:
+        from sklearn.datasets import load_iris
+
+        iris = load_iris()
+        rows = np.isin(iris.target, species)
+        codes = np.searchsorted(species, iris.target[rows])
+        names = tuple(str(iris.target_names[k]) for k in species)
+        first, second = (iris.feature_names[j].removesuffix(" (cm)") for j in columns)
+        return iris.data[rows][:, columns], codes, names, (first, second)
+
+    return make
+
+
+def _regression(load: Callable[..., Any], *names: str) -> Callable[[], Points]:
+    """Return a function that makes the points of a regression of one feature."""
+
+    def make() -> Points:
+        X, y = load(return_X_y=True)
+        return np.column_stack([X, y]), np.zeros(len(y), int), (), (names[0], names[1])
+
+    return make
+
+
+def _nothing() -> Points:
+    """Return no points: a formula needs none."""
+    return np.empty((0, 2)), np.empty(0, int), (), ("x", "y")
+
+
+def _hours(gap: float) -> Callable[[], Points]:
+    """Return a function that makes 20 exams, failed or passed after some hours of work."""
+
+    def make() -> Points:
+        rng = np.random.default_rng(4)
+        hours = np.concatenate([rng.normal(3.0, 1.2, 10), rng.normal(3.0 + gap, 1.2, 10)])
+        codes = np.repeat([0, 1], 10)
+        return np.column_stack([np.abs(hours), codes]), codes, ("fail", "pass"), ("hours", "P")
+
+    return make
+
+
+_THROUGH_ZERO = {"intercept": False}
+_ALL_IRIS = {"shuffle": True, "rounds": 1000}
+_NOTES, _SHAPES, _IRIS = "Worked examples", "Shapes", "Iris"
+_LINES, _DESCENT = "Lines, curves, Gaussians", "Descent"
+READY = {
+    "five-points": Ready(
+        _NOTES, "Five points, separable", _signs(datasets.load_five_points),
+        {"start": (-1.0, 0.0, 0.0)},
+    ),
+    "four-points": Ready(
+        _NOTES, "Four points, a line through 0", _signs(datasets.load_four_points), _THROUGH_ZERO
+    ),
+    "xor": Ready(_NOTES, "Exclusive or", _signs(datasets.load_exclusive_or), _THROUGH_ZERO),
+    "inseparable": Ready(
+        _NOTES, "Five points, not separable", _inseparable, {"start": (1.0, 1.0, 1.0)}
+    ),
+    "clouds": Ready(_SHAPES, "Two clouds", _clouds(4.6), {}),
+    "almost": Ready(_SHAPES, "Separable, but only just", _clouds(2.6), {"rounds": 1000}),
+    "nearly": Ready(_SHAPES, "Almost separable", _clouds(2.8, seed=23), {"rounds": 1000}),
+    "outlier": Ready(_SHAPES, "One outlier", _outlier, {"rounds": 1000}),
+    "200-points": Ready(
+        _SHAPES, "200 points, close together", _clouds(4.4, 200, 11), {"shuffle": True}
+    ),
+    "moons": Ready(_SHAPES, "Two moons", _moons, {"learner": "kernel", "width": 2.0}),
+    "circles": Ready(_SHAPES, "Two circles", _circles, {"learner": "kernel", "kernel": "poly"}),
+    "four-clouds": Ready(_SHAPES, "Four clouds", _four_clouds, {"classes": "ovr"}),
+    "iris-easy": Ready(_IRIS, "Setosa, versicolor", _iris(0, 1), {}),
+    "iris-hard": Ready(_IRIS, "Versicolor, virginica", _iris(1, 2), {"rounds": 1000}),
+    "iris": Ready(_IRIS, "Petal length, petal width", _iris(0, 1, 2), _ALL_IRIS),
+    **{
+        f"iris-{first}-{second}".replace(" ", "-"): Ready(
+            _IRIS, f"{first.capitalize()}, {second}", _iris(0, 1, 2, columns=columns), _ALL_IRIS
+        )
+        for first, second, columns in (
+            ("sepal length", "sepal width", (0, 1)), ("sepal length", "petal length", (0, 2)),
+            ("sepal length", "petal width", (0, 3)), ("sepal width", "petal length", (1, 2)),
+            ("sepal width", "petal width", (1, 3)),
+        )
+    },
+    "worked-line": Ready(
+        _LINES, "Line: five points", _regression(datasets.load_line, "x", "y"), {"room": "line"}
+    ),
+    "blood-pressure": Ready(
+        _LINES, "Line: age and blood pressure",
+        _regression(datasets.load_blood_pressure, "age", "pressure"), {"room": "line"},
+    ),
+    "hours": Ready(_LINES, "Curve: hours and an exam", _hours(2.2), {"room": "curve"}),
+    "hours-apart": Ready(_LINES, "Curve: an exam, separated", _hours(7.0), {"room": "curve"}),
+    "bayes-iris": Ready(_LINES, "Bayes: iris", _iris(0, 1, 2), {"room": "bayes"}),
+    "descent": Ready(_DESCENT, "Narrow valley", _nothing, {"room": "descent", "eta": 0.09}),
+    "descent-minima": Ready(
+        _DESCENT, "Two minima", _nothing,
+        {"room": "descent", "surface": "two-minima", "from": (0.2, 1.2), "eta": 0.1},
+    ),
+    "descent-line": Ready(
+        _DESCENT, "Line of blood pressure",
+        _regression(datasets.load_blood_pressure, "age", "pressure"),
+        {"room": "descent", "surface": "squared-error", "from": (0.0, 0.0), "eta": 1e-5},
+    ),
+}  # fmt: skip
+FIRST = "five-points"
+
+
+@cache
+def ready_made(name: str) -> Scene:
+    """Return a ready-made scene with its settings; DataError if there is none of this name."""
+    if name not in READY:
+        raise DataError(
+            f"There is no ready-made scene {name[:LONGEST_NAME]!r}: choose one of the list."
+        )
+    X, codes, labels, features = READY[name].make()
+    points = [
+        (round(float(x), 2), round(float(y), 2), int(code))
+        for (x, y), code in zip(X, codes, strict=True)
+    ]
+    settings = {key: BY_NAME[key].checked(value) for key, value in READY[name].settings.items()}
+    scene = Scene(tuple(points), name, labels, features)
+    return scene.with_settings(**settings)
+
+
+def scene_of(given: Any) -> Scene:
+    """Return the scene that the page sends as plain data; DataError if it is not valid."""
+    if not isinstance(given, dict):
+        raise DataError("A scene is an object with points and settings.")
+    known = {"points", "name", "labels", "features", "settings", "at"}
+    if not set(given) <= known:
+        raise DataError(f"A scene has nothing but {', '.join(sorted(known))}.")
+    points, settings = given.get("points", []), given.get("settings", {})
+    if not isinstance(points, list) or not isinstance(settings, dict):
+        raise DataError("The points are a list, and the settings an object.")
+    scene = checked_scene(
+        [point if isinstance(point, list) else [] for point in points],
+        given.get("name", ""), given.get("labels", []), given.get("features", ["x1", "x2"]),
+        settings, given.get("at", 0),
+    )  # fmt: skip
+    return scene if scene.name == "" or _is_ready_made(scene) else replace(scene, name="")
+
+
+def _is_ready_made(scene: Scene) -> bool:
+    if scene.name not in READY:
+        return False
+    ready = ready_made(scene.name)
+    mine = (scene.points, scene.labels, scene.features)
+    return mine == (ready.points, ready.labels, ready.features)
+
+
+def url_of(scene: Scene) -> str:
+    """Return the scene as the fragment of a URL, without the ``#``."""
+    parts = []
+    if scene.name:
+        parts.append(f"data={quote(scene.name)}")
+    else:
+        texts = (f"{plain(x)},{plain(y)},{code}" for x, y, code in scene.points)
+        parts.append("points=" + ";".join(texts))
+        if scene.labels:
+            parts.append("labels=" + ",".join(quote(name, safe="") for name in scene.labels))
+        if scene.features != Scene.features:
+            parts.append("features=" + ",".join(quote(name, safe="") for name in scene.features))
+    for one in FIELDS:
+        if scene[one.name] != one.default:
+            parts.append(f"{one.name}={one.spell(scene[one.name])}")
+    if scene.at:
+        parts.append(f"at={scene.at}")
+    return "&".join(parts)
+
+
+def scene_of_url(text: str) -> Scene:
+    """Return the scene of a URL's fragment; DataError if it is not valid."""
+    if len(text) > MOST_CHARACTERS:
+        raise DataError(
+            f"The address has {len(text):,} characters: at most {MOST_CHARACTERS:,} are read."
+        )
+    pairs = dict(part.partition("=")[::2] for part in text.lstrip("#").split("&") if part)
+    named, points = pairs.pop("data", None), pairs.pop("points", "")
+    labels, features = pairs.pop("labels", ""), pairs.pop("features", "")
+    at = number_of(pairs.pop("at", "0"))
+    settings = {}
+    for key, value in pairs.items():
+        if key not in BY_NAME:
+            raise DataError(f"The address has an unknown part {short_name(key)!r}.")
+        settings[key] = BY_NAME[key].parse(unquote(value))
+    if named is not None:
+        scene = ready_made(unquote(named))
+        return replace(
+            scene, settings=checked_scene([], "", [], ["x", "y"], settings, at).settings,
+            at=checked_scene([], "", [], ["x", "y"], {}, at).at,
+        )  # fmt: skip
+    return checked_scene(
+        [[number_of(part) for part in one.split(",", 4)] for one in points.split(";") if one],
+        "",
+        [unquote(name) for name in labels.split(",")] if labels else [],
+        [unquote(name) for name in features.split(",")] if features else list(Scene.features),
+        settings,
+        at,
+    )
+
+
+class Columns(NamedTuple):
+    """What is taken from a CSV text.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of all columns, those of the head or "column 1", ...
+    numeric : tuple of int
+        Those that hold a number in every row.
+    x, y : int
+        The coordinates; x may be "projected" for the first two principal components of all
+        numeric columns, each scaled to standard deviation 1.
+    label : int
+        The class.
+    rows : int
+        Number of rows, of which the first 500 are shown.
+    """
+
+    names: tuple[str, ...]
+    numeric: tuple[int, ...]
+    x: int | str
+    y: int
+    label: int
+    rows: int
+
+
+def scene_of_csv(text: str, scene: Scene, chosen: Any = None) -> tuple[Scene, Columns]:
+    """Return the scene with the points of a CSV text, and the columns that they come from.
+
+    Other settings stay, but for initial weights, which were for other points.
+
+    ``chosen`` names the columns by ``x``, ``y`` and ``label``. Without it the first two columns of
+    numbers are the coordinates and the last other column is the class. A first line without
+    numbers names the columns.
+    """
+    if len(text) > MOST_TEXT:
+        raise DataError(f"The text has {len(text):,} characters: at most {MOST_TEXT:,} are read.")
+    lines = _lines(text)
+    head = None if any(_is_number(cell) for cell in lines[0]) else lines.pop(0)
+    rows, lines = len(lines), lines[:MOST_POINTS]
+    if not lines:
+        raise DataError("The text has no rows: give a row for each point, as in 1.5, 2, a.")
+    columns = _columns(lines, head, rows, chosen)
+    x, y, label = columns.x, columns.y, columns.label
+    names = sorted({line[label][:LONGEST_NAME] for line in lines}, key=_order)
+    if len(names) > MOST_CLASSES:
+        raise DataError(
+            f"Column {label + 1} has {len(names)} different values: at most {MOST_CLASSES} classes "
+            "can be shown."
+        )
+    if isinstance(x, str):
+        features, places = _projected(lines, columns)
+    else:
+        features = (columns.names[x], columns.names[y]) if head else Scene.features
+        places = [(number_of(line[x]), number_of(line[y])) for line in lines]
+    points = tuple(
+        checked_point(number, [*place, names.index(line[label][:LONGEST_NAME])])
+        for number, (place, line) in enumerate(zip(places, lines, strict=True), start=1)
+    )
+    labels = checked_labels(names) if len(names) > 1 else ()
+    axes = checked_features(features)
+    found = replace(scene, points=points, name="", labels=labels, features=axes, at=0)
+    return found.with_settings(start=Scene()["start"]), columns
+
+
+def _projected(
+    lines: list[list[str]], columns: Columns
+) -> tuple[tuple[str, str], list[tuple[float, float]]]:
+    """Return the first two principal components of the numeric columns, and their names."""
+    numbers = [j for j in columns.numeric if j != columns.label]
+    X = np.array([[number_of(line[j]) for j in numbers] for line in lines])
+    with np.errstate(over="ignore", invalid="ignore"):
+        wide = X.std(axis=0)
+    vary = np.isfinite(wide) & (wide > 0)
+    if vary.sum() < 2:
+        raise DataError("A projection needs two columns of numbers that vary.")
+    Z = ((X - X.mean(axis=0)) / np.where(vary, wide, 1.0))[:, vary]
+    _, sizes, directions = np.linalg.svd(Z, full_matrices=False)
+    # A direction and its opposite are as good: the largest part of each points up.
+    largest = np.abs(directions).argmax(axis=1)
+    directions *= np.sign(directions[np.arange(len(directions)), largest])[:, None]
+    shares = 100 * sizes**2 / (sizes**2).sum()
+    places = [(float(f"{a:.6g}"), float(f"{b:.6g}")) for a, b in Z @ directions[:2].T]
+    names = [f"component {k + 1} ({shares[k]:.0f} %)" for k in (0, 1)]
+    return (names[0], names[1]), places
+
+
+def csv_of(scene: Scene) -> str:
+    """Return the points of a scene as CSV text that :func:`scene_of_csv` reads."""
+    names = scene.class_names
+    points = ([plain(a), plain(b), names[code]] for a, b, code in scene.points)
+    return csv_text([[*scene.features, "class"], *points])
+
+
+def _lines(text: str) -> list[list[str]]:
+    """Return the cells of every line that has some."""
+    first = text.lstrip().partition("\n")[0]
+    mark = max(",;\t", key=first.count) if any(c in first for c in ",;\t") else " "
+    try:
+        read = csv.reader(io.StringIO(text), delimiter=mark, skipinitialspace=True, strict=True)
+        lines = [[cell.strip() for cell in line] for line in read]
+    except csv.Error as problem:
+        raise DataError(f"The text is no CSV: {problem}.") from None
+    found = [line for line in lines if any(line)]
+    if not found:
+        raise DataError("The text has no rows: give a row for each point, as in 1.5, 2, a.")
+    for number, line in enumerate(found, start=1):
+        if len(line) != len(found[0]):
+            raise DataError(
+                f"Row {number} has {len(line)} cells, and the first one has {len(found[0])}."
+            )
+    if len(found[0]) < 3:
+        raise DataError("Every row needs two coordinates and a class, as in 1.5, 2, a.")
+    return found
+
+
+def _columns(lines: list[list[str]], head: list[str] | None, rows: int, chosen: Any) -> Columns:
+    """Return the columns of both coordinates and of the class."""
+    width = range(len(lines[0]))
+    numeric = [j for j in width if all(_is_number(line[j]) for line in lines)]
+    if len(numeric) < 2:
+        raise DataError("Two columns must be numbers in every row: they are the coordinates.")
+    others = [j for j in width if j not in numeric]
+    # The class may be a number too: then it is the last column.
+    label: Any = others[-1] if others else numeric[-1]
+    x: Any
+    y: Any
+    x, y = [j for j in numeric if j != label][:2]
+    if isinstance(chosen, dict):
+        x, y, label = (chosen.get(name) for name in ("x", "y", "label"))
+    for j in (label, y, *([] if x == "projected" else [x])):
+        if not isinstance(j, int) or isinstance(j, bool) or j not in width:
+            raise DataError(f"There are columns 1 to {len(width)}: choose among them.")
+    for j in [] if x == "projected" else [x, y]:
+        if j not in numeric:
+            raise DataError(f"Column {j + 1} does not hold a number in every row: choose another.")
+    if x == y:
+        raise DataError("Choose two different columns for the coordinates.")
+    if any(not line[label] for line in lines):
+        raise DataError(f"Column {label + 1} is the class, and it is empty in some row.")
+    names = tuple(head or (f"column {j + 1}" for j in width))
+    return Columns(names, tuple(numeric), x, y, label, rows)
+
+
+def _is_number(cell: str) -> bool:
+    return number_of(cell) == number_of(cell)
+
+
+def _order(name: str) -> tuple[bool, float, str]:
+    """Return a key that sorts numbers by value, before words."""
+    return (not _is_number(name), number_of(name) if _is_number(name) else 0.0, name)
