@@ -1,7 +1,7 @@
 """Gaussian naive Bayes with shared variances, the generative counterpart of logistic regression."""
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
 from typing import Any, NamedTuple
@@ -15,10 +15,11 @@ from linsep.errors import DataError, FeatureOverflow, SeparationWarning
 from linsep.estimators._common import checking as labels
 from linsep.estimators._common.checking import brings_labels
 from linsep.estimators._common.equations import HasEquation
-from linsep.estimators._common.fitted_classes import NO_WEIGHT, FittedClasses
 from linsep.estimators._common.plotting import PlotsProbability
 from linsep.estimators._common.predicting_sources import LogisticPrediction
 from linsep.estimators._common.reading import Reading, describe
+from linsep.estimators._common.stop_reasons import StopReason
+from linsep.estimators._common.stored import classes_of, count, described, finite
 from linsep.interrupts import held, window
 from linsep.label_faults import check_beside
 from linsep.lanes import Block, Lanes, no_weight
@@ -26,7 +27,8 @@ from linsep.learners.from_source import measure, refuse_one_class, warn_of_measu
 from linsep.learnt import check_prepared
 from linsep.linear.extended_precision import two_sum
 from linsep.logistic.centered import centred
-from linsep.logistic.estimator import LogisticRegression
+from linsep.logistic.estimator import LogisticRegression, implied
+from linsep.logistic.inference import Nearer
 from linsep.logistic.rows import FLOATS, checked, encoded, matrix_of
 from linsep.rows.source_stream import SourceStream
 from linsep.rows.stored import StartAgain
@@ -323,6 +325,48 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
         shares, apart = moments.totals / moments.totals.sum(), moments.apart()
         return shares @ (apart - shares @ apart) ** 2
 
+    def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Return what the fit has learnt, for files: arrays, and facts as plain JSON.
+
+        Returns
+        -------
+        arrays : dict
+            For k classes and d features: ``priors`` of shape (k,), ``means`` (k, d), ``means_rest``
+            (k, d), the rounding errors of the means, and ``variances`` (d,).
+        facts : dict
+            ``classes`` (``type`` and ``values``), ``n_rows``, ``pairs`` (True: the means have
+            rounding errors) and ``interrupted`` (whether Ctrl-C ended the reading).
+        """
+        arrays = {"priors": self.priors_, "means": self.means_, "variances": self.variances_}
+        arrays["means_rest"] = self._means_rest
+        return {name: np.ascontiguousarray(array) for name, array in arrays.items()}, {
+            "classes": described(self.classes_),
+            "n_rows": int(self.n_rows_),
+            "pairs": True,
+            "interrupted": hasattr(self, "stop_reason_"),
+        }
+
+    def set_state(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
+        """Set what :meth:`get_state` returned, after checking it.
+
+        Raises
+        ------
+        ValueError, LookupError or TypeError
+            If something is missing, or of another shape or type.
+        """
+        self.classes_ = classes_of(**facts["classes"])
+        k, d = self.classes_.size, arrays["variances"].size
+        self.priors_, self.means_ = finite(arrays, "priors", (k,)), finite(arrays, "means", (k, d))
+        self._means_rest = np.zeros((k, d))
+        if "pairs" in facts:  # earlier versions wrote means without their rounding errors
+            self._means_rest = finite(arrays, "means_rest", (k, d))
+        self.variances_, self.n_rows_ = finite(arrays, "variances", (d,)), count(facts["n_rows"])
+        if not (self.priors_ >= 0).all() or (self.variances_ < 0).any():
+            raise ValueError("invalid class probabilities or variances")
+        if facts["interrupted"] is True:
+            self.stop_reason_ = StopReason.INTERRUPTED
+        self.n_features_in_ = d
+
     def to_logistic(self, reference: Any = None) -> LogisticRegression:
         """Return the logistic regression with the same class probabilities.
 
@@ -339,8 +383,13 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
             digits against each other: choose a reference that is less far away.
         """
         check_is_fitted(self)
+        return self._implied(reference)
+
+    def _implied(self, reference: Any = None, nearer: Nearer | None = None) -> LogisticRegression:
         how = "Gaussian naive Bayes"
-        model = implied(self.classes_, self.priors_, reference, how, self.n_rows_, self._weights)
+        model = implied(
+            self.classes_, self.priors_, reference, how, self.n_rows_, self._weights, nearer
+        )
         if hasattr(self, "feature_names_in_"):
             model.feature_names_in_ = self.feature_names_in_
         return model
@@ -373,14 +422,13 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
         """Return the logistic regression that predicts; of several classes it scores rows against
         near classes where the reference is far away.
         """
-        model = self.to_logistic()
-        if self.classes_.size > 2:
-            model._nearer = self._nearer
+        check_is_fitted(self)
+        model = self._implied(nearer=self._nearer if self.classes_.size > 2 else None)
         if hasattr(self, "recipe_"):
             model.recipe_ = self.recipe_
         return model
 
-    def _exported(self) -> LogisticRegression | None:
+    def _exportable(self) -> LogisticRegression | None:
         """Return the logistic regression whose linear scores keep the digits of all classes, None
         if there is none: classes near each other that are far from the reference lose theirs.
         """
@@ -478,37 +526,21 @@ def _counted(reading: Reading, stream: SourceStream, counted: list[int]) -> Iter
         yield Block(matrix_of(row_batch, row_batch.n_features), row_batch.codes, weights)
 
 
-def implied(
-    classes: np.ndarray, totals: np.ndarray, reference: Any, method: str, n_rows: int,
-    weights_against: Callable[[int], tuple[np.ndarray, np.ndarray, np.ndarray]],
-) -> LogisticRegression:  # fmt: skip
-    """Return a logistic regression with given weights, which predicts but has no inference.
+def scoring_regression(model: GaussianNaiveBayes) -> LogisticRegression:
+    """Return the logistic regression that predicts what a naive Bayes classifier predicts."""
+    return model._scorer()
 
-    Parameters
-    ----------
-    classes : array, sorted
-    totals : array of shape (classes,), summed row weights; 0 leaves a class out
-    reference : label or None, as in the regression
-    method : name of the method that gave the weights
-    n_rows : number of training rows
-    weights_against : function of the code of a reference
-        Weights of shape (classes, features), a centre, and log-odds at the centre.
+
+def exportable_regression(model: GaussianNaiveBayes) -> LogisticRegression | None:
+    """Return the logistic regression whose linear scores keep the digits of all classes, None if
+    there is none.
     """
-    model = LogisticRegression(reference=reference)
-    known = FittedClasses(classes, model._order(classes), totals)
-    coef, centre, at = weights_against(known.codes[-1])
-    coef, at = known.wide(coef[known.codes[:-1]], 0.0), known.intercepts(at[known.codes[:-1]])
-    model.classes_, model._order_of_classes = classes, known.order
-    model._learnt_with = model.get_params(deep=False)
-    model.reference_ = classes.tolist()[known.order[-1]]
-    model.coef_, model.intercept_ = coef, at - coef @ centre
-    model._keep_centred(centre, at)
-    finite = np.full((len(known.codes) - 1, coef.shape[1] + 1), "finite", dtype="U9")
-    model.limits_ = known.wide(finite, NO_WEIGHT)
-    model.covariance_, model.separation_, model.method_ = None, None, method
-    model.log_likelihood_ = model.null_log_likelihood_ = np.nan
-    model.n_iter_, model.n_rows_, model.n_features_in_ = 0, n_rows, coef.shape[1]
-    model._intervals, model._gained, model._total_weight = {}, np.nan, float(n_rows)
-    model.stop_reason_ = "implied"
-    model.stop_sentence_ = f"Weights of {method}: standard errors and tests are not known."
-    return model
+    return model._exportable()
+
+
+def fit_lanes(model: GaussianNaiveBayes, classes: np.ndarray, lanes: Lanes, n_rows: int) -> None:
+    """Fit naive Bayes to lanes whose y are codes of ``classes``, with ``n_rows`` rows of positive
+    weight.
+    """
+    model._take(classes, class_moments(lanes, classes.size))
+    model.n_rows_ = n_rows

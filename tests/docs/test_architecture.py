@@ -47,13 +47,11 @@ TOOLS_TIED = {
 IN_CIRCLES = {"kernels": 2}
 #: lines that read what a class of another room keeps to itself, by the room that reads
 PRIVATE_READS = {
-    "distributed": 6,
+    "distributed": 1,
     "drawing": 1,
     "estimators": 7,
-    "exports": 4,
+    "exports": 1,
     "learners": 3,
-    "model_files": 1,
-    "naive_bayes": 2,
     "serving": 1,
 }
 

@@ -19,10 +19,11 @@ from linsep.estimators._common import checking as labels
 from linsep.estimators._common.fitted_classes import FittedClasses
 from linsep.lanes import Add, Block, Work
 from linsep.learners.from_source import class_importance
+from linsep.logistic.estimator import fit_rows
 from linsep.logistic.fitting import Task
 from linsep.logistic.lanes import Batch, Batches, lanes_of, with_head
 from linsep.logistic.preparing import Standardization
-from linsep.logistic.rows import BatchRows
+from linsep.logistic.rows import BatchRows, order_of
 from linsep.rows.weights import added
 from linsep.sources.base import Source
 
@@ -194,12 +195,12 @@ def fit_logistic(estimator: Any, rows: ShardedRows, source: Any, saving: Saving)
     counted = Counted(rows.n_rows, totals)
     if rows.weighted or weight is not None:
         counted = lanes.in_order(Counting(class_weights), none)
-    known = FittedClasses(classes, estimator._order(classes), counted.totals)
+    known = FittedClasses(classes, order_of(estimator.reference, classes), counted.totals)
     found = ClusterRows(estimator, known, counted, lanes, files, class_weights)
     if files is not None:
         files.doing = found.doing
     try:
-        estimator._fit(found, {"X": None, "y": None, "metadata": None}, saving)
+        fit_rows(estimator, found, saving)
     finally:
         if files is not None:
             files.doing = None

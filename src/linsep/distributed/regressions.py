@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linsep import naive_bayes
 from linsep.checkpoints.saving import Saving
 from linsep.distributed.lanes import ClusterLanes
 from linsep.distributed.rows import ShardedRows, measure
@@ -11,7 +12,7 @@ from linsep.distributed.shards import Rows
 from linsep.errors import DataError, hint
 from linsep.estimators._common import checking as labels
 from linsep.lanes import Block, no_weight
-from linsep.naive_bayes import class_moments
+from linsep.linear import estimator as linear
 from linsep.rows.arrays import summed
 from linsep.sources.base import Source
 
@@ -61,8 +62,7 @@ class Codes(NamedTuple):
 def fit_linear(estimator: Any, rows: ShardedRows, source: Any, saving: Saving) -> None:
     """Fit a linear regression, to Dask collections as to arrays, which are cheap to read again."""
     lanes = ClusterLanes(rows, Numbers(estimator.weight_type == "frequency"))
-    estimator._take_rows(lanes, not isinstance(source, Source))
-    estimator._warn_of_dependence()
+    linear.fit_lanes(estimator, lanes, not isinstance(source, Source))
 
 
 def fit_naive_bayes(estimator: Any, rows: ShardedRows, source: Any, saving: Saving) -> None:
@@ -73,8 +73,7 @@ def fit_naive_bayes(estimator: Any, rows: ShardedRows, source: Any, saving: Savi
     if not counted:
         raise no_weight()
     lanes = ClusterLanes(rows, Codes(classes))
-    estimator._take(classes, class_moments(lanes, classes.size))
-    estimator.n_rows_ = counted
+    naive_bayes.fit_lanes(estimator, classes, lanes, counted)
     measure(estimator, rows, lanes.blocks, labelled, totals)
 
 

@@ -11,6 +11,7 @@ from linsep.errors import Hint, LinsepError
 from linsep.estimators._common.checking import label_text, pairs, plain_labels
 from linsep.linear.estimator import LinearRegression
 from linsep.logistic.centered import in_use
+from linsep.naive_bayes import exportable_regression
 from linsep.sources.tables.encoding import Columns
 from linsep.sources.tables.roles import from_recipe
 
@@ -164,7 +165,7 @@ def fitted(model: Any) -> Any:
     if hasattr(model, "_check_same"):
         model._check_same("export")
     if hasattr(model, "to_logistic"):
-        recipe, model = getattr(model, "recipe_", None), model._exported()
+        recipe, model = getattr(model, "recipe_", None), exportable_regression(model)
         if model is None:
             raise ExportError(
                 "Some classes of this GaussianNaiveBayes are so far from the others that linear "
@@ -255,8 +256,8 @@ def linear_scores(model: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None
     around = in_use(model)
     centre = None if around is None else around.wide
     intercept = model.intercept_ if around is None else around.at
-    if isinstance(model, LinearRegression) and model._fitted.far:
-        return coef, np.array([model._fitted.at_means]), model._fitted.means
+    if isinstance(model, LinearRegression) and model.inference_.fit.far:
+        return coef, np.array([model.inference_.fit.at_means]), model.inference_.fit.means
     intercept = np.atleast_1d(np.asarray(intercept, dtype=np.float64))
     if not np.isfinite(intercept).all():
         raise ExportError(

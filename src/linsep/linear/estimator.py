@@ -24,6 +24,7 @@ from linsep.estimators._common.equations import HasEquation
 from linsep.estimators._common.predicting_sources import LinearPrediction, numbers, weights_to_score
 from linsep.estimators._common.reading import Reading, describe
 from linsep.estimators._common.stop_reasons import StopReason
+from linsep.estimators._common.stored import count, finite
 from linsep.interrupts import held
 from linsep.label_faults import check_beside, one_column, refuse_gaps
 from linsep.lanes import Block, Blocks, Lanes
@@ -85,6 +86,12 @@ def source_blocks(source: Source, reading: Reading, whole: bool = False) -> Bloc
 
 
 INTERVALS = ("confidence", "prediction")
+#: numbers and flags of a solution in the state of a regression
+NUMBERS = (
+    "intercept", "mean_y", "residual_norm", "y_norm", "explained_norm", "total_weight",
+    "log_weights",
+)  # fmt: skip
+FLAGS = ("perfect", "fit_intercept")
 
 
 class LinearRegression(HasEquation, RegressorMixin, HasParameters, BaseEstimator):
@@ -279,6 +286,77 @@ class LinearRegression(HasEquation, RegressorMixin, HasParameters, BaseEstimator
         self._fitted, self._two_values = fitted, fitted.two_values
         self.coef_, self.intercept_ = fitted.coef, fitted.intercept
 
+    def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Return what the fit has learnt, for files: arrays, and facts as plain JSON.
+
+        Returns
+        -------
+        arrays : dict
+            For d features of which r estimates remain (with the intercept) and o are left out:
+            ``coef``, ``kept`` (bool), ``means`` and ``spread`` of shape (d,), ``means_rest``
+            (1 + d,), ``root`` (r, 1 + d), ``out`` (o,), the numbers of the features left out, and
+            ``combinations`` (o, 1 + d); see :class:`linsep.linear.result.LeastSquares`.
+        facts : dict
+            ``fit`` (the numbers of the solution), ``two_values`` (of y, or None), ``target`` (the
+            name of y, or None) and ``interrupted`` (whether Ctrl-C ended the reading).
+        """
+        fit = self._fitted
+        out, d = sorted(fit.combinations), fit.coef.size
+        arrays = {name: getattr(fit, name) for name in ("coef", "kept", "root", "means")}
+        arrays |= {
+            "means_rest": fit.means_rest,
+            "spread": fit.spread,
+            "out": np.array(out, dtype=np.int64),
+            "combinations": np.array([fit.combinations[j] for j in out]).reshape(len(out), 1 + d),
+        }
+        numbers = {name: getattr(fit, name) for name in (*NUMBERS, *FLAGS, "n_rows", "method")}
+        return {name: np.ascontiguousarray(array) for name, array in arrays.items()}, {
+            "fit": numbers,
+            "two_values": self._two_values,
+            "target": self._target,
+            "interrupted": hasattr(self, "stop_reason_"),
+        }
+
+    def set_state(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
+        """Set what :meth:`get_state` returned, after checking it.
+
+        Raises
+        ------
+        ValueError, LookupError or TypeError
+            If something is missing, or of another shape or type.
+        """
+        numbers, kept, two = facts["fit"], arrays["kept"], facts["two_values"]
+        d = arrays["coef"].size
+        rank = int(kept.sum()) + bool(numbers["fit_intercept"])
+        if kept.shape != (d,) or kept.dtype != bool:
+            raise ValueError(f"kept of {kept.dtype} {kept.shape}")
+        if not all(isinstance(numbers[name], float | int) for name in NUMBERS):
+            raise ValueError("an invalid number")
+        out = np.flatnonzero(~kept)
+        if arrays["out"].tolist() != out.tolist():
+            raise ValueError("combinations of other features")
+        parts = finite(arrays, "combinations", (out.size, 1 + d))
+        self._fitted = LeastSquares(
+            coef=finite(arrays, "coef", (d,)),
+            kept=kept,
+            root=finite(arrays, "root", (rank, 1 + d)),
+            means=finite(arrays, "means", (d,)),
+            means_rest=finite(arrays, "means_rest", (1 + d,)),
+            spread=finite(arrays, "spread", (d,)),
+            combinations=dict(zip(out.tolist(), parts, strict=True)),
+            **dict[str, Any]({name: float(numbers[name]) for name in NUMBERS}),
+            perfect=numbers["perfect"] is True,
+            fit_intercept=numbers["fit_intercept"] is True,
+            n_rows=count(numbers["n_rows"], 1),
+            method=str(numbers["method"] if "method" in numbers else numbers["way"]),  # older name
+        )
+        self._two_values = None if two is None else (float(two[0]), float(two[1]))
+        self._target = None if facts.get("target") is None else str(facts["target"])
+        if facts["interrupted"] is True:
+            self.stop_reason_ = StopReason.INTERRUPTED
+        self.coef_, self.intercept_ = self._fitted.coef, self._fitted.intercept
+        self.n_features_in_, self._learnt_with = d, self.get_params(deep=False)
+
     @property
     def inference_(self) -> Inference:
         """Standard errors, tests, intervals and likelihood of the last fit."""
@@ -442,3 +520,9 @@ class LinearRegression(HasEquation, RegressorMixin, HasParameters, BaseEstimator
                 f"these are {block.y.size:,}: give those of the fit."
             )
         return check_assumptions(self._fitted, block, numbers)
+
+
+def fit_lanes(model: LinearRegression, lanes: Lanes, reread: bool) -> None:
+    """Fit a regression to lanes of rows; ``reread`` says that they are cheap to read again."""
+    model._take_rows(lanes, reread)
+    model._warn_of_dependence()

@@ -14,7 +14,7 @@ from linsep.checkpoints.saving import Saving
 from linsep.errors import DataError, Hint, SeparationError, SeparationWarning
 from linsep.estimators._common import checking as labels
 from linsep.estimators._common.checking import brings_labels
-from linsep.estimators._common.fitted_classes import FittedClasses
+from linsep.estimators._common.fitted_classes import NO_WEIGHT, FittedClasses
 from linsep.estimators._common.plotting import PlotsProbability
 from linsep.estimators._common.predicting_sources import (
     LogisticPrediction,
@@ -26,10 +26,10 @@ from linsep.estimators._common.stop_reasons import StopReason
 from linsep.interrupts import held
 from linsep.learnt import check_prepared
 from linsep.linear.summary import OPPOSITE
-from linsep.logistic.centered import centred, in_use
+from linsep.logistic.centered import in_use
 from linsep.logistic.deciding import outcome_of_suspect
 from linsep.logistic.fitting import Task, climbed, fitted, null_log_likelihood
-from linsep.logistic.inference import LogisticResults
+from linsep.logistic.inference import LogisticResults, Nearer, order_of_classes
 from linsep.logistic.journal import saving_of
 from linsep.logistic.outcomes import (
     BY_L2,
@@ -49,7 +49,7 @@ from linsep.logistic.outcomes import (
     with_profiles,
     without_proof,
 )
-from linsep.logistic.rows import FLOATS, BatchRows, Rows, checked, encoded, fit_source
+from linsep.logistic.rows import FLOATS, BatchRows, Rows, checked, encoded, fit_source, order_of
 from linsep.logistic.steps import Steps, Stopped
 from linsep.parallel import one_blas_thread
 from linsep.parameters import HasParameters, ScheduleName, check_parameters, parameter
@@ -219,8 +219,6 @@ class LogisticRegression(
     )
     trace: bool = parameter(default=False, help="keep all iterates of gradient ascent")
 
-    _centred = None
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -294,22 +292,11 @@ class LogisticRegression(
         weights = labels.importance(self.class_weight, classes, codes, weights)
         totals = np.bincount(codes, weights if weights.size else None, classes.size)
         labels.warn_of_weightless(classes, totals)
-        known = FittedClasses(classes, self._order(classes), totals)
+        known = FittedClasses(classes, order_of(self.reference, classes), totals)
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         saving.check_arrays(X, classes, codes, weights)
         rows = Rows(given, X, known, known.places[codes], weights)
         self._fit(rows, {"X": given, "y": y, "metadata": metadata}, saving)
-
-    def _order(self, classes: np.ndarray) -> list[int]:
-        """Return the codes of the classes, that of the reference last."""
-        codes = list(range(classes.size))
-        if self.reference is None:
-            return [1, 0] if classes.size == 2 else codes
-        found = np.flatnonzero(classes == self.reference)
-        if not found.size:
-            known = ", ".join(map(repr, classes.tolist()[:8]))
-            raise DataError(f"reference is {self.reference!r}, which is no class of y: {known}.")
-        return [code for code in codes if code != found[0]] + [int(found[0])]
 
     def _fit(
         self, rows: Rows | BatchRows, given: dict[str, Any], saving: Saving | None = None
@@ -351,8 +338,8 @@ class LogisticRegression(
         for name in LEARNT:
             self.__dict__.pop(name, None)
         self._learnt_with = self.get_params(deep=False)
-        self.classes_, self._order_of_classes = known.classes, known.order
-        self.reference_ = self.classes_.tolist()[self._order_of_classes[-1]]
+        self.classes_ = known.classes
+        self.reference_ = self.classes_.tolist()[known.order[-1]]
         self.separation_, self.method_ = None, "maximum likelihood"
         if self.l2:
             self.method_ = "penalised likelihood"
@@ -410,7 +397,7 @@ class LogisticRegression(
         centre, at = found.around or (None, fitted_ones)
         found = widened(found, known)
         self.coef_ = found.weights[:, :d].copy()
-        self._keep_centred(centre, known.intercepts(at))
+        self.keep_centred(centre, known.intercepts(at))
         self._intervals, self._gained = found.intervals, found.gained
         self.limits_, self.log_likelihood_ = found.limits, float(found.log_likelihood)
         self.covariance_ = None if self.l2 else found.covariance
@@ -453,13 +440,6 @@ class LogisticRegression(
             )
         return self._scores(X)
 
-    def _keep_centred(self, centre: np.ndarray | None, at: np.ndarray) -> None:
-        """Keep the scores ``at`` a centre for predictions where the raw intercept loses digits."""
-        self._centred = None
-        if centre is not None:
-            found = centred(self.coef_, centre, at, self.intercept_)
-            self._centred = found if found.columns.size else None
-
     def _scores(self, X: Any) -> np.ndarray:
         d, around = X.shape[1], in_use(self)  # rows of a sparse source may be narrower
         with np.errstate(over="ignore", invalid="ignore"):  # said below
@@ -471,13 +451,12 @@ class LogisticRegression(
         if bad.any():
             row = int(np.argwhere(bad)[0, 0])
             raise DataError(f"The score of row {row} is beyond floating point; scale the features.")
-        order = self._order_of_classes
+        order = order_of_classes(self)
         if len(order) == 2:
             return scores[:, 0] if order[0] == 1 else -scores[:, 0]
         found = np.zeros((len(scores), len(order)))
         found[:, order[:-1]] = scores
-        nearer = getattr(self, "_nearer", None)
-        return found if nearer is None else nearer(X, found, order[-1])
+        return found if self._nearer is None else self._nearer(X, found, order[-1])
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict the most probable class of each row; the smaller one at equal odds."""
@@ -495,3 +474,47 @@ class LogisticRegression(
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return the logarithms of :meth:`predict_proba`, accurate even where those underflow."""
         return log_probabilities(self.decision_function(X))
+
+
+def fit_rows(model: LogisticRegression, rows: Rows | BatchRows, saving: Saving) -> None:
+    """Fit a regression to rows that are checked."""
+    model._fit(rows, {"X": None, "y": None, "metadata": None}, saving)
+
+
+def implied(
+    classes: np.ndarray, totals: np.ndarray, reference: Any, method: str, n_rows: int,
+    weights_against: Callable[[int], tuple[np.ndarray, np.ndarray, np.ndarray]],
+    nearer: Nearer | None = None,
+) -> LogisticRegression:  # fmt: skip
+    """Return a logistic regression with given weights, which predicts but has no inference.
+
+    Parameters
+    ----------
+    classes : array, sorted
+    totals : array of shape (classes,), summed row weights; 0 leaves a class out
+    reference : label or None, as in the regression
+    method : name of the method that gave the weights
+    n_rows : number of training rows
+    weights_against : function of the code of a reference
+        Weights of shape (classes, features), a centre, and log-odds at the centre.
+    nearer : function of rows, their log-odds against the reference, and its code
+        Returns the log-odds of several classes where rounding costs digits against the reference.
+    """
+    model = LogisticRegression(reference=reference)
+    known = FittedClasses(classes, order_of(reference, classes), totals)
+    coef, centre, at = weights_against(known.codes[-1])
+    coef, at = known.wide(coef[known.codes[:-1]], 0.0), known.intercepts(at[known.codes[:-1]])
+    model.classes_, model._nearer = classes, nearer
+    model._learnt_with = model.get_params(deep=False)
+    model.reference_ = classes.tolist()[known.order[-1]]
+    model.coef_, model.intercept_ = coef, at - coef @ centre
+    model.keep_centred(centre, at)
+    finite = np.full((len(known.codes) - 1, coef.shape[1] + 1), "finite", dtype="U9")
+    model.limits_ = known.wide(finite, NO_WEIGHT)
+    model.covariance_, model.separation_, model.method_ = None, None, method
+    model.log_likelihood_ = model.null_log_likelihood_ = np.nan
+    model.n_iter_, model.n_rows_, model.n_features_in_ = 0, n_rows, coef.shape[1]
+    model._intervals, model._gained, model._total_weight = {}, np.nan, float(n_rows)
+    model.stop_reason_ = "implied"
+    model.stop_sentence_ = f"Weights of {method}: standard errors and tests are not known."
+    return model

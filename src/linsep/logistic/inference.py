@@ -1,18 +1,22 @@
 """Inference from a fitted logistic regression: standard errors, tests, intervals, summary table."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy.special import chdtrc, ndtr, ndtri
 from sklearn.utils.validation import check_is_fitted
 
+from linsep.certificate.proofs import from_json
 from linsep.estimators._common.checking import feature_names, label_text, words_and_signs
 from linsep.estimators._common.equations import HasEquation
 from linsep.estimators._common.fitted_classes import NO_WEIGHT
+from linsep.estimators._common.stored import classes_of, count, described, finite, plain
 from linsep.learnt import learnt
 from linsep.linear.inference import check_level
 from linsep.linear.summary import Coefficient, Summary
 from linsep.logistic import fitting
+from linsep.logistic.centered import Centred, centred, in_use
 from linsep.logistic.limits import UNSIGNED
 from linsep.logistic.outcomes import SEPARATED, UNINFERRED
 
@@ -22,6 +26,25 @@ MOST_NAMED = 10
 UNKNOWN = "not checked"
 #: what is missing without a proof of a maximum
 UNINFERABLE = "standard errors, tests, AIC and BIC are not known"
+
+
+#: values of ``limits_``, by which files number them
+LIMITS = (
+    "finite", "dependent", "+inf", "-inf", "infinite", NO_WEIGHT, UNKNOWN, UNSIGNED,
+)  # fmt: skip
+#: numbers of a fit, NaN if there are none
+NUMBERS = ("log_likelihood_", "null_log_likelihood_", "_gained")
+ENDS = ("low", "high", "p")
+
+
+#: log-odds of several classes for rows, those against the reference, and the code of that
+Nearer = Callable[[Any, np.ndarray, int], np.ndarray]
+
+
+def order_of_classes(model: Any) -> list[int]:
+    """Return the codes of the classes in the order of the weights, that of the reference last."""
+    classes = model.classes_.tolist()
+    return sorted(range(len(classes)), key=lambda code: classes[code] == model.reference_)
 
 
 class LogisticResults(HasEquation):
@@ -40,13 +63,108 @@ class LogisticResults(HasEquation):
     log_likelihood_: float
     null_log_likelihood_: float
     n_rows_: int
+    n_features_in_: int
+    fit_intercept: bool
+    get_params: Any
+    _learnt_with: dict[str, Any]
     _total_weight: float
     n_iter_: int
     method_: str
     stop_reason_: str
     stop_sentence_: str
-    _intervals: dict[float, tuple[np.ndarray, np.ndarray, np.ndarray]]
+    separation_: Any
+    _intervals: dict[float, Any]
     _gained: float
+
+    _centred: Centred | None = None
+    _nearer: Nearer | None = None
+
+    def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Return what the fit has learnt, for files: arrays, and facts as plain JSON.
+
+        Returns
+        -------
+        arrays : dict
+            For q classes beside the reference, d features and w weights a class (d, or d + 1 with
+            an intercept): ``coef`` of shape (q, d), ``intercept`` (q,), ``limits`` (q, w), numbers
+            of :data:`LIMITS`; ``covariance`` (q w, q w) if there is one; ``centre`` (d,) and
+            ``at_centre`` (q,) if scores are computed around a centre; ``low``, ``high`` and ``p``
+            (q, w) with the level in the name, of each level of profile intervals.
+        facts : dict
+            ``classes`` (``type`` and ``values``), ``reference``, ``fit`` (log-likelihoods, None if
+            not known), ``n_rows``, ``total_weight``, ``n_iter``, ``method``, ``stop_reason``,
+            ``stop_sentence``, ``levels``, ``centred`` (bool) and ``separation`` (a verdict as text,
+            or None).
+        """
+        arrays = {"coef": self.coef_, "intercept": self.intercept_}
+        arrays["limits"], around = _codes(self.limits_), in_use(self)
+        if around is not None:
+            arrays |= {"centre": around.wide, "at_centre": around.at}
+        if self.covariance_ is not None:
+            arrays["covariance"] = self.covariance_
+        for level, ends in self._intervals.items():
+            arrays |= {f"{name} {level}": end for name, end in zip(ENDS, ends, strict=True)}
+        return {name: np.ascontiguousarray(array) for name, array in arrays.items()}, {
+            "classes": described(self.classes_),
+            "reference": plain(self.reference_),
+            "fit": {name: _number(getattr(self, name)) for name in NUMBERS},
+            "n_rows": int(self.n_rows_),
+            "total_weight": float(self._total_weight),
+            "n_iter": int(self.n_iter_),
+            "method": self.method_,
+            "stop_reason": self.stop_reason_,
+            "stop_sentence": self.stop_sentence_,
+            "levels": list(self._intervals),
+            "centred": around is not None,
+            "separation": None if self.separation_ is None else self.separation_.to_json(),
+        }
+
+    def set_state(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
+        """Set what :meth:`get_state` returned, after checking it.
+
+        Raises
+        ------
+        ValueError, LookupError or TypeError
+            If something is missing, or of another shape or type.
+        """
+        self.classes_ = classes_of(**facts["classes"])
+        (last,) = (k for k, x in enumerate(self.classes_.tolist()) if x == facts["reference"])
+        self.reference_ = self.classes_.tolist()[last]
+        q, d = self.classes_.size - 1, arrays["coef"].shape[1]
+        width = d + bool(self.fit_intercept)
+        self._learnt_with = self.get_params(deep=False)
+        self.coef_ = finite(arrays, "coef", (q, d))
+        self.limits_ = _words(arrays["limits"], (q, width))
+        self.intercept_ = _intercepts(arrays["intercept"], self.limits_)
+        if facts.get("centred"):  # files of earlier versions have no centre
+            at = _intercepts(arrays["at_centre"], self.limits_)
+            self.keep_centred(finite(arrays, "centre", (d,)), at)
+        self.covariance_ = None
+        if "covariance" in arrays:
+            self.covariance_ = _floats(arrays["covariance"], (q * width,) * 2, "covariance")
+        for name in NUMBERS:
+            value = facts["fit"][name]
+            setattr(self, name, float("nan") if value is None else float(value))
+        self.n_rows_, self.n_iter_ = count(facts["n_rows"]), count(facts["n_iter"])
+        self._total_weight = float(facts.get("total_weight", self.n_rows_))
+        self.method_, self.stop_reason_ = str(facts["method"]), str(facts["stop_reason"])
+        self.stop_sentence_ = str(facts["stop_sentence"])
+        self._intervals = {
+            float(level): tuple(
+                _floats(arrays[f"{name} {level}"], (q, width), "intervals") for name in ENDS
+            )
+            for level in facts["levels"]
+        }
+        proof = facts["separation"]
+        self.separation_ = None if proof is None else from_json(proof)
+        self.n_features_in_ = d
+
+    def keep_centred(self, centre: np.ndarray | None, at: np.ndarray) -> None:
+        """Keep the scores ``at`` a centre for predictions where the raw intercept loses digits."""
+        self._centred = None
+        if centre is not None:
+            found = centred(self.coef_, centre, at, self.intercept_)
+            self._centred = found if found.columns.size else None
 
     @property
     def deviance_(self) -> float:
@@ -339,3 +457,34 @@ class LogisticResults(HasEquation):
                 "sign was found."
             )
         return notes
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def _codes(limits: np.ndarray) -> np.ndarray:
+    """Return the limits as numbers, because files hold numeric arrays."""
+    return np.array([LIMITS.index(word) for word in limits.ravel()], np.uint8).reshape(limits.shape)
+
+
+def _words(codes: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    if codes.shape != shape or codes.dtype != np.uint8:
+        raise ValueError(f"limits of {codes.dtype} {codes.shape}")
+    return np.array(LIMITS, dtype="U16")[codes]
+
+
+def _intercepts(array: np.ndarray, limits: np.ndarray) -> np.ndarray:
+    """Return the intercepts; only those of classes without weight may be infinite."""
+    without = (limits == NO_WEIGHT).any(axis=1)
+    array = _floats(array, without.shape, "intercept")
+    if np.isnan(array).any() or (np.isinf(array) != without).any():
+        raise ValueError("invalid intercepts")
+    return array
+
+
+def _floats(array: np.ndarray, shape: tuple[int, ...], name: str) -> np.ndarray:
+    """Return an array of floats that may be infinite or NaN, if it has this shape."""
+    if array.shape != shape or array.dtype != np.float64:
+        raise ValueError(f"{name} of {array.dtype} {array.shape}")
+    return array

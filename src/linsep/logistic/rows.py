@@ -10,6 +10,7 @@ from sklearn.utils.validation import validate_data
 
 from linsep.checkpoints.saving import Saving
 from linsep.compiled.core.row_arrays import as_rows
+from linsep.errors import DataError
 from linsep.estimators._common import checking as labels
 from linsep.estimators._common.fitted_classes import FittedClasses
 from linsep.estimators._common.reading import describe
@@ -92,6 +93,18 @@ class Rows:
 def _mostly_zeros(X: Any) -> bool:
     """Return whether dense rows, such as images, are processed faster as CSR."""
     return not sp.issparse(X) and np.count_nonzero(X) < SPARSE * X.size
+
+
+def order_of(reference: Any, classes: np.ndarray) -> list[int]:
+    """Return the codes of the classes, that of the reference last."""
+    codes = list(range(classes.size))
+    if reference is None:
+        return [1, 0] if classes.size == 2 else codes
+    found = np.flatnonzero(classes == reference)
+    if not found.size:
+        known = ", ".join(map(repr, classes.tolist()[:8]))
+        raise DataError(f"reference is {reference!r}, which is no class of y: {known}.")
+    return [code for code in codes if code != found[0]] + [int(found[0])]
 
 
 def encoded(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -196,7 +209,9 @@ class StreamRows(BatchRows):
             except StartAgain:  # a class turned up late, or a cache was damaged
                 continue
         refuse_one_class(stream)
-        self.known = FittedClasses(stream.classes, model._order(stream.classes), self._totals)
+        self.known = FittedClasses(
+            stream.classes, order_of(model.reference, stream.classes), self._totals
+        )
         self.n_features = max(stream.n_features, len(stream.feature_names or []))
 
     def _count(self) -> None:

@@ -18,7 +18,7 @@ from linsep.errors import ModelFileError
 from linsep.estimators._common.stored import plain
 from linsep.kernels.base import Kernel
 from linsep.kernels.naming import kernel_from_dict
-from linsep.model_files import linear, logistic, naive_bayes
+from linsep.learnt import learnt
 from linsep.parameters import check_parameters
 from linsep.sealed import Noun, sealed, unsealed
 from linsep.written import check_free, written_whole
@@ -26,12 +26,8 @@ from linsep.written import check_free, written_whole
 FORMAT = 2
 MODEL_FILE = Noun("model file", "`linsep fit`", "fit again", ModelFileError)
 KINDS: dict[str, Any] = {kind.__name__: kind for kind in (LEARNERS | REGRESSIONS).values()}
-#: module for each kind of model that has no ``get_state`` yet
-OTHERS = {
-    "LinearRegression": linear,
-    "LogisticRegression": logistic,
-    "GaussianNaiveBayes": naive_bayes,
-}
+#: kinds of models whose parameters are stored as they were in the fit
+REGRESSION_NAMES = frozenset(kind.__name__ for kind in REGRESSIONS.values())
 
 
 def save(model: BaseEstimator, path: str | Path, *, force: bool = False) -> Path:
@@ -87,7 +83,7 @@ def _content(model: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     if KINDS.get(kind) is not type(model):
         raise ModelFileError(f"A {kind} cannot be saved in a model file, only {', '.join(KINDS)}.")
     check_is_fitted(model, msg="This %(name)s has learnt nothing to save: call fit first.")
-    tensors, rest = OTHERS[kind].contents(model) if kind in OTHERS else model.get_state()
+    tensors, rest = model.get_state()
     return tensors, _describe(model) | rest
 
 
@@ -141,9 +137,9 @@ def _whole(path: Path) -> Iterator[None]:
 def _describe(model: Any) -> dict[str, Any]:
     """Return the description common to all kinds of models."""
     parameters = model.get_params(deep=False)
-    if type(model).__name__ in OTHERS:
-        fit = getattr(model, "_learnt_with", {}).items()
-        parameters |= {name: value for name, value in fit if not callable(value)}
+    if type(model).__name__ in REGRESSION_NAMES:
+        fit = {name: learnt(model, name) for name in parameters}
+        parameters |= {name: value for name, value in fit.items() if not callable(value)}
     if not isinstance(parameters.get("random_state"), Integral | None):
         parameters["random_state"] = None  # a generator has no number
     if callable(parameters.get("learning_rate")):
@@ -171,14 +167,12 @@ def _describe(model: Any) -> dict[str, Any]:
 def _rebuild(tensors: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
     """Return the model; an invalid description may raise any exception."""
     stored = about["parameters"]
-    if about["learner"] == "LogisticRegression":
-        stored = logistic.parameters(stored, about)
+    if stored.get("on_separation") == "firth":  # once: Firth's estimates for separable data only
+        penalty = "firth" if about["method"] == "Firth" else None
+        stored |= {"on_separation": "warn", "penalty": penalty}
     model = KINDS[about["learner"]](**_parameters(stored))
     check_parameters(model)
-    if about["learner"] in OTHERS:
-        model.n_features_in_ = OTHERS[about["learner"]].rebuild(model, tensors, about)
-    else:
-        model.set_state(tensors, about)
+    model.set_state(tensors, about)
     width = getattr(model, "n_features_in_", None)
     names, recipe = about["feature_names"], about["recipe"]
     if names is not None:

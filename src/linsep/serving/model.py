@@ -23,6 +23,7 @@ from linsep.estimators._common.explaining import (
 )
 from linsep.estimators._common.predicting_sources import probabilities_of
 from linsep.model_files import format as model_file
+from linsep.naive_bayes import scoring_regression
 from linsep.serving.limits import Budget, Limits, Refused, too_many_rows
 from linsep.serving.rows import VALUE_BYTES, Bodies, PairReader, TableReader, columns_of, lines_of
 from linsep.sources.base import Batch, Source
@@ -391,7 +392,7 @@ class JoinedRequests:
 def _scorer_of(model: Any) -> Any:
     """Return a model of the same scores whose weights need not be computed for each request."""
     if hasattr(model, "to_logistic"):  # naive Bayes
-        return model._scorer()
+        return scoring_regression(model)
     if getattr(model, "keep", "") != "average" or hasattr(model, "kernel_"):
         return model
     return model.scoring_copy()
