@@ -44,7 +44,7 @@ TOOLS_TIED = {
     ("plot", "teaching"),
 }
 #: files in circles of imports, by room
-IN_CIRCLES = {"kernels": 2}
+IN_CIRCLES: dict[str, int] = {}
 #: lines that read what a class of another room keeps to itself, by the room that reads
 PRIVATE_READS = {
     "distributed": 1,
