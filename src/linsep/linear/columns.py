@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from flint import arb, fmpz, fmpz_mat
 
 from linsep.lanes import Block
 from linsep.linear.extended_precision import Elimination, Rules, design_matrix, floats
@@ -276,6 +275,8 @@ def whole_products(blocks: list[Block], exponents: np.ndarray) -> np.ndarray:
     exponents : int array of shape (width,)
         Column j is multiplied by 2^-exponents[j].
     """
+    from flint import arb, fmpz, fmpz_mat
+
     width = len(exponents)
     rows = [_whole(design_matrix(block, width)) for block in blocks]
     weights = [_whole(_weights(block)) for block in blocks]
@@ -311,7 +312,10 @@ def _whole(Z: Any) -> tuple[np.ndarray, np.ndarray]:
     return (sizes << shifts) * np.where(Z < 0, -1, 1).astype(object), units
 
 
-def _matrix(whole: np.ndarray) -> fmpz_mat:
+def _matrix(whole: np.ndarray) -> Any:
+    """Return FLINT's matrix of integers."""
+    from flint import fmpz_mat
+
     rows, width = whole.shape
     return fmpz_mat(rows, width, whole.ravel().tolist())
 
@@ -323,6 +327,8 @@ def independent(G: np.ndarray, some: list[int]) -> bool:
 
 def exact_zeros(G: np.ndarray, kept: list[int]) -> np.ndarray:
     """Return which coefficients of the kept columns in the combination for the last are zero."""
+    from flint import fmpz_mat
+
     kept = [j for j in kept if j < len(G) - 1]
     both = _whole_part(G, kept, [*kept, len(G) - 1])
     n = len(kept)
@@ -333,8 +339,10 @@ def exact_zeros(G: np.ndarray, kept: list[int]) -> np.ndarray:
     return zeros
 
 
-def _whole_part(G: np.ndarray, some: list[int], others: list[int]) -> fmpz_mat:
+def _whole_part(G: np.ndarray, some: list[int], others: list[int]) -> Any:
     """Return a submatrix of exact balls, scaled by a power of two to integers."""
+    from flint import fmpz_mat
+
     parts = [G[i, j].mid().man_exp() for i in some for j in others]
     least = min(int(exponent) for _, exponent in parts)
     return fmpz_mat(len(some), len(others), [man << (int(e) - least) for man, e in parts])

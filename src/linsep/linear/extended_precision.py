@@ -7,11 +7,11 @@ Rump, Numerical Algorithms 59, 2012, 95-118). The few matrices are then added in
 """
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from flint import arb
 
 from linsep.lanes import Block
 
@@ -118,14 +118,22 @@ def pairs(shape: tuple[int, ...]) -> Pair:
     return Pair(np.zeros(shape), np.zeros(shape))
 
 
-_ball = np.frompyfunc(lambda value: arb(float(value)), 1, 1)
+@cache
+def _to_balls() -> np.ufunc:
+    """Return the conversion to balls; FLINT is loaded when it is first needed."""
+    from flint import arb
+
+    return np.frompyfunc(lambda value: arb(float(value)), 1, 1)
+
+
 # The midpoint of a ball that contains zero carries no information.
 _float = np.frompyfunc(lambda ball: 0.0 if ball.contains(0) else float(ball), 1, 1)
 
 
 def balls(shape: tuple[int, ...]) -> np.ndarray:
     """Return zeros as an array of FLINT's balls, with its current precision."""
-    return _ball(np.zeros(shape))
+    balls_of: Any = _to_balls()(np.zeros(shape))
+    return balls_of
 
 
 def floats(numbers: Any) -> np.ndarray:

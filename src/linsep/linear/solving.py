@@ -18,10 +18,9 @@ import warnings
 from collections.abc import Iterable, Iterator
 from functools import reduce
 from math import fsum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from flint import arb, ctx
 
 from linsep.errors import DataError, FeatureOverflow
 from linsep.lanes import Block, Blocks, Lanes, joined
@@ -125,6 +124,8 @@ def _too_many(rows: int, features: int) -> bool:
 
 def _exact(found: list[Block], fit_intercept: bool) -> LeastSquares:
     """Solve in balls, with increasing precision until every digit is proved."""
+    from flint import ctx
+
     y = Targets.of(joined(found))
     ranges = reduce(added_ranges, map(ranges_of, found))
     columns = ScaledColumns(ranges, fit_intercept, _digits(found[-1].X.dtype))
@@ -157,7 +158,7 @@ def _proved(done: Elimination, G: np.ndarray) -> bool:
     return not unsure.any() or bool(exact_zeros(G, done.kept)[unsure].all())
 
 
-def _known(ball: arb) -> bool:
+def _known(ball: Any) -> bool:
     return ball.rel_accuracy_bits() >= 64
 
 

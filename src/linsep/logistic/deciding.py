@@ -1,20 +1,23 @@
 """Outcome of a logistic regression, in particular if its likelihood seems to have no maximum."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from linsep.certificate.checking import TIME_LIMIT
 from linsep.certificate.verdicts import Separable, Separations, Undecided
+from linsep.estimators._common.fitted_classes import UNSIGNED
 from linsep.interrupts import window
 from linsep.logistic.centered import FAR
 from linsep.logistic.fitting import Fit, Task, climbed_on, sharpened
-from linsep.logistic.limits import UNSIGNED, Contrasts, limit, proves, question_weights
+from linsep.logistic.limits import Contrasts, limit, proves, question_weights
 from linsep.logistic.outcomes import FitOutcome, outcome_of, without_proof
-from linsep.logistic.rows import BatchRows, Rows, data_of_batches
+from linsep.logistic.rows import BatchRows, Rows, matrix_of
 from linsep.logistic.steps import Steps
-from linsep.separability.data import Data, data_of
+from linsep.separability.data import Data, LocalData, Piece, data_of, padded, piece_of
 from linsep.separability.deciding import separated_by, separation
 from linsep.separability.search import MOST_WEIGHTS
 from linsep.separability.time_limit import Task as Timed, limited
@@ -204,3 +207,21 @@ class Wide:
         places = (np.arange(self.task.q)[:, None] * self.task.width + self.columns).ravel()
         found[np.ix_(places, places)] = some
         return found
+
+
+def data_of_batches(given: BatchRows) -> Data:
+    """Return the rows with weight as data of a verdict, which reads them again in every pass."""
+    codes = np.array(given.known.ranks, dtype=np.int64)
+
+    def parts() -> Iterator[Piece]:
+        first = 0
+        for batch in given.batches():
+            counted = batch.weights > 0 if batch.weights.size else slice(None)
+            X, places = matrix_of(batch, given.n_features)[counted], batch.codes[counted]
+            yield piece_of(padded(X, given.n_features), codes[places], first)
+            first += len(places)
+
+    shape = given._n_rows, given.n_features
+    data = LocalData(parts, np.sort(given.known.labels), shape, None)
+    data.sparse = sp.issparse(next(parts()).X)
+    return data

@@ -27,10 +27,8 @@ from linsep.interrupts import held
 from linsep.learnt import check_prepared
 from linsep.linear.summary import OPPOSITE
 from linsep.logistic.centered import in_use
-from linsep.logistic.deciding import outcome_of_suspect
 from linsep.logistic.fitting import Task, climbed, fitted, null_log_likelihood
 from linsep.logistic.inference import LogisticResults, Nearer, order_of_classes
-from linsep.logistic.journal import saving_of
 from linsep.logistic.outcomes import (
     BY_L2,
     FINITE,
@@ -49,7 +47,7 @@ from linsep.logistic.outcomes import (
     with_profiles,
     without_proof,
 )
-from linsep.logistic.rows import FLOATS, BatchRows, Rows, checked, encoded, fit_source, order_of
+from linsep.logistic.rows import FLOATS, BatchRows, Rows, checked, encoded, order_of
 from linsep.logistic.steps import Steps, Stopped
 from linsep.parallel import one_blas_thread
 from linsep.parameters import HasParameters, ScheduleName, check_parameters, parameter
@@ -274,8 +272,10 @@ class LogisticRegression(
         """
         refuse_together(self)
         check_parameters(self)
-        with saving_of(checkpoint, self) as saving:
+        with self._saving(checkpoint) as saving:
             if brings_labels(X, y, sample_weight):
+                from linsep.logistic.from_source import fit_source
+
                 fit_source(self, X, saving)
             else:
                 self._fit_rows(X, y, sample_weight, saving)
@@ -297,6 +297,14 @@ class LogisticRegression(
         saving.check_arrays(X, classes, codes, weights)
         rows = Rows(given, X, known, known.places[codes], weights)
         self._fit(rows, {"X": given, "y": y, "metadata": metadata}, saving)
+
+    def _saving(self, checkpoint: Any) -> Saving:
+        """Return how a fit is saved; ``checkpoint`` as given to ``fit``."""
+        if checkpoint is None:
+            return Saving()
+        from linsep.logistic.checkpointing import saving_of
+
+        return saving_of(checkpoint, self)
 
     def _fit(
         self, rows: Rows | BatchRows, given: dict[str, Any], saving: Saving | None = None
@@ -364,6 +372,8 @@ class LogisticRegression(
         limits = np.full((task.q, task.width), "finite", dtype="U11")
         limits[:, list(fit.standardization.dependent)] = "dependent"
         if fit.suspect:
+            from linsep.logistic.deciding import outcome_of_suspect
+
             found = outcome_of_suspect(task, rows, fit, limits, steps)
             self._warn_separable(found, rows.known, FINITE if task.factored else (BY_L2,))
             return found

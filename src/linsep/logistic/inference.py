@@ -7,17 +7,15 @@ import numpy as np
 from scipy.special import chdtrc, ndtr, ndtri
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.certificate.proofs import from_json
 from linsep.estimators._common.checking import feature_names, label_text, words_and_signs
 from linsep.estimators._common.equations import HasEquation
-from linsep.estimators._common.fitted_classes import NO_WEIGHT
+from linsep.estimators._common.fitted_classes import NO_WEIGHT, UNSIGNED
 from linsep.estimators._common.stored import classes_of, count, described, finite, plain
 from linsep.learnt import learnt
 from linsep.linear.inference import check_level
 from linsep.linear.summary import Coefficient, Summary
 from linsep.logistic import fitting
 from linsep.logistic.centered import Centred, centred, in_use
-from linsep.logistic.limits import UNSIGNED
 from linsep.logistic.outcomes import SEPARATED, UNINFERRED
 
 #: most classes that a title names
@@ -156,7 +154,11 @@ class LogisticResults(HasEquation):
             for level in facts["levels"]
         }
         proof = facts["separation"]
-        self.separation_ = None if proof is None else from_json(proof)
+        self.separation_ = None
+        if proof is not None:
+            from linsep.certificate.proofs import from_json
+
+            self.separation_ = from_json(proof)
         self.n_features_in_ = d
 
     def keep_centred(self, centre: np.ndarray | None, at: np.ndarray) -> None:

@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 
 from linsep.certificate.verdicts import QuasiSeparable, Separable, Verdict
+from linsep.estimators._common.fitted_classes import UNSIGNED
 from linsep.interrupts import checkpoint
 from linsep.separability.data import Data
 from linsep.separability.recession import Cone, both_signs, cone_of
 from linsep.separability.time_limit import TooLarge
 
-#: limit of a coefficient that diverges, if the work limit ended before its sign was found
-UNSIGNED = "sign not checked"
 #: difference of scores that saturates the probabilities
 CERTAIN = 40.0
 #: a difference of scores below this share of their terms counts as zero

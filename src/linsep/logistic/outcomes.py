@@ -13,13 +13,10 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from linsep.errors import DataError, Hint, LinsepError, ParameterError, hint
-from linsep.estimators._common.fitted_classes import NO_WEIGHT, FittedClasses
+from linsep.estimators._common.fitted_classes import NO_WEIGHT, UNSIGNED, FittedClasses
 from linsep.estimators._common.stop_reasons import StopReason
 from linsep.interrupts import window
 from linsep.logistic.fitting import MOST_WEIGHTS, Fit, Sharpness, Task
-from linsep.logistic.limits import (
-    UNSIGNED,
-)
 from linsep.logistic.profiles import FirthFit, ends_of, firth_fitted, profiled
 from linsep.logistic.rows import BatchRows, Rows
 from linsep.logistic.steps import Around, SoFar, Steps, Stopped

@@ -1,35 +1,21 @@
 """Checked rows and classes of a logistic regression."""
 
 from collections.abc import Iterator
-from contextlib import closing
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
-from linsep.checkpoints.saving import Saving
 from linsep.compiled.core.row_arrays import as_rows
 from linsep.errors import DataError
 from linsep.estimators._common import checking as labels
 from linsep.estimators._common.fitted_classes import FittedClasses
-from linsep.estimators._common.reading import describe
-from linsep.interrupts import held
 from linsep.label_faults import labels_of
-from linsep.learners.from_source import (
-    class_importance,
-    measure,
-    refuse_one_class,
-    warn_of_measurements,
-)
 from linsep.logistic.fitting import MOST_WEIGHTS, Task
-from linsep.logistic.lanes import Batch, with_head
+from linsep.logistic.lanes import Batch
 from linsep.logistic.steps import Steps
 from linsep.rows.arrays import RowBatch
-from linsep.rows.source_stream import SourceStream
-from linsep.rows.stored import StartAgain
-from linsep.rows.weights import added
-from linsep.separability.data import Data, LocalData, Piece, padded, piece_of
 from linsep.sources.base import Source
 from linsep.sparse_rows import as_csr
 from linsep.value_faults import faults_named
@@ -189,51 +175,6 @@ class BatchRows:
         return Rows(stacked, stacked, self.known, np.concatenate(places), np.concatenate(weights))
 
 
-class StreamRows(BatchRows):
-    """Rows of a stream.
-
-    Parameters
-    ----------
-    model : LogisticRegression
-    stream : SourceStream, already begun
-    """
-
-    def __init__(self, model: Any, stream: SourceStream):
-        super().__init__(model, stream.source)
-        self.stream = stream
-        while True:
-            try:
-                stream.start()
-                self._count()
-                break
-            except StartAgain:  # a class turned up late, or a cache was damaged
-                continue
-        refuse_one_class(stream)
-        self.known = FittedClasses(
-            stream.classes, order_of(model.reference, stream.classes), self._totals
-        )
-        self.n_features = max(stream.n_features, len(stream.feature_names or []))
-
-    def _count(self) -> None:
-        """Read all rows once to sum the weights of each class and count the rows with weight."""
-        self._totals, self._n_rows = np.zeros(self.stream.classes.size), 0
-        for row_batch in self.stream.row_batches(0):
-            weights, codes = row_batch.importance, row_batch.codes
-            self._totals = added(self._totals, codes, weights)
-            self._n_rows += int((weights > 0).sum()) if weights.size else len(codes)
-
-    def batches(self) -> Iterator[Batch]:
-        """Yield all rows in their order."""
-        places = self.known.places
-        return with_head(
-            (
-                Batch(row_batch.rows, places[row_batch.codes], row_batch.importance)
-                for row_batch in self.stream.row_batches(1)
-            ),
-            self.n_features,
-        )
-
-
 def matrix_of(batch: Batch | RowBatch, n_features: int) -> Any:
     """Return the rows of a batch as an array, or as a CSR matrix of this width."""
     rows: Any = batch.rows
@@ -242,44 +183,3 @@ def matrix_of(batch: Batch | RowBatch, n_features: int) -> Any:
     inside, shape = slice(rows.starts[0], rows.starts[-1]), (len(batch.codes), n_features)
     starts = rows.starts - rows.starts[0]
     return sp.csr_matrix((rows.values[inside], rows.columns[inside], starts), shape=shape)
-
-
-def data_of_batches(given: BatchRows) -> Data:
-    """Return the rows with weight as data of a verdict, which reads them again in every pass."""
-    codes = np.array(given.known.ranks, dtype=np.int64)
-
-    def parts() -> Iterator[Piece]:
-        first = 0
-        for batch in given.batches():
-            counted = batch.weights > 0 if batch.weights.size else slice(None)
-            X, places = matrix_of(batch, given.n_features)[counted], batch.codes[counted]
-            yield piece_of(padded(X, given.n_features), codes[places], first)
-            first += len(places)
-
-    shape = given._n_rows, given.n_features
-    data = LocalData(parts, np.sort(given.known.labels), shape, None)
-    data.sparse = sp.issparse(next(parts()).X)
-    return data
-
-
-def fit_source(model: Any, source: Source, saving: Saving) -> None:
-    """Fit a logistic regression to a source; also sets ``recipe_``."""
-    saving.check_source(source)
-    weight = model.class_weight
-    stream = SourceStream(
-        source, seed=0, shuffle=False, keep=True,
-        importance=None if weight is None else class_importance(weight, source.name),
-        counts=weight == "balanced", expected=list(weight) if isinstance(weight, dict) else [],
-        lengths=True,
-    )  # fmt: skip
-    with held(), closing(stream):
-        stream.begin()
-        rows = StreamRows(model, stream)
-        warn_of_measurements(stream)
-        describe(model, stream, stream.n_features)
-        source.stage, source.doing = "fitting", rows.doing
-        try:
-            model._fit(rows, {"X": None, "y": None, "metadata": None}, saving)
-        finally:
-            source.doing = None
-        measure(model, stream)

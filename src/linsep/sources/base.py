@@ -4,12 +4,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.sources.remote.file import File
+if TYPE_CHECKING:
+    from linsep.sources.remote.file import File
 
 
 class Batch(NamedTuple):
@@ -68,7 +69,7 @@ class Source(ABC):
     #: name of this source in messages: a path or a glob
     name: str
     #: the files, in reading order
-    paths: list[File]
+    paths: list["File"]
     #: folder where rows that do not fit in memory are kept for later passes and later runs; None
     #: keeps them in a temporary folder for one run
     cache: Path | None = None

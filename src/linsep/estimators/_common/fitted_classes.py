@@ -8,6 +8,8 @@ from linsep.errors import DataError
 
 #: value of ``limits_`` for the weights of a class without weight
 NO_WEIGHT = "no weight"
+#: limit of a coefficient that diverges, if the work limit ended before its sign was found
+UNSIGNED = "sign not checked"
 #: what the weights of all rows add up to at least, so that curvatures and their inverses are finite
 LEAST_WEIGHT = 1e-200
 

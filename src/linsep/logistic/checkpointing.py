@@ -1,0 +1,61 @@
+"""Checkpoints of a logistic regression: the passes over the rows that it has made."""
+
+from typing import Any
+
+import numpy as np
+
+from linsep.checkpoints.file import as_checkpoint
+from linsep.checkpoints.fits import SavedFit
+from linsep.checkpoints.saving import Saving
+from linsep.logistic.journal import Journal
+
+#: what ends a fit that may go on: Ctrl-C, and the loss of a cluster
+ENDINGS = (KeyboardInterrupt, RuntimeError)
+
+
+def saving_of(checkpoint: Any, estimator: Any) -> "Saving | SavedAscent":
+    """Return how a fit of ``estimator`` is saved; ``checkpoint`` as given to ``fit``."""
+    return Saving() if checkpoint is None else SavedAscent(as_checkpoint(checkpoint), estimator)
+
+
+class SavedAscent(SavedFit):
+    """Saves a logistic regression between two passes over its rows."""
+
+    def __enter__(self) -> "SavedAscent":
+        self.journal, self._fresh = Journal([], self._passed), False
+        super().__enter__()
+        return self
+
+    def __exit__(self, kind: Any, *rest: Any) -> None:
+        # Before a new pass, the file is as it should be, and the rows may not have been checked.
+        wanted = self.checkpoint.keep if kind is None else issubclass(kind, ENDINGS)
+        if self._fresh and wanted:
+            self._write()
+        super().__exit__(kind, *rest)
+
+    def begin(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
+        """Take the results of the passes made."""
+        for k, (key, n_arrays) in enumerate(about["passes"]):
+            record = [arrays[f"{k}.{part}"] for part in range(n_arrays)]
+            if not isinstance(key, str) or any(array.dtype != np.float64 for array in record):
+                raise ValueError(f"the results of pass {k}")
+            self.journal.records.append((key, record))
+
+    def agree(self, **more: Any) -> None:
+        """Add to what must be as it was; raise CheckpointError if it is not."""
+        super().agree(**more)
+        if more and self.journal.records:  # the rows are the last
+            self.checkpoint.on_resume(f"after {len(self.journal.records):,} passes over the rows")
+
+    def _passed(self) -> None:
+        self._fresh = True
+        if self.writing.due(self.rows_per_pass):
+            self._write()
+
+    def _write(self) -> None:
+        records = self.journal.records
+        self._fresh = False
+        self.writing.write(
+            {f"{k}.{n}": a for k, (_, record) in enumerate(records) for n, a in enumerate(record)},
+            {"fit": self.agreed, "passes": [[key, len(record)] for key, record in records]},
+        )
