@@ -123,15 +123,31 @@ def lines_of(path: Path) -> dict[str, int]:
     return {"files": 1, "physical": len(text.splitlines()), "logical": logical}
 
 
+#: counts the modules of linsep that a name loads, and which of them import a heavy library
+LOADED = """
+import importlib.abc, sys
+found = set()
+class Watch(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        frame = sys._getframe(1) if name in HEAVY else None
+        while frame is not None:
+            module = frame.f_globals.get("__name__", "")
+            if module.startswith(("linsep", "sklearn")):
+                found.update({name} if module.startswith("linsep") else ())
+                return None
+            frame = frame.f_back
+        return None
+sys.meta_path.insert(0, Watch())
+from linsep import NAME
+print(sum(m.split(".")[0] == "linsep" for m in sys.modules), *sorted(found))
+"""
+
+
 def loaded() -> str:
-    """How many modules of linsep are loaded with each name, and which heavy libraries."""
+    """How many modules of linsep each name loads, and the heavy libraries that these import."""
     lines = []
     for name in NAMES:
-        code = (
-            f"from linsep import {name}; import sys;"
-            "print(sum(m.split('.')[0] == 'linsep' for m in sys.modules),"
-            f"*[m for m in {HEAVY} if m in sys.modules])"
-        )
+        code = LOADED.replace("HEAVY", repr(HEAVY)).replace("NAME", name)
         found = subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True
         )

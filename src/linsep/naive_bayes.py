@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep.errors import DataError, FeatureOverflow, SeparationWarning
 from linsep.estimators._common import checking as labels
-from linsep.estimators._common.checking import brings_labels
+from linsep.estimators._common.checking import FLOATS, brings_labels, checked_rows, encode_outcomes
 from linsep.estimators._common.equations import HasEquation
 from linsep.estimators._common.plotting import PlotsProbability
 from linsep.estimators._common.predicting_sources import LogisticPrediction
@@ -23,18 +23,17 @@ from linsep.estimators._common.stored import classes_of, count, described, finit
 from linsep.interrupts import held, window
 from linsep.label_faults import check_beside
 from linsep.lanes import Block, Lanes, no_weight
-from linsep.learners.from_source import measure, refuse_one_class, warn_of_measurements
 from linsep.learnt import check_prepared
 from linsep.linear.extended_precision import two_sum
 from linsep.logistic.centered import centred
-from linsep.logistic.estimator import LogisticRegression, implied
-from linsep.logistic.inference import Nearer
-from linsep.logistic.rows import FLOATS, checked, encoded, matrix_of
-from linsep.rows.source_stream import SourceStream
-from linsep.rows.stored import StartAgain
 from linsep.sources.base import Source
 from linsep.sparse_rows import as_csr
 from linsep.value_faults import faults_named
+
+if TYPE_CHECKING:
+    from linsep.logistic.estimator import LogisticRegression
+    from linsep.logistic.inference import Nearer
+    from linsep.rows.source_stream import SourceStream
 
 
 class ClassMoments(NamedTuple):
@@ -246,8 +245,8 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
         if brings_labels(X, y, sample_weight):
             self._fit_source(X)
             return self
-        X, y = checked(self, X, y)
-        classes, codes = encoded(y)
+        X, y = checked_rows(self, X, y)
+        classes, codes = encode_outcomes(y)
         labels.check_two_classes(classes)
         weights = labels.check_sample_weight(sample_weight, len(y))
         block = Block(X, codes, weights if weights.size else None)
@@ -258,6 +257,10 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
 
     def _fit_source(self, source: Source) -> None:
         """Read the rows once, or again if a new class turns up late."""
+        from linsep.learners.from_source import measure, refuse_one_class, warn_of_measurements
+        from linsep.rows.source_stream import SourceStream
+        from linsep.rows.stored import StartAgain
+
         reading = Reading()
         stream = SourceStream(source, seed=0, shuffle=False, keep=False, lengths=True)
         with held(), closing(stream):
@@ -367,7 +370,7 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
             self.stop_reason_ = StopReason.INTERRUPTED
         self.n_features_in_ = d
 
-    def to_logistic(self, reference: Any = None) -> LogisticRegression:
+    def to_logistic(self, reference: Any = None) -> "LogisticRegression":
         """Return the logistic regression with the same class probabilities.
 
         Parameters
@@ -385,7 +388,11 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
         check_is_fitted(self)
         return self._implied(reference)
 
-    def _implied(self, reference: Any = None, nearer: Nearer | None = None) -> LogisticRegression:
+    def _implied(
+        self, reference: Any = None, nearer: "Nearer | None" = None
+    ) -> "LogisticRegression":
+        from linsep.logistic.estimator import implied
+
         how = "Gaussian naive Bayes"
         model = implied(
             self.classes_, self.priors_, reference, how, self.n_rows_, self._weights, nearer
@@ -418,7 +425,7 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
             shares = np.log(self.priors_) - np.log(self.priors_[reference])
         return coef, centre, shares - (coef * halfway).sum(axis=1)
 
-    def _scorer(self) -> LogisticRegression:
+    def _scorer(self) -> "LogisticRegression":
         """Return the logistic regression that predicts; of several classes it scores rows against
         near classes where the reference is far away.
         """
@@ -428,7 +435,7 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
             model.recipe_ = self.recipe_
         return model
 
-    def _exportable(self) -> LogisticRegression | None:
+    def _exportable(self) -> "LogisticRegression | None":
         """Return the logistic regression whose linear scores keep the digits of all classes, None
         if there is none: classes near each other that are far from the reference lose theirs.
         """
@@ -470,7 +477,7 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
         check_is_fitted(self)
         return self._scorer().predictions(source)
 
-    def _scored(self, X: Any) -> tuple[LogisticRegression, Any]:
+    def _scored(self, X: Any) -> tuple["LogisticRegression", Any]:
         check_is_fitted(self)
         if isinstance(X, Source):
             return self._scorer(), X
@@ -515,10 +522,12 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
         return model.predict_log_proba(X)
 
 
-def _counted(reading: Reading, stream: SourceStream, counted: list[int]) -> Iterator[Block]:
+def _counted(reading: Reading, stream: "SourceStream", counted: list[int]) -> Iterator[Block]:
     """Yield the rows of a stream with their codes and weights, until interrupted; add the number of
     rows of positive weight to ``counted``.
     """
+    from linsep.logistic.rows import matrix_of
+
     for row_batch in reading.of(iter(stream.row_batches(0))):
         reading.count(row_batch.codes.size)
         counted[0] += len(row_batch.order)
@@ -526,12 +535,12 @@ def _counted(reading: Reading, stream: SourceStream, counted: list[int]) -> Iter
         yield Block(matrix_of(row_batch, row_batch.n_features), row_batch.codes, weights)
 
 
-def scoring_regression(model: GaussianNaiveBayes) -> LogisticRegression:
+def scoring_regression(model: GaussianNaiveBayes) -> "LogisticRegression":
     """Return the logistic regression that predicts what a naive Bayes classifier predicts."""
     return model._scorer()
 
 
-def exportable_regression(model: GaussianNaiveBayes) -> LogisticRegression | None:
+def exportable_regression(model: GaussianNaiveBayes) -> "LogisticRegression | None":
     """Return the logistic regression whose linear scores keep the digits of all classes, None if
     there is none.
     """

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from linsep.checkpoints.saving import Saving
 from linsep.errors import DataError, Hint, SeparationError, SeparationWarning
 from linsep.estimators._common import checking as labels
-from linsep.estimators._common.checking import brings_labels
+from linsep.estimators._common.checking import FLOATS, brings_labels, checked_rows, encode_outcomes
 from linsep.estimators._common.fitted_classes import NO_WEIGHT, FittedClasses
 from linsep.estimators._common.plotting import PlotsProbability
 from linsep.estimators._common.predicting_sources import (
@@ -47,7 +47,7 @@ from linsep.logistic.outcomes import (
     with_profiles,
     without_proof,
 )
-from linsep.logistic.rows import FLOATS, BatchRows, Rows, checked, encoded, order_of
+from linsep.logistic.rows import BatchRows, Rows, order_of
 from linsep.logistic.steps import Steps, Stopped
 from linsep.parallel import one_blas_thread
 from linsep.parameters import HasParameters, ScheduleName, check_parameters, parameter
@@ -285,8 +285,8 @@ class LogisticRegression(
         """Fit to rows in memory."""
         self.__dict__.pop("recipe_", None)
         given = X
-        X, y = checked(self, X, y)
-        classes, codes = encoded(y)
+        X, y = checked_rows(self, X, y)
+        classes, codes = encode_outcomes(y)
         labels.check_two_classes(classes)
         weights = labels.check_sample_weight(sample_weight, len(y))
         weights = labels.importance(self.class_weight, classes, codes, weights)

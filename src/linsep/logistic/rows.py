@@ -5,22 +5,16 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import validate_data
 
 from linsep.compiled.core.row_arrays import as_rows
 from linsep.errors import DataError
-from linsep.estimators._common import checking as labels
 from linsep.estimators._common.fitted_classes import FittedClasses
-from linsep.label_faults import labels_of
 from linsep.logistic.fitting import MOST_WEIGHTS, Task
 from linsep.logistic.lanes import Batch
 from linsep.logistic.steps import Steps
 from linsep.rows.arrays import RowBatch
 from linsep.sources.base import Source
-from linsep.sparse_rows import as_csr
-from linsep.value_faults import faults_named
 
-FLOATS = (np.float64, np.float32)
 #: dense rows with a smaller share of nonzeros are copied into a CSR matrix
 SPARSE = 0.3
 
@@ -91,37 +85,6 @@ def order_of(reference: Any, classes: np.ndarray) -> list[int]:
         known = ", ".join(map(repr, classes.tolist()[:8]))
         raise DataError(f"reference is {reference!r}, which is no class of y: {known}.")
     return [code for code in codes if code != found[0]] + [int(found[0])]
-
-
-def encoded(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return classes and codes; refuse a continuous response."""
-    try:
-        return labels.encode(y)
-    except ValueError as problem:
-        if "continuous" not in str(problem):
-            raise
-        raise ValueError(
-            "Unknown label type: continuous. y holds numbers with fractions, but classes are "
-            "wanted: take linsep.LinearRegression, or cut y into classes."
-        ) from None
-
-
-def checked(estimator: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
-    """Return X and y checked for fitting; raise ValueError if they are unusable."""
-    if y is None:
-        raise ValueError(
-            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
-            "is None."
-        )
-    with faults_named(X, estimator):
-        X = validate_data(estimator, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C")
-    y = labels_of(y)
-    if X.shape[0] != y.shape[0]:
-        raise ValueError(
-            f"Found input variables with inconsistent numbers of samples: X has {X.shape[0]} "
-            f"rows, y has {y.shape[0]}."
-        )
-    return X, y
 
 
 class BatchRows:

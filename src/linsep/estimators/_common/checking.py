@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
 
 from linsep.errors import DataError, FeatureOverflow
-from linsep.label_faults import check_beside, warn_of_many_classes
+from linsep.label_faults import check_beside, labels_of, warn_of_many_classes
 from linsep.rows.weights import NO_IMPORTANCE, check_summable
 from linsep.sources.base import Source
+from linsep.sparse_rows import as_csr
+from linsep.value_faults import faults_named
 
 #: types of rows that are learnt without a copy
 FLOATS = (np.float64, np.float32)
@@ -52,6 +55,37 @@ def encode_with(y: np.ndarray, classes: np.ndarray) -> np.ndarray | None:
     codes = np.searchsorted(classes, y).astype(np.int32)
     codes[codes == classes.size] = 0
     return codes if np.array_equal(classes[codes], y) else None
+
+
+def encode_outcomes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return classes and codes; refuse a continuous response."""
+    try:
+        return encode(y)
+    except ValueError as problem:
+        if "continuous" not in str(problem):
+            raise
+        raise ValueError(
+            "Unknown label type: continuous. y holds numbers with fractions, but classes are "
+            "wanted: take linsep.LinearRegression, or cut y into classes."
+        ) from None
+
+
+def checked_rows(estimator: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+    """Return X and y checked for fitting; raise ValueError if they are unusable."""
+    if y is None:
+        raise ValueError(
+            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
+            "is None."
+        )
+    with faults_named(X, estimator):
+        X = validate_data(estimator, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C")
+    y = labels_of(y)
+    if X.shape[0] != y.shape[0]:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: X has {X.shape[0]} "
+            f"rows, y has {y.shape[0]}."
+        )
+    return X, y
 
 
 def unknown_labels(y: np.ndarray, classes: np.ndarray) -> str:
