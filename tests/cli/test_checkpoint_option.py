@@ -12,7 +12,7 @@ from sklearn.datasets import dump_svmlight_file
 
 import linsep
 import linsep.learners.passes
-import linsep.logistic.journal
+import linsep.logistic.checkpointing
 from command_line import assert_refused, here
 from interrupting import in_pass
 
@@ -102,9 +102,9 @@ def test_a_logistic_regression_goes_on(folder):
 
     command += ("--checkpoint", "c", "--every", "10rows")
     with pytest.MonkeyPatch.context() as patch:
-        walk = linsep.logistic.journal.SavedAscent._passed
+        walk = linsep.logistic.checkpointing.SavedAscent._passed
         patch.setattr(
-            linsep.logistic.journal.SavedAscent,
+            linsep.logistic.checkpointing.SavedAscent,
             "_passed",
             lambda self: walk(self) or pressed(self),
         )

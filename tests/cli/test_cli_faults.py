@@ -259,7 +259,7 @@ def test_signals_just_before_and_after_the_command_have_their_exit_codes(name, m
     number = getattr(signal, name)
     script = f"""
 import signal, sys
-from linsep import cli
+from linsep.cli import main as cli
 from linsep.interrupts import held
 
 real = held.{moment}

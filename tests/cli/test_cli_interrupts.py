@@ -141,7 +141,7 @@ def test_interrupted_predictions_are_written_whole_or_not_at_all(learnt, monkeyp
 def test_ctrl_c_when_the_command_has_ended_says_nothing(ends, code):
     program = f"""
 import atexit, signal, sys
-from linsep import cli
+from linsep.cli import main as cli
 
 def command():
     {ends}
