@@ -288,7 +288,7 @@ def _wrong(
         return f"temporary files are left: {left}"
     if left := [path.name for path in folder.rglob("*.tmp")]:
         return f"unfinished files are left: {left}"
-    return None if not hasattr(model, "_state") else _wrong_model(fit, record, model)
+    return None if not hasattr(model, "_run") else _wrong_model(fit, record, model)
 
 
 def _wrong_model(fit: Fit, record: Record, model: Any) -> str | None:

@@ -18,7 +18,6 @@ import numpy as np
 
 import linsep
 from campaign.batches import folder
-from linsep.model_files.online import arrays_of
 from linsep.serving.server import Server
 
 TOKEN, CLIENTS, CLASSES = "campaign-token", 4, ("a", "b", "c")
@@ -196,7 +195,9 @@ def _wrong_model(
     if (rows := json.loads(_ask(connection, "/model"))["rows_learnt"]) != len(entries):
         return f"a model of {rows} rows, and a log of {len(entries)}"
     (folder() / "now.linsep").write_bytes(_ask(connection, "/model/file"))
-    served, expected = arrays_of(linsep.load(folder() / "now.linsep")), arrays_of(world.replay)
+    served, expected = (
+        model.get_state()[0] for model in (linsep.load(folder() / "now.linsep"), world.replay)
+    )
     if served.keys() != expected.keys():
         return f"arrays {sorted(served.keys() ^ expected.keys())}"
     other = [name for name in served if served[name].tobytes() != expected[name].tobytes()]

@@ -17,7 +17,7 @@ from command_line import assert_refused, here
 from linsep import Perceptron
 from linsep.errors import DataError
 from linsep.sources import open_source
-from linsep.sources.formats import DOCUMENTS, ENDINGS, FORMATS, format_of
+from linsep.sources.formats import ENDINGS, FORMATS, format_of
 from linsep.sources.svmlight.source import SvmlightSource, load_svmlight
 from linsep.sources.tables.loading import load_table
 from linsep.sources.tables.table import TableSource
@@ -59,7 +59,7 @@ def test_every_format_can_be_told(folder):
     pq.write_table(table, folder / "parquet.dat")
     with pa.ipc.new_file(folder / "arrow.dat", table.schema) as writer:
         writer.write_table(table)
-    for name in set(FORMATS) - {"svmlight", "vw", "rows", *DOCUMENTS}:
+    for name in set(FORMATS) - {"svmlight", "vw", "rows", "folder"}:
         assert learnt(folder, f"{name}.dat", "--format", name) == expected
         source = open_source(folder / f"{name}.dat", target="kind", format=name)
         assert source.kind == name

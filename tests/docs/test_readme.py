@@ -79,14 +79,12 @@ def test_the_page_on_exports(tmp_path, monkeypatch):
         "teaching.convergence",
         "teaching.criterion",
         "teaching.reflection",
-        "plot.augmentation",
-        "plot.bound",
         "exports.onnx_file",
         "exports.sklearn_onnx",
-        "plot.convergence",
-        "plot.cycle",
+        "plot.runs",
         "plot.separation",
-        "plot.update",
+        "plot.steps",
+        "plot.weight_space",
     ],
 )
 def test_examples_in_docstrings(name):

@@ -19,7 +19,7 @@ from command_line import here
 from linsep import LogisticRegression
 from linsep.compiled.core.row_arrays import as_rows
 from linsep.errors import SeparationError, SeparationWarning
-from linsep.logistic import estimator as logistic, existence
+from linsep.logistic import deciding, existence
 from linsep.logistic.ascent import Goal, Penalty, newton, solved
 from linsep.logistic.lanes import Batch, RowLanes
 from linsep.logistic.likelihood import Likelihood, Terms
@@ -207,7 +207,7 @@ def test_weights_that_are_all_small_change_no_estimate():
 def test_where_there_is_a_maximum_nobody_is_asked(monkeypatch, solver):
     """Overlap is proved on the way: pairs of real classes, strong signals, nearly separable."""
     asked = []
-    monkeypatch.setattr(logistic, "outcome_of_suspect", lambda *given: asked.append(given))
+    monkeypatch.setattr(deciding, "outcome_of_suspect", lambda *given: asked.append(given))
     loaders = load_iris, load_wine, load_breast_cancer
     iris, wine, cancer = (load(return_X_y=True) for load in loaders)
     sets = [(iris[0][50:], iris[1][50:]), (wine[0][:, :2], wine[1]), (cancer[0][:, :15], cancer[1])]

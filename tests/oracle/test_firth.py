@@ -401,21 +401,3 @@ def test_firth_and_profiles_come_back_from_a_file(tmp_path):
         assert copy.get_params() == model.get_params()
         assert copy.summary_.to_dict() == model.summary_.to_dict()
         assert np.array_equal(copy.confidence_intervals(), model.confidence_intervals())
-
-
-@pytest.mark.parametrize("separated", [True, False])
-def test_models_saved_before_firth_was_a_choice_of_its_own_load(tmp_path, monkeypatch, separated):
-    """on_separation="firth" meant Firth's estimates of separated data, and plain ones of others."""
-    X, y = ENDOMETRIAL
-    model = firth(X, y) if separated else LogisticRegression().fit(X[:, 1:], y)
-    with monkeypatch.context() as patch:
-        now = ("penalty", "intervals", "level")
-        old = {k: v for k, v in model.get_params().items() if k not in now}
-        old["on_separation"] = "firth"
-        patch.setattr(model, "get_params", lambda deep: old, raising=False)
-        linsep.save(model, tmp_path / "m")
-    copy = linsep.load(tmp_path / "m")
-    assert copy.penalty == ("firth" if separated else None)
-    assert copy.on_separation == "warn"
-    assert copy.summary_.to_dict() == model.summary_.to_dict()
-    assert copy.fit(X, y).method_ == "Firth" if separated else copy.method_ == "maximum likelihood"

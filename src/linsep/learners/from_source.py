@@ -185,7 +185,7 @@ class SourceRun:
         if self.before is not None:  # copied, so that a restart finds it unchanged
             estimator._run = self.before.snapshot()
         elif estimator.warm_start:
-            estimator.__dict__.pop("_state", None)
+            estimator.__dict__.pop("_run", None)
         width, names = stream.n_features, stream.feature_names
         if self.coef_init is not None:
             # The width of svmlight text is known only at its end, and may be another.

@@ -10,6 +10,7 @@ from linsep.checkpoints.saving import Saving
 from linsep.errors import DataError
 from linsep.estimators._common import checking as labels
 from linsep.estimators._common.stop_reasons import StopReason
+from linsep.label_faults import check_beside
 from linsep.learners.passes import Run
 from linsep.learnt import check_columns
 
@@ -209,6 +210,7 @@ def learnt_again(model: Any, X: Any, y: Any) -> Any:
 
         rows, mixing = model.mixture_.rows, model.mixture_.mixing
         return fit_in_shards(again, X, y, list(rows), mixing, saving=saving)
+    check_beside(X, y=y)
     return again.fit_rows(X, y, saving=saving)
 
 

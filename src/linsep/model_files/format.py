@@ -167,9 +167,6 @@ def _describe(model: Any) -> dict[str, Any]:
 def _rebuild(tensors: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
     """Return the model; an invalid description may raise any exception."""
     stored = about["parameters"]
-    if stored.get("on_separation") == "firth":  # once: Firth's estimates for separable data only
-        penalty = "firth" if about["method"] == "Firth" else None
-        stored |= {"on_separation": "warn", "penalty": penalty}
     model = KINDS[about["learner"]](**_parameters(stored))
     check_parameters(model)
     model.set_state(tensors, about)

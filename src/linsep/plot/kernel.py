@@ -12,7 +12,7 @@ from linsep.kernels import as_kernel
 from linsep.kernels.base import Kernel
 from linsep.kernels.rows import rows_of
 from linsep.label_faults import check_beside, labels_of
-from linsep.learners.support_vectors import checked
+from linsep.learners.kernel import checked_for_kernel
 from linsep.learnt import learnt
 from linsep.parallel import one_blas_thread
 from linsep.plot.display import (
@@ -161,7 +161,7 @@ class KernelDisplay(Display):
         if not hasattr(getattr(estimator, "kernel_", None), "takes"):  # as kernels of linsep do
             raise DataError(f"{type(estimator).__name__} has no kernel: draw a KernelPerceptron.")
         kernel, classes = estimator.kernel_, estimator.classes_
-        raw = checked(estimator, kernel, X, reset=False)
+        raw = checked_for_kernel(estimator, kernel, X, reset=False)
         found, chosen = _ordered(kernel, kernel.prepare(raw), y, classes)
         if len(classes) == 2:
             if kernel.takes == "vectors" and raw.shape[1] == 2:

@@ -45,7 +45,7 @@ def checked_batches(path: File, file: BinaryIO, size: int, known: int = 0) -> It
         for offset, length in buffers if passed >= known else ():
             if length >= 8 and start + offset + length <= size:
                 file.seek(start + offset)
-                swollen += max(0, struct.unpack("<q", file.read(8))[0])
+                swollen += max(0, int.from_bytes(file.read(8), "little", signed=True))
                 compressed += length
         check_growth(path, max(1, compressed), swollen, INSTEAD)
         if kind == _ROWS:
@@ -110,7 +110,10 @@ def _message_at(file: BinaryIO, size: int, at: int) -> Message | None:
     if not 0 <= at <= size - 8:
         return None
     file.seek(at)
-    mark, length = struct.unpack("<Ii", file.read(8))
+    beginning = file.read(8)
+    if len(beginning) < 8:  # the file has become shorter, which reading its rows refuses
+        return None
+    mark, length = struct.unpack("<Ii", beginning)
     if mark != _CONTINUES or not 0 < length <= size - at - 8:
         return None
     message = file.read(length)
