@@ -160,7 +160,7 @@ def far_apart(n, d, classes):
     return X, np.arange(n) % classes
 
 
-@pytest.mark.filterwarnings("ignore::linsep.logistic.deciding.UnfinishedWarning")
+@pytest.mark.filterwarnings("ignore::linsep.logistic.outcomes.UnfinishedWarning")
 def test_a_fit_ends_in_time(monkeypatch):
     """Its verdict takes some seconds, and the signs of its coefficients took more than a minute."""
     monkeypatch.setattr(logistic_separation, "TIME_LIMIT", 1.0)

@@ -356,6 +356,11 @@ FINISHED = ("converged", "separable", "quasi-separable")
 
 def refuse_together(model: Any) -> None:
     """Raise ParameterError for incompatible parameters."""
+    if model.on_separation == "firth":
+        raise ParameterError(
+            "Firth's penalty for separable data only biases the estimates; its estimates are "
+            "always finite", hint("take {}", penalty="firth"),
+        )  # fmt: skip
     if model.penalty and model.l2:
         raise ParameterError("Firth's penalty and l2 exclude each other", "leave one of them out")
     if model.penalty and model.solver != "newton":
