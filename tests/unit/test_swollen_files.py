@@ -1,5 +1,6 @@
 """Parquet and Arrow files that ask for far more memory than they hold, or are damaged."""
 
+import io
 import subprocess
 import sys
 
@@ -60,6 +61,53 @@ def test_a_file_whose_messages_cannot_be_followed_from_its_start(tmp_path, at):
     for data in (path, afar(path)):
         with pytest.raises(DataError, match=r"b\.arrow becomes more than 500 times as large"):
             next(open_source(data, target="kind").batches())
+
+
+def in_old_framing(path, new):
+    """Arrow reads messages without the mark that they begin with since 2019, too."""
+    table = pa.table({"x": np.zeros(ROWS), "kind": np.arange(ROWS) % 2 == 0})
+    options = pa.ipc.IpcWriteOptions(compression="zstd", use_legacy_format=True)
+    with new(path, table.schema, options=options) as writer:
+        writer.write_table(table, max_chunksize=ROWS)
+
+
+def with_the_end_of_another(path):
+    """A stream, behind which stands the end of a file that names no large batch."""
+    swollen_stream(path)
+    small = io.BytesIO()
+    with pa.ipc.new_file(small, pa.schema([("a", pa.int64())])) as writer:
+        writer.write_table(pa.table({"a": [1]}))
+    raw = small.getvalue()
+    footer = int.from_bytes(raw[-10:-6], "little")
+    path.write_bytes(path.read_bytes() + raw[-10 - footer :])
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        with_the_end_of_another,
+        lambda path: in_old_framing(path, pa.ipc.new_stream),
+        lambda path: in_old_framing(path, pa.ipc.new_file),
+    ],
+    ids=["end of another", "old stream", "old file"],
+)
+def test_every_message_that_arrow_reads_is_measured(tmp_path, write):
+    path = tmp_path / "b.arrow"
+    write(path)
+    for data in (path, afar(path)):
+        with pytest.raises(DataError, match=r"b\.arrow becomes more than 500 times as large"):
+            next(open_source(data, target="kind").batches())
+
+
+def test_what_cannot_be_measured_is_not_read(tmp_path):
+    path = tmp_path / "b.arrow"
+    table = pa.table({"x": np.zeros(10), "kind": np.arange(10) % 2 == 0})
+    with pa.ipc.new_stream(path, table.schema) as writer:
+        writer.write_table(table)
+    raw = path.read_bytes()
+    path.write_bytes(raw[:-8] + b"\x01\x02\x03\x04" * 4)
+    with pytest.raises(DataError, match=r"b\.arrow is damaged or not an Arrow file"):
+        list(open_source(path, target="kind").batches())
 
 
 def afar(path):

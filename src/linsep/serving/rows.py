@@ -378,7 +378,8 @@ class Bodies:
             rows = sum(not line.isspace() for line in content.splitlines())
             self._check_rows(rows, columns, 0, budget)
         elif format == "arrow":
-            with path.open("rb") as file:
+            # Of a damaged body, its reader says what is wrong.
+            with path.open("rb") as file, suppress(OSError):
                 if any(message.buffers for message in messages(file, len(content))):
                     raise Refused(415, "The Arrow data are compressed: send them uncompressed.")
             many, rows, text = _arrow_sizes(content)

@@ -17,9 +17,8 @@ from linsep.sources.remote.file import File
 
 #: bytes of the text of one column that may come in one batch of rows
 MOST_TEXT = 128 << 20
-#: where an Arrow file begins to be a stream of messages
-_BEGINNING = 8
-_CONTINUES = 0xFFFFFFFF
+#: what marks the beginning of a message
+_CONTINUES = b"\xff\xff\xff\xff"
 #: kinds of messages: values of a dictionary, and rows
 _DICTIONARY, _ROWS = 2, 3
 #: what an Arrow file begins with, and how it ends: the length of its footer, and that again
@@ -37,7 +36,7 @@ def checked_batches(path: File, file: BinaryIO, size: int, known: int = 0) -> It
     ``known`` record batches were checked before.
 
     Each compressed buffer begins with its size after decompression, which is all that is read.
-    Raises DataError where a record batch becomes far too large.
+    Raises DataError where a record batch becomes far too large, and OSError as :func:`messages`.
     """
     passed = 0
     for start, kind, buffers, _ in messages(file, size):
@@ -87,42 +86,50 @@ class Message(NamedTuple):
 
 def messages(file: BinaryIO, size: int) -> Iterator[Message]:
     """Yield the messages of a file or a stream in the order in which Arrow reads them: those that
-    the end of a file names, dictionaries first; all of a stream, which has no such end.
+    the end of a file names, dictionaries first; all of a stream, whatever stands at its end.
 
-    What is damaged ends the search: Arrow will say so.
+    Raises OSError at a message that cannot be followed, which Arrow must not read then.
     """
-    batches = _placed_messages(file, size, _BATCHES)
-    if batches:
-        for place in _placed_messages(file, size, _DICTIONARIES) + batches:
-            if (message := _message_at(file, size, place)) is None:
-                return
-            yield message
-        return
     file.seek(0)
-    at = _BEGINNING if file.read(len(_MAGIC)) == _MAGIC else 0
-    while (message := _message_at(file, size, at)) is not None:
+    if file.read(len(_MAGIC)) == _MAGIC:
+        for field in (_DICTIONARIES, _BATCHES):
+            for place in _placed_messages(file, size, field):
+                yield _message_at(file, size, place)
+        return
+    at = 0
+    while not _ends_at(file, size, at):
+        message = _message_at(file, size, at)
         yield message
         at = message.end
 
 
-def _message_at(file: BinaryIO, size: int, at: int) -> Message | None:
-    """Return the message at a place, None if there is none."""
-    if not 0 <= at <= size - 8:
-        return None
-    file.seek(at)
-    beginning = file.read(8)
-    if len(beginning) < 8:  # the file has become shorter, which reading its rows refuses
-        return None
-    mark, length = struct.unpack("<Ii", beginning)
-    if mark != _CONTINUES or not 0 < length <= size - at - 8:
-        return None
+def _ends_at(file: BinaryIO, size: int, at: int) -> bool:
+    """Return whether a stream ends at a place: there, or with a message of length 0."""
+    file.seek(min(at, size))
+    start = file.read(8)
+    return not start or start[:4] == bytes(4) or start == _CONTINUES + bytes(4)
+
+
+def _message_at(file: BinaryIO, size: int, at: int) -> Message:
+    """Return the message at a place; OSError if there is none.
+
+    It begins with its length, before which Arrow writes a mark since 2019.
+    """
+    file.seek(max(0, at))
+    start = file.read(4)
+    marked = start == _CONTINUES
+    length = int.from_bytes(file.read(4) if marked else start, "little", signed=True)
+    head = at + (8 if marked else 4)
+    if at < 0 or not 0 < length <= size - head:
+        raise OSError(f"no message is at byte {at}")
     message = file.read(length)
     try:
         kind, buffers, body = _described(message)
     except (struct.error, IndexError):
-        return None
-    start = at + 8 + length
-    return Message(start, kind, buffers, start + body) if body >= 0 else None
+        raise OSError(f"the message at byte {at} cannot be read") from None
+    if body < 0:
+        raise OSError(f"the message at byte {at} has a body of {body} bytes")
+    return Message(head + length, kind, buffers, head + length + body)
 
 
 def _described(message: bytes) -> tuple[int, list[tuple[int, int]], int]:

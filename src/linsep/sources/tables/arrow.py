@@ -296,7 +296,8 @@ class IpcFile(TableFile):
         self, file: Any, checks: Iterator[None], first: pa.RecordBatch | None
     ) -> Iterator[pa.RecordBatch]:
         for number in range(file.num_record_batches):
-            next(checks, None)
+            if next(checks, "none"):
+                raise OSError("its end names fewer record batches than it has")
             if number == 0 and first is not None:
                 yield first
                 continue
