@@ -17,10 +17,8 @@ from linsep.distributed.rows import ShardedRows, rows_of_source
 from linsep.errors import ParameterError
 from linsep.estimators._common.reading import describe
 from linsep.interrupts import held, window
-from linsep.learners import checkpointing
 from linsep.learners.mixing import MixingName, refuse_unmixable
 from linsep.linear.estimator import LinearRegression
-from linsep.logistic import checkpointing as ascents
 from linsep.logistic.estimator import LogisticRegression
 from linsep.logistic.outcomes import refuse_together
 from linsep.naive_bayes import GaussianNaiveBayes
@@ -96,8 +94,7 @@ def fit(
     if checkpoint is not None:
         _check_checkpoint(estimator, source)
     as_here = _as_here(estimator)
-    of_kind = ascents if isinstance(estimator, LogisticRegression) else checkpointing
-    saving = of_kind.saving_of(checkpoint, estimator)
+    saving = Saving() if checkpoint is None else estimator.saving(checkpoint)
     with _going_on(checkpoint), saving, client_given(client) as found, held():
         with window():
             cluster = Cluster(found)

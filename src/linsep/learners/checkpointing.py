@@ -5,19 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from linsep.checkpoints.file import Checkpoint, as_checkpoint
+from linsep.checkpoints.file import Checkpoint
 from linsep.checkpoints.fits import SavedFit
-from linsep.checkpoints.saving import Saving
 from linsep.estimators._common.stop_reasons import StopReason
 from linsep.learners.passes import Best, Course, PassReport, Progress, Run, over
 from linsep.learners.state import Remembered, State
 
 Arrays = dict[str, np.ndarray]
-
-
-def saving_of(checkpoint: Any, estimator: Any) -> Saving:
-    """Return how a fit of ``estimator`` is saved; ``checkpoint`` as given to ``fit``."""
-    return Saving() if checkpoint is None else Saved(as_checkpoint(checkpoint), estimator)
 
 
 class Saved(SavedFit):

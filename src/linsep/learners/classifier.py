@@ -214,13 +214,14 @@ class OnlineClassifier(
 
         saved_state.set_state(self, arrays, facts)
 
-    def _saving(self, checkpoint: Any) -> Saving:
+    def saving(self, checkpoint: Any) -> Saving:
         """Return how a fit is saved; ``checkpoint`` as given to ``fit``."""
         if checkpoint is None:
             return Saving()
-        from linsep.learners.checkpointing import saving_of
+        from linsep.checkpoints.file import as_checkpoint
+        from linsep.learners.checkpointing import Saved
 
-        return saving_of(checkpoint, self)
+        return Saved(as_checkpoint(checkpoint), self)
 
     # Labels and weights of rows.
 
@@ -520,7 +521,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
             where, and what to do.
         """
         check_parameters(self)
-        with self._saving(checkpoint) as saving:
+        with self.saving(checkpoint) as saving:
             if brings_labels(X, y, sample_weight):
                 from linsep.learners.from_source import fit_source
 

@@ -254,7 +254,7 @@ class KernelPerceptron(OnlineClassifier):
             where, and what to do.
         """
         check_parameters(self)
-        with self._saving(checkpoint) as saving:
+        with self.saving(checkpoint) as saving:
             if brings_labels(X, y, sample_weight):
                 saving.check_source(X)
                 fit_source(self, X, saving)

@@ -4,18 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from linsep.checkpoints.file import as_checkpoint
 from linsep.checkpoints.fits import SavedFit
-from linsep.checkpoints.saving import Saving
 from linsep.logistic.journal import Journal
 
 #: what ends a fit that may go on: Ctrl-C, and the loss of a cluster
 ENDINGS = (KeyboardInterrupt, RuntimeError)
-
-
-def saving_of(checkpoint: Any, estimator: Any) -> "Saving | SavedAscent":
-    """Return how a fit of ``estimator`` is saved; ``checkpoint`` as given to ``fit``."""
-    return Saving() if checkpoint is None else SavedAscent(as_checkpoint(checkpoint), estimator)
 
 
 class SavedAscent(SavedFit):

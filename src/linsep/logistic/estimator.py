@@ -272,7 +272,7 @@ class LogisticRegression(
         """
         refuse_together(self)
         check_parameters(self)
-        with self._saving(checkpoint) as saving:
+        with self.saving(checkpoint) as saving:
             if brings_labels(X, y, sample_weight):
                 from linsep.logistic.from_source import fit_source
 
@@ -298,13 +298,14 @@ class LogisticRegression(
         rows = Rows(given, X, known, known.places[codes], weights)
         self._fit(rows, {"X": given, "y": y, "metadata": metadata}, saving)
 
-    def _saving(self, checkpoint: Any) -> Saving:
+    def saving(self, checkpoint: Any) -> Saving:
         """Return how a fit is saved; ``checkpoint`` as given to ``fit``."""
         if checkpoint is None:
             return Saving()
-        from linsep.logistic.checkpointing import saving_of
+        from linsep.checkpoints.file import as_checkpoint
+        from linsep.logistic.checkpointing import SavedAscent
 
-        return saving_of(checkpoint, self)
+        return SavedAscent(as_checkpoint(checkpoint), self)
 
     def _fit(
         self, rows: Rows | BatchRows, given: dict[str, Any], saving: Saving | None = None
