@@ -19,7 +19,8 @@ from campaign.batches import folder
 from campaign.damage import judged, mutated
 from linsep import kernels
 from linsep.errors import LinsepError
-from linsep.model_files import format as model_file
+from linsep.model_files.format import MODEL_FILE
+from linsep.sealed import sealed, unsealed
 
 ROWS = np.random.default_rng(0).normal(size=(40, 3))
 SIDES = (ROWS[:, 0] + ROWS[:, 1] ** 2 > 0.5).astype(int)
@@ -54,7 +55,7 @@ def _whole() -> list[tuple[Any, bytes]]:
     for fit in FITS:
         with warnings.catch_warnings(action="ignore"):
             linsep.save(fit(), path, force=True)
-        found.append((model_file._read(path), path.read_bytes()))
+        found.append((unsealed(path, MODEL_FILE), path.read_bytes()))
     return found
 
 
@@ -75,7 +76,7 @@ def forged_model(draw: random.Random) -> str | None:
         else:
             _edit_json(content, draw)
     path = folder() / "edited.linsep"
-    path.write_bytes(model_file.sealed(arrays, content))
+    path.write_bytes(sealed(arrays, content))
     X = WORDS if number == 5 else abs(ROWS) if number == 3 else ROWS
     try:
         with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):

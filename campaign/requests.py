@@ -105,8 +105,8 @@ def _changed(row: Any, draw: random.Random) -> Any:
 async def _sent(service: Any, body: bytes, kind: bytes, query: bytes) -> tuple[int, bytes]:
     """Return the status and content of the answer to a prediction, without a network."""
     scope = {
-        "type": "http", "method": "POST", "path": "/predict", "query_string": query,
-        "headers": [(b"content-type", kind)],
+        "type": "http", "http_version": "1.1", "method": "POST", "path": "/predict",
+        "query_string": query, "headers": [(b"content-type", kind)],
     }  # fmt: skip
     parts: list[dict[str, Any]] = []
 
