@@ -41,7 +41,7 @@ from .teaching import datasets as datasets, textbook as textbook
 from .teaching.convergence import convergence as convergence
 from .teaching.criterion import PerceptronCriterion as PerceptronCriterion
 from .teaching.reflection import reflection as reflection
-from .teaching.trace.tracer import trace as trace
+from .teaching.tracing import trace as trace
 
 TOOLS: dict[str, str]
 __version__: str

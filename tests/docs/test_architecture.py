@@ -38,10 +38,7 @@ TOOLS_TIED = {
     ("cli", "lab"),
     ("cli", "rewriting"),
     ("cli", "serving"),
-    ("cli", "teaching"),
     ("cli", "tuning"),
-    ("lab", "teaching"),
-    ("plot", "teaching"),
 }
 #: files in circles of imports, by room
 IN_CIRCLES: dict[str, int] = {}

@@ -28,7 +28,7 @@ from linsep import (
     trace,
 )
 from linsep.errors import DataError
-from linsep.teaching.trace import table, tracer
+from linsep.teaching import tables, tracing
 from storages import blobs
 
 pytestmark = pytest.mark.uncompiled
@@ -148,7 +148,7 @@ def test_a_cycle_ends_it_where_it_ends_the_fit():
     ],
 )  # fmt: skip
 def test_numbers_are_short_and_exact(value, short, exact):
-    assert (table.short(value), table.exact(value)) == (short, exact)
+    assert (tables.short(value), tables.exact(value)) == (short, exact)
 
 
 NASTY = r"""a&b_c%$#{}~^\<i>|*`"'[x],;""" + "\n\x1b[2J"
@@ -164,7 +164,7 @@ def nasty():
 def test_csv_comes_back_as_it_was(nasty):
     head, *lines = csv.reader(io.StringIO(nasty.to_csv()))
     assert head == nasty.columns
-    assert lines == list(nasty.cells(table.exact))
+    assert lines == list(nasty.cells(tables.exact))
     assert head[-1] == lines[0][2] == NASTY
     exact = trace(P, [[1 / 3], [-0.1]], [0, 1]).to_csv().splitlines()
     assert exact[1].endswith(f",-1,{-1 / 3!r}")
@@ -255,7 +255,7 @@ def test_every_learner_has_its_rule(learner, multiclass, normalize):
 def test_a_learner_that_starts_anew_is_shown_from_zero():
     rule = linsep.textbook.MarginPerceptron()
     steps = list(linsep.textbook.run(rule, "binary", [[1.0], [1.0]], [0, 1], 2, max_iter=40))
-    rows = list(tracer.trace_rows(steps, ([0], 0), "ab", np.array([0, 1])))
+    rows = list(tracing.trace_rows(steps, ([0], 0), "ab", np.array([0, 1])))
     again = next(n for n, step in enumerate(steps) if step.attempt == 1)
     assert rows[again].change == rows[again].weights
 

@@ -26,8 +26,7 @@ from linsep.errors import DataError
 from linsep.escaping import escaped
 from linsep.sources.base import Source
 from linsep.sources.opening import find_files, kind_of, open_source
-from linsep.teaching.trace.table import Trace
-from linsep.teaching.trace.tracer import MOST_NUMBERS
+from linsep.teaching import MOST_NUMBERS, Trace
 
 MAX_ROUNDS = Option(
     "--max-rounds", section="Learner", default=1000, **options.number(at_least=1),

@@ -16,7 +16,7 @@ from linsep.lab.fields import plain
 from linsep.lab.optimizing import curve_of, descent_of, script_of_descent
 from linsep.lab.scene import Scene
 from linsep.naive_bayes import GaussianNaiveBayes
-from linsep.teaching.trace.table import exact, latex, markdown, short
+from linsep.teaching import exact, latex_table, markdown_table, short
 
 NEEDS = "Place points of at least two classes: each of them becomes a Gaussian."
 
@@ -112,12 +112,10 @@ def table_of(fit: dict[str, Any], form: str) -> str:
     if form == "csv":
         return csv_text([head, *(_cells(row, exact) for row in rows)])
     lines = [head, *(_cells(row, short) for row in rows)]
+    to_the_right = [True] * len(head)
     if form == "markdown":
-        texts = ["| " + " | ".join(map(markdown, line)) + " |\n" for line in lines]
-        return "".join([texts[0], "|" + " --: |" * len(head) + "\n", *texts[1:]])
-    body = [" & ".join(map(latex, line)) + r" \\" for line in lines]
-    kinds = "r" * len(head)
-    return "\n".join([rf"\begin{{tabular}}{{{kinds}}}", *body, r"\end{tabular}"]) + "\n"
+        return markdown_table(lines, to_the_right)
+    return latex_table(lines, to_the_right, rule="")
 
 
 def _cells(row: list[Any], shown: Any) -> list[str]:

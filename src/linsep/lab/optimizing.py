@@ -13,8 +13,8 @@ from linsep import descent
 from linsep.errors import DataError
 from linsep.lab.fields import plain
 from linsep.lab.scene import Scene
+from linsep.teaching import short
 from linsep.teaching.textbook import logistic
-from linsep.teaching.trace.table import short
 
 #: most steps of a descent; lines of a contour map, and its points along each axis
 MOST_DESCENT_STEPS, LEVELS, SITES = 2000, 15, 121

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from linsep.errors import DataError
+from linsep.estimators._common.checking import label_text
 from linsep.lab.course import titles
 from linsep.lab.fields import BY_NAME, DEFAULTS, for_page
 from linsep.lab.proof import proof_of
 from linsep.lab.run import ESTIMATORS, arguments_of, columns_of_trace, names_of_vectors, scheme_of
 from linsep.lab.scene import MOST_CLASSES, MOST_POINTS, Scene
 from linsep.lab.scene_sources import MOST_TEXT, READY, url_of
-from linsep.teaching.trace.table import Trace, label_text
+from linsep.teaching import Trace
 
 #: the modules of the page, each after those that it imports
 MODULES = (

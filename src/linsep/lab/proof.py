@@ -13,7 +13,7 @@ from linsep.lab.scene import Scene
 from linsep.mistake_bounds import theorems
 from linsep.mistake_bounds.bounding import Case, RunSummary, bounds_of_run
 from linsep.mistake_bounds.bounds import Bounds, Unknown
-from linsep.teaching.trace.table import short
+from linsep.teaching import short
 
 #: seconds that the exact arithmetic of a verdict may take
 TIME_LIMIT = 3.0

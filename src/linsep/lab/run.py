@@ -17,10 +17,9 @@ from linsep.errors import DataError
 from linsep.lab.fields import plain
 from linsep.lab.scene import Scene
 from linsep.rows.arrays import ArrayStream
+from linsep.teaching import Trace, vector_names, visiting_orders
 from linsep.teaching.textbook.keeping import pockets
 from linsep.teaching.textbook.schemes import SCHEMES
-from linsep.teaching.trace.table import Trace
-from linsep.teaching.trace.tracer import orders, vector_names
 
 #: most multiplications for the Gram matrices and the scores of a kernel run
 MOST_PRODUCTS = 4_000_000
@@ -234,7 +233,7 @@ def kernel_steps(scene: Scene) -> Iterator[textbook.Step]:
     rows = textbook.dual_rows(kernel_of(scene), scene.X.tolist())
     return textbook.run(
         textbook.KernelPerceptron(len(codes)), scheme_of(scene), rows, codes, len(set(codes)),
-        fit_intercept=False, max_iter=scene["rounds"], orders=orders(stream),
+        fit_intercept=False, max_iter=scene["rounds"], orders=visiting_orders(stream),
     )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from urllib.parse import quote, unquote
 
 import numpy as np
 
+from linsep import datasets
 from linsep.errors import DataError
 from linsep.escaping import csv_text
 from linsep.lab.fields import BY_NAME, FIELDS, number_of, plain
@@ -28,7 +29,6 @@ from linsep.lab.scene import (
     checked_scene,
     short_name,
 )
-from linsep.teaching import datasets
 
 Points = tuple[Any, Any, tuple[str, ...], tuple[str, str]]
 XY = ("x1", "x2")

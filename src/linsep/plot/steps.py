@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from linsep import trace
 from linsep.descent import Descent
 from linsep.errors import DataError
 from linsep.label_faults import labels_of
@@ -34,8 +35,7 @@ from linsep.plot.plane import (
     same_scale,
     widest,
 )
-from linsep.teaching.trace.table import TraceRow
-from linsep.teaching.trace.tracer import trace
+from linsep.teaching import TraceRow
 
 #: the pictures of one update
 STEPS = ("before", "update", "after")

@@ -1,1 +1,16 @@
+"""Public names, and those that other tools use, as :mod:`lazy_loader` finds them at run time."""
+
 from . import datasets as datasets, textbook as textbook
+from .convergence import Convergence as Convergence
+from .tables import (
+    exact as exact,
+    latex_table as latex_table,
+    markdown_table as markdown_table,
+    short as short,
+)
+from .trace_table import Trace as Trace, TraceRow as TraceRow
+from .tracing import (
+    MOST_NUMBERS as MOST_NUMBERS,
+    vector_names as vector_names,
+    visiting_orders as visiting_orders,
+)

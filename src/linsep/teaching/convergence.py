@@ -11,8 +11,9 @@ from linsep.label_faults import labels_of
 from linsep.learners.perceptron import Perceptron
 from linsep.mistake_bounds.problems import Problem, best_comparator, problems_of, seen_rows
 from linsep.mistake_bounds.rounding import length
-from linsep.teaching.trace.table import TraceRow, short
-from linsep.teaching.trace.tracer import trace
+from linsep.teaching.tables import aligned, short
+from linsep.teaching.trace_table import TraceRow
+from linsep.teaching.tracing import trace
 
 #: smallest square of a length whose multiples and parts have all their digits
 SMALLEST_SQUARE = 1e-280
@@ -88,11 +89,7 @@ class Convergence:
         lines: list[tuple[str, ...]] = [HEADS]
         for k, (place, *values) in enumerate(zip(places, *numbers, strict=True)):
             lines.append((str(k), *map(str, place), *(short(float(v)) for v in values)))
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        texts = [
-            "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
-            for line in lines
-        ]
+        texts = aligned(lines, [True] * len(HEADS))
         end = "u does not separate the rows"
         if self.limit is not None:
             end = f"at least exceeds at most beyond {int(self.limit):,} mistakes"

@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linsep.errors import DataError
-from linsep.estimators._common.checking import check_two_classes
+from linsep.estimators._common.checking import check_two_classes, label_text
 from linsep.estimators._common.equations import linear_sum
 from linsep.estimators._common.reference import place_of
 from linsep.label_faults import labels_of
 from linsep.mistake_bounds.margins import checked_rows
-from linsep.teaching.trace.table import label_text, short
-from linsep.teaching.trace.tracer import check_size, index_of, names_of
+from linsep.teaching.tables import aligned, short
+from linsep.teaching.tracing import check_size, index_of, names_of
 
 HEADS, INTERCEPT = ("row", "class"), "intercept"
 
@@ -44,15 +44,8 @@ class Reflection(NamedTuple):
         for row, name, label in zip(self.rows, self.names, self.classes, strict=True):
             allowed = f"{linear_sum(row, symbols)} > 0"
             lines.append((name, label, *map(short, row.tolist()), allowed))
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        texts = []
-        for *cells, last in lines:
-            padded = [cell.ljust(width) for cell, width in zip(cells[:2], widths, strict=False)]
-            padded += [
-                cell.rjust(width) for cell, width in zip(cells[2:], widths[2:], strict=False)
-            ]
-            texts.append("  ".join([*padded, last]))
-        return "\n".join(texts)
+        to_the_right = [False, False, *[True] * len(self.weights), False]
+        return "\n".join(aligned(lines, to_the_right))
 
 
 def reflection(

@@ -24,7 +24,7 @@ from linsep.learners.state import State
 from linsep.learners.winnow import BalancedWinnow, Winnow
 from linsep.parameters import check_parameters
 from linsep.rows.arrays import ArrayStream
-from linsep.teaching.trace.table import Trace, TraceRow, label_text
+from linsep.teaching.trace_table import Trace, TraceRow
 
 #: most numbers in a trace, or in its rows
 MOST_NUMBERS = 2_000_000
@@ -104,7 +104,7 @@ def trace(
     if is_turned(model.reference, classes):
         classes, codes = classes[::-1], 1 - codes
     given["max_rounds"] = most = max_rounds if rounds is None else rounds
-    texts = [label_text(label) for label in classes]
+    texts = [labels.label_text(label) for label in classes]
     vectors = vector_names(texts, model.multiclass)
     check_size(X.shape, max(1, len(vectors)), most)
     weights = labels.check_sample_weight(sample_weight, len(y))
@@ -123,7 +123,8 @@ def trace(
     steps = ending.before(textbook.run(
         rule, scheme, plain(X, model.normalize), codes.tolist(), classes.size,
         fit_intercept=learnt, max_iter=rounds or model.max_iter, tie=model.tie,
-        orders=orders(stream), row_weights=importance.tolist() if importance.size else None,
+        orders=visiting_orders(stream),
+        row_weights=importance.tolist() if importance.size else None,
         weights=start[0], intercept=start[1],
     ))  # fmt: skip
     taken = list(islice(steps, most))
@@ -221,7 +222,7 @@ def plain(X: Any, normalize: bool) -> list[list[float]]:
     return textbook.unit_rows(rows) if normalize else rows
 
 
-def orders(stream: ArrayStream) -> Callable[[int], list[int]]:
+def visiting_orders(stream: ArrayStream) -> Callable[[int], list[int]]:
     """Return the function of the estimator's visiting orders by pass."""
     return lambda number: [
         int(row) for row_batch in stream.row_batches(number) for row in row_batch.order
@@ -242,7 +243,7 @@ def trace_rows(
             for new, old in zip(after, before, strict=True)
         )
         yield TraceRow(
-            number, step.pass_number + 1, str(names[step.row]), label_text(y[step.row]),
+            number, step.pass_number + 1, str(names[step.row]), labels.label_text(y[step.row]),
             tuple(np.atleast_1d(step.score).tolist()), step.mistakes, step.updates, change, after,
         )  # fmt: skip
         before = after

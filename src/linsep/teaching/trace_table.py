@@ -1,24 +1,32 @@
 """The table of a trace, as rows and as text, CSV, Markdown, LaTeX and HTML."""
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from html import escape
 from typing import Any, NamedTuple, overload
 
-import numpy as np
-from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
 from linsep.drawing import beside, display, lab_page
 from linsep.escaping import cell, csv_text, escaped
 from linsep.estimators._common.stop_reasons import StopReason
+from linsep.teaching.tables import (
+    aligned,
+    exact,
+    latex,
+    latex_table,
+    markdown,
+    markdown_table,
+    short,
+)
 from linsep.teaching.textbook.running import Step
 
 #: mistakes that are drawn by default
 MOST_DRAWN = 9
 #: rounds of a table that a notebook shows with its picture
 MOST_ROUNDS = 100
+#: the line around the headings in LaTeX
+RULE = r"\hline"
 
 Vectors = tuple[tuple[float, ...], ...]
 Shown = Callable[[float], str]
@@ -178,18 +186,8 @@ class Trace(Sequence):
 
     def to_text(self) -> str:
         """Return aligned columns, numbers to the right, and why the fit stopped."""
-        lines = [[escaped(cell) for cell in line] for line in (self.columns, *self.cells())]
-        widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
-        texts = []
-        for line in lines:
-            cells = [
-                " " * (width - cell_len(cell)) + cell
-                if right
-                else cell + " " * (width - cell_len(cell))
-                for cell, width, right in zip(line, widths, self._to_the_right(), strict=True)
-            ]
-            texts.append("  ".join(cells).rstrip() + "\n")
-        return "".join(texts) + escaped(self.stopped) + "\n"
+        lines = [[escaped(text) for text in line] for line in (self.columns, *self.cells())]
+        return "\n".join([*aligned(lines, self._to_the_right()), escaped(self.stopped)]) + "\n"
 
     def to_csv(self) -> str:
         """Return the table as CSV, with numbers in full precision.
@@ -200,24 +198,13 @@ class Trace(Sequence):
 
     def to_markdown(self) -> str:
         """Return a Markdown table, and why the fit stopped."""
-        rule = ["--:" if right else ":--" for right in self._to_the_right()]
-        lines = [
-            [markdown(cell) for cell in self.columns],
-            rule,
-            *([markdown(cell) for cell in line] for line in self.cells()),
-        ]
-        table = "".join("| " + " | ".join(line) + " |\n" for line in lines)
+        table = markdown_table([self.columns, *self.cells()], self._to_the_right())
         return f"{table}\n{markdown(self.stopped)}\n"
 
     def to_latex(self) -> str:
         """Return a LaTeX tabular, and why the fit stopped."""
-        kinds = "".join("r" if right else "l" for right in self._to_the_right())
-        head, *lines = (
-            " & ".join(latex(cell) for cell in line) + r" \\"
-            for line in (self.columns, *self.cells())
-        )
-        body = [rf"\begin{{tabular}}{{{kinds}}}", r"\hline", head, r"\hline", *lines, r"\hline"]
-        return "\n".join([*body, r"\end{tabular}", "", latex(self.stopped)]) + "\n"
+        lines = [self.columns, *self.cells()]
+        return f"{latex_table(lines, self._to_the_right(), RULE)}\n{latex(self.stopped)}\n"
 
     def to_html(self, *, interactive: bool = False) -> str:
         """Return an HTML table with why the fit stopped as its foot.
@@ -260,42 +247,3 @@ class Trace(Sequence):
         places = range(len(self.columns))
         first = 4 + max(1, len(self._vectors)) + 2
         return [place >= first or self.columns[place] not in words for place in places]
-
-
-def short(value: float) -> str:
-    """Return a number with up to six digits, 1 rather than 1.0."""
-    return _whole(value) or f"{value:.6g}"
-
-
-def exact(value: float) -> str:
-    """Return a number in full precision, 1 rather than 1.0."""
-    return _whole(value) or repr(value)
-
-
-def _whole(value: float) -> str:
-    """Return an integer of at most 15 digits without a point, else an empty text."""
-    return str(int(value)) if abs(value) < 1e15 and value == int(value) else ""
-
-
-def label_text(label: Any) -> str:
-    """Return a label as text, 1 rather than 1.0."""
-    given = label.item() if isinstance(label, np.generic) else label
-    return short(given) if isinstance(given, float) and given.is_integer() else str(given)
-
-
-def markdown(text: str) -> str:
-    """Escape Markdown markup."""
-    return re.sub(r"([\\|`*_<>\[\]~$&#])", r"\\\1", escaped(text))
-
-
-LATEX = {
-    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    "<": r"\textless{}", ">": r"\textgreater{}",
-    # At the start of a line LaTeX would read it as an argument of the preceding line break.
-    "[": "{[}", "]": "{]}",
-} | {c: "\\" + c for c in "{}$&#%_"}  # fmt: skip
-
-
-def latex(text: str) -> str:
-    """Escape LaTeX commands."""
-    return "".join(LATEX.get(c, c) for c in escaped(text))

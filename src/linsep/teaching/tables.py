@@ -1,0 +1,72 @@
+"""Tables as text, Markdown and LaTeX, and the numbers in them."""
+
+import re
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+
+from linsep.escaping import escaped
+
+LATEX = {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "<": r"\textless{}", ">": r"\textgreater{}",
+    # At the start of a line LaTeX would read it as an argument of the preceding line break.
+    "[": "{[}", "]": "{]}",
+} | {c: "\\" + c for c in "{}$&#%_"}  # fmt: skip
+
+
+def short(value: float) -> str:
+    """Return a number with up to six digits, 1 rather than 1.0."""
+    return _whole(value) or f"{value:.6g}"
+
+
+def exact(value: float) -> str:
+    """Return a number in full precision, 1 rather than 1.0."""
+    return _whole(value) or repr(value)
+
+
+def _whole(value: float) -> str:
+    """Return an integer of at most 15 digits without a point, else an empty text."""
+    return str(int(value)) if abs(value) < 1e15 and value == int(value) else ""
+
+
+def aligned(lines: Sequence[Sequence[str]], to_the_right: Sequence[bool]) -> list[str]:
+    """Return lines of cells in columns, as wide on a terminal as their widest cell."""
+    widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+    texts = []
+    for line in lines:
+        cells = []
+        for text, width, right in zip(line, widths, to_the_right, strict=True):
+            room = " " * (width - cell_len(text))
+            cells.append(room + text if right else text + room)
+        texts.append("  ".join(cells).rstrip())
+    return texts
+
+
+def markdown_table(lines: Sequence[Sequence[str]], to_the_right: Sequence[bool]) -> str:
+    """Return lines of cells, the headings first, as a Markdown table."""
+    head, *others = ([markdown(text) for text in line] for line in lines)
+    rule = ["--:" if right else ":--" for right in to_the_right]
+    return "".join("| " + " | ".join(line) + " |\n" for line in (head, rule, *others))
+
+
+def latex_table(lines: Sequence[Sequence[str]], to_the_right: Sequence[bool], rule: str) -> str:
+    """Return lines of cells, the headings first, as a LaTeX tabular.
+
+    ``rule`` is what stands around the headings and below the last line, such as a horizontal line.
+    """
+    head, *others = (" & ".join(map(latex, line)) + r" \\" for line in lines)
+    kinds = "".join("r" if right else "l" for right in to_the_right)
+    rules = [rule] * bool(rule)
+    body = [*rules, head, *rules, *others, *rules]
+    return "\n".join([rf"\begin{{tabular}}{{{kinds}}}", *body, r"\end{tabular}"]) + "\n"
+
+
+def markdown(text: str) -> str:
+    """Escape Markdown markup."""
+    return re.sub(r"([\\|`*_<>\[\]~$&#])", r"\\\1", escaped(text))
+
+
+def latex(text: str) -> str:
+    """Escape LaTeX commands."""
+    return "".join(LATEX.get(c, c) for c in escaped(text))

@@ -1,1 +1,0 @@
-"""Round-by-round tables of a fit, computed by the textbook twin of the learner."""
