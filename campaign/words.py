@@ -10,7 +10,7 @@ import pyarrow as pa
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 
 from linsep.sources.text import counting
-from linsep.sources.text.settings import Settings
+from linsep.sources.text.counting import Settings
 
 #: letters of every length in UTF-8, marks, blanks, and those whose lower case is another length
 ODD = "aAzZ09__ \t\n\u00a0\u2003.,-'éÉßİıΣσς\u0301ǅÅ日本\u200d😀𝐀𐐀ٱ²½\x1c\x85\x00"

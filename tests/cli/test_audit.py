@@ -9,7 +9,7 @@ import pytest
 
 from command_line import assert_refused, here
 from linsep import load
-from linsep.sources.text.stored import sign_of
+from linsep.sources.feature_names import sign_of
 
 pytestmark = pytest.mark.compiled
 WORDS = ["free", "prize", "call", "home", "see", "you"]

@@ -16,8 +16,8 @@ from command_line import assert_refused, here, table
 from data_files import write
 from linsep.describing import columns, tables, vectors
 from linsep.describing.describing import Description
-from linsep.sources import text_files
 from linsep.sources.svmlight.source import SvmlightSource
+from linsep.sources.tables import text_file
 
 pytestmark = pytest.mark.compiled
 ROWS = 300
@@ -200,7 +200,7 @@ def test_dates_odd_names_and_labels_that_are_missing(tmp_path):
 
 @pytest.mark.parametrize("name", ["late.csv", "late.jsonl"])
 def test_columns_whose_first_rows_are_empty_are_what_comes_later(tmp_path, name, monkeypatch):
-    monkeypatch.setattr(text_files, "BLOCK_BYTES", 64)
+    monkeypatch.setattr(text_file, "BLOCK_BYTES", 64)
     n = 50
     columns = {
         "word": [None] * n + ["p", "q"],

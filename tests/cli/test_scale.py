@@ -14,9 +14,8 @@ import linsep
 from command_line import assert_refused, here
 from linsep.errors import DataError
 from linsep.sources import open_source
-from linsep.sources.tables.loading import load_table
 from linsep.sources.tables.survey import Moments
-from linsep.sources.tables.table import TableSource
+from linsep.sources.tables.table import TableSource, load_table
 
 pytestmark = pytest.mark.compiled
 

@@ -17,7 +17,7 @@ from hypothesis import given, strategies as st
 from command_line import assert_refused, here, table
 from linsep.rewriting import records
 from linsep.rewriting.splitting import Draw, Draws
-from linsep.sources.tables.csv_records import Fields
+from linsep.sources.tables.csv_text import Fields
 
 pytestmark = pytest.mark.compiled
 ROWS = 500

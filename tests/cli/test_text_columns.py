@@ -233,10 +233,10 @@ def test_a_second_file_must_have_the_text(folder):
 
 
 def test_a_vocabulary_beyond_its_bound_is_refused(folder, monkeypatch):
-    from linsep.sources.text import vocabulary
+    from linsep.sources.text import counting
 
-    monkeypatch.setattr(vocabulary, "MOST_TERMS", 4)
-    small = vocabulary.empty(4, 1 << 10)
+    monkeypatch.setattr(counting, "MOST_TERMS", 4)
+    small = counting.empty(4, 1 << 10)
     monkeypatch.setattr("linsep.sources.text.counting.empty", lambda: small)
     fit = [*FIT_BODY, "--vocabulary", "--text", "subject"]
     said = "Column 'body': The vocabulary has more than 4 different words"

@@ -24,8 +24,8 @@ from sklearn.utils.estimator_checks import (
 
 from linsep import Perceptron, Text, textbook
 from linsep.errors import DataError, ParameterError
-from linsep.sources.text import counting, vocabulary as vocabulary_room
-from linsep.sources.text.settings import Settings
+from linsep.sources.text import counting
+from linsep.sources.text.counting import Settings
 from thoroughness import examples
 
 ALL = "".join(chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000)
@@ -308,10 +308,10 @@ def test_a_vocabulary_beyond_its_bound(monkeypatch):
     texts = ["aa bb cc", "dd ee ff"]
     for name, value in (("MOST_TERMS", 4), ("MOST_BYTES", 8)):
         with monkeypatch.context() as patched:
-            patched.setattr(vocabulary_room, "_TERMS", 4)
-            patched.setattr(vocabulary_room, "_BYTES", 8)
-            patched.setattr(vocabulary_room, name, value)
-            small = vocabulary_room.empty(4, 8)
+            patched.setattr(counting, "_TERMS", 4)
+            patched.setattr(counting, "_BYTES", 8)
+            patched.setattr(counting, name, value)
+            small = counting.empty(4, 8)
             patched.setattr("linsep.sources.text.counting.empty", lambda small=small: small)
             with pytest.raises(DataError, match=r"more than .* different words"):
                 Text(vocabulary=True).fit(texts)
@@ -376,4 +376,4 @@ def test_loops_are_compiled_for_one_kind_of_buffers():
         writer.write_table(pa.table({"text": ["a b"]}))
     read = pa.ipc.open_stream(stored.getvalue()).read_all()["text"].chunk(0)
     for column in (pa.array(["a b"]), pa.array([""]), read):
-        assert not vocabulary_room.texts_of(column).data.flags.writeable
+        assert not counting.texts_of(column).data.flags.writeable

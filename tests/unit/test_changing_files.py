@@ -11,7 +11,7 @@ import pytest
 
 from linsep import Perceptron, open_source
 from linsep.errors import DataError
-from linsep.sources import text_files
+from linsep.sources.tables import text_file
 
 pytestmark = pytest.mark.compiled
 
@@ -85,7 +85,7 @@ def written(tmp_path_factory):
 @pytest.mark.parametrize("kind", ["svm", "csv", "jsonl", "parquet", "arrow"])
 def test_files_that_change_while_they_are_read(tmp_path, written, kind, change, monkeypatch):
     """An Arrow file cut short under a map of it ended the process; svmlight text gave a model."""
-    monkeypatch.setattr(text_files, "BLOCK_BYTES", 4096)
+    monkeypatch.setattr(text_file, "BLOCK_BYTES", 4096)
     path = Path(shutil.copy(written[kind], tmp_path))
     options = {} if kind == "svm" else {"target": "y"}
     source = open_source(path, **options)

@@ -10,9 +10,9 @@ from command_line import assert_refused, assert_they_run, here
 from linsep import Perceptron, open_source
 from linsep.distributed.shards import Reading, read, shards_of
 from linsep.errors import DataError
-from linsep.sources import text_files
-from linsep.sources.tables.csv_records import Fields
-from linsep.sources.tables.loading import load_table
+from linsep.sources.tables import text_file
+from linsep.sources.tables.csv_text import Fields
+from linsep.sources.tables.table import load_table
 
 pytestmark = pytest.mark.compiled
 
@@ -64,7 +64,7 @@ def test_names_may_be_values_where_that_is_said(path):
 
 @pytest.mark.parametrize("block", [8, 1 << 20])
 def test_every_row_is_read(path, block, monkeypatch):
-    monkeypatch.setattr(text_files, "BLOCK_BYTES", block)
+    monkeypatch.setattr(text_file, "BLOCK_BYTES", block)
     source = open_source(path, target="column_3", header=False)
     batches = list(source.batches())
     assert np.concatenate([b.X for b in batches]).tolist() == [

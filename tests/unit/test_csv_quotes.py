@@ -15,11 +15,10 @@ from hypothesis import given, strategies as st
 from command_line import assert_refused, assert_they_run, here
 from linsep import open_source
 from linsep.errors import DataError
-from linsep.sources import text_files
+from linsep.sources.tables import text_file
 from linsep.sources.tables.csv import CsvFile
-from linsep.sources.tables.csv_quotes import Followed, follow_quotes
-from linsep.sources.tables.csv_records import Fields
-from linsep.sources.tables.loading import load_table
+from linsep.sources.tables.csv_text import Fields, Followed, follow_quotes
+from linsep.sources.tables.table import load_table
 
 pytestmark = pytest.mark.compiled
 
@@ -74,9 +73,9 @@ def test_a_text_in_blocks_ends_as_the_whole_does(text, data):
         assert any(one.ended for one in found) == (whole.ended and text != "")
 
 
-@pytest.fixture(params=[16, text_files.BLOCK_BYTES])
+@pytest.fixture(params=[16, text_file.BLOCK_BYTES])
 def blocks(request, monkeypatch):
-    monkeypatch.setattr(text_files, "BLOCK_BYTES", request.param)
+    monkeypatch.setattr(text_file, "BLOCK_BYTES", request.param)
 
 
 CLOSE = ": close it where its field ends or take quotes for text with quotes=False."
@@ -107,7 +106,7 @@ def test_quotes_that_are_misplaced_are_named(tmp_path, monkeypatch, blocks, text
 
 
 def test_a_quote_that_is_open_for_too_long_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(text_files, "BLOCK_BYTES", 16)
+    monkeypatch.setattr(text_file, "BLOCK_BYTES", 16)
     monkeypatch.chdir(tmp_path)
     Path("a.csv").write_text("y,t\n" + "0,p\n1,q\n" * 20 + '0,"p\n' + "1,q\n" * 2000)
     with pytest.raises(DataError) as refused:
@@ -137,7 +136,7 @@ def test_records_of_many_blocks_are_those_of_the_csv_module(tmp_path_factory, ro
     with path.open("w", newline="") as file:
         csv.writer(file).writerows([("s", "t"), *rows])
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(text_files, "BLOCK_BYTES", size)
+        patched.setattr(text_file, "BLOCK_BYTES", size)
         batches = list(CsvFile(path, Fields()).chunks({"s": "text", "t": "text"}))
     found = [(row["s"] or "", row["t"] or "") for batch in batches for row in batch.to_pylist()]
     assert found == rows

@@ -23,11 +23,11 @@ from linsep import (
 )
 from linsep.compiled.scanners.json_lines import FINE, NOT_ONE_OBJECT, TOO_DEEP, look_at_lines
 from linsep.errors import DataError
-from linsep.sources import text_files
 from linsep.sources.limits import bytes_of
 from linsep.sources.svmlight.source import load_svmlight
+from linsep.sources.tables import text_file
 from linsep.sources.tables.json_lines import MOST_DEPTH
-from linsep.sources.tables.loading import load_table
+from linsep.sources.tables.table import load_table
 
 pytestmark = pytest.mark.compiled
 
@@ -122,7 +122,7 @@ def test_brackets_in_strings_do_not_count():
 
 def test_line_breaks_in_quotes_stay_as_they_are(tmp_path, monkeypatch):
     """A carriage return at the end of a block lost the newline at the start of the next."""
-    monkeypatch.setattr(text_files, "BLOCK_BYTES", 64)
+    monkeypatch.setattr(text_file, "BLOCK_BYTES", 64)
     path = tmp_path / "a.csv"
     values = ["a\r\nb", "c\rd", "e\nf", "g\r\n\r\nh", "\r\n"]
     for shift in range(66):
@@ -136,7 +136,7 @@ def test_line_breaks_in_quotes_stay_as_they_are(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
 def test_any_line_ending(tmp_path, ending, monkeypatch):
-    monkeypatch.setattr(text_files, "BLOCK_BYTES", 64)
+    monkeypatch.setattr(text_file, "BLOCK_BYTES", 64)
     path = tmp_path / "a.csv"
     path.write_bytes(ending.join(["x,y", *(f"{k},{k % 2}" for k in range(60)), ""]).encode())
     X, y, _ = load_table(path, target="y")

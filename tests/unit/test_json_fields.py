@@ -6,8 +6,9 @@ import pytest
 
 from linsep import Perceptron
 from linsep.errors import DataError
-from linsep.sources import open_source, text_files
-from linsep.sources.tables.field_names import FieldNames
+from linsep.sources import open_source
+from linsep.sources.tables import text_file
+from linsep.sources.tables.json_lines import FieldNames
 
 pytestmark = pytest.mark.compiled
 
@@ -23,7 +24,7 @@ def lines(folder, rows, name="a.jsonl"):
 
 @pytest.fixture(params=[64, 1 << 20], ids=["blocks", "one_block"])
 def folder(tmp_path, monkeypatch, request):
-    monkeypatch.setattr(text_files, "BLOCK_BYTES", request.param)
+    monkeypatch.setattr(text_file, "BLOCK_BYTES", request.param)
     return tmp_path
 
 
@@ -60,7 +61,7 @@ def test_missing_values_and_unknown_fields_are_counted(folder):
 
 @pytest.mark.parametrize("how", [{}, {"exclude": "city"}])
 def test_a_field_that_the_first_block_lacks_is_refused(tmp_path, monkeypatch, how):
-    monkeypatch.setattr(text_files, "BLOCK_BYTES", 64)
+    monkeypatch.setattr(text_file, "BLOCK_BYTES", 64)
     path = lines(tmp_path, [*ROWS, MISSPELT])
     source = open_source(path, target="y", missing="mean", **how)
     with pytest.raises(DataError, match="line 61 has a field 'hieght' that the first lines lack"):

@@ -9,7 +9,7 @@ from linsep import GaussianNaiveBayes, separation
 from linsep.errors import DataError
 from linsep.sources.svmlight.plain import parse_svmlight
 from linsep.sources.svmlight.source import load_svmlight
-from linsep.sources.tables.loading import load_table
+from linsep.sources.tables.table import load_table
 
 LARGE = 2**53
 

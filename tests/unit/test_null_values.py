@@ -12,10 +12,9 @@ from command_line import assert_refused, assert_they_run, here
 from linsep import Perceptron, load, open_source
 from linsep.distributed.shards import Reading, read, shards_of
 from linsep.errors import DataError
-from linsep.sources import text_files
-from linsep.sources.tables import csv
-from linsep.sources.tables.csv_records import Fields
-from linsep.sources.tables.loading import load_table
+from linsep.sources.tables import csv, text_file
+from linsep.sources.tables.csv_text import Fields
+from linsep.sources.tables.table import load_table
 
 pytestmark = pytest.mark.compiled
 
@@ -32,7 +31,7 @@ def path(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("block", [16, 1 << 20])
 def test_they_are_missing_in_numbers_and_texts(path, block, monkeypatch):
-    monkeypatch.setattr(text_files, "BLOCK_BYTES", block)
+    monkeypatch.setattr(text_file, "BLOCK_BYTES", block)
     X, y, names = load_table(path, target="y", null_values="?", missing="zero")
     theirs = pd.read_csv(path, na_values=["?"], skipinitialspace=True)
     assert names == ["age", "work=Private", "work=State"]
@@ -76,7 +75,7 @@ def test_a_mark_behind_the_first_rows_is_named(path, monkeypatch):
         load_table("a.csv", target="y")
     said = "looks like numbers stored as text (such as '1'): convert it to numbers, say what stands"
     assert said in str(refused.value)
-    monkeypatch.setattr(text_files, "BLOCK_BYTES", 400)
+    monkeypatch.setattr(text_file, "BLOCK_BYTES", 400)
     with pytest.raises(DataError) as refused:
         load_table("a.csv", target="y")
     assert str(refused.value).endswith('or take it for a missing value with null_values=["?"].')

@@ -13,7 +13,7 @@ from campaign.web_server import WebServer
 
 from linsep import open_source
 from linsep.sources.declared import messages
-from linsep.sources.tables import arrow as arrow_tables
+from linsep.sources.tables import parquet
 from remote_tables import small_blocks
 
 pytestmark = pytest.mark.compiled
@@ -117,7 +117,7 @@ class TestParquet:
     def test_row_groups_beyond_the_memory_for_them_are_copied_first(
         self, path, monkeypatch, tmp_path
     ):
-        monkeypatch.setattr(arrow_tables, "MOST_GROUP", 1 << 20)
+        monkeypatch.setattr(parquet, "MOST_GROUP", 1 << 20)
         monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
         with WebServer({"/x.parquet": path}) as server:
             source = open_source(f"{server.url}/x.parquet", target="y")

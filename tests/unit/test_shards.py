@@ -22,7 +22,7 @@ from linsep.distributed import shards as cutting
 from linsep.distributed.shards import Reading, read, shards_of
 from linsep.errors import DataError
 from linsep.sources import fingerprints
-from linsep.sources.tables.csv_records import Fields
+from linsep.sources.tables.csv_text import Fields
 
 ROWS = 300
 

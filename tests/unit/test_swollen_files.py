@@ -11,7 +11,7 @@ import pytest
 
 from linsep import open_source
 from linsep.errors import DataError
-from linsep.sources.tables.parquet_sizes import read_struct
+from linsep.sources.tables.parquet import read_struct
 from thoroughness import THOROUGH
 
 pytestmark = pytest.mark.compiled

@@ -11,8 +11,7 @@ from hypothesis import given, strategies as st
 
 from data_files import FORMATS, dense, encoded, sample, write
 from linsep.errors import DataError
-from linsep.sources.tables.loading import load_table
-from linsep.sources.tables.table import TableSource
+from linsep.sources.tables.table import TableSource, load_table
 from thoroughness import examples
 
 pytestmark = pytest.mark.compiled
@@ -55,7 +54,7 @@ def test_nan_counts_as_missing(tmp_path):
 def test_hashing_is_the_same_in_every_process(tmp_path):
     path = write(tmp_path, {"x": [1, 2], "t": ["p", "q"], "u": ["é", "q"], "y": [0, 1]}, "csv")
     code = (
-        "import sys; from linsep.sources.tables.loading import load_table; "
+        "import sys; from linsep.sources.tables.table import load_table; "
         "X, _, names = load_table(sys.argv[1], target='y', hash_bits=5); "
         "print(X.shape, X.indices.tolist(), X.data.tolist(), names)"
     )

@@ -15,11 +15,10 @@ from data_files import FORMATS, dense, encoded, sample, write
 from linsep import Perceptron
 from linsep.errors import DataError
 from linsep.rows.stored import Keeper
-from linsep.sources import text_files
 from linsep.sources.base import Batch
 from linsep.sources.opening import find_files, open_source
-from linsep.sources.tables.loading import load_table
-from linsep.sources.tables.table import TableSource
+from linsep.sources.tables import text_file
+from linsep.sources.tables.table import TableSource, load_table
 from thoroughness import THOROUGH
 
 pytestmark = pytest.mark.compiled
@@ -27,7 +26,7 @@ pytestmark = pytest.mark.compiled
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(text_files, "BLOCK_BYTES", 64)
+    monkeypatch.setattr(text_file, "BLOCK_BYTES", 64)
 
 
 @pytest.mark.parametrize("ending", FORMATS)
@@ -275,7 +274,7 @@ def test_what_a_column_holds_that_is_empty_in_the_first_file_is_seen_in_the_next
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
 def test_what_a_column_holds_whose_first_rows_are_empty_is_seen_later(tmp_path, kind, monkeypatch):
-    monkeypatch.setattr(text_files, "BLOCK_BYTES", 64)
+    monkeypatch.setattr(text_file, "BLOCK_BYTES", 64)
     n = 50
     late = {"a": [1.5, 2], "b": [True, False], "t": ['p, "q"\nr', "s"], "y": ["yes", "no"]}
     columns = {name: [None] * n + cells for name, cells in late.items() if name != "y"}

@@ -9,9 +9,8 @@ import pytest
 
 from data_files import assert_refused
 from linsep.errors import DataError
-from linsep.sources import text_files
-from linsep.sources.tables.loading import load_table
-from linsep.sources.tables.table import TableSource
+from linsep.sources.tables import text_file
+from linsep.sources.tables.table import TableSource, load_table
 
 pytestmark = pytest.mark.compiled
 
@@ -20,14 +19,14 @@ GOOD = {"a": [1.5, 2.5], "t": ["p", "q"], "y": [0, 1]}
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(text_files, "BLOCK_BYTES", 64)
+    monkeypatch.setattr(text_file, "BLOCK_BYTES", 64)
 
 
 def refusal(path, target="y", **options):
     return assert_refused(load_table, path, target=target, **options)
 
 
-def text_file(folder, text, name="a.csv"):
+def written(folder, text, name="a.csv"):
     path = folder / name
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return path
@@ -80,7 +79,7 @@ CSV = [
 
 @pytest.mark.parametrize(("text", "said"), CSV, ids=range(len(CSV)))
 def test_csv(tmp_path, text, said):
-    assert refusal(text_file(tmp_path, text)).startswith(said)
+    assert refusal(written(tmp_path, text)).startswith(said)
 
 
 LATER = [
@@ -101,7 +100,7 @@ LATER = [
 def test_csv_after_the_first_block(tmp_path, small_blocks, line, said, batch_rows):
     line = line if isinstance(line, bytes) else line.encode()
     text = b"a,b,t,y\n" + b"1,true,p,0\n" * 60 + line + b"\n" + b"1,true,p,0\n" * 60
-    assert refusal(text_file(tmp_path, text), batch_rows=batch_rows).startswith(said)
+    assert refusal(written(tmp_path, text), batch_rows=batch_rows).startswith(said)
 
 
 JSON = [
@@ -125,7 +124,7 @@ JSON = [
 
 @pytest.mark.parametrize(("text", "said"), JSON, ids=range(len(JSON)))
 def test_json(tmp_path, text, said):
-    assert refusal(text_file(tmp_path, text, "a.jsonl")).startswith(said)
+    assert refusal(written(tmp_path, text, "a.jsonl")).startswith(said)
 
 
 JSON_LATER = [
@@ -140,13 +139,13 @@ JSON_LATER = [
 @pytest.mark.parametrize(("line", "said"), JSON_LATER, ids=range(len(JSON_LATER)))
 def test_json_after_the_first_block(tmp_path, small_blocks, line, said):
     good = '{"a":1,"b":true,"t":"p","y":0}\n'
-    path = text_file(tmp_path, good * 30 + "\n" + line + "\n" + good * 30, "a.jsonl")
+    path = written(tmp_path, good * 30 + "\n" + line + "\n" + good * 30, "a.jsonl")
     assert refusal(path).startswith(f"a.jsonl line 32, {said}")
 
 
 def test_json_field_that_turns_up_late(tmp_path, small_blocks):
     text = '{"a":1,"y":0}\n' * 30 + '{"a":1,"y":0,"z":1}\n'
-    path = text_file(tmp_path, text, "a.jsonl")
+    path = written(tmp_path, text, "a.jsonl")
     said = refusal(path)
     assert said.startswith("a.jsonl line 31 has a field 'z' that the first lines lack: add it")
     recipe = TableSource([path], target="y").recipe()
@@ -156,13 +155,13 @@ def test_json_field_that_turns_up_late(tmp_path, small_blocks):
 def test_parquet_cut_short_foreign_or_damaged(tmp_path):
     whole = parquet(tmp_path, GOOD).read_bytes()
     for keep in (len(whole) - 1, len(whole) // 2, 10):
-        path = text_file(tmp_path, whole[:keep], "b.parquet")
+        path = written(tmp_path, whole[:keep], "b.parquet")
         assert refusal(path).startswith("b.parquet is a Parquet file cut short")
-    path = text_file(tmp_path, "a,y\n1,0\n", "b.parquet")
+    path = written(tmp_path, "a,y\n1,0\n", "b.parquet")
     assert refusal(path).startswith("b.parquet is not a Parquet file")
-    path = text_file(tmp_path, whole[:4] + b"\xff" * (len(whole) - 8) + whole[-4:], "b.parquet")
+    path = written(tmp_path, whole[:4] + b"\xff" * (len(whole) - 8) + whole[-4:], "b.parquet")
     assert refusal(path).startswith("b.parquet is damaged or not a Parquet file")
-    path = text_file(tmp_path, b"", "b.parquet")
+    path = written(tmp_path, b"", "b.parquet")
     assert refusal(path).startswith("b.parquet is empty")
 
 
@@ -171,15 +170,15 @@ def test_arrow_cut_short_or_foreign(tmp_path):
     with pa.ipc.new_file(tmp_path / "a.arrow", table.schema) as writer:
         writer.write_table(table)
     whole = (tmp_path / "a.arrow").read_bytes()
-    path = text_file(tmp_path, whole[:-9], "b.arrow")
+    path = written(tmp_path, whole[:-9], "b.arrow")
     assert refusal(path).startswith("b.arrow is an Arrow file cut short")
-    path = text_file(tmp_path, "a,y\n1,0\n" * 9, "b.arrow")
+    path = written(tmp_path, "a,y\n1,0\n" * 9, "b.arrow")
     assert refusal(path).startswith("b.arrow is damaged or not an Arrow file")
-    path = text_file(tmp_path, b"FEA1....FEA1", "b.feather")
+    path = written(tmp_path, b"FEA1....FEA1", "b.feather")
     assert refusal(path).startswith("b.feather is in the old Feather format")
     with pa.ipc.new_stream(tmp_path / "s.arrow", table.schema) as writer:
         writer.write_table(table)
-    path = text_file(tmp_path, (tmp_path / "s.arrow").read_bytes()[:-60], "t.arrow")
+    path = written(tmp_path, (tmp_path / "s.arrow").read_bytes()[:-60], "t.arrow")
     assert refusal(path).startswith("t.arrow is damaged or not an Arrow file")
 
 
@@ -251,9 +250,9 @@ def test_compressed_file_cut_short_or_not_compressed(tmp_path, codec, ending):
     with pa.CompressedOutputStream(str(path), kind) as stream:
         stream.write(text.encode())
     assert load_table(path, target="y")[0].shape == (30_000, 1)
-    text_file(tmp_path, path.read_bytes()[:-20_000], path.name)
+    written(tmp_path, path.read_bytes()[:-20_000], path.name)
     assert refusal(path).startswith(f"{path.name} is cut short in its {kind} data")
-    text_file(tmp_path, text, path.name)
+    written(tmp_path, text, path.name)
     assert refusal(path).startswith(f"{path.name} is damaged or not a {kind} file")
 
 
@@ -277,13 +276,13 @@ def test_files_that_cannot_be_opened(tmp_path, name, monkeypatch):
 
 def test_names_that_say_no_table(tmp_path):
     for name in ("a.data", "a", "a.parquet.gz", "a.gz"):
-        said = refusal(text_file(tmp_path, "a,y\n1,0\n", name))
+        said = refusal(written(tmp_path, "a,y\n1,0\n", name))
         expected = "which does not say what it holds: rename it (known are .svm"
         assert ("a compressed .parquet file" if "parquet" in name else expected) in said
 
 
 def test_target(tmp_path):
-    path = text_file(tmp_path, "width,label\n1,0\n")
+    path = written(tmp_path, "width,label\n1,0\n")
     assert refusal(path, None) == (
         "a.csv (columns: width, label) needs a label column: name it with target."
     )
@@ -295,13 +294,13 @@ def test_target(tmp_path):
     assert refusal(path, "label", exclude=["widht"]) == (
         "a.csv has no column 'widht' to leave out: did you mean 'width'?"
     )
-    wide = text_file(tmp_path, ",".join(f"c{i}" for i in range(50)) + "\n" + "1," * 49 + "1\n")
+    wide = written(tmp_path, ",".join(f"c{i}" for i in range(50)) + "\n" + "1," * 49 + "1\n")
     assert refusal(wide, None).startswith("a.csv (columns: c0, c1")
     assert "c18, c19 and 30 more) needs a label column" in refusal(wide, None)
 
 
 def test_options(tmp_path):
-    path = text_file(tmp_path, "a,y\n1,0\n")
+    path = written(tmp_path, "a,y\n1,0\n")
     assert refusal(path, missing="skip").startswith("missing is 'skip': choose error, zero")
     for bits in (0, 31):
         assert refusal(path, hash_bits=bits).startswith(f"hash_bits is {bits}: choose")
@@ -324,15 +323,15 @@ OTHERS = [
 
 @pytest.mark.parametrize(("name", "text", "said"), OTHERS, ids=range(len(OTHERS)))
 def test_second_file(tmp_path, name, text, said):
-    one = text_file(tmp_path, "a,t,y\n1,p,0\n2,p,1\n")
-    assert refusal([one, text_file(tmp_path, text, name)]).startswith(said)
+    one = written(tmp_path, "a,t,y\n1,p,0\n2,p,1\n")
+    assert refusal([one, written(tmp_path, text, name)]).startswith(said)
 
 
 @pytest.mark.parametrize(
     ("column", "values"), [("a", ["p"]), ("t", [1]), ("y", ["yes"]), ("y", [True])]
 )
 def test_second_file_of_another_type(tmp_path, column, values):
-    one = text_file(tmp_path, "a,t,y\n1,p,0\n2,p,1\n")
+    one = written(tmp_path, "a,t,y\n1,p,0\n2,p,1\n")
     two = parquet(tmp_path, {"a": [1.0], "t": ["p"], "y": [0]} | {column: values}, "b.parquet")
     assert refusal([one, two]).startswith(f"b.parquet, column '{column}' holds ")
 
@@ -348,9 +347,9 @@ def test_second_file_of_another_type(tmp_path, column, values):
 )
 def test_no_advice_to_leave_out_columns_that_are_needed(tmp_path, column, advice):
     roles = {"target": "y", "weight": "w", "group": "g"}
-    one = text_file(tmp_path, "a,y,w,g\n1,0,1,1\n2,1,1,1\n")
+    one = written(tmp_path, "a,y,w,g\n1,0,1,1\n2,1,1,1\n")
     row = {"a": "1", "y": "1", "w": "1", "g": "1"} | {column: "x"}
-    two = text_file(tmp_path, "\n".join(map(",".join, (row, row.values()))), "b.csv")
+    two = written(tmp_path, "\n".join(map(",".join, (row, row.values()))), "b.csv")
     with pytest.raises(DataError) as problem:
         load_table([one, two], **roles)
     assert f"column '{column}' holds 'x', not a number as in the rows before: {advice}" in str(
@@ -364,28 +363,28 @@ def test_no_advice_to_leave_out_columns_that_are_needed(tmp_path, column, advice
 
 
 def test_mean_of_nothing_and_dropping_all(tmp_path):
-    path = text_file(tmp_path, "a,b,y\n,1,0\n,,1\n")
+    path = written(tmp_path, "a,b,y\n,1,0\n,,1\n")
     assert refusal(path, missing="mean").startswith("a.csv, column 'a' has no value at all")
     assert refusal(path, missing="drop").startswith("a.csv has a missing value in every row")
 
 
 def test_bits_of_words_are_named_as_python_takes_them(tmp_path):
-    path = text_file(tmp_path, "t,y\nhi you,0\nhi there,1\n")
+    path = written(tmp_path, "t,y\nhi you,0\nhi there,1\n")
     said = refusal(path, text=["t"], hash_bits=10)
     assert said.endswith("words are hashed by a setting of their own: take Text(n_features=1024).")
 
 
 def test_too_many_values_of_a_text_column(tmp_path, monkeypatch):
     monkeypatch.setattr("linsep.sources.tables.survey.MOST_VALUES", 3)
-    path = text_file(tmp_path, "t,y\n" + "".join(f"v{i % 4},0\n" for i in range(9)))
+    path = written(tmp_path, "t,y\n" + "".join(f"v{i % 4},0\n" for i in range(9)))
     assert refusal(path).startswith("Column 't' has more than 3 different values: leave it out")
     load_table(path, target="y", hash_bits=3)
 
 
 def test_recipe_and_new_file(tmp_path):
-    path = text_file(tmp_path, "a,b,t,y\n1,1,p,0\n2,1,q,1\n")
+    path = written(tmp_path, "a,b,t,y\n1,1,p,0\n2,1,q,1\n")
     recipe = TableSource([path], target="y").recipe()
-    new = text_file(tmp_path, "b,c,y\n1,1,0\n", "new.csv")
+    new = written(tmp_path, "b,c,y\n1,1,0\n", "new.csv")
     assert refusal(new, recipe=recipe) == (
         "new.csv has no columns 'a', 't', which the model was learnt from: add them.")  # fmt: skip
     text = parquet(tmp_path, {"a": ["x"], "b": [1], "t": ["p"], "y": [1]})
@@ -399,7 +398,7 @@ def test_recipe_and_new_file(tmp_path):
      {"hash_bits": "many"}],
 )  # fmt: skip
 def test_damaged_recipe(tmp_path, damage):
-    path = text_file(tmp_path, "a,t,y\n1,p,0\n2,q,1\n")
+    path = written(tmp_path, "a,t,y\n1,p,0\n2,q,1\n")
     source = TableSource([path], target="y")
     list(source.batches())
     said = refusal(path, recipe=source.recipe() | damage)

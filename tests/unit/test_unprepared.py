@@ -18,7 +18,7 @@ from linsep import (
 from linsep.errors import DataError
 from linsep.linear import moments as memory
 from linsep.plot import RegressionDisplay
-from linsep.sources.tables.loading import load_table
+from linsep.sources.tables.table import load_table
 
 pytestmark = [
     pytest.mark.compiled,

@@ -8,7 +8,7 @@ import pytest
 from linsep.errors import DataError
 from linsep.sources.tables import csv
 from linsep.sources.tables.csv import CsvFile
-from linsep.sources.tables.csv_records import Fields
+from linsep.sources.tables.csv_text import Fields
 from thoroughness import thorough
 
 pytestmark = pytest.mark.compiled

@@ -39,7 +39,7 @@ from linsep.sources.formats import format_by_name, format_of
 from linsep.sources.limits import MAX_LINE, size_text
 from linsep.sources.opening import find_files, kind_of, open_source
 from linsep.sources.remote.file import File
-from linsep.sources.tables.csv_records import Fields
+from linsep.sources.tables.csv_text import Fields
 from linsep.sources.tables.files import check_separated, open_tables
 from linsep.written import written_whole
 

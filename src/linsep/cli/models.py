@@ -90,7 +90,7 @@ def _hashed_names(model: Any) -> Any:
     """Return the names of hashed words that were seen in training, None without text columns."""
     if not getattr(model, "recipe_", {}).get("words"):
         return None
-    from linsep.sources.text.stored import FeatureNames
+    from linsep.sources.feature_names import FeatureNames
 
     return FeatureNames(model.recipe_)
 

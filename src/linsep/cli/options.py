@@ -18,8 +18,8 @@ from linsep.parameters import Parameter
 from linsep.paths import is_address
 from linsep.sources.formats import FORMATS
 from linsep.sources.limits import bytes_of
-from linsep.sources.tables.roles import MISSING, SCALES, is_delimiter
-from linsep.sources.tables.words import ANALYZERS, NORMS
+from linsep.sources.tables.columns import ANALYZERS, MISSING, NORMS, SCALES
+from linsep.sources.tables.csv_text import is_delimiter
 
 PICTURES = ("png", "svg", "pdf")
 #: learners with weights to show; kernel learners have one per row

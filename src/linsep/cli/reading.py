@@ -189,7 +189,7 @@ def feature_names(source: Source, n_features: int) -> list[str]:
         return source.feature_names
     recipe = source.recipe()
     if recipe.get("words"):
-        from linsep.sources.text.stored import FeatureNames
+        from linsep.sources.feature_names import FeatureNames
 
         names, signs = FeatureNames(recipe).all()
         return [name if sign > 0 else f"-{name}" for name, sign in zip(names, signs, strict=True)]

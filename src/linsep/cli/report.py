@@ -99,7 +99,7 @@ def text_pairs(model: Any) -> list[tuple[str, str]]:
     words = getattr(model, "recipe_", {}).get("words")
     if not words:
         return []
-    from linsep.sources.text.stored import described  # compiled loops that other models do not need
+    from linsep.sources.text.counting import described
 
     return [("text", described(words))]
 

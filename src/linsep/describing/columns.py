@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from linsep.sources.exact import EXACT
-from linsep.sources.tables.cells import Place, as_text, coded, plain
+from linsep.sources.tables.columns import NUMBER
 from linsep.sources.tables.survey import Moments
-from linsep.sources.tables.text_columns import NUMBER
+from linsep.sources.tables.table_file import Place, as_text, coded, plain
 
 #: different values that are counted of a column, and of labels
 MOST_VALUES, MOST_LABELS = 1000, 10_000

@@ -21,9 +21,9 @@ from linsep.sources.formats import LABEL, format_of
 from linsep.sources.limits import MAX_LINE, bytes_of
 from linsep.sources.opening import find_files, kind_of, open_source
 from linsep.sources.remote.address import shown
-from linsep.sources.tables.csv_records import Fields
+from linsep.sources.tables.columns import is_row_label
+from linsep.sources.tables.csv_text import Fields
 from linsep.sources.tables.files import check_separated, open_tables
-from linsep.sources.tables.row_labels import is_row_label
 
 #: seconds for a look at separability, classes and features up to which there is one
 SECONDS, MOST_CLASSES, MOST_FEATURES = 5.0, 10, 1000

@@ -16,12 +16,16 @@ from linsep.sources.exact import (
     may_be_rounded,
     rounded_cells,
 )
-from linsep.sources.tables.arrow import TableFile, rows_at_once
-from linsep.sources.tables.cells import plain
-from linsep.sources.tables.encoding import Columns
+from linsep.sources.tables.columns import (
+    Columns,
+    check_target,
+    column_types,
+    family_of,
+    first_rows,
+    text_refusal,
+)
 from linsep.sources.tables.files import kinds_in, rechunked
-from linsep.sources.tables.roles import check_target, column_types, family_of, first_rows
-from linsep.sources.tables.text_columns import text_refusal
+from linsep.sources.tables.table_file import TableFile, plain, rows_at_once
 
 #: rows of the sample on which separability is decided
 SAMPLE_ROWS = 8192

@@ -15,7 +15,7 @@ from linsep.rows.source_stream import BadLabel, LabelBook
 from linsep.rows.weights import added
 from linsep.sources.arrays import ArraySource
 from linsep.sources.base import Source
-from linsep.sources.tables.csv_records import Fields
+from linsep.sources.tables.csv_text import Fields
 from linsep.sources.tables.files import all_dropped
 
 #: importance of tasks: what uses rows comes before reading more

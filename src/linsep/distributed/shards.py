@@ -28,7 +28,7 @@ from linsep.sources.formats import format_of
 from linsep.sources.limits import Unchanged
 from linsep.sources.opening import open_source
 from linsep.sources.remote.file import RemoteFile, located
-from linsep.sources.tables.csv_records import Fields
+from linsep.sources.tables.csv_text import Fields
 from linsep.sources.tables.table import TableSource
 
 #: bytes of a shard by default: of text as it is, of Parquet without compression

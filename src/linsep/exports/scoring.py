@@ -12,8 +12,7 @@ from linsep.estimators._common.checking import label_text, pairs, plain_labels
 from linsep.linear.estimator import LinearRegression
 from linsep.logistic.centered import in_use
 from linsep.naive_bayes import exportable_regression
-from linsep.sources.tables.encoding import Columns
-from linsep.sources.tables.roles import from_recipe
+from linsep.sources.tables.columns import Columns, from_recipe
 
 KINDS = (LEARNERS | REGRESSIONS).values()
 #: what scores decide, in words for people

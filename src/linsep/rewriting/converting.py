@@ -17,11 +17,9 @@ from linsep.sources.base import Batch, Source
 from linsep.sources.exact import EXACT, WholeNumbers, unrounded
 from linsep.sources.row_cache.source import KEY
 from linsep.sources.row_cache.writing import RowCacheWriter, footer_of
-from linsep.sources.tables.arrow import TableFile, rows_at_once
-from linsep.sources.tables.cells import plain
-from linsep.sources.tables.encoding import Columns
+from linsep.sources.tables.columns import Columns, check_column, column_types, family_of, first_rows
 from linsep.sources.tables.files import kinds_in, rechunked
-from linsep.sources.tables.roles import check_column, column_types, family_of, first_rows
+from linsep.sources.tables.table_file import TableFile, plain, rows_at_once
 
 
 class RowsWriter:

@@ -10,11 +10,18 @@ from typing import Any, NamedTuple
 from linsep.errors import DataError
 from linsep.sources.chunks import BYTE_ORDER_MARK, LineReader
 from linsep.sources.remote.file import File
-from linsep.sources.tables.arrow import SAMPLE_ROWS
-from linsep.sources.tables.csv_quotes import whole_records
-from linsep.sources.tables.csv_records import Fields, csv_records, names_of, no_header
+from linsep.sources.tables.columns import check_column
+from linsep.sources.tables.csv_text import (
+    WHITESPACE,
+    Fields,
+    csv_records,
+    names_of,
+    no_header,
+    squeezed,
+    whole_records,
+)
 from linsep.sources.tables.json_lines import repeated
-from linsep.sources.tables.roles import WHITESPACE, check_column, squeezed
+from linsep.sources.tables.table_file import SAMPLE_ROWS
 
 #: bytes read at a time
 _CHUNK = 1 << 20

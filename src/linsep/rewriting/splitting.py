@@ -20,12 +20,11 @@ from linsep.errors import DataError
 from linsep.rewriting.records import TextRecords, one_spelling, time_of
 from linsep.sources.limits import MAX_LINE
 from linsep.sources.remote.file import File
-from linsep.sources.tables.arrow import TableFile
-from linsep.sources.tables.cells import Place, coded, plain
+from linsep.sources.tables.columns import check_column, column_types, family_of
 from linsep.sources.tables.csv import NULL_VALUES
-from linsep.sources.tables.csv_records import Fields
+from linsep.sources.tables.csv_text import Fields
 from linsep.sources.tables.files import check_separated, open_table, place_in
-from linsep.sources.tables.roles import check_column, column_types, family_of
+from linsep.sources.tables.table_file import Place, TableFile, coded, plain
 
 #: most classes to stratify by; further labels are one class, as those of a regression are many
 MOST_CLASSES = 100_000

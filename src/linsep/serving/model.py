@@ -27,7 +27,7 @@ from linsep.naive_bayes import scoring_regression
 from linsep.serving.limits import Budget, Limits, Refused, too_many_rows
 from linsep.serving.rows import VALUE_BYTES, Bodies, PairReader, TableReader, columns_of, lines_of
 from linsep.sources.base import Batch, Source
-from linsep.sources.tables.roles import to_recipe
+from linsep.sources.tables.columns import to_recipe
 
 #: rows of a request that may be joined with others
 MOST_JOINED = 16

@@ -25,9 +25,9 @@ from linsep.sources.base import Batch, Source
 from linsep.sources.declared import messages, text_sizes
 from linsep.sources.exact import EXACT
 from linsep.sources.opening import open_source
-from linsep.sources.tables.csv_records import Fields
-from linsep.sources.tables.encoding import Columns, Encoder
-from linsep.sources.tables.roles import WHITESPACE, from_recipe
+from linsep.sources.tables.columns import Columns, from_recipe
+from linsep.sources.tables.csv_text import WHITESPACE, Fields
+from linsep.sources.tables.encoding import Encoder
 
 #: how the kinds of columns are called in messages
 KINDS_IN_WORDS = {"number": "a number", "bool": "true or false", "text": "text"}

@@ -209,7 +209,7 @@ def _table(
     paths: list[File], format: str | None, options: dict[str, Any], *, require_labels: bool,
     **how: Any,
 ) -> Source:  # fmt: skip
-    from linsep.sources.tables.table import TableSource  # loads pyarrow, so only if needed
+    from linsep.sources.tables.table import TableSource
 
     if how["recipe"] is None and all(format_of(path, format) == "folder" for path in paths):
         options = options | {

@@ -126,7 +126,7 @@ def words_and_signs(model: Any) -> tuple[list[str], np.ndarray]:
     """
     names, recipe = getattr(model, "feature_names_in_", None), getattr(model, "recipe_", {})
     if names is None and recipe.get("words"):
-        from linsep.sources.text.stored import FeatureNames
+        from linsep.sources.feature_names import FeatureNames
 
         return FeatureNames(recipe).all()
     if names is None:

@@ -172,7 +172,7 @@ def names_and_signs(model: Any, source: Any, scored: Scored) -> list[tuple[str, 
     columns = scored.columns.tolist()
     names, recipe = getattr(model, "feature_names_in_", None), getattr(model, "recipe_", {})
     if recipe.get("words") and names is None and not hasattr(source, "rules"):
-        from linsep.sources.text.stored import FeatureNames
+        from linsep.sources.feature_names import FeatureNames
 
         known = FeatureNames(recipe)
         return [known.of(column) for column in columns]

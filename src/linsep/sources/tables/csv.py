@@ -12,26 +12,21 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from linsep.errors import DataError, NoRows, hint
-from linsep.sources import text_files
 from linsep.sources.limits import MAX_LINE
 from linsep.sources.remote.file import File
-from linsep.sources.tables.arrow import SAMPLE_ROWS, Kinds, Others, check_names
-from linsep.sources.tables.csv_quotes import whole_records
-from linsep.sources.tables.csv_records import (
+from linsep.sources.tables import text_file
+from linsep.sources.tables.columns import missing_mark
+from linsep.sources.tables.csv_text import (
+    WHITESPACE,
     Fields,
     csv_records,
     names_of,
     no_header,
+    squeezed,
+    whole_records,
 )
-from linsep.sources.tables.roles import WHITESPACE, squeezed
-from linsep.sources.tables.text_columns import missing_mark
-from linsep.sources.text_files import (
-    ARROW_TYPES,
-    LARGEST_BLOCK,
-    Guess,
-    TextFile,
-    misfit,
-)
+from linsep.sources.tables.table_file import SAMPLE_ROWS, Kinds, Others, check_names
+from linsep.sources.tables.text_file import ARROW_TYPES, LARGEST_BLOCK, Guess, TextFile, misfit
 
 #: columns of a small file that Arrow reads at a time: each takes 9 kB, however few its rows
 STRIP = 2048
@@ -96,7 +91,7 @@ class CsvFile(TextFile):
         self._check_header(header)
         self._header = header
         self._has_rows = len(records) > self._before
-        self._block = max(text_files.BLOCK_BYTES, 4 * max(map(_length, records)))
+        self._block = max(text_file.BLOCK_BYTES, 4 * max(map(_length, records)))
         self._strips = len(header) > STRIP and self._is_one_block()
 
     def _check_header(self, names: list[str]) -> None:
@@ -235,7 +230,7 @@ class CsvFile(TextFile):
         self, stream: pa.NativeFile, kinds: Kinds, names: list[str] | None
     ) -> pa.RecordBatchReader:
         """Return a reader of text that is one block, which parses a few columns at a time."""
-        text = pa.py_buffer(b"".join(iter(lambda: stream.read(text_files.BLOCK_BYTES), b"")))
+        text = pa.py_buffer(b"".join(iter(lambda: stream.read(text_file.BLOCK_BYTES), b"")))
         columns: list[pa.ChunkedArray] = []
         names = self._header if names is None else names
         for start in range(0, len(names), STRIP):

@@ -15,7 +15,7 @@ from linsep.errors import DataError
 from linsep.sources.formats import LABEL, TEXT
 from linsep.sources.limits import MAX_LINE, Unchanged
 from linsep.sources.remote.file import File
-from linsep.sources.tables.arrow import Kinds, Others, TableFile
+from linsep.sources.tables.table_file import Kinds, Others, TableFile
 
 #: a record batch ends at this many texts or bytes
 _TEXTS, _BYTES = 4096, 1 << 23

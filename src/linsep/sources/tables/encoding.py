@@ -8,106 +8,28 @@ UTF-8, the same in every process and version. Columns whose words are features c
 """
 
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from hashlib import blake2b
 from typing import Any
 from zlib import crc32
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import scipy.sparse as sp
 
 from linsep.errors import DataError, hint
-from linsep.sources.exact import EXACT, exact_numbers, refuse_rounded
-from linsep.sources.feature_names import shown_names
-from linsep.sources.tables.cells import Place, as_text, coded, plain
-from linsep.sources.tables.words import empty_texts, learn_words, with_words
+from linsep.sources.exact import EXACT, WholeNumbers, exact_numbers, refuse_rounded
+from linsep.sources.tables.columns import Columns
+from linsep.sources.tables.table_file import Place, TableFile, as_text, coded, decoded, plain
+from linsep.sources.tables.text_file import TextFile
 
 #: most characters of a label
 LONGEST_LABEL = 1000
-
 #: rows that are put together from columns at once: they should stay in the processor's cache
 ROWS_AT_ONCE = 1024
-
 #: codes of a missing value or reference level, and of a value not seen in training
 _NONE, _UNKNOWN = -1, -2
-
-
-@dataclass
-class Columns:
-    """Roles and encoding of the columns of a table, as stored in the recipe.
-
-    Attributes
-    ----------
-    numeric : dict of name to "number" or "bool", in feature order
-    text : dict of name to dict of value to feature (empty when hashed)
-    target : name of the label column or None
-    target_kind : "int", "float", "bool", "text"; None without a target
-    missing : "error", "zero", "drop", "mean"
-    means : dict of name to mean; filled for missing="mean"
-    scale : dict of numeric name to what is subtracted and then divided by; empty to leave values
-        as they are
-    reference : dict of text column to the value that has no feature, for columns that have one
-    hash_bits : places of the text features are 2**hash_bits; None learns the values
-    exclude : names left out
-    weight, group : names of the columns of weights and groups, or None
-    group_kind : "number", "bool" or "text"
-    words : dict of text column whose words are features to what counts them
-    seen : terms that training saw in hashed columns, where a recipe has them
-    dtype : "float32" or "float64"
-    """
-
-    numeric: dict[str, str]
-    text: dict[str, dict[str, int]]
-    target: str | None
-    target_kind: str | None
-    missing: str = "error"
-    hash_bits: int | None = None
-    exclude: list[str] = field(default_factory=list)
-    weight: str | None = None
-    group: str | None = None
-    group_kind: str = "text"
-    dtype: str = "float64"
-    means: dict[str, float] = field(default_factory=dict)
-    scale: dict[str, list[float]] = field(default_factory=dict)
-    reference: dict[str, str] = field(default_factory=dict)
-    words: dict[str, Any] = field(default_factory=dict)
-    seen: dict[str, Any] = field(default_factory=dict)
-
-    def order_values(self, values: dict[str, set[str]], reference: dict[str, str]) -> None:
-        """Give every value of the text columns, but for ``reference``, its feature."""
-        self.reference, place = reference, len(self.numeric)
-        for name, known in values.items():
-            ordered = sorted(known - {reference.get(name, "")} if name in reference else known)
-            self.text[name] = {value: place + k for k, value in enumerate(ordered)}
-            place += len(ordered)
-
-    @property
-    def width(self) -> int:
-        """Number of features so far."""
-        return self.indicators_end + sum(c.n_columns for c in self.words.values())
-
-    @property
-    def indicators_end(self) -> int:
-        """Number of features before those of words."""
-        if self.text and self.hash_bits is not None:
-            return len(self.numeric) + (1 << self.hash_bits)
-        return len(self.numeric) + sum(map(len, self.text.values()))
-
-    @property
-    def names(self) -> list[str] | None:
-        """Names of the features so far; None when text columns are hashed."""
-        if self.text and self.hash_bits is not None:
-            return None
-        if not all(counter.settings.vocabulary for counter in self.words.values()):
-            return None
-        shown = shown_names(self.numeric, self.text, self.words)
-        names = [shown[c] for c in self.numeric] + [""] * (self.indicators_end - len(self.numeric))
-        for column, values in self.text.items():
-            for value, place in values.items():
-                names[place] = f"{shown[column]}={value}"
-        for column, counter in self.words.items():
-            names += [f"{shown[column]}:{term}" for term in counter.terms or ()]
-        return names
 
 
 class Encoder:
@@ -372,3 +294,160 @@ def _missing(column: pa.ChunkedArray) -> np.ndarray | None:
         gaps = column.is_null(nan_is_null=True).to_numpy()
         return gaps if gaps.any() else None
     return None
+
+
+def of_rows(
+    table: pa.Table, columns: Columns, place: Place, kept: np.ndarray | None, wanted: bool
+) -> list[Any]:
+    """Return the weights and the groups of the rows that are kept, None if there are none or they
+    are not ``wanted``.
+    """
+    if not wanted:
+        return [None, None]
+    found = (read(table, columns, place) for read in (row_weights, row_groups))
+    return [each if each is None or kept is None else each[kept] for each in found]
+
+
+def row_weights(table: pa.Table, columns: Columns, place: Place) -> np.ndarray | None:
+    """Return the weights of the rows, None if the table has no column of them.
+
+    Raises DataError for a weight that is missing, negative or not finite.
+    """
+    name = columns.weight
+    if name is None or name not in table.column_names:
+        return None
+    found = np.array(plain(table.column(name), name).cast(pa.float64()).to_numpy())
+    bad = ~(np.isfinite(found) & (found >= 0))
+    if bad.any():
+        row = int(np.argmax(bad))
+        missing = table.column(name)[row].as_py() is None
+        what = "no value" if missing else f"the weight {found[row]:g}"
+        raise DataError(
+            f"{place(row)}, column '{name}' has {what}: weights must be finite and at least 0."
+        )
+    return found
+
+
+def exact_groups(
+    file: TableFile, columns: Columns, tables: Iterator[tuple[int, pa.Table]]
+) -> Iterator[tuple[int, pa.Table]]:
+    """Yield the tables of a file, each with the number of its first row; groups of text files that
+    were read as floats come as text, whole numbers with all their digits.
+    """
+    name = columns.group
+    whole = WholeNumbers(file) if isinstance(file, TextFile) else None
+    for start, table in tables:
+        floats = columns.group_kind == "number" and name in table.column_names
+        if whole is None or name is None or not floats:
+            yield start, table
+            continue
+        digits = dict(_digits(table.select([name]), whole, start))
+        groups = _spelled(table.column(name), name, digits)
+        yield start, table.set_column(table.column_names.index(name), name, groups)
+
+
+def _digits(groups: pa.Table, whole: WholeNumbers, start: int) -> Iterator[tuple[int, str]]:
+    """Yield the rows of whole numbers from 2^53 on, and their digits."""
+    for row, _, text in whole.long(start, groups):
+        yield row, str(int(text))
+
+
+def _spelled(column: pa.ChunkedArray, name: str, digits: dict[int, str]) -> pa.ChunkedArray:
+    """Return numbers as text; ``digits`` are those of large ones."""
+    floats = column.to_numpy()
+    small = (floats == np.trunc(floats)) & (np.abs(floats) < EXACT)
+    whole = column.cast(pa.int64(), safe=False).cast(pa.string())
+    groups = pc.if_else(pa.array(small), whole, as_text(column, name))
+    if not digits:
+        return groups
+    some = groups.to_pylist()
+    for row, text in digits.items():
+        some[row] = text
+    return pa.chunked_array([pa.array(some, pa.string())])
+
+
+def row_groups(table: pa.Table, columns: Columns, place: Place) -> np.ndarray | None:
+    """Return a number of 64 bits for the group of each row, None if there is no column of groups.
+
+    Raises DataError for a row without a group.
+    """
+    name = columns.group
+    if name is None or name not in table.column_names:
+        return None
+    codes, values = coded(table.column(name), name, place)
+    if (codes < 0).any():
+        row = int(np.argmax(codes < 0))
+        raise DataError(f"{place(row)}, column '{name}' has no value: give every row a group.")
+    digests = [blake2b(value.encode(), digest_size=8).digest() for value in values]
+    return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64)[codes]
+
+
+def learn_words(
+    table: pa.Table, counters: dict[str, Any], kept: Any, place: Callable[[int], str]
+) -> None:
+    """Add the rows kept to what is learnt of text columns before the first batch."""
+    for name, counter in counters.items():
+        if counter.settings.learns:
+            _told(counter.learn, _texts(table, name, kept), name, place)
+
+
+def finish_words(counters: dict[str, Any], who: str) -> None:
+    """Fix the vocabularies and weights; ``who`` is the name of the table in errors."""
+    for name, counter in counters.items():
+        try:
+            counter.finish()
+        except DataError as error:
+            raise error.at(f"{who}, column '{name}': ") from None
+
+
+def with_words(
+    X: np.ndarray | sp.csr_matrix, table: pa.Table, counters: dict[str, Any], kept: Any,
+    place: Callable[[int], str],
+) -> sp.csr_matrix:  # fmt: skip
+    """Return the rows kept with the features of their text columns behind the others.
+
+    ``place`` says where a row that is kept stands.
+    """
+    blocks = [X] if X.shape[1] else []
+    for name, counter in counters.items():
+        rows = _told(counter.rows, _texts(table, name, kept), name, place)
+        blocks.append(rows if rows.dtype == X.dtype else rows.astype(X.dtype))
+    if len(blocks) == 1:
+        return blocks[0]
+    joined = sp.hstack([sp.csr_matrix(block) for block in blocks], format="csr", dtype=X.dtype)
+    joined.has_canonical_format = True
+    return joined
+
+
+def empty_texts(table: pa.Table, names: Iterable[str], kept: Any) -> dict[str, int]:
+    """Return how many texts are missing in the rows kept, by column."""
+    gaps = {name: table.column(name) for name in names}
+    if kept is not None:
+        gaps = {name: column.filter(pa.array(kept)) for name, column in gaps.items()}
+    return {name: column.null_count for name, column in gaps.items()}
+
+
+def _texts(table: pa.Table, name: str, kept: Any) -> pa.ChunkedArray:
+    """Return texts of a column; one that is missing is empty."""
+    column = table.column(name)
+    column = decoded(column, name)
+    if kept is not None:
+        column = column.filter(pa.array(kept))
+    column = column.cast(pa.large_string()) if column.type != pa.string() else column
+    return column.fill_null("") if column.null_count else column
+
+
+def _told(method: Any, texts: pa.Array, name: str, place: Callable[[int], str]) -> Any:
+    """Call a method of a counter, and say where it found bytes that are no text."""
+    from linsep.sources.text.counting import NotUtf8
+
+    try:
+        return method(texts)
+    except NotUtf8 as error:
+        raise DataError(
+            f"{place(error.text)}, column '{name}' is not UTF-8 text ({error})",
+            "correct it",
+            hint("leave the column out with {}", exclude=[name]),
+        ) from None
+    except DataError as error:
+        raise error.at(f"Column '{name}': ") from None

@@ -10,14 +10,20 @@ from linsep.sources.declared import text_sizes
 from linsep.sources.formats import format_by_name, unknown_format
 from linsep.sources.limits import MAX_LINE
 from linsep.sources.remote.file import File, local
-from linsep.sources.tables.arrow import IpcFile, ParquetFile, TableFile
+from linsep.sources.tables.arrow_ipc import IpcFile
+from linsep.sources.tables.columns import (
+    Columns,
+    check_target,
+    family_of,
+    kinds_of_row_columns,
+    listed,
+)
 from linsep.sources.tables.csv import CsvFile
-from linsep.sources.tables.csv_records import Fields
+from linsep.sources.tables.csv_text import Fields
 from linsep.sources.tables.documents import Documents
-from linsep.sources.tables.encoding import Columns
 from linsep.sources.tables.json_lines import JsonFile
-from linsep.sources.tables.roles import check_target, family_of, listed
-from linsep.sources.tables.row_columns import kinds_of_row_columns
+from linsep.sources.tables.parquet import ParquetFile
+from linsep.sources.tables.table_file import TableFile
 
 #: bytes of rows from which on fewer of them make a table
 MOST_BYTES = 1 << 25

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from linsep.errors import DataError, hint
-from linsep.sources.tables.encoding import Columns
-from linsep.sources.tables.roles import FIRST
+from linsep.sources.tables.columns import FIRST, Columns
 
 #: text columns with more values than this are hashed or left out, so that memory stays flat
 MOST_VALUES = 1 << 20

@@ -1,12 +1,14 @@
 """Rows from tables: CSV, TSV, JSON lines, Parquet, Arrow IPC files and folders of texts."""
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import scipy.sparse as sp
 
 from linsep.background import elsewhere
 from linsep.errors import DataError, NoRows
@@ -15,10 +17,20 @@ from linsep.sources.exact import WholeNumbers
 from linsep.sources.formats import format_by_name
 from linsep.sources.limits import MAX_LINE
 from linsep.sources.remote.file import File, located
-from linsep.sources.tables.arrow import rows_at_once
-from linsep.sources.tables.csv_records import Fields
+from linsep.sources.tables.columns import (
+    Given,
+    check_options,
+    check_reference,
+    check_text_columns,
+    from_recipe,
+    guess_columns,
+    possible,
+    settings_of,
+    to_recipe,
+)
+from linsep.sources.tables.csv_text import Fields
 from linsep.sources.tables.documents import Documents
-from linsep.sources.tables.encoding import Encoder
+from linsep.sources.tables.encoding import Encoder, exact_groups, finish_words, of_rows, row_weights
 from linsep.sources.tables.files import (
     all_dropped,
     changed,
@@ -32,19 +44,9 @@ from linsep.sources.tables.files import (
     rechunked,
     taken,
 )
-from linsep.sources.tables.roles import (
-    check_options,
-    check_reference,
-    from_recipe,
-    guess_columns,
-    possible,
-    to_recipe,
-)
-from linsep.sources.tables.row_columns import exact_groups, of_rows, row_weights
 from linsep.sources.tables.survey import Survey
-from linsep.sources.tables.text_columns import check_text_columns
-from linsep.sources.tables.words import Given, finish_words, settings_of
-from linsep.sources.text_files import TextFile
+from linsep.sources.tables.table_file import rows_at_once
+from linsep.sources.tables.text_file import TextFile
 
 _BATCH_VALUES = 1 << 21
 
@@ -347,7 +349,7 @@ class TableSource(Source):
         """Return the name of a column of X for messages; of hashed words one that was seen."""
         if self.feature_names is not None or not self._columns.words:
             return super().feature(column)
-        from linsep.sources.text.stored import FeatureNames
+        from linsep.sources.feature_names import FeatureNames
 
         return f"feature '{FeatureNames(to_recipe(self._columns)).of(column)[0]}'"
 
@@ -424,3 +426,35 @@ class TableSource(Source):
         for table in rechunked(chunks, self._batch_rows, words=bool(self._columns.words)):
             yield start, table
             start += table.num_rows
+
+
+def load_table(
+    paths: str | Path | Iterable[str | Path], *, target: str | None = None, **options: Any
+) -> tuple[np.ndarray | sp.csr_matrix, np.ndarray | None, list[str] | None]:
+    """Read whole tables into memory.
+
+    Parameters
+    ----------
+    paths : one path or several
+    target : str or None
+        The label column; None needs ``require_target=False``.
+    **options : the other parameters of :class:`TableSource`
+
+    Returns
+    -------
+    X : array or csr_matrix of shape (rows, features)
+    y : array of shape (rows,) or None
+    feature_names : list of str, or None when text values are hashed
+
+    Raises DataError as :class:`TableSource` does.
+    """
+    given = [paths] if isinstance(paths, str | Path) else list(paths)
+    source = TableSource([located(path) for path in given], target=target, **options)
+    batches = list(source.batches())
+    labels = [batch.y for batch in batches if batch.y is not None]
+    y = np.concatenate(labels) if len(labels) == len(batches) else None
+    if not sp.issparse(batches[0].X):
+        return np.concatenate([batch.X for batch in batches]), y, source.feature_names
+    X = sp.vstack([batch.X for batch in batches], format="csr")
+    X.has_canonical_format = True
+    return X, y, source.feature_names

@@ -4,30 +4,132 @@ Hashed columns are those of scikit-learn's HashingVectorizer, others those of it
 and weights those of its TfidfTransformer.
 """
 
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import cache
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from linsep.compiled.text_counting import Hashed, Keys, Known, count_terms, weigh_rows
-from linsep.compiled.text_cutting import Cutting, Texts, special_texts
-from linsep.errors import DataError, hint
+from linsep.compiled.core.row_arrays import read_only
+from linsep.compiled.text_counting import (
+    Hashed,
+    Keys,
+    Known,
+    Vocabulary,
+    add_terms,
+    count_terms,
+    learn_terms,
+    rebuilt,
+    weigh_rows,
+)
+from linsep.compiled.text_cutting import (
+    BLANK,
+    CHAR,
+    CHAR_WB,
+    LETTER,
+    WORD,
+    Cutting,
+    Texts,
+    special_texts,
+)
+from linsep.compiled.text_hashing import News, Seen, keep_news
+from linsep.errors import DataError, ParameterError, hint
 from linsep.parallel import thread_count
-from linsep.sources.text.seen import NO_NEWS, NONE_KEPT, SeenTerms, empty_news
-from linsep.sources.text.settings import ANALYZERS, NORMS, Settings
-from linsep.sources.text.unicode_table import table
-from linsep.sources.text.vocabulary import empty, learnt, of_terms, terms_of, texts_of
+
+ANALYZERS = {"word": WORD, "char": CHAR, "char_wb": CHAR_WB}
+NORMS = {None: 0, "l1": 1, "l2": 2}
+#: most words or characters of an n-gram
+LONGEST = 100
+#: most hashed columns, as in scikit-learn
+MOST_COLUMNS = (1 << 31) - 1
+
+
+class Settings(NamedTuple):
+    """The parameters of :class:`linsep.Text`, which describes them."""
+
+    analyzer: str = "word"
+    ngram_range: tuple[int, int] = (1, 1)
+    lowercase: bool = True
+    vocabulary: bool = False
+    n_features: int = 1 << 18
+    alternate_sign: bool = True
+    min_df: float = 1
+    max_df: float = 1.0
+    binary: bool = False
+    sublinear_tf: bool = False
+    use_idf: bool = False
+    norm: str | None = "l2"
+
+    @property
+    def learns(self) -> bool:
+        """Whether all texts must be read before the first row is known."""
+        return self.vocabulary or self.use_idf
+
+    def checked(self) -> "Settings":
+        """Return plain values of the settings; raise ParameterError for one that is invalid."""
+        if self.analyzer not in ANALYZERS:
+            raise ParameterError(f"analyzer is {self.analyzer!r}: choose {_any_of(ANALYZERS)}.")
+        if self.norm not in NORMS:
+            raise ParameterError(f"norm is {self.norm!r}: choose {_any_of(NORMS)}.")
+        for name, value in self._asdict().items():
+            if isinstance(self._field_defaults[name], bool) and not isinstance(value, bool):
+                raise ParameterError(f"{name} is {value!r}: choose True or False.")
+        if not _is_count(self.n_features, MOST_COLUMNS):
+            raise ParameterError(
+                f"n_features is {self.n_features!r}: choose a number from 1 to {MOST_COLUMNS:,}."
+            )
+        for name in ("min_df", "max_df"):
+            value = getattr(self, name)
+            share = isinstance(value, float) and 0 <= value <= 1
+            if not share and not _is_count(value):
+                raise ParameterError(
+                    f"{name} is {value!r}: choose a number of texts, 1 or more, or a share of "
+                    "them from 0.0 to 1.0."
+                )
+        if not self.vocabulary and (self.min_df, self.max_df) != (1, 1.0):
+            raise ParameterError(
+                "min_df and max_df choose the words of a vocabulary: set vocabulary=True."
+            )
+        return self._replace(
+            ngram_range=_range(self.ngram_range), n_features=int(self.n_features),
+            min_df=_plain(self.min_df), max_df=_plain(self.max_df),
+        )  # fmt: skip
+
+
+def _any_of(names: Any) -> str:
+    *first, last = map(repr, names)
+    return f"{', '.join(first)} or {last}"
+
+
+def _is_count(value: Any, most: float = float("inf")) -> bool:
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return whole and 1 <= value <= most
+
+
+def _range(given: Any) -> tuple[int, int]:
+    pair = tuple(given) if isinstance(given, list | tuple) else ()
+    if len(pair) != 2 or not all(_is_count(n, LONGEST) for n in pair) or pair[0] > pair[1]:
+        raise ParameterError(
+            f"ngram_range is {given!r}: give the fewest and the most units of an n-gram, such as "
+            f"(1, 2), of at most {LONGEST}."
+        )
+    return int(pair[0]), int(pair[1])
+
+
+def _plain(value: Any) -> float:
+    return float(value) if isinstance(value, float) else int(value)
+
 
 #: least first byte of a code point whose lower case needs more than a table
 LEAST_SPECIAL = 0xC4
 #: bytes of texts that one thread counts at a time; what is kept of terms depends on it
 PIECE = 1 << 20
-
 TextColumn: TypeAlias = pa.Array | pa.ChunkedArray
 
 
@@ -225,3 +327,239 @@ def _check_utf8(texts: Texts, first: int, number: int, fault: int) -> None:
     if fault:
         at = -1 - fault
         raise NotUtf8(first + number, int(at - texts.offsets[number]), int(texts.data[at]))
+
+
+#: their lower case is two characters, or depends on the letters around them
+SPECIAL = "\u0130\u03a3"
+_ALL = 0x110000
+_SURROGATES = range(0xD800, 0xE000)
+
+
+@cache
+def table(lowercase: bool) -> np.ndarray:
+    r"""Return one number for each code point, int32: four times its lower case (or itself), plus
+    LETTER if ``\w`` matches that, or BLANK if ``\s`` does.
+
+    Code points of :data:`SPECIAL` stand for themselves; the caller must lower-case them before.
+    """
+    points = np.arange(_ALL, dtype=np.int32)
+    text = "".join(map(chr, range(_ALL)))
+    kinds = np.zeros(_ALL, np.int32)
+    for kind, pattern in ((LETTER, r"\w+"), (BLANK, r"\s+")):
+        for found in re.finditer(pattern, text):
+            kinds[found.start() : found.end()] = kind
+    lower = points
+    if lowercase:
+        plain = text.translate(dict.fromkeys(map(ord, SPECIAL), "\0"))
+        lowered = plain.lower().encode("utf-32-le", "surrogatepass")
+        lower = np.frombuffer(lowered, np.int32).copy()
+        for special in map(ord, SPECIAL):
+            lower[special] = special
+    return 4 * lower + kinds[lower]
+
+
+#: most terms of a vocabulary while it is learnt, and their bytes
+MOST_TERMS, MOST_BYTES = 1 << 22, 1 << 27
+_TERMS, _BYTES = 1 << 12, 1 << 16
+
+
+def empty(n_terms: int = _TERMS, n_bytes: int = _BYTES) -> Vocabulary:
+    """Return a vocabulary without terms that has room for so many."""
+    table = 1 << max(4, 2 * n_terms - 1).bit_length()
+    return Vocabulary(
+        places=np.full(table, -1, np.int32),
+        hashes=np.zeros(n_terms, np.uint32),
+        pool=np.zeros(n_bytes, np.uint8),
+        ends=np.zeros(n_terms + 1, np.int64),
+        texts=np.zeros(n_terms, np.int64),
+        last=np.zeros(n_terms, np.int64),
+        size=np.zeros(3, np.int64),
+    )
+
+
+def learnt(words: Vocabulary, texts: Texts, cutting: Any) -> tuple[Vocabulary, int, int]:
+    """Add the terms of texts; return the vocabulary, which may be a larger one, and the number of
+    a text that is no UTF-8 and ``-1 - byte``, else 0 and 0.
+
+    Raises DataError beyond :data:`MOST_TERMS` or :data:`MOST_BYTES`.
+    """
+    first, fault = learn_terms(texts, 0, cutting, words)
+    while words.size[2]:
+        words = _grown(words)
+        # What was added of the text at hand is known, and not counted twice.
+        first, fault = learn_terms(texts, first, cutting, words)
+    return words, (first if fault else 0), fault
+
+
+def of_terms(terms: list[str]) -> Vocabulary:
+    """Return the vocabulary of different terms; their numbers are their places in the list."""
+    texts = texts_of(pa.array([*terms, 8 * "\0"], pa.large_string()))
+    words = empty(max(1, len(terms)), max(1, int(texts.offsets[-2])))
+    add_terms(texts._replace(offsets=texts.offsets[:-1]), words)
+    return words
+
+
+def terms_of(words: Vocabulary, chosen: np.ndarray | None = None) -> list[str]:
+    """Return the terms, or those of a boolean array, in the order of their numbers."""
+    size = int(words.size[0])
+    found = _as_arrow(words.pool, words.ends[: size + 1])
+    return (found if chosen is None else found.filter(pa.array(chosen))).to_pylist()
+
+
+def texts_of(column: pa.Array) -> Texts:
+    """Return the buffers of an Arrow array of strings; missing values must be filled."""
+    large = pa.types.is_large_string(column.type) or pa.types.is_large_binary(column.type)
+    kind = np.int64 if large else np.int32
+    _, offsets, data = column.buffers()
+    begin = np.frombuffer(offsets, kind)[column.offset : column.offset + len(column) + 1]
+    begin = begin.astype(np.int64)
+    if data is None or not data.size:
+        return Texts(read_only(np.zeros(1, np.uint8)), begin)
+    return Texts(read_only(np.frombuffer(data, np.uint8)), begin)
+
+
+def _as_arrow(pool: np.ndarray, ends: np.ndarray) -> pa.Array:
+    buffers = [None, pa.py_buffer(ends.tobytes()), pa.py_buffer(pool[: ends[-1]].tobytes())]
+    return pa.Array.from_buffers(pa.large_string(), len(ends) - 1, buffers)
+
+
+def _grown(words: Vocabulary) -> Vocabulary:
+    """Return a copy with twice the room."""
+    n_terms, n_bytes = 2 * words.hashes.size, 2 * words.pool.size
+    if words.size[0] < words.hashes.size:
+        n_terms = words.hashes.size
+    else:
+        n_bytes = words.pool.size
+    if n_terms > MOST_TERMS or n_bytes > MOST_BYTES:
+        raise DataError(
+            f"The vocabulary has more than {MOST_TERMS:,} different words and n-grams, or "
+            f"{MOST_BYTES >> 20} MB of them",
+            hint("hash them by leaving out {}", vocabulary=True),
+            "learn shorter n-grams",
+        )
+    more, size = empty(n_terms, n_bytes), int(words.size[0])
+    more.hashes[:size], more.texts[:size] = words.hashes[:size], words.texts[:size]
+    more.last[:size], more.ends[: size + 1] = words.last[:size], words.ends[: size + 1]
+    more.pool[: words.pool.size] = words.pool
+    more.size[:2] = words.size[:2]
+    rebuilt(more.places, more.hashes, size)
+    return more
+
+
+#: terms that one thread finds before they are kept, and their bytes
+MOST_NEWS, NEWS_BYTES = 1 << 17, 1 << 21
+#: terms kept of all columns, and their bytes
+MOST_SEEN, MOST_SEEN_BYTES = 1 << 19, 1 << 23
+NONE_KEPT = Seen(
+    np.zeros(0, np.uint32), np.zeros(0, np.uint8), np.zeros(1, np.int64), np.zeros(0, np.int32),
+    np.zeros(2, np.int64),
+)  # fmt: skip
+
+
+def empty_news(terms: int = MOST_NEWS, n_bytes: int = NEWS_BYTES) -> News:
+    """Return room for terms that a thread finds."""
+    ends = np.empty(terms + 1, np.int64)
+    ends[0] = 0
+    return News(
+        recent=np.zeros(1 << 16, np.uint32),
+        hashes=np.empty(terms, np.uint32),
+        columns=np.empty(terms, np.int32),
+        pool=np.empty(n_bytes, np.uint8),
+        ends=ends,
+        size=np.zeros(2, np.int64),
+    )
+
+
+NO_NEWS = empty_news(0, 0)
+
+
+class SeenTerms:
+    """The first four terms of each of ``n_columns`` hashed columns, until memory is full."""
+
+    def __init__(self, n_columns: int):
+        known = min(n_columns, MOST_SEEN)
+        # Columns beyond have none, so that memory stays bounded whatever the number of columns.
+        self.arrays = NONE_KEPT if known < n_columns else Seen(
+            hashes=np.zeros(4 * n_columns, np.uint32),
+            pool=np.zeros(MOST_SEEN_BYTES, np.uint8),
+            ends=np.zeros(MOST_SEEN + 1, np.int64),
+            columns=np.zeros(MOST_SEEN, np.int32),
+            size=np.zeros(2, np.int64),
+        )  # fmt: skip
+
+    def keep(self, news: News) -> None:
+        """Keep terms that are new, as far as there is room."""
+        keep_news(self.arrays, news)
+
+    def listed(self) -> list[Any]:
+        """Return the terms and the column of each, in order of appearance, as plain JSON."""
+        size = int(self.arrays.size[0])
+        ends = self.arrays.ends[: size + 1]
+        pool = pa.py_buffer(self.arrays.pool[: ends[-1]].tobytes())
+        terms = pa.Array.from_buffers(
+            pa.large_string(), size, [None, pa.py_buffer(ends.tobytes()), pool]
+        )
+        return [terms.to_pylist(), self.arrays.columns[:size].tolist()]
+
+
+def to_json(counter: TextCounter) -> dict[str, Any]:
+    """Return the settings and what was learnt: terms, and in how many of the texts they are."""
+    counts = counter.document_frequencies
+    return {
+        "settings": counter.settings._asdict()
+        | {"ngram_range": list(counter.settings.ngram_range)},
+        "terms": counter.terms,
+        "texts": counter.n_texts,
+        "frequencies": counts.tolist() if counter.settings.use_idf else [],
+    }
+
+
+def from_json(stored: dict[str, Any]) -> TextCounter:
+    """Return what :func:`to_json` described; raise ValueError, KeyError or TypeError if it is not
+    whole.
+    """
+    settings = Settings(**stored["settings"]).checked()
+    counter = TextCounter(settings)
+    terms, texts = stored["terms"], stored["texts"]
+    counts = np.array(stored["frequencies"], dtype=np.int64)
+    if not settings.learns or (settings.vocabulary and terms is None):
+        return counter
+    if terms is not None and not (
+        settings.vocabulary
+        and all(isinstance(term, str) and term for term in terms)
+        and len(set(terms)) == len(terms) > 0
+    ):
+        raise ValueError("terms that are no vocabulary")
+    width = settings.n_features if terms is None else len(terms)
+    if settings.use_idf and not (
+        counts.shape == (width,)
+        and isinstance(texts, int)
+        and 0 <= counts.min() <= counts.max() <= texts
+    ):
+        raise ValueError("frequencies of other terms")
+    counter.restore(terms, counts, texts)
+    return counter
+
+
+def described(words: dict[str, Any]) -> str:
+    """Return what the text columns of a recipe become, in a line."""
+    ways: dict[str, list[str]] = {}
+    for name, stored in words.items():
+        ways.setdefault(_way(stored), []).append(name)
+    return "; ".join(f"{', '.join(names)}: {way}" for way, names in ways.items())
+
+
+def _way(stored: dict[str, Any]) -> str:
+    how = Settings(**stored["settings"])
+    units = {"word": "words", "char": "characters", "char_wb": "characters within words"}
+    low, high = how.ngram_range
+    parts = [units[how.analyzer]]
+    if high > 1:
+        parts = [f"n-grams of {low if low == high else f'{low} to {high}'} {parts[0]}"]
+    if how.vocabulary:
+        parts.append(f"a vocabulary of {len(stored['terms'] or ()):,}")
+    else:
+        parts.append(f"hashed into {how.n_features:,} columns")
+    flags = {"binary": how.binary, "sublinear": how.sublinear_tf, "tf-idf": how.use_idf}
+    parts += [name for name, given in flags.items() if given]
+    return ", ".join([*parts, f"{how.norm} norm" if how.norm else "no norm"])

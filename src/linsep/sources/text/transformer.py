@@ -9,8 +9,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError
-from linsep.sources.text.counting import NotUtf8, TextCounter
-from linsep.sources.text.settings import Settings
+from linsep.sources.text.counting import NotUtf8, Settings, TextCounter
 
 
 class Text(TransformerMixin, BaseEstimator):

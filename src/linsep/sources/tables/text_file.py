@@ -27,7 +27,7 @@ from linsep.sources.arrow_files import arrow_file
 from linsep.sources.chunks import BYTE_ORDER_MARK, LineReader
 from linsep.sources.limits import MAX_LINE
 from linsep.sources.remote.file import File
-from linsep.sources.tables.arrow import TableFile, first_line, reading
+from linsep.sources.tables.table_file import TableFile, first_line, reading
 
 #: bytes read at a time; some ten blocks are in memory at once
 BLOCK_BYTES = 1 << 20
@@ -35,7 +35,6 @@ BLOCK_BYTES = 1 << 20
 MOMENT = 0.05
 #: size of Arrow's read requests; it gets the current block
 LARGEST_BLOCK = (1 << 31) - 1
-
 #: the Arrow type that a column of each kind is read as
 ARROW_TYPES = {"number": pa.float64(), "bool": pa.bool_(), "text": pa.string()}
 #: returns the Arrow type of a column by name

@@ -1,44 +1,106 @@
-"""Roles of the columns of a table: guessed from the first rows, or taken from a recipe."""
+"""What each column of a table is: guessed from the first rows, or taken from a recipe."""
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from linsep.errors import DataError, Hint, NoRows, hint
+from linsep.sources.feature_names import shown_names
 from linsep.sources.remote.file import File
-from linsep.sources.tables.arrow import TableFile
-from linsep.sources.tables.encoding import Columns
-from linsep.sources.tables.row_columns import check_first_weights, check_row_columns
-from linsep.sources.tables.row_labels import check_feature
-from linsep.sources.tables.words import check_kind, counters_of
-
-#: stands for a delimiter: any run of blanks and tabs
-WHITESPACE = "whitespace"
-#: a quoted field, which stays as it is, or a run
-_RUNS = re.compile(rb'("[^"\n]*")|[ \t]+')
-_BLANKS = re.compile(rb"[ \t]+")
-_ENDS = re.compile(rb"^\t|\t(?=\r?$)", re.MULTILINE)
-
-
-def squeezed(lines: bytes, quotes: bool) -> bytes:
-    """Return lines with each run of blanks and tabs as one tab, and none at the ends of lines;
-    ``quotes`` says whether quoted fields stay as they are.
-    """
-    runs = _RUNS.sub(_tab, lines) if quotes else _BLANKS.sub(b"\t", lines)
-    return _ENDS.sub(b"", runs)
-
-
-def _tab(found: re.Match[bytes]) -> bytes:
-    return found[1] or b"\t"
-
+from linsep.sources.tables.table_file import TableFile, coded
 
 MISSING = ("error", "zero", "drop", "mean")
 SCALES = ("none", "standard")
 #: the reference level of every text column is its first value
 FIRST = "first"
+#: names of analyzers, and of norms: None for none
+ANALYZERS = ("word", "char", "char_wb")
+NORMS = {"l2": "l2", "l1": "l1", "none": None}
+#: text columns that users name, alone or with :class:`linsep.Text` objects
+Given = str | Iterable[str] | dict[str, Any] | None
+
+
+@dataclass
+class Columns:
+    """Roles and encoding of the columns of a table, as stored in the recipe.
+
+    Attributes
+    ----------
+    numeric : dict of name to "number" or "bool", in feature order
+    text : dict of name to dict of value to feature (empty when hashed)
+    target : name of the label column or None
+    target_kind : "int", "float", "bool", "text"; None without a target
+    missing : "error", "zero", "drop", "mean"
+    means : dict of name to mean; filled for missing="mean"
+    scale : dict of numeric name to what is subtracted and then divided by; empty to leave values
+        as they are
+    reference : dict of text column to the value that has no feature, for columns that have one
+    hash_bits : places of the text features are 2**hash_bits; None learns the values
+    exclude : names left out
+    weight, group : names of the columns of weights and groups, or None
+    group_kind : "number", "bool" or "text"
+    words : dict of text column whose words are features to what counts them
+    seen : terms that training saw in hashed columns, where a recipe has them
+    dtype : "float32" or "float64"
+    """
+
+    numeric: dict[str, str]
+    text: dict[str, dict[str, int]]
+    target: str | None
+    target_kind: str | None
+    missing: str = "error"
+    hash_bits: int | None = None
+    exclude: list[str] = field(default_factory=list)
+    weight: str | None = None
+    group: str | None = None
+    group_kind: str = "text"
+    dtype: str = "float64"
+    means: dict[str, float] = field(default_factory=dict)
+    scale: dict[str, list[float]] = field(default_factory=dict)
+    reference: dict[str, str] = field(default_factory=dict)
+    words: dict[str, Any] = field(default_factory=dict)
+    seen: dict[str, Any] = field(default_factory=dict)
+
+    def order_values(self, values: dict[str, set[str]], reference: dict[str, str]) -> None:
+        """Give every value of the text columns, but for ``reference``, its feature."""
+        self.reference, place = reference, len(self.numeric)
+        for name, known in values.items():
+            ordered = sorted(known - {reference.get(name, "")} if name in reference else known)
+            self.text[name] = {value: place + k for k, value in enumerate(ordered)}
+            place += len(ordered)
+
+    @property
+    def width(self) -> int:
+        """Number of features so far."""
+        return self.indicators_end + sum(c.n_columns for c in self.words.values())
+
+    @property
+    def indicators_end(self) -> int:
+        """Number of features before those of words."""
+        if self.text and self.hash_bits is not None:
+            return len(self.numeric) + (1 << self.hash_bits)
+        return len(self.numeric) + sum(map(len, self.text.values()))
+
+    @property
+    def names(self) -> list[str] | None:
+        """Names of the features so far; None when text columns are hashed."""
+        if self.text and self.hash_bits is not None:
+            return None
+        if not all(counter.settings.vocabulary for counter in self.words.values()):
+            return None
+        shown = shown_names(self.numeric, self.text, self.words)
+        names = [shown[c] for c in self.numeric] + [""] * (self.indicators_end - len(self.numeric))
+        for column, values in self.text.items():
+            for value, place in values.items():
+                names[place] = f"{shown[column]}={value}"
+        for column, counter in self.words.items():
+            names += [f"{shown[column]}:{term}" for term in counter.terms or ()]
+        return names
 
 
 def guess_columns(
@@ -192,7 +254,7 @@ def _words_to_recipe(columns: Columns) -> dict[str, Any]:
     """Return what is stored of columns whose words are features, and words of hashed ones."""
     if not columns.words:
         return {}
-    from linsep.sources.text.stored import to_json
+    from linsep.sources.text.counting import to_json
 
     seen = {name: c.seen.listed() for name, c in columns.words.items() if c.seen is not None}
     words = {name: to_json(counter) for name, counter in columns.words.items()}
@@ -201,7 +263,7 @@ def _words_to_recipe(columns: Columns) -> dict[str, Any]:
 
 def _words_from_recipe(columns: Columns, recipe: dict[str, Any]) -> None:
     if recipe.get("words"):
-        from linsep.sources.text.stored import from_json
+        from linsep.sources.text.counting import from_json
 
         columns.words = {name: from_json(stored) for name, stored in recipe["words"].items()}
         columns.seen = recipe["seen"]
@@ -282,23 +344,6 @@ def check_reference(reference_level: Any, columns: Columns, name: str) -> None:
                 _closest(column, columns.text) or f"text columns are {listed(list(columns.text))}."
             )
             raise DataError(f"{name} has no text column '{column}' for a reference level: {advice}")
-
-
-def check_delimiter(delimiter: Any) -> None:
-    """Raise DataError for an invalid delimiter."""
-    if delimiter is not None and not is_delimiter(delimiter):
-        raise DataError(
-            f"delimiter is {delimiter!r}: give one character that is no letter or digit, or "
-            "'whitespace'."
-        )
-
-
-def is_delimiter(given: Any) -> bool:
-    """Return whether ``given`` is a valid delimiter."""
-    if isinstance(given, str) and given == WHITESPACE:
-        return True
-    one = isinstance(given, str) and len(given) == 1 and given.isascii()
-    return one and not given.isalnum() and given not in '"\r\n\0'
 
 
 def first_rows(files: list[TableFile]) -> tuple[TableFile, pa.RecordBatch]:
@@ -386,3 +431,247 @@ def listed(names: list[str]) -> str:
     """Return the first twenty names, for a message."""
     shown = ", ".join(names[:20])
     return f"{shown} and {len(names) - 20} more" if len(names) > 20 else shown
+
+
+def check_row_columns(file: TableFile, columns: Columns) -> None:
+    """Raise DataError unless the columns of weights and groups are in the first file and have no
+    other role.
+    """
+    found = file.columns()
+    for role, name in (("weights", columns.weight), ("groups", columns.group)):
+        if name is None:
+            continue
+        others = {"the label column": columns.target, "left out": None}
+        if name in columns.exclude:
+            others["left out"] = name
+        if name in columns.words:
+            others["read as text"] = name
+        if role == "groups":
+            others["the column of weights"] = columns.weight
+        for other, taken in others.items():
+            if taken == name:
+                raise DataError(
+                    f"Column '{name}' is named for {role}, but is {other}: choose one of the two."
+                )
+        if name not in found:
+            raise DataError(
+                f"{file.path} has no column '{name}' of {role}, only "
+                f"{', '.join(list(found)[:20])}: check its name."
+            )
+
+
+def kinds_of_row_columns(
+    file: TableFile, columns: Columns, found: dict[str, pa.DataType | None], by_recipe: bool
+) -> dict[str, str]:
+    """Return the kinds to read the columns of weights and groups as, which were ``found`` with
+    their types; DataError if they are not there, or weights not numbers.
+    """
+    path, kinds = file.path, {}
+    if columns.weight is not None:
+        if file.absent([columns.weight]):
+            of_model = "with which the model learnt" if by_recipe else "as the first file has"
+            raise DataError(
+                f"{path} has no column '{columns.weight}' of weights, {of_model}: add it, of ones "
+                "to count all rows alike."
+            )
+        stored = found.get(columns.weight)
+        if stored is not None and not _is_number(stored):
+            raise DataError(
+                f"{path}, column '{columns.weight}' holds {stored}, but weights are numbers: "
+                "convert it, or name another column."
+            )
+        kinds[columns.weight] = "number"
+    if columns.group is not None and not by_recipe:
+        if file.absent([columns.group]):
+            raise DataError(f"{path} has no column '{columns.group}' of groups: add it.")
+        kinds[columns.group] = columns.group_kind
+    return kinds
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    types = pa.types
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    tests = (types.is_integer, types.is_floating, types.is_decimal, types.is_null)
+    return any(test(kind) for test in tests)
+
+
+def check_first_weights(file: TableFile, name: str, head: pa.ChunkedArray) -> None:
+    """Raise DataError, which names the row, where the first weights are no numbers."""
+    kind = file.columns()[name] or head.type
+    if _is_number(kind):
+        return
+    if not pa.types.is_string(kind):
+        raise DataError(
+            f"{file.path}, column '{name}' holds {kind}, but weights are numbers: name another "
+            "column."
+        )
+    codes, values = coded(head, name, file.where)
+    odd = [code for code, value in enumerate(values) if not _reads_as_number(value)]
+    row = int(np.argmax(np.isin(codes, odd or [0])))
+    raise DataError(
+        f"{file.where(row)}, column '{name}' holds '{values[codes[row]][:60]}', but weights are "
+        "numbers: correct it, or name another column."
+    )
+
+
+def _reads_as_number(text: str) -> bool:
+    try:
+        return float(text) == float(text)
+    except ValueError:
+        return False
+
+
+def settings_of(text: Given) -> dict[str, Any]:
+    """Return the settings of each text column; ParameterError for an invalid one."""
+    if not text:
+        return {}
+    from linsep.sources.text.counting import Settings
+
+    if isinstance(text, dict):
+        return {name: how.settings() for name, how in text.items()}
+    return dict.fromkeys([text] if isinstance(text, str) else text, Settings())
+
+
+def counters_of(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return what counts the words of each text column, and keeps some that are hashed."""
+    if not settings:
+        return {}
+    from linsep.sources.text.counting import TextCounter
+
+    return {name: TextCounter(how, keep_terms=True) for name, how in settings.items()}
+
+
+def check_kind(file: TableFile, name: str, kind: pa.DataType, family: str | None) -> None:
+    """Raise DataError unless a column may hold text."""
+    dates = pa.types.is_temporal(kind) and not file.typed  # text that looks like dates to Arrow
+    if family == "text" or dates or pa.types.is_null(kind):
+        return
+    if pa.types.is_binary(kind) and not file.typed:
+        for _ in file.chunks({name: "text"}):  # raises DataError, which names the line
+            pass
+    what = {"number": "numbers", "bool": "true and false"}.get(
+        family or "", f"values of type {kind}"
+    )
+    raise DataError(
+        f"{file.path}, column '{name}' holds {what}, not text",
+        hint("leave out {}", text=[name]),
+        "convert it to text",
+    )
+
+
+_LEVEL = re.compile(r"__index_level_\d+__")
+
+
+def is_row_label(name: str) -> bool:
+    """Return whether a column of this name seems to hold row numbers or labels."""
+    return not name.strip() or _LEVEL.fullmatch(name) is not None
+
+
+def check_feature(path: File, name: str) -> None:
+    """Raise DataError for a column of such a name."""
+    if not is_row_label(name):
+        return
+    leave_out = hint("leave it out with {}", exclude=[name])
+    if name.strip():
+        said = f"{path}, column '{name}' holds the row labels of a pandas table"
+        raise DataError(said, "rename it", leave_out)
+    said = f"{path} has a column without a name, such as row numbers that pandas wrote"
+    raise DataError(said, "name it", leave_out)
+
+
+#: rows from which a text column without a repeated value counts as an id
+_MANY_ROWS = 100
+#: different numbers from which a text column with few other values counts as numeric
+_MANY_NUMBERS, _FEW_ODD = 10, 0.1
+# Text with a leading zero, such as 02134, is a code and not a number.
+NUMBER = r"\s*[-+]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][-+]?\d+)?\s*"
+_NUMBER = re.compile(NUMBER)
+#: what stands for a missing value where all others are numbers
+_MARK = re.compile(r"[^\w\s]+")
+_DECIMAL_COMMA = re.compile(r"\s*[-+]?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?\s*")
+_GROUPED = re.compile(r"\s*[-+]?(0|[1-9]\d{0,2}(,\d{3})*)(\.\d+)?\s*")
+
+
+def check_text_columns(files: list[TableFile], columns: Columns) -> None:
+    """Raise DataError for text columns whose first values are numbers, or nearly all, or never
+    repeat.
+
+    With hashing, values may be as many as they like.
+    """
+    if columns.words and not columns.text and columns.hash_bits is not None:
+        raise DataError(
+            f"hash_bits is {columns.hash_bits}, but words are hashed by a setting of their own",
+            hint("take {}", text_bits=columns.hash_bits),
+        )
+    file, head = first_rows(files)
+    for name in columns.text:
+        error = text_refusal(file, name, head.column(name), columns.hash_bits is not None)
+        if error is not None:
+            raise error
+
+
+def text_refusal(
+    file: TableFile, name: str, first: pa.Array, hashed: bool = False
+) -> DataError | None:
+    """Return why a text column with these first values is no feature; None if it is one."""
+    codes, values = coded(pa.chunked_array([first]), name, file.where)
+    filled = int(np.count_nonzero(codes >= 0))
+    odd = [code for code, value in enumerate(values) if not _NUMBER.fullmatch(value)]
+    marks = {values[code].strip() for code in odd} if file.marks_missing else set()
+    if len(marks) == 1 and len(odd) < len(values) and _MARK.fullmatch(min(marks)):
+        return DataError(
+            f"{file.path}, column '{name}' holds numbers and '{min(marks)}'",
+            *missing_mark(min(marks)),
+            hint("leave the column out with {}", exclude=[name]),
+        )
+    if values and not odd:
+        later = [hint("say what stands for a missing value with {}", null_values=None)]
+        return DataError(
+            f"{file.path}, column '{name}' looks like numbers stored as text (such as "
+            f"'{values[0]}')",
+            "convert it to numbers",
+            *later * file.marks_missing,
+            hint("leave it out with {}", exclude=[name]),
+        )
+    if odd and (message := _commas(values)):
+        return DataError(
+            f"{file.path}, column '{name}' has {message} (such as '{values[odd[0]]}')",
+            "write numbers without them" if "thousands" in message else "write points",
+            hint("leave it out with {}", exclude=[name]),
+        )
+    rows = np.flatnonzero(np.isin(codes, odd))
+    if len(values) - len(odd) >= _MANY_NUMBERS and rows.size <= _FEW_ODD * filled:
+        more = f" (one of {rows.size:,} such rows)" if rows.size > 1 else ""
+        return DataError(
+            f"{file.where(int(rows[0]))}, column '{name}' holds "
+            f"'{values[codes[rows[0]]][:60]}'{more}, where nearly all others are numbers",
+            "correct it",
+            hint("leave the cell empty and choose {}", missing="mean"),
+            *missing_mark(values[codes[rows[0]]]) * file.marks_missing,
+            hint("leave the column out with {}", exclude=[name]),
+        )
+    if len(values) == filled >= _MANY_ROWS and not hashed:
+        return DataError(
+            f"{file.path}, column '{name}' has another text in each of its first "
+            f"{filled:,} rows, as ids and sentences have, of which nothing can be learnt",
+            hint("read its words with {}", text=[name]),
+            hint("leave it out with {}", exclude=[name]),
+            hint("if its values do come again later, hash them with {}", hash_bits=20),
+        )
+    return None
+
+
+def missing_mark(value: str) -> list[Hint]:
+    """Return the advice for something that may stand for a missing value; none if it has digits."""
+    if any(letter.isdigit() for letter in value):
+        return []
+    return [hint("take it for a missing value with {}", null_values=[value.strip()])]
+
+
+def _commas(values: list[str]) -> str | None:
+    """Return what commas mean if all values are numbers, some with commas."""
+    if not any("," in value or "." in value for value in values):
+        return None  # codes with leading zeros
+    grouped, decimal = (all(map(p.fullmatch, values)) for p in (_GROUPED, _DECIMAL_COMMA))
+    # Commas before three digits, as in 1,234, may be either; more often they separate thousands.
+    return "commas between thousands" if grouped else "decimal commas" if decimal else None

@@ -1,0 +1,267 @@
+"""What table files of every format share, and the cells of their columns as numbers or text.
+
+A table file yields the columns asked for as Arrow record batches, from the first row to the last,
+holding only a bounded part of the file at a time, and turns what Arrow says about a damaged file
+into a DataError.
+"""
+
+import os
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from linsep.errors import DataError, hint
+from linsep.sources.arrow_files import arrow_file
+from linsep.sources.chunks import opened
+from linsep.sources.declared import check_decoded, is_view
+from linsep.sources.limits import Unchanged
+from linsep.sources.remote.file import File, RemoteFile
+
+#: what each column is read as: "number", "bool" or "text"
+Kinds = Mapping[str, str]
+#: columns that are not read but may be there; None: any
+Others = list[str] | None
+#: rows shown to whoever guesses what the columns mean
+SAMPLE_ROWS = 10_000
+
+
+class TableFile(ABC):
+    """One file with named columns.
+
+    Parameters
+    ----------
+    path : Path
+        Must be a readable file with at least one byte; anything else raises DataError.
+    """
+
+    #: the column types are written in the file, not guessed from its first rows
+    typed = True
+    #: how many rows there are, where the file says so and its columns were asked for
+    n_rows: int | None = None
+    #: options can say what stands for a missing value
+    marks_missing = False
+
+    _sample: pa.RecordBatch | None = None
+
+    def __init__(self, path: File):
+        self.path, self.unchanged = path, Unchanged([path])
+        with opened(path):
+            self.size = path.stat().st_size
+        if self.size == 0:
+            raise DataError(f"{path} is empty: give a file with rows.")
+
+    @property
+    def files(self) -> list[File]:
+        """The files on disk that this is read from."""
+        return [self.path]
+
+    @property
+    def position(self) -> int:
+        """Bytes read so far by the running call of :meth:`chunks`, roughly."""
+        return 0
+
+    @abstractmethod
+    def columns(self) -> dict[str, pa.DataType | None]:
+        """Return the column names in file order, with their type where the file states it."""
+
+    @abstractmethod
+    def head(self) -> pa.RecordBatch:
+        """Return the first rows (at most SAMPLE_ROWS, none in a file without rows)."""
+
+    def sample(self) -> pa.RecordBatch:
+        """Return :meth:`head`, which is kept for the next who asks."""
+        if self._sample is None:
+            self._sample = self.head()
+        return self._sample
+
+    def later_types(self, names: list[str]) -> dict[str, pa.DataType]:
+        """Return the types of columns without a value in the first rows, as the first rows with one
+        say; a column without any is left out. May read the file to find out.
+        """
+        return {}
+
+    @abstractmethod
+    def chunks(self, kinds: Kinds, others: Others = None) -> Iterator[pa.RecordBatch]:
+        """Yield the columns named by `kinds`, in that order; formats without types use the kinds.
+
+        `others` are columns that may be there, too. A column that is neither and turns up in some
+        row is refused with a DataError, or left out if `others` is None; only JSON lines can have
+        one.
+        """
+
+    def present(self, names: Iterable[str]) -> dict[str, pa.DataType | None]:
+        """Return those of `names` that :meth:`columns` has, as it has them."""
+        found = self.columns()
+        return {name: found[name] for name in names if name in found}
+
+    def absent(self, names: Iterable[str]) -> list[str]:
+        """Return those of `names` that are no column; may read the file to find out."""
+        found = self.columns()
+        return [name for name in names if name not in found]
+
+    def where(self, row: int) -> str:
+        """Return where the 0-based `row` of this file stands; may read the file to find out."""
+        return f"{self.path} row {row + 1}"
+
+
+@contextmanager
+def opened_raw(path: File) -> Iterator[pa.NativeFile]:
+    """Open a file for Arrow."""
+    if isinstance(path, RemoteFile):
+        with path.reading() as stream:
+            yield arrow_file(stream)
+    else:
+        with pa.OSFile(os.fsencode(path)) as raw:
+            yield raw
+
+
+@contextmanager
+def reading(path: File, what: str, unchanged: Unchanged | None = None) -> Iterator[None]:
+    """Turn the errors of opening and reading `path` into a DataError of one sentence.
+
+    Parameters
+    ----------
+    path : Path
+        The file the message names.
+    what : str
+        What the file should be, such as "an Arrow file".
+    unchanged : Unchanged or None
+        Asked first whether the file has changed since.
+    """
+    try:
+        yield
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        if unchanged is not None:
+            unchanged.check(path)
+        raise DataError(
+            f"{path} is damaged or not {what} ({first_line(error)}): write it again or rename it."
+        ) from error
+
+
+def rows_at_once(columns: int, few: int, many: int) -> int:
+    """Return how many rows of so many columns to take at a time.
+
+    Those of ``few`` values, at most 65,536; of wide rows 1,024 while they are at most ``many``
+    values, since each column costs some time whatever its length; never fewer than 64.
+    """
+    columns = max(1, columns)
+    return max(64, min(65_536, max(few // columns, min(1024, many // columns))))
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of what `error` says, without its full stop."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[0].strip().rstrip(".")[:200]
+
+
+def check_ends(path: File, magic: bytes, what: str) -> None:
+    """Raise DataError unless the file starts and ends with `magic`, as whole files do."""
+    with reading(path, what), path.open("rb") as file:
+        start = file.read(len(magic))
+        file.seek(0, os.SEEK_END)
+        file.seek(max(0, file.tell() - len(magic)))
+        end = file.read()
+    if start != magic:
+        raise DataError(f"{path} is not {what}: rename it to what it holds.")
+    if end != magic:
+        raise DataError(f"{path} is {what} cut short: copy it again from where it is whole.")
+
+
+def typed_columns(path: File, schema: pa.Schema) -> dict[str, pa.DataType | None]:
+    """Return the columns of `schema` by name; two columns of one name raise DataError."""
+    check_names(path, schema.names)
+    return dict(zip(schema.names, schema.types, strict=True))
+
+
+def check_names(path: File, names: list[str]) -> None:
+    """Raise DataError when two columns have the same name."""
+    for name, times in Counter(names).items():
+        if times > 1:
+            raise DataError(f"{path} has {times} columns named '{name}'", "rename all but one")
+
+
+def no_rows(schema: pa.Schema) -> pa.RecordBatch:
+    """Return a batch of these columns without rows."""
+    return pa.RecordBatch.from_arrays([pa.nulls(0, kind) for kind in schema.types], schema=schema)
+
+
+#: returns the place of row i of the current table, for errors
+Place = Callable[[int], str]
+
+
+def plain(column: pa.ChunkedArray, name: str | None) -> pa.ChunkedArray:
+    """Return the column with a dictionary replaced by its values, and decimals by floats.
+
+    Raises DataError, which names the column, where that would be too much text for memory.
+    """
+    column = decoded(column, name)
+    return column.cast(pa.float64()) if pa.types.is_decimal(column.type) else column
+
+
+def decoded(column: pa.ChunkedArray, name: str | None) -> pa.ChunkedArray:
+    """Return the column with a dictionary replaced by its values, and views by plain text; raises
+    as :func:`plain` does.
+    """
+    if is_view(column.type):
+        check_decoded(column, name)
+        return column.cast(pa.large_string())
+    if not pa.types.is_dictionary(column.type):
+        return column
+    check_decoded(column, name)
+    kind = column.type.value_type
+    if is_view(kind):  # which Arrow cannot look up
+        texts = [chunk.dictionary.cast(pa.large_string()) for chunk in column.chunks]
+        pairs = zip(texts, column.chunks, strict=True)
+        return pa.chunked_array([t.take(c.indices) for t, c in pairs], pa.large_string())
+    return decoded(column.cast(kind), name)
+
+
+def as_text(column: pa.ChunkedArray, name: str | None) -> pa.ChunkedArray:
+    """Return a column of any Arrow type as plain strings; raises as :func:`plain` does."""
+    found = decoded(column, name)
+    text = found.cast(pa.string())
+    if pa.types.is_decimal(found.type) and found.type.scale > 0:  # the zeros are of the type
+        text = pc.utf8_rtrim(pc.utf8_rtrim(text, "0"), ".")
+    return text
+
+
+def coded(column: pa.ChunkedArray, name: str | None, place: Place) -> tuple[np.ndarray, list[str]]:
+    """Return each row's text as a number and the different texts, by first appearance.
+
+    Parameters
+    ----------
+    column : pa.ChunkedArray of shape (rows,)
+    name : what the column is called in errors
+    place : function from a row to where it stands, for errors
+
+    Returns
+    -------
+    codes : int32 array of shape (rows,), -1 where the column is null
+    values : list of str; ``values[code]`` is the text
+
+    Raises DataError where text is not UTF-8.
+    """
+    found = as_text(column, name).combine_chunks().dictionary_encode()
+    codes = found.indices.fill_null(-1).to_numpy()
+    try:
+        return codes, found.dictionary.to_pylist()
+    except UnicodeDecodeError as error:
+        bad = next(code for code, value in enumerate(found.dictionary) if not _is_utf8(value))
+        raise DataError(
+            f"{place(int(np.argmax(codes == bad)))}, column '{name}' is not UTF-8 text",
+            "correct it",
+            hint("leave the column out with {}", exclude=[name]),
+        ) from error
+
+
+def _is_utf8(value: pa.StringScalar) -> bool:
+    try:
+        value.as_py()
+    except UnicodeDecodeError:
+        return False
+    return True
