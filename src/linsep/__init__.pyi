@@ -10,16 +10,21 @@ from . import (
     plot as plot,
     sources as sources,
 )
+
+# isort: off
+# The learners, in the order in which commands and pages list them; each says all else itself.
+from .learners.perceptron import Perceptron as Perceptron
+from .learners.margin import MarginPerceptron as MarginPerceptron
+from .learners.winnow import Winnow as Winnow, BalancedWinnow as BalancedWinnow
+from .learners.passive_aggressive import PassiveAggressive as PassiveAggressive
+from .learners.kernel import KernelPerceptron as KernelPerceptron
+
+# isort: on
 from .certificate.proofs import from_json as from_json
 from .checkpoints.file import Checkpoint as Checkpoint
 from .estimators._common.calibration import calibrate as calibrate
 from .exports.exporting import export as export
 from .exports.onnx_file import to_onnx as to_onnx
-from .learners.kernel import KernelPerceptron as KernelPerceptron
-from .learners.margin import MarginPerceptron as MarginPerceptron
-from .learners.passive_aggressive import PassiveAggressive as PassiveAggressive
-from .learners.perceptron import Perceptron as Perceptron
-from .learners.winnow import BalancedWinnow as BalancedWinnow, Winnow as Winnow
 from .linear.estimator import LinearRegression as LinearRegression
 from .logistic.estimator import LogisticRegression as LogisticRegression
 from .mistake_bounds.adversary import Adversary as Adversary

@@ -124,6 +124,65 @@ def parameter(*, default: Any, help: str, **valid: Any) -> Any:
     return field(default=default, metadata={"help": help, "valid": valid})
 
 
+@dataclass(frozen=True, kw_only=True)
+class Control:
+    """A parameter as a page lets people turn it.
+
+    Attributes
+    ----------
+    parameter : str
+    name : str
+        In addresses and on the page; that of the parameter if empty.
+    label, help : str
+    default : float, int or str
+        Its type is that of the control.
+    low, high : float or None
+        Bounds of a number.
+    choices : tuple of str
+    at_zero : object
+        What 0 stands for; None for 0.
+    needs : (str, object) or None
+        The parameter, and its value, without which this one has no effect.
+    """
+
+    parameter: str
+    label: str
+    help: str
+    default: Any
+    name: str = ""
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[str, ...] = ()
+    at_zero: Any = None
+    needs: tuple[str, Any] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Demonstration:
+    """A learner as a page shows how it learns, step by step.
+
+    Attributes
+    ----------
+    name, title : str
+        In addresses, and in words.
+    controls : tuple of Control
+        For the parameters that only some learners have.
+    fixed : dict
+        Parameters that are not the default, or that tell this one from another of the estimator.
+    intercept : bool
+        Whether the intercept may be left out.
+    start : bool
+        Whether it may start from given weights.
+    """
+
+    name: str
+    title: str
+    controls: tuple[Control, ...] = ()
+    fixed: dict[str, Any] = field(default_factory=dict)
+    intercept: bool = True
+    start: bool = True
+
+
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(parameter, field))
 class HasParameters:
     """Base of estimators whose annotated attributes are the keyword arguments of ``__init__``.

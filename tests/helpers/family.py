@@ -2,44 +2,34 @@
 
 import numpy as np
 
-from linsep import BalancedWinnow, MarginPerceptron, PassiveAggressive, Perceptron, Winnow, textbook
+from linsep import textbook
+from linsep.catalog import LINEAR
 from linsep.compiled.core.jit import COMPILING
 from storages import SCHEMES, replayed
 from thoroughness import THOROUGH
 
 KEEPS = ("last", "average", "vote", "best")
+#: learners by their names on the command line, with parameters that show more than the defaults
+CONFIGURED = {
+    "perceptron": ("perceptron", {}),
+    "inverse": ("perceptron", {"schedule": "inverse", "learning_rate": 3.0}),
+    "root": ("perceptron", {"schedule": "inverse_sqrt"}),
+    "callable": ("perceptron", {"learning_rate": lambda k: 2.0 / (3.0 + k)}),
+    "batch": ("perceptron", {"update": "batch", "schedule": "inverse"}),
+    "margin": ("margin", {"gamma": 0.3, "epsilon": 0.4}),
+    "halving": ("margin", {}),
+    "pa": ("pa", {"C": 0.2}),
+    "pa2": ("pa", {"C": 0.2, "loss": "squared_hinge"}),
+    "winnow": ("winnow", {"promotion": 1.5}),
+    "balanced": ("balanced-winnow", {"promotion": 1.2}),
+}
+_named = {own for own, _ in CONFIGURED.values()}
+#: every linear learner: its estimator, parameters, and the rule of its twin with these
 LEARNERS = {
-    "perceptron": (Perceptron, {}, textbook.Perceptron()),
-    "inverse": (
-        Perceptron,
-        {"schedule": "inverse", "learning_rate": 3.0},
-        textbook.Perceptron(3.0, "inverse"),
-    ),
-    "root": (Perceptron, {"schedule": "inverse_sqrt"}, textbook.Perceptron(1.0, "inverse_sqrt")),
-    "callable": (
-        Perceptron,
-        {"learning_rate": lambda k: 2.0 / (3.0 + k)},
-        textbook.Perceptron(lambda k: 2.0 / (3.0 + k)),
-    ),
-    "batch": (
-        Perceptron,
-        {"update": "batch", "schedule": "inverse"},
-        textbook.BatchPerceptron(1.0, "inverse"),
-    ),
-    "margin": (
-        MarginPerceptron,
-        {"gamma": 0.3, "epsilon": 0.4},
-        textbook.MarginPerceptron(0.3, 0.4),
-    ),
-    "halving": (MarginPerceptron, {}, textbook.MarginPerceptron()),
-    "pa": (PassiveAggressive, {"C": 0.2}, textbook.PassiveAggressive(0.2)),
-    "pa2": (
-        PassiveAggressive,
-        {"C": 0.2, "loss": "squared_hinge"},
-        textbook.PassiveAggressive(0.2, "squared_hinge"),
-    ),
-    "winnow": (Winnow, {"promotion": 1.5}, textbook.Winnow(1.5)),
-    "balanced": (BalancedWinnow, {"promotion": 1.2}, textbook.BalancedWinnow(1.2)),
+    name: (LINEAR[own], parameters, LINEAR[own](**parameters).twin())
+    for name, (own, parameters) in (
+        CONFIGURED | {name: (name, {}) for name in LINEAR if name not in _named}
+    ).items()
 }
 COMPILED_ALIKE = {
     "pa2",

@@ -22,7 +22,7 @@ def options(learner, scheme, keep, **more):
 
 def case(learner, scheme, seed):
     k = classes_of(scheme)[0]
-    X, y = rows(seed, k, positive=learner == "winnow")
+    X, y = rows(seed, k, positive=LEARNERS[learner][0].positive_only)
     return X, y, k
 
 
@@ -49,7 +49,7 @@ def assert_same_as_twin(learner, scheme, keep, seed, tie="negative", weight=None
         W, b = [W], [b]
     np.testing.assert_allclose(model.coef_, np.array(W, float), rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(model.intercept_, np.array(b, float), rtol=1e-8, atol=1e-10)
-    new = rows(seed + 100, k, positive=learner == "winnow")[0]
+    new = rows(seed + 100, k, positive=LEARNERS[learner][0].positive_only)[0]
     expected = [twin.predict(x) for x in seen(new.tolist())]
     assert model.predict(store(new, storage)).tolist() == expected
 

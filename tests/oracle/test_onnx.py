@@ -50,7 +50,7 @@ def assert_same(model, X, path, least=1e-9):
 @pytest.mark.parametrize(("learner", "scheme", "keep"), list(covered()))
 def test_every_learner_scheme_and_weights(learner, scheme, keep, tmp_path):
     kind, given, _ = LEARNERS[learner]
-    positive = learner == "winnow"
+    positive = kind.positive_only
     X, y = rows(3, 2 if scheme == "binary" else 3, positive)
     how = given if scheme == "binary" else given | {"multiclass": scheme}
     X = store(np.round(X * 4), storage_of(learner, scheme, keep))

@@ -206,7 +206,7 @@ def grid_of(given: list[str] | None, learner: str, options: Mapping[str, Any]) -
 
     ``options`` are the parameters given as options, which may not be in the grid.
     """
-    example = {"pa": "C=0.01,0.1,1", "margin": "gamma=0.01,0.1"}.get(learner, "keep=last,average")
+    example = LEARNERS[learner].grid_example
     if not given:
         raise click.BadParameter(f"name values to compare with --grid, such as --grid {example}.")
     grid: dict[str, list] = {}
@@ -405,14 +405,14 @@ class InitialWeights:
             raise click.BadParameter(
                 f"--init-weights is for --learner {' or '.join(TRACEABLE)}, not {learner}."
             )
-        if learner == "winnow" and min(map(min, vectors)) <= 0:
-            raise click.BadParameter("--init-weights must be numbers above 0 for Winnow.")
+        if estimator.positive_only and min(map(min, vectors)) <= 0:
+            kind = type(estimator).__name__
+            raise click.BadParameter(f"--init-weights must be numbers above 0 for {kind}.")
         if getattr(estimator, "gamma", None) == "auto":
             raise click.BadParameter("--init-weights needs a --gamma that is given, not 'auto'.")
         self._source, self._vectors, self._count = source.name, len(vectors), len(vectors[0])
         self._whose = "pair of classes" if estimator.multiclass == "ovo" else "class"
-        # That of Winnow is minus its threshold.
-        self._intercept = int(learner != "winnow" and bool(estimator.fit_intercept))
+        self._intercept = int(estimator.learns_intercept)
         if self._count == self._intercept:
             raise click.BadParameter(
                 "--init-weights needs a number for each feature, after that of the intercept."

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from linsep.catalog import LEARNERS, REGRESSIONS, UNSCALED
+from linsep.catalog import LEARNERS, LINEAR, REGRESSIONS, UNSCALED
 from linsep.cli.errors import TYPED, flag_of
 from linsep.cli.standard_input import reads_data
 from linsep.errors import DataError
@@ -23,7 +23,7 @@ from linsep.sources.tables.csv_text import is_delimiter
 
 PICTURES = ("png", "svg", "pdf")
 #: learners with weights to show; kernel learners have one per row
-TRACEABLE = tuple(name for name, kind in LEARNERS.items() if hasattr(kind, "coef_"))
+TRACEABLE = tuple(LINEAR)
 
 
 class Option(click.Option):

@@ -54,7 +54,7 @@ def fit(
 
     Parameters
     ----------
-    estimator : Perceptron, PassiveAggressive, a linear or logistic regression, GaussianNaiveBayes
+    estimator : a learner that is ``mixable``, such as Perceptron; a regression; GaussianNaiveBayes
         Regressions are those of one machine, to the bit. Online learners learn by iterative
         parameter mixing (McDonald, Hall and Mann 2010): in every pass each shard is learnt from the
         same weights, and what the shards have learnt is mixed. ``keep="average"`` mixes averages.

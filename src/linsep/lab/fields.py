@@ -8,7 +8,9 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from linsep.catalog import LEARNERS
 from linsep.errors import DataError
+from linsep.parameters import Control, Demonstration
 
 #: largest absolute value of a coordinate or of a weight
 LARGEST = 1e6
@@ -130,12 +132,32 @@ def plain(number: float) -> str:
     return str(int(number)) if number == int(number) and abs(number) < 1e15 else repr(number)
 
 
-ADDITIVE = ("perceptron", "batch")
-LEARNERS = (
-    "perceptron", "batch", "margin", "passive-aggressive", "winnow", "balanced-winnow", "kernel"
-)  # fmt: skip
-_STARTED = tuple(name for name in LEARNERS if name not in ("margin", "kernel"))
-_INTERCEPT = ("perceptron", "batch", "margin", "passive-aggressive")
+#: the learners of the lab by their names there: an estimator and how it says it is shown
+SHOWN: dict[str, tuple[type[Any], Demonstration]] = {
+    shown.name: (kind, shown) for kind in LEARNERS.values() for shown in kind.demonstrations
+}
+#: what the lab offers to turn for some of the learners, and the learners that use it
+CONTROLS: dict[str, tuple[Control, list[str]]] = {}
+for _name, (_, _shown) in SHOWN.items():
+    for _control in _shown.controls:
+        CONTROLS.setdefault(_control.name or _control.parameter, (_control, []))[1].append(_name)
+#: settings of learners that are those of other rooms, too
+ELSEWHERE = {"schedule": ("classes", "descent")}
+
+
+def _of_learners() -> tuple[Field, ...]:
+    """Return the settings that only some learners have."""
+    return tuple(
+        Field(
+            name, control.label, control.help, control.default,
+            low=-LARGEST if control.low is None else control.low,
+            high=LARGEST if control.high is None else control.high,
+            choices=control.choices, used_by=tuple(owners),
+            rooms=ELSEWHERE.get(name, ("classes",)),
+        )
+        for name, (control, owners) in CONTROLS.items()
+    )  # fmt: skip
+
 
 ROOMS = ("classes", "line", "curve", "bayes", "descent")
 SURFACES = ("bowl", "valley", "two-minima", "bend", "squared-error", "likelihood")
@@ -154,43 +176,13 @@ FIELDS = (
     ),
     Field("from", "From", "Where the descent starts; or click there.", (-2.0, 1.0),
           rooms=("descent",)),
-    Field("learner", "Learner", "What is done at a mistake.", "perceptron", choices=LEARNERS),
+    Field("learner", "Learner", "What is done at a mistake.", "perceptron", choices=tuple(SHOWN)),
     Field(
         "keep", "Weights to predict with",
         "The last ones, their average over all rounds, a vote of all versions, or the best so far.",
         "last", choices=("last", "average", "vote", "best"),
     ),
-    Field(
-        "rate", "Learning rate", "Factor of an update.", 1.0, low=1e-6, high=1e6, used_by=ADDITIVE
-    ),
-    Field(
-        "schedule", "Schedule", "How the rate changes with the number k of updates.", "constant",
-        choices=("constant", "inverse", "inverse_sqrt"), used_by=ADDITIVE,
-        rooms=("classes", "descent"),
-    ),
-    Field(
-        "gamma", "Target margin", "Of rows scaled to length 1; 0 halves it until a run ends.",
-        0.0, low=0.0, high=1.0, used_by=("margin",),
-    ),
-    Field(
-        "C", "Aggressiveness C", "Largest step of an update.", 1.0, low=1e-6, high=1e6,
-        used_by=("passive-aggressive",),
-    ),
-    Field(
-        "promotion", "Promotion", "Factor of an update.", 2.0, low=1.0001, high=1000.0,
-        used_by=("winnow", "balanced-winnow"),
-    ),
-    Field(
-        "kernel", "Kernel", "Similarity of two points.", "rbf", choices=("poly", "rbf"),
-        used_by=("kernel",),
-    ),
-    Field(
-        "degree", "Degree", "Of the polynomial kernel.", 2, low=1, high=10, used_by=("kernel",)
-    ),
-    Field(
-        "width", "Gamma of the kernel", "Large values make it narrow.", 1.0, low=1e-6, high=1e6,
-        used_by=("kernel",),
-    ),
+    *_of_learners(),
     Field(
         "classes", "Several classes",
         "One rule for all, a machine for each class, or one for each pair.",
@@ -198,11 +190,11 @@ FIELDS = (
     ),
     Field(
         "intercept", "Intercept", "Learn b too, so that the line need not pass through 0.", True,
-        used_by=_INTERCEPT,
+        used_by=tuple(name for name, (_, shown) in SHOWN.items() if shown.intercept),
     ),
     Field(
         "start", "Initial weights", "b, w1 and w2 before the first round.", (0.0, 0.0, 0.0),
-        used_by=_STARTED,
+        used_by=tuple(name for name, (_, shown) in SHOWN.items() if shown.start),
     ),
     Field("shuffle", "Shuffle", "Visit the points in a new order in every pass.", False),
     Field("seed", "Seed", "Of the shuffled order.", 0, low=0, high=2**31 - 1),

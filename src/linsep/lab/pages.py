@@ -12,9 +12,9 @@ import numpy as np
 from linsep.errors import DataError
 from linsep.estimators._common.checking import label_text
 from linsep.lab.course import titles
-from linsep.lab.fields import BY_NAME, DEFAULTS, for_page
+from linsep.lab.fields import BY_NAME, CONTROLS, DEFAULTS, SHOWN, for_page
 from linsep.lab.proof import proof_of
-from linsep.lab.run import ESTIMATORS, arguments_of, columns_of_trace, names_of_vectors, scheme_of
+from linsep.lab.run import arguments_of, columns_of_trace, names_of_vectors, scheme_of
 from linsep.lab.scene import MOST_CLASSES, MOST_POINTS, Scene
 from linsep.lab.scene_sources import MOST_TEXT, READY, url_of
 from linsep.teaching import Trace
@@ -27,10 +27,8 @@ MODULES = (
 _IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
 #: settings of a scene, and the parameters of estimators that they are
 PARAMETERS = {
-    "keep": "keep", "rate": "learning_rate", "schedule": "schedule", "C": "C",
-    "promotion": "promotion", "classes": "multiclass", "intercept": "fit_intercept",
-    "shuffle": "shuffle", "gamma": "gamma",
-}  # fmt: skip
+    "keep": "keep", "classes": "multiclass", "intercept": "fit_intercept", "shuffle": "shuffle",
+} | {name: control.parameter for name, (control, _) in CONTROLS.items()}  # fmt: skip
 #: parameters of estimators that theorems are about
 BOUNDING = (
     "learning_rate", "schedule", "update", "fit_intercept", "gamma", "epsilon", "C", "loss",
@@ -150,10 +148,13 @@ def same_learner(trace: Trace, scene: Scene) -> bool:
 
 def settings_of(trace: Trace) -> dict[str, Any]:
     """Return the settings of a trace's estimator, where the page has them."""
-    estimator = trace.estimator
-    learner = next(k for k, name in ESTIMATORS.items() if name == type(estimator).__name__)
-    if getattr(estimator, "update", "") == "batch":
-        learner = "batch"
+    estimator: Any = trace.estimator
+    learner = next(
+        name
+        for name, (kind, shown) in SHOWN.items()
+        if kind is type(estimator)
+        and shown.fixed.items() <= estimator.get_params(deep=False).items()
+    )
     found = {name: getattr(estimator, parameter, None) for name, parameter in PARAMETERS.items()}
     start = trace.start[0] if len(trace.start) == 1 else (0.0, 0.0, 0.0)
     found |= {"learner": learner, "start": [float(w) for w in start]}

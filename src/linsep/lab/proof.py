@@ -8,6 +8,7 @@ import numpy as np
 
 import linsep
 from linsep.errors import LinsepError
+from linsep.lab.fields import SHOWN
 from linsep.lab.run import dense_codes
 from linsep.lab.scene import Scene
 from linsep.mistake_bounds import theorems
@@ -50,9 +51,7 @@ def proof_of(scene: Scene, run: dict[str, Any]) -> dict[str, Any]:
 
 def in_plane(scene: Scene) -> dict[str, Any]:
     """Return the verdict on what a line can do."""
-    intercept = bool(scene["intercept"]) or scene["learner"] in (
-        "winnow", "balanced-winnow", "kernel"
-    )  # fmt: skip
+    intercept = bool(scene["intercept"]) or not SHOWN[scene["learner"]][1].intercept
     try:
         found = linsep.separation(
             scene.X, np.array(dense_codes(scene)), fit_intercept=intercept, margin="max",

@@ -14,7 +14,7 @@ import numpy as np
 import linsep
 from linsep import textbook
 from linsep.errors import DataError
-from linsep.lab.fields import plain
+from linsep.lab.fields import SHOWN, plain
 from linsep.lab.scene import Scene
 from linsep.rows.arrays import ArrayStream
 from linsep.teaching import Trace, vector_names, visiting_orders
@@ -25,12 +25,8 @@ from linsep.teaching.textbook.schemes import SCHEMES
 MOST_PRODUCTS = 4_000_000
 NEEDS = "Place points of at least two classes: then there is something to learn."
 RUNAWAY = "The weights grew beyond floating point: choose smaller coordinates or a smaller rate."
-ESTIMATORS = {
-    "perceptron": "Perceptron", "batch": "Perceptron", "margin": "MarginPerceptron",
-    "passive-aggressive": "PassiveAggressive", "winnow": "Winnow",
-    "balanced-winnow": "BalancedWinnow", "kernel": "KernelPerceptron",
-}  # fmt: skip
 SCRIPT_DEFAULTS = {
+    "update": "single",
     "learning_rate": 1.0,
     "schedule": "constant",
     "fit_intercept": True,
@@ -274,23 +270,27 @@ class Arguments(NamedTuple):
 
 def arguments_of(scene: Scene) -> Arguments:
     """Return what the library is called with to run a scene."""
-    learner = scene["learner"]
+    kind, shown = SHOWN[scene["learner"]]
     chosen: dict[str, Any] = {"max_iter": scene["rounds"], "shuffle": scene["shuffle"]}
     if scene["shuffle"]:
         chosen["random_state"] = scene["seed"]
     if len(set(scene.codes)) > 2:
         chosen["multiclass"] = scene["classes"]
-    if learner in ("perceptron", "batch", "margin", "passive-aggressive"):
+    if shown.intercept:
         chosen["fit_intercept"] = scene["intercept"]
-    chosen |= _OWN[learner](scene)
+    chosen |= shown.fixed
+    for control in shown.controls:
+        value = scene[control.name or control.parameter]
+        if control.needs is None or chosen[control.needs[0]] == control.needs[1]:
+            chosen[control.parameter] = value or control.at_zero or value
     start: dict[str, Any] = {}
-    if any(scene["start"]) and learner not in ("margin", "kernel"):
+    if any(scene["start"]) and shown.start:
         vectors = n_vectors(scene)
         b, *w = scene["start"]
         start["coef_init"] = w if vectors == 1 else [w] * vectors
-        if scene["intercept"] or learner in ("winnow", "balanced-winnow"):
+        if scene["intercept"] or not shown.intercept:
             start["intercept_init"] = b if vectors == 1 else [b] * vectors
-    return Arguments(ESTIMATORS[learner], chosen, start)
+    return Arguments(kind.__name__, chosen, start)
 
 
 def n_vectors(scene: Scene) -> int:
@@ -299,26 +299,6 @@ def n_vectors(scene: Scene) -> int:
     if k <= 2:
         return 1
     return k * (k - 1) // 2 if scene["classes"] == "ovo" else k
-
-
-def _perceptron(scene: Scene) -> dict[str, Any]:
-    return {"learning_rate": scene["rate"], "schedule": scene["schedule"]}
-
-
-def _kernel(scene: Scene) -> dict[str, Any]:
-    chosen = {"kernel": scene["kernel"], "gamma": scene["width"]}
-    return chosen | ({"degree": scene["degree"]} if scene["kernel"] == "poly" else {})
-
-
-_OWN = {
-    "perceptron": _perceptron,
-    "batch": lambda scene: {"update": "batch", **_perceptron(scene)},
-    "margin": lambda scene: {"gamma": scene["gamma"] or "auto"},
-    "passive-aggressive": lambda scene: {"C": scene["C"]},
-    "winnow": lambda scene: {"promotion": scene["promotion"]},
-    "balanced-winnow": lambda scene: {"promotion": scene["promotion"]},
-    "kernel": _kernel,
-}
 
 
 def script_of(scene: Scene) -> str:

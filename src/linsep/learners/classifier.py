@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Set
 from contextlib import closing
 from copy import copy
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -39,7 +39,15 @@ from linsep.learners.passes import (
 from linsep.learners.predicting import PredictsOnline
 from linsep.learners.state import BadRow, Learner, State, Unlearnable
 from linsep.learnt import check_prepared, learnt
-from linsep.parameters import HasParameters, Keep, Multiclass, Tie, check_parameters, parameter
+from linsep.parameters import (
+    Demonstration,
+    HasParameters,
+    Keep,
+    Multiclass,
+    Tie,
+    check_parameters,
+    parameter,
+)
 from linsep.rows.arrays import ArrayStream, HoldOut, RowStream, summed
 from linsep.sparse_rows import as_csr
 from linsep.value_faults import faults_named
@@ -53,6 +61,19 @@ class OnlineClassifier(
     What a fit has learnt is in one :class:`linsep.learners.passes.Run`, from which the fitted
     attributes are computed.
     """
+
+    # What a learner says of itself, so that commands, pages and proofs need not know it.
+
+    #: its name on the command line
+    command_name: ClassVar[str] = ""
+    #: values of a parameter that are worth comparing, as the command line spells them
+    grid_example: ClassVar[str] = "keep=last,average"
+    #: whether features and initial weights must not be negative
+    positive_only: ClassVar[bool] = False
+    #: whether updates add examples, so that the weights of shards can be mixed
+    mixable: ClassVar[bool] = False
+    #: how pages show it
+    demonstrations: ClassVar[tuple[Demonstration, ...]] = ()
 
     multiclass: Multiclass = parameter(
         default="native",
@@ -90,7 +111,7 @@ class OnlineClassifier(
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse, tags.input_tags.positive_only = True, self.positive_only
         return tags
 
     # What is known of a fit.
@@ -673,6 +694,15 @@ class LinearClassifier(HasEquation, OnlineClassifier):
             X = seen_rows(X, False, True, False)
         return separation(X, y, fit_intercept=bool(self.fit_intercept), **how)
 
+    @property
+    def learns_intercept(self) -> bool:
+        """Whether the intercept is learnt, as the weight of a feature that is always 1."""
+        return bool(self.fit_intercept)
+
+    def twin(self) -> Any:
+        """Return the rule of :mod:`linsep.textbook` with these parameters; None without one."""
+        return None
+
     # What theorems say of a run; a learner with theorems overrides these.
 
     #: whether the state counts the rates of the updates, which is restored with the weights
@@ -693,10 +723,6 @@ class LinearClassifier(HasEquation, OnlineClassifier):
     def _counted_updates(self) -> float:
         """Return what bounds on updates count."""
         return self.n_updates_
-
-    def _has_constant_feature(self) -> bool:
-        """Return whether the theorems count the intercept as the weight of a feature."""
-        return bool(self._run.state.bias)
 
     def checked_rows(
         self, X: Any, y: Any, learner: Learner, *, reset: bool, checked: bool

@@ -36,7 +36,7 @@ from linsep.learners.passes import Run
 from linsep.learners.perceptron import PerceptronLearner, Schedule
 from linsep.learners.state import Learner, State
 from linsep.learnt import check_prepared
-from linsep.parameters import check_parameters, parameter
+from linsep.parameters import Control, Demonstration, check_parameters, parameter
 from linsep.sources.base import Source
 from linsep.sparse_rows import as_csr
 from linsep.value_faults import faults_named
@@ -174,6 +174,27 @@ class KernelPerceptron(OnlineClassifier):
     >>> p.predict(X).tolist(), str(p.stop_reason_)
     ([1, 0, 0, 1], 'converged')
     """
+
+    command_name = "kernel"
+    demonstrations = (
+        Demonstration(
+            name="kernel", title="kernel perceptron", intercept=False, start=False,
+            controls=(
+                Control(
+                    parameter="kernel", label="Kernel", help="Similarity of two points.",
+                    default="rbf", choices=("poly", "rbf"),
+                ),
+                Control(
+                    parameter="degree", label="Degree", help="Of the polynomial kernel.",
+                    default=2, low=1, high=10, needs=("kernel", "poly"),
+                ),
+                Control(
+                    parameter="gamma", name="width", label="Gamma of the kernel",
+                    help="Large values make it narrow.", default=1.0, low=1e-6, high=1e6,
+                ),
+            ),
+        ),
+    )  # fmt: skip
 
     kernel: Any = parameter(
         default="rbf",

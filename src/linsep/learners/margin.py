@@ -10,7 +10,7 @@ from linsep.compiled.rules.margin import MarginRule
 from linsep.learners.classifier import LinearClassifier
 from linsep.learners.state import ROUNDING, TOO_LARGE, Learner, State
 from linsep.learnt import learnt
-from linsep.parameters import parameter
+from linsep.parameters import Control, Demonstration, parameter
 
 
 class MarginPerceptron(LinearClassifier):
@@ -57,6 +57,21 @@ class MarginPerceptron(LinearClassifier):
     ('converged', True, 0.25, 1.0)
     """
 
+    command_name = "margin"
+    grid_example = "gamma=0.01,0.1"
+    demonstrations = (
+        Demonstration(
+            name="margin", title="margin perceptron", start=False,
+            controls=(
+                Control(
+                    parameter="gamma", label="Target margin", default=0.0, low=0.0, high=1.0,
+                    help="Of rows scaled to length 1; 0 halves it until a run ends.",
+                    at_zero="auto",
+                ),
+            ),
+        ),
+    )  # fmt: skip
+
     gamma: float | Literal["auto"] = parameter(
         default="auto",
         above=0.0,
@@ -72,6 +87,12 @@ class MarginPerceptron(LinearClassifier):
         """Return the learner of these parameters; raise ValueError if they are incompatible."""
         gamma = None if isinstance(self.gamma, str) else float(self.gamma)
         return MarginLearner(gamma, float(self.epsilon))
+
+    def twin(self) -> Any:
+        """Return the rule of :mod:`linsep.textbook` with these parameters."""
+        from linsep.teaching.textbook.margin import MarginPerceptron
+
+        return MarginPerceptron(self.gamma, self.epsilon)
 
     def _theorems(self) -> tuple[str, dict[str, Any]]:
         return "margin", {"gamma": self.gamma_, "epsilon": float(self.epsilon)}

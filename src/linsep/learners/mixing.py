@@ -198,7 +198,6 @@ MIXABLE = {
     "keep": ("last", "average"), "schedule": ("constant",), "update": ("single",),
     "early_stopping": (False,),
 }  # fmt: skip
-LEARNERS = ("Perceptron", "PassiveAggressive")
 
 
 class Coded(NamedTuple):
@@ -279,10 +278,10 @@ def refuse_unmixable(estimator: Any, mixing: str) -> None:
     if mixing not in get_args(MixingName):
         raise ParameterError(f"mixing is {mixing!r}: choose 'uniform' or 'mistakes'.")
     name = type(estimator).__name__
-    if name not in LEARNERS:
+    if not getattr(estimator, "mixable", False):
         raise ParameterError(
-            f"{name} cannot be learnt in shards: mixing is for {' and '.join(LEARNERS)}, whose "
-            "updates add examples to the weights."
+            f"{name} cannot be learnt in shards: mixing is for learners whose updates add examples "
+            "to the weights, such as Perceptron."
         )
     check_parameters(estimator)
     for parameter, allowed in MIXABLE.items():

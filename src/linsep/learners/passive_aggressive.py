@@ -7,7 +7,7 @@ import numpy as np
 from linsep.compiled.rules.passive_aggressive import PassiveAggressiveRule
 from linsep.learners.classifier import LinearClassifier
 from linsep.learners.state import Learner
-from linsep.parameters import parameter
+from linsep.parameters import Control, Demonstration, parameter
 
 Loss = Literal["hinge", "squared_hinge"]
 
@@ -52,6 +52,21 @@ class PassiveAggressive(LinearClassifier):
     (['a'], 'converged')
     """
 
+    command_name = "pa"
+    grid_example = "C=0.01,0.1,1"
+    mixable = True
+    demonstrations = (
+        Demonstration(
+            name="passive-aggressive", title="passive-aggressive",
+            controls=(
+                Control(
+                    parameter="C", label="Aggressiveness C", help="Largest step of an update.",
+                    default=1.0, low=1e-6, high=1e6,
+                ),
+            ),
+        ),
+    )  # fmt: skip
+
     C: float = parameter(
         default=1.0,
         above=0.0,
@@ -65,6 +80,12 @@ class PassiveAggressive(LinearClassifier):
     def learner(self) -> Learner:
         """Return the learner of these parameters; raise ValueError if they are incompatible."""
         return PassiveAggressiveLearner(float(self.C), self.loss)
+
+    def twin(self) -> Any:
+        """Return the rule of :mod:`linsep.textbook` with these parameters."""
+        from linsep.teaching.textbook.passive_aggressive import PassiveAggressive
+
+        return PassiveAggressive(self.C, self.loss)
 
     def _theorems(self) -> tuple[str, dict[str, Any]]:
         soft = 1 / (2 * float(self.C)) if self.loss == "squared_hinge" else 0.0

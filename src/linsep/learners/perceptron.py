@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -19,10 +19,20 @@ from linsep.errors import LinsepError, ParameterError, hint
 from linsep.learners.classifier import LinearClassifier
 from linsep.learners.proofs import examples_added
 from linsep.learners.state import Learner, State, sparing
-from linsep.parameters import ScheduleName, parameter
+from linsep.parameters import Control, Demonstration, ScheduleName, parameter
 
 Update = Literal["single", "batch"]
 Zero = Literal["mistake", "negative", "correct"]
+CONTROLS = (
+    Control(
+        parameter="learning_rate", name="rate", label="Learning rate", help="Factor of an update.",
+        default=1.0, low=1e-6, high=1e6,
+    ),
+    Control(
+        parameter="schedule", label="Schedule", default="constant",
+        help="How the rate changes with the number k of updates.", choices=get_args(ScheduleName),
+    ),
+)  # fmt: skip
 
 
 class Perceptron(LinearClassifier):
@@ -152,6 +162,18 @@ class Perceptron(LinearClassifier):
     ([[-1.0, 3.0]], [3, 0], 'converged')
     """
 
+    command_name = "perceptron"
+    mixable = True
+    demonstrations = (
+        Demonstration(
+            name="perceptron", title="perceptron", controls=CONTROLS, fixed={"update": "single"}
+        ),
+        Demonstration(
+            name="batch", title="perceptron, batch rule", controls=CONTROLS,
+            fixed={"update": "batch"},
+        ),
+    )  # fmt: skip
+
     learning_rate: float | Callable[[int], float] = parameter(
         default=1.0, above=0.0, called_with="k", help="initial learning rate"
     )
@@ -178,6 +200,13 @@ class Perceptron(LinearClassifier):
             )
         schedule = Schedule(self.learning_rate, self.schedule)
         return (BatchLearner if self.update == "batch" else PerceptronLearner)(schedule, self.zero)
+
+    def twin(self) -> Any:
+        """Return the rule of :mod:`linsep.textbook` with these parameters."""
+        from linsep.teaching.textbook.perceptron import BatchPerceptron, Perceptron
+
+        rule = BatchPerceptron if self.update == "batch" else Perceptron
+        return rule(self.learning_rate, self.schedule, self.zero)
 
     def _theorems(self) -> tuple[str, dict[str, Any]]:
         return "perceptron", {"rate": self._rate()}

@@ -62,7 +62,7 @@ def bounds_of(model: Any, X: Any, y: Any, literals: int | None, majority: int) -
         learner,
         numbers | {"literals": literals, "majority": majority},
         run.state.multiclass,
-        fit._has_constant_feature(),
+        fit.learns_intercept,
         bool(fit.normalize),
         model.n_iter_,
         mistakes,

@@ -10,9 +10,15 @@ from linsep.compiled.rules.winnow import BalancedWinnowRule, WinnowRule
 from linsep.errors import ParameterError, hint
 from linsep.learners.classifier import LinearClassifier
 from linsep.learners.state import BadRow, Learner, State
-from linsep.parameters import parameter
+from linsep.parameters import Control, Demonstration, parameter
 
 PROMOTION = "factor of weights in an update, for a feature of 1"
+CONTROLS = (
+    Control(
+        parameter="promotion", label="Promotion", help="Factor of an update.", default=2.0,
+        low=1.0001, high=1000.0,
+    ),
+)  # fmt: skip
 
 
 class Winnow(LinearClassifier):
@@ -50,6 +56,12 @@ class Winnow(LinearClassifier):
     ([[2.0, 2.0, 0.25, 1.0]], [2, 2, 0])
     """
 
+    command_name = "winnow"
+    positive_only = True
+    demonstrations = (
+        Demonstration(name="winnow", title="Winnow", controls=CONTROLS, intercept=False),
+    )
+
     promotion: float = parameter(default=2.0, above=1.0, help=PROMOTION)
     threshold: float | None = parameter(
         default=None,
@@ -59,7 +71,6 @@ class Winnow(LinearClassifier):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
         tags.classifier_tags.poor_score = True  # unless the target is a disjunction of features
         return tags
 
@@ -68,8 +79,16 @@ class Winnow(LinearClassifier):
         threshold = None if self.threshold is None else float(self.threshold)
         return WinnowLearner(float(self.promotion), threshold)
 
-    def _has_constant_feature(self) -> bool:
+    @property
+    def learns_intercept(self) -> bool:
+        """Whether the intercept is learnt: it is minus the threshold."""
         return False
+
+    def twin(self) -> Any:
+        """Return the rule of :mod:`linsep.textbook` with these parameters."""
+        from linsep.teaching.textbook.winnow import Winnow
+
+        return Winnow(self.promotion, self.threshold)
 
     def _theorems(self) -> tuple[str, dict[str, Any]]:
         return "winnow", {"promotion": float(self.promotion), "threshold": self.threshold}
@@ -108,6 +127,13 @@ class BalancedWinnow(LinearClassifier):
     ([1, 0], 'converged')
     """
 
+    command_name = "balanced-winnow"
+    demonstrations = (
+        Demonstration(
+            name="balanced-winnow", title="balanced Winnow", controls=CONTROLS, intercept=False
+        ),
+    )
+
     promotion: float = parameter(default=2.0, above=1.0, help=PROMOTION)
     threshold: float = parameter(default=0.0, help="score that a positive row exceeds")
 
@@ -120,6 +146,12 @@ class BalancedWinnow(LinearClassifier):
                 hint("set {}", fit_intercept=True),
             )
         return BalancedWinnowLearner(float(self.promotion), float(self.threshold))
+
+    def twin(self) -> Any:
+        """Return the rule of :mod:`linsep.textbook` with these parameters."""
+        from linsep.teaching.textbook.winnow import BalancedWinnow
+
+        return BalancedWinnow(self.promotion, self.threshold)
 
     def _theorems(self) -> tuple[str, dict[str, Any]]:
         return "balanced-winnow", {

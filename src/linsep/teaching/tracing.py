@@ -9,40 +9,22 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from linsep import textbook
+from linsep.catalog import LINEAR
 from linsep.errors import DataError, ParameterError, hint
 from linsep.estimators._common import checking as labels
 from linsep.estimators._common.reference import is_turned
 from linsep.estimators._common.stop_reasons import StopReason
 from linsep.label_faults import check_beside
+from linsep.learners.classifier import LinearClassifier, OnlineClassifier
 from linsep.learners.cycle_detection import CycleDetection, cycle_detection_for
-from linsep.learners.kernel import KernelPerceptron
-from linsep.learners.margin import MarginPerceptron
 from linsep.learners.passes import stop_sentence
-from linsep.learners.passive_aggressive import PassiveAggressive
-from linsep.learners.perceptron import Perceptron
 from linsep.learners.state import State
-from linsep.learners.winnow import BalancedWinnow, Winnow
 from linsep.parameters import check_parameters
 from linsep.rows.arrays import ArrayStream
 from linsep.teaching.trace_table import Trace, TraceRow
 
 #: most numbers in a trace, or in its rows
 MOST_NUMBERS = 2_000_000
-
-
-def _perceptron(e: Any) -> textbook.Rule:
-    rule = textbook.BatchPerceptron if e.update == "batch" else textbook.Perceptron
-    return rule(e.learning_rate, e.schedule, e.zero)
-
-
-#: the textbook rule of each estimator
-TWINS: dict[type, Callable[[Any], textbook.Rule]] = {
-    Perceptron: _perceptron,
-    MarginPerceptron: lambda e: textbook.MarginPerceptron(e.gamma, e.epsilon),
-    PassiveAggressive: lambda e: textbook.PassiveAggressive(e.C, e.loss),
-    Winnow: lambda e: textbook.Winnow(e.promotion, e.threshold),
-    BalancedWinnow: lambda e: textbook.BalancedWinnow(e.promotion, e.threshold),
-}
 
 
 def trace(
@@ -140,17 +122,17 @@ def trace(
 
 def rule_of(estimator: Any) -> textbook.Rule:
     """Return the textbook rule with an estimator's parameters; TypeError if there is none."""
-    for kind, rule in TWINS.items():
-        if isinstance(estimator, kind):
-            return rule(estimator)
-    known = ", ".join(kind.__name__ for kind in TWINS)
+    rule = estimator.twin() if isinstance(estimator, LinearClassifier) else None
+    if rule is not None:
+        return rule
+    known = ", ".join(kind.__name__ for kind in LINEAR.values())
     dual = (
         " Its weights are those of rows, not of features: linsep.textbook.run yields the steps of "
         "its twin, linsep.textbook.KernelPerceptron."
     )
     raise TypeError(
         f"{type(estimator).__name__} cannot be traced; these can: {known}."
-        + dual * isinstance(estimator, KernelPerceptron)
+        + dual * isinstance(estimator, OnlineClassifier)
     )
 
 
