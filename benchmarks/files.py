@@ -27,7 +27,7 @@ LINSEP = """
 import sys, time, json
 from linsep import Perceptron, save
 from linsep.sources.opening import open_source
-import linsep.learners.perceptron, linsep.model_files.format
+import linsep.learners.perceptron, linsep.model_files
 started = time.perf_counter()
 model = Perceptron(max_iter=1).fit(open_source(sys.argv[1]))
 save(model, sys.argv[2], force=True)

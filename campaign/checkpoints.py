@@ -16,9 +16,9 @@ import numpy as np
 import linsep
 from campaign.batches import folder
 from linsep import Checkpoint, KernelPerceptron, LogisticRegression, Perceptron, open_source
+from linsep._system.files import SCRATCH_NAME
 from linsep.checkpoints.file import Lock
 from linsep.errors import CheckpointError
-from linsep.scratch import NAME
 
 #: fits by name: the estimator, and whether it learns from a file, without and with a row cache
 FITS: dict[str, tuple[Any, str]] = {
@@ -93,7 +93,9 @@ def resumed(draw: random.Random) -> str | None:
             return f"a half-written checkpoint: {problem}"
     if _fit(name, Checkpoint(path)) != expected:
         return f"other bits of {name}"
-    left = [p.name for p in folder().iterdir() if NAME.fullmatch(p.name) or "fit." in p.name]
+    left = [
+        p.name for p in folder().iterdir() if SCRATCH_NAME.fullmatch(p.name) or "fit." in p.name
+    ]
     return f"left for ever: {left}" if left else None
 
 

@@ -13,8 +13,8 @@ import numpy as np
 import linsep
 from campaign.batches import folder
 from linsep import Perceptron, open_source
+from linsep._system.files import SCRATCH_NAME
 from linsep.errors import LinsepError
-from linsep.scratch import NAME
 
 
 def _fit(path: Path, cache_folder: Path) -> Perceptron:
@@ -57,7 +57,9 @@ def killed(draw: random.Random) -> str | None:
     if model.coef_.tobytes() != weights:
         return "other weights from what was left"
     linsep.save(model, saved, force=True)
-    left = [p.name for p in (*rows.rglob("*"), *folder().iterdir()) if NAME.fullmatch(p.name)]
+    left = [
+        p.name for p in (*rows.rglob("*"), *folder().iterdir()) if SCRATCH_NAME.fullmatch(p.name)
+    ]
     return f"left for ever: {left}" if left else None
 
 
@@ -85,5 +87,7 @@ def no_room(draw: random.Random) -> str | None:
         return "no single sentence"
     if linsep.load(saved).coef_.tobytes() != weights:
         return "the saved model differs"
-    left = [p.name for p in (*rows.rglob("*"), *folder().iterdir()) if NAME.fullmatch(p.name)]
+    left = [
+        p.name for p in (*rows.rglob("*"), *folder().iterdir()) if SCRATCH_NAME.fullmatch(p.name)
+    ]
     return f"left: {left}" if left else None

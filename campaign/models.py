@@ -18,9 +18,9 @@ import linsep
 from campaign.batches import folder
 from campaign.damage import judged, mutated
 from linsep import kernels
+from linsep._system.sealed import sealed, unsealed
 from linsep.errors import LinsepError
-from linsep.model_files.format import MODEL_FILE
-from linsep.sealed import sealed, unsealed
+from linsep.model_files import MODEL_FILE
 
 ROWS = np.random.default_rng(0).normal(size=(40, 3))
 SIDES = (ROWS[:, 0] + ROWS[:, 1] ** 2 > 0.5).astype(int)

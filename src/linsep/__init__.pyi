@@ -37,7 +37,7 @@ from .mistake_bounds.margins import (
     margin_distribution as margin_distribution,
     unsigned_margin as unsigned_margin,
 )
-from .model_files.format import load as load, save as save
+from .model_files import load as load, save as save
 from .naive_bayes import GaussianNaiveBayes as GaussianNaiveBayes
 from .separability.deciding import separation as separation
 from .sources.opening import open_source as open_source

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
+from linsep._system.threads import map_in_order
 from linsep.errors import NoRows
-from linsep.parallel import in_order
 
 
 class Block(NamedTuple):
@@ -235,7 +235,7 @@ class Lanes:
         """Return the sum of ``work(lane)`` over all lanes; ``work`` and ``add`` can be pickled."""
         lanes, self._begun = self._begun or lanes_of(self._seen()), None
         tree = Tree(add)
-        for value in in_order(work, lanes):
+        for value in map_in_order(work, lanes):
             tree.push(value)
         return tree.total()
 

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
 from linsep.errors import DataError, FeatureOverflow, SeparationWarning
 from linsep.estimators._common import checking as labels
 from linsep.estimators._common.checking import FLOATS, brings_labels, checked_rows, encode_outcomes
@@ -20,15 +21,13 @@ from linsep.estimators._common.predicting_sources import LogisticPrediction
 from linsep.estimators._common.reading import Reading, describe
 from linsep.estimators._common.stop_reasons import StopReason
 from linsep.estimators._common.stored import classes_of, count, described, finite
-from linsep.interrupts import held, window
-from linsep.label_faults import check_beside
 from linsep.lanes import Block, Lanes, no_weight
-from linsep.learnt import check_prepared
 from linsep.linear.extended_precision import two_sum
 from linsep.logistic.centered import centred
 from linsep.sources.base import Source
-from linsep.sparse_rows import as_csr
-from linsep.value_faults import faults_named
+from linsep.validation.labels import check_beside
+from linsep.validation.sparse import as_csr
+from linsep.validation.values import check_prepared, faults_named
 
 if TYPE_CHECKING:
     from linsep.logistic.estimator import LogisticRegression
@@ -263,8 +262,8 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
 
         reading = Reading()
         stream = SourceStream(source, seed=0, shuffle=False, keep=False, lengths=True)
-        with held(), closing(stream):
-            with window():
+        with interrupts_deferred(), closing(stream):
+            with interrupts_allowed():
                 stream.begin()
             while True:
                 stream.start()

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.label_faults import check_beside, refuse_masked
+from linsep.validation.labels import check_beside, refuse_masked
 
 Function = Callable[[np.ndarray], Any]
 

@@ -238,3 +238,11 @@ def check_parameters(estimator: Any) -> None:
             raise ParameterError(
                 f"{name} of {type(estimator).__name__} must be {declared.wanted}, got {value!r}."
             )
+
+
+def fitted_parameter(model: Any, name: str, default: Any = None) -> Any:
+    """Return a parameter of a fitted model as it was in the fit, whatever it has been set to since.
+
+    Models of other libraries, which do not store it, and models without it are taken as they are.
+    """
+    return getattr(model, "_learnt_with", {}).get(name, getattr(model, name, default))

@@ -24,7 +24,7 @@ CALIBRATED = (*FIT, "--calibrate", "new.svm")
 #: what comes after the fit, and what of it is written when it is ended before or within a step
 STEPS = {
     "linsep.estimators._common.calibration.calibrate": [],
-    "linsep.model_files.format.save": [],
+    "linsep.model_files.save": [],
     "linsep.cli.fit.score_source": ["m"],
     "linsep.cli.fit.rows_of": ["m"],
     "linsep.cli.fit.write_picture": ["m"],

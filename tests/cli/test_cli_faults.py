@@ -260,9 +260,9 @@ def test_signals_just_before_and_after_the_command_have_their_exit_codes(name, m
     script = f"""
 import signal, sys
 from linsep.cli import main as cli
-from linsep.interrupts import held
+from linsep._system.interrupts import interrupts_deferred
 
-real = held.{moment}
+real = interrupts_deferred.{moment}
 
 def struck(self, *given):
     if given:  # the end of the block
@@ -270,7 +270,7 @@ def struck(self, *given):
     signal.raise_signal({int(number)})
     return real(self)
 
-held.{moment} = struck
+interrupts_deferred.{moment} = struck
 sys.argv = ["linsep", "--version"]
 cli.main()
 """

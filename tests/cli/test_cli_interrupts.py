@@ -73,14 +73,14 @@ def test_signals_keep_what_was_learnt_once(folder, monkeypatch, name, code, pres
                 signal.raise_signal(getattr(signal, name))
 
     monkeypatch.setattr(linsep.learners.passes, "learn_batch", pressed)
-    save = linsep.model_files.format.save
+    save = linsep.model_files.save
 
     def pressed_again(*arguments, **options):
         signal.raise_signal(getattr(signal, name))
         save(*arguments, **options)
 
     if presses > 1:
-        monkeypatch.setattr(linsep.model_files.format, "save", pressed_again)
+        monkeypatch.setattr(linsep.model_files, "save", pressed_again)
     shutil.copy(folder / "t.svm", folder / "new.svm")
     done = here("fit", "t.svm", "--model", "m", "--test", "new.svm", cwd=folder)
     assert (done.returncode, done.stderr) == (code, "")
@@ -90,7 +90,7 @@ def test_signals_keep_what_was_learnt_once(folder, monkeypatch, name, code, pres
 
 
 def test_interrupted_while_the_model_is_saved_or_tested(folder, monkeypatch):
-    save, score = linsep.model_files.format.save, linsep.cli.predict.score_source
+    save, score = linsep.model_files.save, linsep.cli.predict.score_source
 
     def pressed(*arguments, **options):
         signal.raise_signal(signal.SIGINT)
@@ -103,7 +103,7 @@ def test_interrupted_while_the_model_is_saved_or_tested(folder, monkeypatch):
     shutil.copy(folder / "t.svm", folder / "new.svm")
     fit = ("fit", "t.svm", "--max-iter", 2, "--model", "m", "--force")
     with monkeypatch.context() as patch:
-        patch.setattr(linsep.model_files.format, "save", pressed)
+        patch.setattr(linsep.model_files, "save", pressed)
         done = here(*fit, cwd=folder)
         assert (done.returncode, done.stderr) == (0, "")  # all was done before it could be noticed
         assert "interrupted" not in done.stdout

@@ -13,9 +13,9 @@ import warnings
 import pytest
 from filelock import FileLock
 
+from linsep._system.caches import CacheWarning, _warned
 from linsep.compiled.core import code_cache
 from linsep.compiled.core.jit import compiled
-from linsep.private import CacheWarning, _warned
 
 pytestmark = pytest.mark.compiled
 

@@ -14,9 +14,9 @@ from rich.console import Console
 import linsep
 from command_line import assert_refused, here, on_a_terminal, run
 from linsep import kernels
+from linsep._system.files import written_whole
 from linsep.errors import ModelFileError
-from linsep.escaping import cell, escaped
-from linsep.written import written_whole
+from linsep.words import csv_cell, escaped
 
 pytestmark = pytest.mark.compiled
 
@@ -101,7 +101,8 @@ def test_brackets_are_no_markup():
 
 
 def test_formulas_in_the_csv_of_a_trace(tmp_path):
-    assert [cell(text) for text in ("=cmd", "@x", "+1+1", "-1.5", "-", "+", "1", "", "-1e-7")] == [
+    cells = ("=cmd", "@x", "+1+1", "-1.5", "-", "+", "1", "", "-1e-7")
+    assert [csv_cell(text) for text in cells] == [
         "'=cmd", "'@x", "'+1+1", "-1.5", "-", "+", "1", "", "-1e-7"]  # fmt: skip
     (tmp_path / "t.csv").write_text("=a,name,y\n1,=cmd|calc,+\n-2,@sum,-\n")
     trace = ("trace", "t.csv", "--target", "y", "--row-names", "name", "--format", "csv")

@@ -17,13 +17,13 @@ import endometrial
 import linsep
 from command_line import here
 from linsep import LogisticRegression
+from linsep._system.threads import thread_pool
 from linsep.compiled.core.row_arrays import as_rows
 from linsep.errors import SeparationError, SeparationWarning
 from linsep.logistic import deciding, existence
 from linsep.logistic.ascent import Goal, Penalty, newton, solved
 from linsep.logistic.lanes import Batch, RowLanes
 from linsep.logistic.likelihood import Likelihood, Terms
-from linsep.parallel import workers
 from thoroughness import examples, thorough
 
 pytestmark = pytest.mark.compiled
@@ -52,7 +52,7 @@ def test_no_step_proves_a_maximum_that_is_not_there(seed, classes, rows, d):
     weights = 10.0 ** rng.integers(-12, 3, rows) if seed % 2 else np.empty(0)
     verdict = verdict_of(X, codes)
     there = verdict.kind == "overlapping" and "dependent" not in verdict.limits().values()
-    with workers() as pool:
+    with thread_pool() as pool:
         likelihood = likelihood_of(X, codes, weights, classes - 1, pool)
         nothing = Penalty(np.zeros(d + 1), 0.0)
         goal = Goal(1.0, 1e-8, 60, True, True, only=True)
@@ -68,7 +68,7 @@ def test_no_step_proves_a_maximum_that_is_not_there(seed, classes, rows, d):
 def test_the_proof_is_that_of_exact_arithmetic():
     """The step's longest move, and a step that is too long by a little."""
     X = np.array([[0.0], [1.0], [2.0], [3.0]])
-    with workers() as pool:
+    with thread_pool() as pool:
         likelihood = likelihood_of(X, np.array([0, 1, 0, 1]), np.empty(0), 1, pool)
         B = np.zeros((1, 2))
         point = likelihood.at(B)

@@ -12,12 +12,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 import linsep
 from linsep import LogisticRegression, textbook
+from linsep._system.threads import thread_pool
 from linsep.compiled.core.row_arrays import as_rows
 from linsep.errors import ParameterError, SeparationWarning
 from linsep.logistic.firth import Objective
 from linsep.logistic.lanes import Batch, RowLanes
 from linsep.logistic.likelihood import Likelihood, Terms
-from linsep.parallel import workers
 from linsep.sources.arrays import ArraySource
 from published import ALLIGATORS, BUDWORMS, ENDOMETRIAL, INFECTIONS
 
@@ -178,7 +178,7 @@ def test_the_slope_is_the_derivative_of_the_penalised_likelihood():
         X = rng.standard_normal((40, 2))
         codes, weights = rng.integers(0, q + 1, 40).astype(np.int32), rng.random(40) * 2
         batch = Batch(as_rows(X), codes, weights)
-        with workers() as pool:
+        with thread_pool() as pool:
             rows = RowLanes(lambda b=batch: [b], pool)
             seen = Likelihood(rows, Terms(q, np.zeros(2), np.ones(2), True))
             objective = Objective(seen, np.ones(3, dtype=bool), penalised=True)

@@ -15,9 +15,15 @@ from campaign import presses
 from threadpoolctl import ThreadpoolController, threadpool_info
 
 import linsep
-from linsep import Perceptron, interrupts
-from linsep.interrupts import checkpoint, held, like_ctrl_c, window
-from linsep.parallel import one_blas_thread
+from linsep import Perceptron
+from linsep._system import interrupts
+from linsep._system.interrupts import (
+    interruption_point,
+    interrupts_allowed,
+    interrupts_deferred,
+    like_ctrl_c,
+)
+from linsep._system.threads import one_blas_thread
 
 pytestmark = pytest.mark.compiled
 
@@ -38,7 +44,7 @@ def interrupt(number=signal.SIGINT):
 
 def test_a_press_waits_for_the_end():
     done = []
-    with pytest.raises(KeyboardInterrupt), held():
+    with pytest.raises(KeyboardInterrupt), interrupts_deferred():
         interrupt()
         done.append(True)
     assert done
@@ -47,18 +53,18 @@ def test_a_press_waits_for_the_end():
 def test_a_press_takes_effect_in_the_next_window_and_at_once_within_one():
     for before in (True, False):
         done = []
-        with pytest.raises(KeyboardInterrupt), held():
+        with pytest.raises(KeyboardInterrupt), interrupts_deferred():
             if before:
                 interrupt()
             done.append("held")
-            with window():
+            with interrupts_allowed():
                 done.append("window")
                 interrupt()
                 done.append("after")
         assert done == (["held"] if before else ["held", "window"])
-    with pytest.raises(KeyboardInterrupt), held():
+    with pytest.raises(KeyboardInterrupt), interrupts_deferred():
         interrupt()
-        checkpoint()
+        interruption_point()
         raise AssertionError
 
 
@@ -67,15 +73,15 @@ def test_what_a_press_sets_going_is_not_stopped_by_the_next():
 
     def clean_up():
         try:
-            with window():
+            with interrupts_allowed():
                 interrupt()
         finally:
             interrupt()
-            with held():
+            with interrupts_deferred():
                 interrupt()
             done.append("cleaned up")
 
-    with pytest.raises(KeyboardInterrupt), held(), window():
+    with pytest.raises(KeyboardInterrupt), interrupts_deferred(), interrupts_allowed():
         clean_up()
     assert done == ["cleaned up"]
 
@@ -88,33 +94,33 @@ def test_a_press_that_is_dropped_where_python_drops_exceptions_comes_again(monke
 
     monkeypatch.setattr("sys.unraisablehook", lambda about: None)
     done = []
-    with pytest.raises(KeyboardInterrupt), held():
-        with window():
+    with pytest.raises(KeyboardInterrupt), interrupts_deferred():
+        with interrupts_allowed():
             dropping = Dropping()
             del dropping
         done.append("went on")
-        checkpoint()
+        interruption_point()
         done.append("too far")
     assert done == ["went on"]
 
 
 def test_nested_contexts_are_windows_where_they_stand_in_one():
-    with pytest.raises(KeyboardInterrupt), held(), window():
-        with held():
+    with pytest.raises(KeyboardInterrupt), interrupts_deferred(), interrupts_allowed():
+        with interrupts_deferred():
             interrupt()
         raise AssertionError
-    with held() as outer:
-        with held():
+    with interrupts_deferred() as outer:
+        with interrupts_deferred():
             interrupt()
-        assert interrupts.received() == signal.SIGINT
+        assert interrupts.pending_signal() == signal.SIGINT
         assert outer.forget() == signal.SIGINT
-    assert interrupts.received() is None
+    assert interrupts.pending_signal() is None
 
 
 def test_errors_go_on_and_a_press_beside_them_is_not_lost():
-    with pytest.raises(ValueError, match="wrong"), held(), window():
+    with pytest.raises(ValueError, match="wrong"), interrupts_deferred(), interrupts_allowed():
         raise ValueError("wrong")
-    with pytest.raises(KeyboardInterrupt) as caught, held():
+    with pytest.raises(KeyboardInterrupt) as caught, interrupts_deferred():
         interrupt()
         raise ValueError("wrong")
     assert isinstance(caught.value.__context__, ValueError)
@@ -124,12 +130,12 @@ def test_handlers_that_raise_nothing_are_called_once(monkeypatch):
     calls = []
     before = signal.signal(signal.SIGINT, lambda *about: calls.append(about[0]))
     try:
-        with held():
+        with interrupts_deferred():
             interrupt()
             assert calls == []
-            checkpoint()
+            interruption_point()
             assert calls == [signal.SIGINT]
-            with window():
+            with interrupts_allowed():
                 interrupt()
                 interrupt()
         assert calls == [signal.SIGINT] * 3
@@ -140,7 +146,7 @@ def test_handlers_that_raise_nothing_are_called_once(monkeypatch):
 def test_signals_that_are_ignored_stay_so():
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with held(), window():
+        with interrupts_deferred(), interrupts_allowed():
             interrupt()
         assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
     finally:
@@ -172,7 +178,7 @@ def test_a_press_while_threads_are_limited_is_not_lost(monkeypatch):
 
 def test_the_blas_of_scipy_is_limited_even_before_anybody_needs_it():
     code = (
-        "from linsep.parallel import one_blas_thread\n"
+        "from linsep._system.threads import one_blas_thread\n"
         "with one_blas_thread:\n"
         "    import scipy.linalg, threadpoolctl\n"
         "    found = [x for x in threadpoolctl.threadpool_info() if x['user_api'] == 'blas']\n"
@@ -193,11 +199,11 @@ def test_other_threads_hold_nothing():
     seen = []
 
     def work():
-        with held(), window():
+        with interrupts_deferred(), interrupts_allowed():
             seen.append(interrupts._signals.depth)
-            checkpoint()
+            interruption_point()
 
-    with held():
+    with interrupts_deferred():
         thread = threading.Thread(target=work)
         thread.start()
         thread.join()
@@ -208,9 +214,9 @@ def test_other_threads_hold_nothing():
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
 def test_other_signals_like_ctrl_c(name):
     number = getattr(signal, name)
-    with like_ctrl_c(), pytest.raises(KeyboardInterrupt), held():
+    with like_ctrl_c(), pytest.raises(KeyboardInterrupt), interrupts_deferred():
         interrupt(number)
-        assert interrupts.received() == number
+        assert interrupts.pending_signal() == number
     assert signal.getsignal(number) == signal.SIG_DFL
 
 

@@ -21,10 +21,10 @@ from linsep import (
     LogisticRegression,
     Perceptron,
     kernels,
+    model_files,
 )
+from linsep._system.sealed import unsealed
 from linsep.errors import ModelFileError
-from linsep.model_files import format as model_file
-from linsep.sealed import unsealed
 
 pytestmark = pytest.mark.compiled
 
@@ -141,8 +141,8 @@ def test_other_files_are_refused_in_one_sentence(tmp_path, name, said):
 
 def rewritten(path, about=None, **tensors):
     """The model file at ``path`` with other tensors or another description, and a good checksum."""
-    before, described = unsealed(path, model_file.MODEL_FILE)
-    path.write_bytes(model_file.sealed(before | tensors, described | (about or {})))
+    before, described = unsealed(path, model_files.MODEL_FILE)
+    path.write_bytes(model_files.sealed(before | tensors, described | (about or {})))
     return path
 
 
@@ -285,7 +285,7 @@ def test_one_text_is_no_list_of_names_and_no_number_of_rounds(tmp_path):
     path = linsep.save(Perceptron(keep="average").fit(X, CODES), tmp_path / "m.linsep")
     with pytest.raises(ModelFileError, match="not a list of text"):
         linsep.load(rewritten(path, {"feature_names": "abcde"}))
-    training = unsealed(path, model_file.MODEL_FILE)[1]["training"] | {"rounds": "60"}
+    training = unsealed(path, model_files.MODEL_FILE)[1]["training"] | {"rounds": "60"}
     with pytest.raises(ModelFileError, match="'60' is no valid count"):
         linsep.load(rewritten(path, {"feature_names": None, "training": training}))
 
@@ -311,7 +311,7 @@ ENORMOUS = 10**400
 )
 def test_counts_beyond_all_rows_are_refused(model, part, change, tmp_path):
     path = linsep.save(model.fit(X, CODES), tmp_path / "m.linsep")
-    whole = unsealed(path, model_file.MODEL_FILE)[1][part]
+    whole = unsealed(path, model_files.MODEL_FILE)[1][part]
     with pytest.raises(ModelFileError, match="does not describe a whole model"):
         linsep.load(rewritten(path, {part: whole | change if isinstance(whole, dict) else change}))
 
@@ -371,5 +371,5 @@ def test_labels_that_json_does_not_know_are_refused(tmp_path):
 
 
 def test_nothing_in_a_model_file_can_be_executed():
-    source = Path(model_file.__file__).read_text(encoding="utf-8")
+    source = Path(model_files.__file__).read_text(encoding="utf-8")
     assert not any(word in source for word in ("pickle", "eval(", "exec(", "import_module"))

@@ -14,7 +14,7 @@ import pytest
 import linsep
 from command_line import here
 from linsep import Perceptron, open_source
-from linsep.private import CacheWarning, UnsafeFolder, _warned, private_folder, user_name
+from linsep._system.caches import CacheWarning, UnsafeFolder, _warned, private_folder, user_name
 from linsep.rows import source_stream as stream
 
 pytestmark = pytest.mark.compiled
@@ -149,7 +149,7 @@ def test_a_user_without_home_has_a_cache_among_the_temporary_files(monkeypatch, 
     monkeypatch.delenv("LINSEP_CACHE_DIR", raising=False)
     if chosen:
         monkeypatch.setenv("LINSEP_CACHE_DIR", chosen)
-    found = linsep.paths.cache_folder()
+    found = linsep._system.caches.cache_folder()
     assert found.name == f"linsep-{os.getuid()}"
     assert np.all([not part.startswith("~") for part in found.parts])
 

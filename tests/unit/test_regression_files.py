@@ -8,11 +8,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
 
 import linsep
-from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression
+from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression, model_files
+from linsep._system.sealed import unsealed
 from linsep.errors import ModelFileError, SeparationWarning
 from linsep.linear.solving import DependentFeaturesWarning
-from linsep.model_files import format as model_file
-from linsep.sealed import unsealed
 
 pytestmark = pytest.mark.compiled
 
@@ -117,7 +116,7 @@ MODELS = {
 def test_a_file_whose_parts_do_not_fit_is_refused(tmp_path, kind):
     """Every array left out, cut, or with a value that is none, though the checksum is right."""
     linsep.save(MODELS[kind](), tmp_path / "m")
-    tensors, about = unsealed(tmp_path / "m", model_file.MODEL_FILE)
+    tensors, about = unsealed(tmp_path / "m", model_files.MODEL_FILE)
     with safe_open(tmp_path / "m", framework="numpy") as file:
         assert set(file.keys()) == set(tensors)
     for name in tensors:
@@ -140,7 +139,7 @@ def test_a_file_whose_parts_do_not_fit_is_refused(tmp_path, kind):
 
 def refuse(tensors, about, folder):
     path = folder / "edited"
-    path.write_bytes(model_file.sealed(tensors, about))
+    path.write_bytes(model_files.sealed(tensors, about))
     with pytest.raises(ModelFileError, match="does not describe a whole model"):
         linsep.load(path)
 

@@ -17,8 +17,8 @@ from campaign.web_server import WebServer
 
 from interrupting import in_pass
 from linsep import Perceptron, open_source, save
+from linsep._system.caches import CacheWarning
 from linsep.errors import CheckpointError, DataError
-from linsep.private import CacheWarning
 from linsep.sources.chunks import CODECS
 from linsep.sources.remote.address import identified, shown
 from linsep.sources.remote.file import located, no_file

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from campaign.web_server import WebServer
 
-from linsep import interrupts, open_source
+from linsep import open_source
+from linsep._system import interrupts
 from linsep.errors import DataError
 from linsep.sources.remote.stores import filesystem
 from remote_tables import impatient, new_stores, rows_of, small_table

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
-import linsep.paths
+import linsep._system.caches
+from linsep._system.caches import cache_limit
 from linsep.errors import LinsepError
-from linsep.paths import cache_limit
 from linsep.sources.row_cache.reading import RowCache
 from row_cache_rows import KEY, some_rows, write
 
@@ -88,6 +88,6 @@ def test_a_limit_that_is_no_number(folder, monkeypatch, wrong):
 def test_the_limit_fits_the_disk(tmp_path, monkeypatch, disk, limit):
     monkeypatch.delenv("LINSEP_CACHE_GB", raising=False)
     monkeypatch.setattr(
-        linsep.paths.shutil, "disk_usage", lambda folder: SimpleNamespace(total=int(disk))
+        linsep._system.caches.shutil, "disk_usage", lambda folder: SimpleNamespace(total=int(disk))
     )
     assert cache_limit(tmp_path) == limit

@@ -13,7 +13,7 @@ from linsep import (
     Perceptron,
     kernels,
 )
-from linsep.sparse_rows import as_csr
+from linsep.validation.sparse import as_csr
 
 pytestmark = pytest.mark.compiled
 

@@ -8,7 +8,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression
-from linsep.parallel import one_blas_thread
+from linsep._system.threads import one_blas_thread
 
 pytestmark = [
     pytest.mark.compiled,

@@ -18,9 +18,9 @@ import scipy.sparse as sp
 from sklearn.utils import check_array, check_consistent_length
 
 from linsep.errors import DataError
-from linsep.label_faults import check_beside, labels_of
-from linsep.sparse_rows import as_csr
-from linsep.value_faults import refuse_series
+from linsep.validation.labels import check_beside, labels_of
+from linsep.validation.sparse import as_csr
+from linsep.validation.values import refuse_series
 
 #: types that are kept: exact, and supported by numpy's products
 KEPT_TYPES = [np.float64, np.float32, *(np.dtype(f"{s}{b}") for s in "iu" for b in (1, 2, 4, 8))]

@@ -27,7 +27,7 @@ from linsep.certificate.checking import (
 from linsep.certificate.constraints import FORMULATIONS, Combination, Subject
 from linsep.certificate.integers import Row, Space
 from linsep.drawing import WithRows, display
-from linsep.escaping import escaped
+from linsep.words import escaped
 
 FORMAT = "linsep proof 3"
 #: how numbers of text are interpreted

@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 from filelock import FileLock, Timeout
 
+from linsep._system.files import check_free, remove_abandoned, written_whole
+from linsep._system.sealed import FileKind, sealed, unsealed
 from linsep.errors import CheckpointError, LinsepError, ModelFileError
-from linsep.scratch import sweep
-from linsep.sealed import Noun, sealed, unsealed
-from linsep.written import check_free, written_whole
 
 FORMAT = 1
-CHECKPOINT = Noun(
+CHECKPOINT = FileKind(
     "checkpoint", "`linsep fit --checkpoint`", "remove it to start anew", CheckpointError
 )
 EVERY = re.compile(r"(\d+(?:\.\d+)?(?! ?rows)|\d+(?= ?rows)) ?(s|m|h|rows)")
@@ -152,7 +151,7 @@ class Lock:
                 f"{self.path} cannot be locked against other fits ({problem}); choose a folder of "
                 "this machine."
             ) from None
-        sweep(self.path.parent)  # what killed processes left
+        remove_abandoned(self.path.parent)  # what killed processes left
 
     def __exit__(self, *_: Any) -> None:
         with suppress(OSError):  # Windows removes no open file

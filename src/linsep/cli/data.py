@@ -11,6 +11,8 @@ from typing import Any
 import click
 import pyarrow as pa
 
+from linsep._system.files import written_whole
+from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
 from linsep.cli import options
 from linsep.cli.errors import flag_of, note
 from linsep.cli.options import Argument, Option, command
@@ -31,7 +33,6 @@ from linsep.describing import columns
 from linsep.describing.describing import Description, next_command
 from linsep.errors import DataError, LinsepError
 from linsep.estimators._common.checking import plain_labels
-from linsep.interrupts import held, window
 from linsep.rewriting.converting import RowsWriter, SvmlightWriter, TableWriter, VectorWriter
 from linsep.rewriting.splitting import PARTS, Split
 from linsep.sources.chunks import CODECS
@@ -41,7 +42,6 @@ from linsep.sources.opening import find_files, kind_of, open_source
 from linsep.sources.remote.file import File
 from linsep.sources.tables.csv_text import Fields
 from linsep.sources.tables.files import check_separated, open_tables
-from linsep.written import written_whole
 
 #: most columns, and most names in a line; --json has all
 MOST_COLUMNS, MOST_NAMES, MOST_CLASSES = 20, 8, 6
@@ -251,14 +251,14 @@ def convert(
         )
         writer = WRITERS[written](reader)
     never_overwrite(paths, out)
-    with held() as pressed:
+    with interrupts_deferred() as pressed:
         if written == "rows":
-            with window(), watching(reader):
+            with interrupts_allowed(), watching(reader):
                 writer.write_to(out)
         else:
             with (
                 written_whole(out, force=force) as file,
-                window(),
+                interrupts_allowed(),
                 watching(reader),
                 _compressed(file, out) as stream,
             ):
@@ -380,10 +380,10 @@ def split(
         in_order=in_order, fields=Fields.among(files),
         max_line=files["max_line"],
     )  # fmt: skip
-    with held() as pressed:
+    with interrupts_deferred() as pressed:
         with ExitStack() as stack:
             outputs = [stack.enter_context(written_whole(out, force=force)) for out in outs]
-            with window(), watching(parts), ExitStack() as streams:  # type: ignore[arg-type]
+            with interrupts_allowed(), watching(parts), ExitStack() as streams:  # type: ignore[arg-type]
                 compressed = [_compressed(file, outs[0]) for file in outputs]
                 parts.write([streams.enter_context(file) for file in compressed])
         pressed.forget()  # it came after everything was done

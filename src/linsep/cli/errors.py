@@ -16,12 +16,12 @@ from typing import Any
 import click
 
 import linsep
+from linsep._system.files import remove_abandoned
+from linsep._system.interrupts import interrupts_allowed, pending_signal
 from linsep.cli.standard_input import named
 from linsep.errors import Hint, LinsepError, ParameterError
-from linsep.escaping import escaped
-from linsep.interrupts import received, window
-from linsep.scratch import sweep
 from linsep.sources.remote.address import all_shown
+from linsep.words import escaped
 
 #: exit code of an internal error: EX_SOFTWARE of sysexits.h
 INTERNAL_ERROR = 70
@@ -55,8 +55,8 @@ class Commands(click.Group):
     def invoke(self, ctx: Any) -> Any:
         """Run the command and flush its output while failures can still be reported."""
         try:
-            sweep(Path(tempfile.gettempdir()))
-            with _noting_warnings(), window():
+            remove_abandoned(Path(tempfile.gettempdir()))
+            with _noting_warnings(), interrupts_allowed():
                 result = super().invoke(ctx)
             if sys.stdout is not None:
                 sys.stdout.flush()
@@ -70,7 +70,7 @@ class Commands(click.Group):
         except click.UsageError as problem:
             fail(wrong_use(problem, *filter(None, [ctx.invoked_subcommand])), 2)
         except OSError as problem:
-            if received() is not None:  # the terminal was closed before the results
+            if pending_signal() is not None:  # the terminal was closed before the results
                 _drop_output()
                 raise click.exceptions.Exit(interrupted_code()) from None
             _check_pipe(problem)
@@ -81,7 +81,7 @@ class Commands(click.Group):
             raise
         except Exception as fault:
             _drop_output()
-            if received() is not None:  # Ctrl-C inside a library
+            if pending_signal() is not None:  # Ctrl-C inside a library
                 fail(interrupted(ctx.meta.get("checkpoint")), interrupted_code())
             _internal_error(fault)
         return result
@@ -103,7 +103,7 @@ def interrupted(checkpoint: Path | None) -> str:
 
 def interrupted_code() -> int:
     """Return the exit code after a signal: 130 for Ctrl-C, 143 for SIGTERM."""
-    return 128 + (received() or signal.SIGINT)
+    return 128 + (pending_signal() or signal.SIGINT)
 
 
 def as_options(command: Any) -> Callable[[Hint], str | None]:

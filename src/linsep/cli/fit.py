@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 import click
 
+from linsep import model_files
+from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
 from linsep.catalog import REGRESSIONS
 from linsep.checkpoints.file import Checkpoint
 from linsep.cli import (
@@ -29,8 +31,6 @@ from linsep.cli.reading import READING, Reading, rows_of
 from linsep.cli.report import worse_than_baseline
 from linsep.cli.standard_input import NAME
 from linsep.errors import CheckpointError, LinsepError
-from linsep.interrupts import held, window
-from linsep.model_files import format as model_file
 from linsep.sources.base import Source
 from linsep.sources.remote.address import is_remote, normal, shown
 
@@ -153,7 +153,8 @@ def _finish(
     """Calibrate, save, test and print the summary; return whether the model was saved before, as
     :func:`_saved` does.
     """
-    with held() as pressed:  # save and report what was learnt, even if Ctrl-C is pressed again
+    # Save and report what was learnt, even if Ctrl-C is pressed again.
+    with interrupts_deferred() as pressed:
         made = _calibrated(estimator, calibrate if whole else None, calibration, reading)
         if saved is not None and made.missing:  # it goes on from the checkpoint
             raise made.error or KeyboardInterrupt
@@ -182,9 +183,9 @@ def _saved(estimator: Any, model: Path | None, force: bool, saved: Checkpoint | 
     """
     if model is None:
         return False
-    if saved is not None and not force and model_file.holds(model, estimator):
+    if saved is not None and not force and model_files.holds(model, estimator):
         return True
-    model_file.save(estimator, model, force=force)
+    model_files.save(estimator, model, force=force)
     return False
 
 
@@ -246,7 +247,7 @@ def _tested(
         untested = report.interruption(estimator) if test else None
         return _Tested(untested=untested, interrupted=interrupted)
     try:
-        with window():
+        with interrupts_allowed():
             source = reading.like(estimator, model, test)
             return _Tested(score_source(estimator, source))
     except LinsepError as problem:
@@ -316,7 +317,7 @@ def _calibrated(
     from linsep.estimators._common.calibration import calibrate
 
     try:
-        with window():
+        with interrupts_allowed():
             source = reading.like(estimator, None, data)
             with watching(source):
                 calibrate(estimator, source, method=method or "sigmoid")

@@ -37,14 +37,14 @@ def command() -> None:
     exit codes 143 and 129.
     """
     try:
+        from linsep._system.interrupts import interrupts_deferred, like_ctrl_c
         from linsep.cli.app import app
-        from linsep.interrupts import held, like_ctrl_c
 
         for stream in (sys.stdout, sys.stderr):
             # The terminal may not be able to show some characters of names and labels.
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")
-        with like_ctrl_c(), held() as pressed:
+        with like_ctrl_c(), interrupts_deferred() as pressed:
             try:
                 app(prog_name="linsep")
             finally:

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import norm
 
+from linsep import model_files
+from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
 from linsep.cli import options, report, summary as regressions
 from linsep.cli.errors import note
 from linsep.cli.learner_options import options_of_model
@@ -26,8 +28,6 @@ from linsep.errors import DataError
 from linsep.estimators._common.explaining import explained, machine_names, without_weights
 from linsep.exports.exporting import export as write, format_of
 from linsep.exports.scoring import fitted, rule_of
-from linsep.interrupts import held, window
-from linsep.model_files import format as model_file
 
 # More machines do not fit a screen; --json has them all.
 MOST_MACHINES = 20
@@ -39,7 +39,7 @@ def inspect(model: Path, *, top: int | None, as_json: bool) -> None:
 
     Example: linsep inspect species.linsep --top 5
     """
-    estimator = model_file.load(model)
+    estimator = model_files.load(model)
     summary = model_summary(estimator, top)
     if as_json:
         print_json(summary)
@@ -190,7 +190,7 @@ def audit(
 
     Example: linsep audit species.linsep test.csv --row 3
     """
-    estimator = model_file.load(model)
+    estimator = model_files.load(model)
     if (why := without_weights(estimator)) is not None:
         raise DataError(
             f"{model} is a {type(estimator).__name__} that {why}, so that its "
@@ -240,9 +240,9 @@ def export(model: Path, file: Path, *, force: bool) -> None:
     made = format_of(file)
     check_all_free(force, file)
     never_overwrite([model], file)
-    estimator = model_file.load(model)
-    with held() as pressed:
-        with window():
+    estimator = model_files.load(model)
+    with interrupts_deferred() as pressed:
+        with interrupts_allowed():
             write(estimator, file, force=force)
         pressed.forget()  # it came after everything was done
     rule = rule_of(fitted(estimator))

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import click
 
+from linsep._system.files import is_address
 from linsep.catalog import LEARNERS, LINEAR, REGRESSIONS, UNSCALED
 from linsep.cli.errors import TYPED, flag_of
 from linsep.cli.standard_input import reads_data
 from linsep.errors import DataError
 from linsep.linear.estimator import INTERVALS
 from linsep.parameters import Parameter
-from linsep.paths import is_address
 from linsep.sources.formats import FORMATS
 from linsep.sources.limits import bytes_of
 from linsep.sources.tables.columns import ANALYZERS, MISSING, NORMS, SCALES

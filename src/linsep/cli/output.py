@@ -19,14 +19,14 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column
 
+from linsep._system.files import check_free, written_whole
+from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
 from linsep.cli.standard_input import named
 from linsep.errors import DataError
-from linsep.escaping import escaped
 from linsep.estimators._common.checking import label_text
-from linsep.interrupts import held, window
 from linsep.sources.base import Source
 from linsep.sources.remote.file import File
-from linsep.written import check_free, written_whole
+from linsep.words import escaped
 
 
 def percent(share: float) -> str:
@@ -119,8 +119,8 @@ def open_output(path: Path | None, force: bool) -> Iterator[TextIO]:
         yield sys.stdout
         return
     check_free(path, force)
-    with held() as pressed:
-        with written_whole(path, "w", force=force) as file, window():
+    with interrupts_deferred() as pressed:
+        with written_whole(path, "w", force=force) as file, interrupts_allowed():
             yield file
         pressed.forget()  # it came after everything was done
 

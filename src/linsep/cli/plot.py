@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 import click
 
+from linsep import model_files
 from linsep.cli import options
 from linsep.cli.options import Option, command
 from linsep.cli.output import check_all_free, never_overwrite, write_picture
 from linsep.cli.reading import MOST_ROWS, open_like, rows_of
 from linsep.drawing import display
 from linsep.errors import DataError
-from linsep.model_files import format as model_file
 
 
 class Picture(NamedTuple):
@@ -83,7 +83,7 @@ def plot(
         raise DataError(f"linsep plot {kind} {needs}.")
     check_all_free(force, output)
     never_overwrite([model], output)
-    estimator = model_file.load(model)
+    estimator = model_files.load(model)
     if shown.of and (shown.of == "classifier") != hasattr(estimator, "classes_"):
         raise DataError(f"linsep plot {kind} draws a {shown.of}, and {model} is none.")
     rows: list[Any] = []

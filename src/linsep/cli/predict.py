@@ -9,6 +9,7 @@ from typing import Any, TextIO
 import click
 import numpy as np
 
+from linsep import model_files
 from linsep.cli import options, report
 from linsep.cli.errors import note
 from linsep.cli.options import command
@@ -24,12 +25,11 @@ from linsep.cli.output import (
 from linsep.cli.reading import open_like
 from linsep.cli.report import gap_pairs, gaps_of, unknown_text, unscored_pairs
 from linsep.errors import DataError
-from linsep.escaping import escaped
 from linsep.estimators._common.checking import plain_labels
 from linsep.estimators._common.predicting_sources import probabilities_of
-from linsep.model_files import format as model_file
 from linsep.rows.weights import added
 from linsep.sources.base import Source
+from linsep.words import escaped
 
 
 @command(
@@ -44,7 +44,7 @@ def predict(
 
     Example: linsep predict species.linsep new.csv --output species.txt
     """
-    estimator = model_file.load(model)
+    estimator = model_files.load(model)
     beside = one_of(scores, probabilities)
     refuse_beside(estimator, model, beside, interval)
     source = open_like(estimator, model, data, **files, labelled=False)
@@ -138,7 +138,7 @@ def score(model: Path, data: list[str], *, files: dict[str, Any], as_json: bool)
 
     Example: linsep score species.linsep test.csv
     """
-    estimator = model_file.load(model)
+    estimator = model_files.load(model)
     source = open_like(estimator, model, data, **files)
     result = score_source(estimator, source)
     if as_json:

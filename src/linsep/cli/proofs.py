@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import linsep
+from linsep import model_files
 from linsep.cli import cluster as clusters, options
 from linsep.cli.errors import fail, in_options
 from linsep.cli.options import Option, command
@@ -30,17 +31,16 @@ from linsep.cli.output import (
 from linsep.cli.reading import feature_names, rows_of
 from linsep.cli.standard_input import as_given
 from linsep.errors import DataError
-from linsep.escaping import escaped
 from linsep.estimators._common.equations import Equation, Function
 from linsep.learners.perceptron import Perceptron
 from linsep.mistake_bounds import rounding
 from linsep.mistake_bounds.bounds import Bound, Bounds
 from linsep.mistake_bounds.margins import Linear, linear_of
-from linsep.model_files import format as model_file
 from linsep.parameters import parameters_of
 from linsep.sources.base import Source
 from linsep.sources.opening import open_source
 from linsep.sources.remote.address import shown
+from linsep.words import escaped
 
 MARGIN = Option(
     "--margin", **options.choice(["max"]),
@@ -364,7 +364,7 @@ def bounds(
         raise click.BadParameter("--weights and --model are both weights: give one.")
     if majority > (literals or 1):
         raise click.BadParameter(f"--majority {majority} needs --literals of at least as many.")
-    loaded = None if model is None else model_file.load(model)
+    loaded = None if model is None else model_files.load(model)
     if loaded is not None:
         how = {name: how[name] for name in options.FILES.names} | {"recipe": _recipe(loaded, model)}
         vars(loaded).pop("feature_names_in_", None)  # the recipe makes the features, without names

@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
+from linsep._system.files import scratch_folder
 from linsep.errors import DataError
-from linsep.scratch import scratch_folder
 
 NAME = "standard input"
 #: the file that it was copied to, if it was

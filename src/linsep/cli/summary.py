@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from linsep import model_files
 from linsep.catalog import REGRESSIONS
 from linsep.cli import options
 from linsep.cli.options import command
@@ -36,7 +37,6 @@ from linsep.cli.report import (
     unscored_pairs,
 )
 from linsep.errors import DataError
-from linsep.escaping import escaped
 from linsep.estimators._common.checking import (
     feature_names,
     plain_labels,
@@ -46,8 +46,8 @@ from linsep.estimators._common.checking import (
 from linsep.estimators._common.predicting_sources import numbers
 from linsep.linear.diagnostics import Assumptions
 from linsep.linear.summary import Summary
-from linsep.model_files import format as model_file
 from linsep.sources.base import Source
+from linsep.words import escaped
 
 #: coefficients that fit a screen
 MOST_COEFFICIENTS = 60
@@ -299,7 +299,7 @@ def summary(
     """
     check_all_free(force, plot)
     never_overwrite([model], plot)
-    fitted, rows = model_file.load(model), None
+    fitted, rows = model_files.load(model), None
     refuse(fitted, model, bool(data))
     with warnings.catch_warnings():  # the columns are those of the recipe, in its order
         warnings.filterwarnings("ignore", "X does not have valid feature names")

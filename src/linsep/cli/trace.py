@@ -23,10 +23,10 @@ from linsep.cli.output import (
 )
 from linsep.cli.reading import feature_names
 from linsep.errors import DataError
-from linsep.escaping import escaped
 from linsep.sources.base import Source
 from linsep.sources.opening import find_files, kind_of, open_source
 from linsep.teaching import MOST_NUMBERS, Trace
+from linsep.words import escaped
 
 MAX_ROUNDS = Option(
     "--max-rounds", section="Learner", default=1000, **options.number(at_least=1),

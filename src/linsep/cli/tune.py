@@ -4,6 +4,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from linsep import model_files
+from linsep._system.interrupts import interrupts_allowed
 from linsep.catalog import LEARNERS
 from linsep.cli import learner_options as learners, options, report
 from linsep.cli.errors import in_options
@@ -22,8 +24,6 @@ from linsep.cli.predict import score_source
 from linsep.cli.reading import READING, Reading
 from linsep.cli.report import gap_pairs, gaps_of
 from linsep.estimators._common.checking import plain_labels
-from linsep.interrupts import window
-from linsep.model_files import format as model_file
 from linsep.sources.base import Source
 from linsep.tuning.side_by_side import Model, SideBySide, combinations
 
@@ -70,13 +70,13 @@ def tune(
         """Learn the best model from all rows, as ``linsep fit`` does, if it is asked for."""
         given = parameters | {"validation_fraction": None} | race.best.values
         race.final = learners.make_learner("fit", learner, given, **common)
-        with window():
+        with interrupts_allowed():
             return race.final.fit(source) if model is not None or test else None
 
     with watching(source, race):
         best = race.run(learn_best)
     if model is not None:
-        model_file.save(best, model, force=force)
+        model_files.save(best, model, force=force)
     tested = score_source(best, reading.like(best, model, test)) if test else None
     found = summary(race, learner, tested, model, perf_counter() - started)
     if group is not None:  # which `fit` takes with early stopping only

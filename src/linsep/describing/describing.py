@@ -8,11 +8,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from linsep._system.files import scratch_folder
 from linsep.certificate.verdicts import Overlapping, QuasiSeparable, Separable
 from linsep.describing.tables import TableDescription
 from linsep.describing.vectors import VectorDescription
 from linsep.errors import DataError, LinsepError, hint
-from linsep.scratch import scratch_folder
 from linsep.separability.data import data_of
 from linsep.separability.deciding import decide
 from linsep.separability.time_limit import Task

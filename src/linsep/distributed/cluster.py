@@ -21,8 +21,8 @@ from typing import Any
 from uuid import uuid4
 
 import linsep
+from linsep._system.interrupts import interruption_point
 from linsep.errors import DataError, LinsepError, ParameterError
-from linsep.interrupts import checkpoint
 from linsep.sources.remote.address import shown
 
 try:
@@ -285,7 +285,7 @@ class Cluster:
             future.add_done_callback(lambda _, k=k: ended.put(k))
         try:
             while left:
-                checkpoint()
+                interruption_point()
                 if check is not None:
                     check()
                 try:

@@ -11,9 +11,9 @@ from linsep.distributed.cluster import Cluster
 from linsep.distributed.rows import ShardedRows
 from linsep.distributed.shards import Rows
 from linsep.errors import DataError, ParameterError
-from linsep.label_faults import check_beside, labels_of, refuse_masked
-from linsep.sparse_rows import as_csr
-from linsep.value_faults import refuse_rounded
+from linsep.validation.labels import check_beside, labels_of, refuse_masked
+from linsep.validation.sparse import as_csr
+from linsep.validation.values import refuse_rounded
 
 #: returns the rows of a partition, given its name and X
 Numbers = Callable[[str, Any], Any]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
 from linsep.checkpoints.saving import Saving
 from linsep.distributed.cluster import Cluster, LostCluster, client_given
 from linsep.distributed.collections import is_collection, names_of, rows_of_collections
@@ -16,7 +17,6 @@ from linsep.distributed.regressions import fit_linear, fit_naive_bayes
 from linsep.distributed.rows import ShardedRows, rows_of_source
 from linsep.errors import ParameterError
 from linsep.estimators._common.reading import describe
-from linsep.interrupts import held, window
 from linsep.learners.mixing import MixingName, refuse_unmixable
 from linsep.linear.estimator import LinearRegression
 from linsep.logistic.estimator import LogisticRegression
@@ -95,8 +95,8 @@ def fit(
         _check_checkpoint(estimator, source)
     as_here = _as_here(estimator)
     saving = Saving() if checkpoint is None else estimator.saving(checkpoint)
-    with _going_on(checkpoint), saving, client_given(client) as found, held():
-        with window():
+    with _going_on(checkpoint), saving, client_given(client) as found, interrupts_deferred():
+        with interrupts_allowed():
             cluster = Cluster(found)
             if isinstance(source, Source):
                 if y is not None or sample_weight is not None:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from linsep._system.threads import one_blas_thread
 from linsep.distributed.cluster import Cluster, given
 from linsep.distributed.rows import FIRST, ShardedRows
 from linsep.distributed.shards import Rows
@@ -27,7 +28,6 @@ from linsep.lanes import (
     merged,
     no_weight,
 )
-from linsep.parallel import one_blas_thread
 
 #: a function from the rows of a shard, and its name for errors, to their block
 AsBlock: TypeAlias = Any

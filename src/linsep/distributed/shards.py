@@ -17,9 +17,9 @@ import numpy as np
 import pyarrow.parquet as pq
 import scipy.sparse as sp
 
+from linsep._system.files import process_mark
+from linsep._system.interrupts import interruption_point
 from linsep.errors import DataError, LinsepError, NoRows
-from linsep.interrupts import checkpoint
-from linsep.scratch import process_mark
 from linsep.separability.data import exact_batches
 from linsep.sources import fingerprints
 from linsep.sources.base import Source
@@ -146,7 +146,7 @@ def shards_of(source: Source, shard_bytes: int = SHARD_BYTES, whole: bool = Fals
             ranges = [(a, min(a + shard_bytes, size)) for a in starts]
             spans = [(a, b, a, b) for a, b in ranges] or spans
         for start, stop, begin, end in spans:
-            checkpoint()
+            interruption_point()
             seen = _fingerprint(path, begin, end, whole)
             found.append(shard._replace(start=start, stop=stop, seen=seen))
     return found

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
+from linsep._system.threads import one_blas_thread
 from linsep.certificate.canonical import read_whole, sha256_of
 from linsep.certificate.checking import TIME_LIMIT
 from linsep.certificate.constraints import FORMULATIONS
@@ -23,7 +24,6 @@ from linsep.distributed.rows import FIRST, ShardedRows, rows_of_source
 from linsep.distributed.shards import Rows
 from linsep.errors import DataError, ParameterError
 from linsep.lanes import in_tree
-from linsep.parallel import one_blas_thread
 from linsep.separability.data import (
     Data,
     Pass,

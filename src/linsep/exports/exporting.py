@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import linsep
-from linsep.escaping import csv_text
+from linsep._system.files import check_free, written_whole
 from linsep.exports.onnx_file import to_onnx
 from linsep.exports.python_code import as_python
 from linsep.exports.scoring import ExportError, NumericColumn, Scoring, kind_of, read_scoring
 from linsep.exports.sql import as_sql
-from linsep.written import check_free, written_whole
+from linsep.words import csv_text
 
 #: columns of the CSV file, before one column of weights for each score
 HEADER = ("kind", "column", "value", "missing", "subtract", "divide")

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 import linsep
-from linsep.escaping import escaped
 from linsep.exports.scoring import (
     ExportError,
     ModelColumns,
@@ -17,6 +16,7 @@ from linsep.exports.scoring import (
     kind_of,
     read_scoring,
 )
+from linsep.words import escaped
 
 #: most columns of a table in SQLite
 MOST_COLUMNS = 2000

@@ -8,7 +8,7 @@ import numpy as np
 
 from linsep.errors import DataError, ParameterError
 from linsep.kernels.base import Kernel
-from linsep.label_faults import check_beside, labels_of, refuse_masked
+from linsep.validation.labels import check_beside, labels_of, refuse_masked
 
 BLOCK = 1024
 

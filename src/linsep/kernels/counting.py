@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from linsep._system.threads import split_rows
 from linsep.compiled.core.row_arrays import csr_rows
 from linsep.compiled.kernel_products import multiply_sparse
 from linsep.kernels.letters import Counts, same_kind
-from linsep.parallel import spread
 
 #: multiplications in a dense matrix product that take the time of one sparse addition
 DENSE_SPEED = 80
@@ -88,4 +88,4 @@ def _add_sparse(left: sp.csr_array, right: sp.csr_array, symmetric: bool, out: n
 
 
 def _spread_rows(parts: list, place: np.ndarray, cost: float) -> None:
-    spread(lambda i, j: multiply_sparse(*parts, i, j, place), len(place), cost)
+    split_rows(lambda i, j: multiply_sparse(*parts, i, j, place), len(place), cost)

@@ -9,8 +9,8 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 
 from linsep.errors import DataError
-from linsep.sparse_rows import as_csr
-from linsep.value_faults import faults_named
+from linsep.validation.sparse import as_csr
+from linsep.validation.values import faults_named
 
 #: bytes of rows converted or made dense at a time
 BLOCK_BYTES = 16_000_000

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from linsep._system.threads import split_rows
 from linsep.compiled.strings import subsequences
 from linsep.errors import ParameterError
 from linsep.kernels.base import BeyondFloats, Kernel, number
@@ -30,7 +31,6 @@ from linsep.kernels.letters import (
     same_kind,
 )
 from linsep.kernels.rows import Parts
-from linsep.parallel import spread
 
 #: most ways to change letters that Mismatch tries
 MOST_CHANGES = 1 << 22
@@ -319,7 +319,7 @@ class Subsequence(BeyondFloats, OnStrings):
         def work(start: int, stop: int) -> None:
             subsequences(*how, start, stop, A is B, mantissas, exponents)
 
-        spread(work, len(A), cost)
+        split_rows(work, len(A), cost)
         if A is B:
             for values in (mantissas, exponents):
                 for i in range(len(A)):
@@ -338,7 +338,7 @@ class Subsequence(BeyondFloats, OnStrings):
                 places = mantissas[i : i + 1], exponents[i : i + 1]
                 subsequences(one, one, int(self.p), float(self.decay), 0, 1, False, *places)
 
-        spread(work, len(A), float((A.lengths.astype(float) ** 2).sum() * self.p))
+        split_rows(work, len(A), float((A.lengths.astype(float) ** 2).sum() * self.p))
         return self._weighted(mantissas[:, 0], exponents[:, 0])
 
     def _weighted(self, mantissas: np.ndarray, exponents: np.ndarray) -> tuple:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from linsep._system.threads import split_rows
 from linsep.compiled.core.row_arrays import csr_rows, read_only
 from linsep.compiled.core.rows import Whole
 from linsep.compiled.kernel_products import all_subsets, distances, multiply_sparse, powers
@@ -15,7 +16,6 @@ from linsep.errors import DataError, ParameterError
 from linsep.kernels.base import HUGE, BeyondFloats, Kernel, number
 from linsep.kernels.exact import Ratio, WholeRows, constant
 from linsep.kernels.rows import CACHED, Parts, dense_blocks, rows_of, same_width, vectors
-from linsep.parallel import spread
 
 
 def products(A: Any, B: Any) -> np.ndarray:
@@ -34,7 +34,7 @@ def sparse_products(A: Any, B: Any) -> np.ndarray:
     out = np.zeros((A.shape[0], B.shape[1]))
     each = np.bincount(A.indices, minlength=A.shape[1]) @ np.diff(B.indptr)
     left, right = (csr_rows(M.data, M.indices, M.indptr) for M in (A, B))
-    spread(lambda i, j: multiply_sparse(left, right, i, j, out), len(out), float(each))
+    split_rows(lambda i, j: multiply_sparse(left, right, i, j, out), len(out), float(each))
     return out
 
 
@@ -178,7 +178,7 @@ class Polynomial(WithGamma):
             with np.errstate(over="ignore", invalid="ignore"):  # the error names the kernel
                 powers(read[start:stop], *how, write[start:stop])
 
-        spread(work, read.size, float(read.size))
+        split_rows(work, read.size, float(read.size))
         return out
 
 
@@ -246,7 +246,7 @@ class Laplacian(WithGamma):
 
         for places, block in dense_blocks(A):
             part = K[places]
-            spread(work, len(block), len(block) * cost)
+            split_rows(work, len(block), len(block) * cost)
         return K
 
     def _diagonal(self, A: Any) -> np.ndarray:
@@ -288,7 +288,7 @@ class AllSubsets(BeyondFloats):
 
         for places, block in dense_blocks(A):
             some, others = mantissas[places], exponents[places]
-            spread(work, len(block), len(block) * cost)
+            split_rows(work, len(block), len(block) * cost)
         return mantissas, exponents
 
     def scaled_diagonal(self, A: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -11,12 +11,12 @@ import numpy as np
 
 import linsep
 from linsep.errors import DataError, SeparationWarning
-from linsep.escaping import csv_text
 from linsep.lab.fields import plain
 from linsep.lab.optimizing import curve_of, descent_of, script_of_descent
 from linsep.lab.scene import Scene
 from linsep.naive_bayes import GaussianNaiveBayes
 from linsep.teaching import exact, latex_table, markdown_table, short
+from linsep.words import csv_text
 
 NEEDS = "Place points of at least two classes: each of them becomes a Gaussian."
 

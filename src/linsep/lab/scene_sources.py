@@ -15,7 +15,6 @@ import numpy as np
 
 from linsep import datasets
 from linsep.errors import DataError
-from linsep.escaping import csv_text
 from linsep.lab.fields import BY_NAME, FIELDS, number_of, plain
 from linsep.lab.scene import (
     LONGEST_NAME,
@@ -29,6 +28,7 @@ from linsep.lab.scene import (
     checked_scene,
     short_name,
 )
+from linsep.words import csv_text
 
 Points = tuple[Any, Any, tuple[str, ...], tuple[str, str]]
 XY = ("x1", "x2")

@@ -12,6 +12,7 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import assert_all_finite, validate_data
 
+from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
 from linsep.checkpoints.saving import Saving
 from linsep.compiled.core.loop import UPDATES
 from linsep.compiled.core.row_arrays import as_rows
@@ -22,8 +23,6 @@ from linsep.estimators._common.checking import FLOATS, brings_labels
 from linsep.estimators._common.equations import HasEquation
 from linsep.estimators._common.reference import codes_given
 from linsep.estimators._common.stop_reasons import StopReason
-from linsep.interrupts import held, window
-from linsep.label_faults import check_beside, labels_of
 from linsep.learners import proofs
 from linsep.learners.keeping import KeepBest, KeepLast, keeping_of
 from linsep.learners.passes import (
@@ -38,7 +37,6 @@ from linsep.learners.passes import (
 )
 from linsep.learners.predicting import PredictsOnline
 from linsep.learners.state import BadRow, Learner, State, Unlearnable
-from linsep.learnt import check_prepared, learnt
 from linsep.parameters import (
     Demonstration,
     HasParameters,
@@ -46,11 +44,13 @@ from linsep.parameters import (
     Multiclass,
     Tie,
     check_parameters,
+    fitted_parameter,
     parameter,
 )
 from linsep.rows.arrays import ArrayStream, HoldOut, RowStream, summed
-from linsep.sparse_rows import as_csr
-from linsep.value_faults import faults_named
+from linsep.validation.labels import check_beside, labels_of
+from linsep.validation.sparse import as_csr
+from linsep.validation.values import check_prepared, faults_named
 
 
 class OnlineClassifier(
@@ -149,7 +149,7 @@ class OnlineClassifier(
             raise AttributeError("stop_sentence_ is known after fit, not partial_fit.")
         if run.cycle is not None:
             return str(run.cycle.sentence)
-        return stop_sentence(self.stop_reason_, run.state, learnt(self, "tie"))
+        return stop_sentence(self.stop_reason_, run.state, fitted_parameter(self, "tie"))
 
     @property
     def progressive_accuracy_(self) -> float:
@@ -361,7 +361,7 @@ class OnlineClassifier(
         """Raise ValueError if parameters (except ``but``) differ from those of the last fit."""
         free = but if self._run.state.n_classes > 2 else (*but, "multiclass")
         now = self._shaping().items()
-        changed = [k for k, v in now if k not in free and learnt(self, k) != v]
+        changed = [k for k, v in now if k not in free and fitted_parameter(self, k) != v]
         if changed:
             raise ValueError(
                 f"{who} needs the {' and '.join(changed)} of the last fit; set "
@@ -377,7 +377,7 @@ class OnlineClassifier(
             run.mixture, run.fresh = None, False
         if isinstance(run.keeping, KeepBest):
             run.keeping.open_pocket(run.state)
-        with held():
+        with interrupts_deferred():
             try:
                 for row_batch in stream.row_batches(0):
                     learn_batch(run, scheme, row_batch, progress)
@@ -421,9 +421,9 @@ class OnlineClassifier(
         plan = Plan(self.max_iter, self.n_iter_no_change if self.early_stopping else None, self.tie)
         known = {"estimator": self, "X": X, "y": y, "metadata": metadata}
         try:
-            with held(), closing(start(plan)) as made:  # type: ignore[type-var]
+            with interrupts_deferred(), closing(start(plan)) as made:  # type: ignore[type-var]
                 root = self._init_callback_context(max_subtasks=self.max_iter)
-                with window():
+                with interrupts_allowed():
                     root.call_on_fit_task_begin(**known)
                 while self.stop_reason_ is None:
                     self._one_pass(made, root, known)
@@ -438,12 +438,12 @@ class OnlineClassifier(
     def _one_pass(self, made: Iterator[PassReport], root: Any, known: dict[str, Any]) -> None:
         """Run the next pass, with callbacks before and after."""
         task = root.subcontext(task_name="pass")
-        with window():
+        with interrupts_allowed():
             task.call_on_fit_task_begin(**known)
         self._note(next(made))
         if self.stop_reason_ == StopReason.INTERRUPTED:
             next(made)  # raises the KeyboardInterrupt that ended the pass
-        with window():
+        with interrupts_allowed():
             if task.call_on_fit_task_end(**known, reconstruction_attributes=self._snapshot):
                 self.stop_reason_ = self.stop_reason_ or StopReason.EARLY_STOP
 
@@ -571,7 +571,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
             stream.pack()
         if self.warm_start and X.shape[1] != getattr(self, "coef_", X).shape[1]:
             raise ValueError("warm_start needs as many features as the last fit had.")
-        with held():
+        with interrupts_deferred():
             run = self.start_run(learner, classes, X.shape[1], coef_init, intercept_init)
             run.seed, run.weighted = seed, bool(counted.size)
             run.left_out |= not counted.all()
@@ -612,7 +612,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
             learner.check(stream.rows)
         except BadRow as bad:
             raise self._refusal(bad.row, bad) from None
-        with held():
+        with interrupts_deferred():
             if first:
                 self.start_run(learner, known, X.shape[1], None, None)
             self._check_same("partial_fit")
@@ -742,7 +742,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
 
     def _rows_to_score(self, X: Any) -> Any:
         check_prepared(self, X)
-        voting = learnt(self, "keep") == "vote"
+        voting = fitted_parameter(self, "keep") == "vote"
         with faults_named(X, self):
             return validate_data(
                 self, as_csr(X, columns=voting), accept_sparse="csr", dtype=FLOATS, order="C",
@@ -751,7 +751,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
 
     def machine_scores(self, X: Any, whole: Any) -> np.ndarray:
         """Return the scores of every machine; ``whole`` has features not seen in training, too."""
-        if not learnt(self, "normalize"):
+        if not fitted_parameter(self, "normalize"):
             return self._run.keeping.scores(self._run.state, as_rows(X), X.shape[0])
         # Features without a weight count in the length of a row.
         rows = Unit(as_rows(summed(X)), scales(as_rows(summed(whole)), X.shape[0]))

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linsep._system.interrupts import interrupts_deferred
 from linsep.checkpoints.saving import Saving
 from linsep.errors import DataError
 from linsep.estimators._common.checking import (
@@ -18,8 +19,6 @@ from linsep.estimators._common.checking import (
 from linsep.estimators._common.reading import describe
 from linsep.estimators._common.reference import is_turned
 from linsep.estimators._common.stop_reasons import StopReason
-from linsep.interrupts import held
-from linsep.label_faults import warn_of_many_classes
 from linsep.learners.passes import PassReport, Plan, passes
 from linsep.learners.state import Unlearnable
 from linsep.rows.sample import Sample
@@ -27,6 +26,7 @@ from linsep.rows.source_stream import RowsAgain, SourceStream, StartAgain
 from linsep.rows.weights import added
 from linsep.sources.arrays import ArraySource
 from linsep.sources.base import Source
+from linsep.validation.labels import warn_of_many_classes
 
 
 class Measured(NamedTuple):
@@ -112,7 +112,7 @@ def fit_source(
     saving.check_source(source)
     run = SourceRun(estimator, source, coef_init, intercept_init, saving)
     estimator.training_accuracy_ = None
-    with held(), closing(run.stream):
+    with interrupts_deferred(), closing(run.stream):
         started = perf_counter()
         run.stream.begin()
         run.start()

@@ -12,7 +12,8 @@ import scipy.sparse as sp
 from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from linsep.background import elsewhere
+from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
+from linsep._system.threads import in_background
 from linsep.checkpoints.saving import Saving
 from linsep.compiled.core.row_arrays import as_rows
 from linsep.errors import DataError, ModelFileError, ParameterError, hint
@@ -22,12 +23,10 @@ from linsep.estimators._common.checking import (
     check_two_classes,
 )
 from linsep.estimators._common.stored import count
-from linsep.interrupts import held, window
 from linsep.kernels.base import Kernel
 from linsep.kernels.definite import NotPositiveSemidefiniteWarning, check_gram
 from linsep.kernels.naming import NAMES, as_kernel, described, kernel_from_dict
 from linsep.kernels.rows import listed, refuse_text
-from linsep.label_faults import check_beside
 from linsep.learners.classifier import OnlineClassifier
 from linsep.learners.deciding import numbered, numbered_texts
 from linsep.learners.keeping import KeepLast
@@ -35,11 +34,11 @@ from linsep.learners.kernel_rows import Grams, KernelStream
 from linsep.learners.passes import Run
 from linsep.learners.perceptron import PerceptronLearner, Schedule
 from linsep.learners.state import Learner, State
-from linsep.learnt import check_prepared
 from linsep.parameters import Control, Demonstration, check_parameters, parameter
 from linsep.sources.base import Source
-from linsep.sparse_rows import as_csr
-from linsep.value_faults import faults_named
+from linsep.validation.labels import check_beside
+from linsep.validation.sparse import as_csr
+from linsep.validation.values import check_prepared, faults_named
 
 KernelKeep = Literal["last", "average", "vote"]
 
@@ -295,7 +294,7 @@ class KernelPerceptron(OnlineClassifier):
             warnings.warn(why, NotPositiveSemidefiniteWarning, stacklevel=2)
         saving.check_arrays(rows, classes, codes, counted)
         seed = self.draw_seed(saving)
-        with held():
+        with interrupts_deferred():
             run = self._start(learner, kernel, classes, rows)
             n_old = run.state.n_features
             self._add(rows, np.arange(codes.size))
@@ -349,7 +348,7 @@ class KernelPerceptron(OnlineClassifier):
         rows = checked_for_kernel(self, kernel, X, reset=first)
         y = self._labels_checked(y, rows.shape[0])
         known, codes, counted = self._labelled_so_far(y, classes, sample_weight)
-        with held():
+        with interrupts_deferred():
             if first:
                 self._start(learner, kernel, known, rows)
             self._check_same("partial_fit")
@@ -553,7 +552,7 @@ def whole(source: Source) -> tuple[Any, np.ndarray, np.ndarray | None, np.ndarra
     parts: list[Any] = []
     labels: list[Any] = []
     more: list[Any] = []
-    for batch in elsewhere(source.batches()):
+    for batch in in_background(source.batches()):
         parts.append(batch.X)
         labels.append(batch.y)
         more.append(batch[3:])
@@ -573,17 +572,17 @@ def fit_source(estimator: Any, source: Source, saving: Saving) -> None:
 
     started = perf_counter()
     estimator.training_accuracy_ = None
-    with held():
+    with interrupts_deferred():
         X, y, weights, groups = whole(source)
         if sp.issparse(X) and not described(estimator.kernel).sparse:
             X = X.toarray()
         reading = perf_counter() - started
         check_two_classes(np.unique(y), source.name)
         try:
-            with window():
+            with interrupts_allowed():
                 estimator._fit_rows(X, y, weights, saving, groups)
             estimator.progress_.stage = "measuring"
-            with window():
+            with interrupts_allowed():
                 # Before feature names are set, because X is an array without names.
                 clean = knows_all_rows(estimator)
                 estimator.training_accuracy_ = 1.0 if clean else estimator.score(X, y, weights)

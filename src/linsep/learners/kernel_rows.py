@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from scipy.linalg import lapack, solve_triangular
 
+from linsep._system.interrupts import interruption_point, interrupts_allowed
 from linsep.compiled.core.kernel_rows import Block, catch_up
 from linsep.compiled.core.row_arrays import csr_rows
 from linsep.errors import DataError, hint
-from linsep.interrupts import checkpoint, window
 from linsep.learners.keeping import KeepLast
 from linsep.learners.state import State
 from linsep.rows.arrays import MemoryStream, RowBatch, slices
@@ -64,7 +64,7 @@ class Grams:
 
     def between(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Return kernel values of shape (a.size, b.size)."""
-        checkpoint()
+        interruption_point()
         if self._known is None:
             return self._computed(a, b)
         found = self._known[np.ix_(a, b)]
@@ -78,7 +78,7 @@ class Grams:
         return found
 
     def _computed(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        with window():  # a kernel may be a user's function
+        with interrupts_allowed():  # a kernel may be a user's function
             return self.kernel.gram(self.examples[a], self.examples[b])
 
 

@@ -9,8 +9,7 @@ from linsep.compiled.core.rows import Csr, Dense, Unit
 from linsep.compiled.rules.margin import MarginRule
 from linsep.learners.classifier import LinearClassifier
 from linsep.learners.state import ROUNDING, TOO_LARGE, Learner, State
-from linsep.learnt import learnt
-from linsep.parameters import Control, Demonstration, parameter
+from linsep.parameters import Control, Demonstration, fitted_parameter, parameter
 
 
 class MarginPerceptron(LinearClassifier):
@@ -130,9 +129,8 @@ class MarginPerceptron(LinearClassifier):
         lengths = np.array([length(machine) for machine in machines])
         kept = np.sqrt(state.per_machine("squares", np.float64)) / lengths
         rounding = share_of(state.n_features)
-        return float((1.0 - learnt(self, "epsilon")) * self.gamma_ * kept.min() - rounding) * (
-            1.0 - rounding
-        )
+        part = 1.0 - fitted_parameter(self, "epsilon")
+        return float(part * self.gamma_ * kept.min() - rounding) * (1.0 - rounding)
 
 
 class MarginLearner(Learner):

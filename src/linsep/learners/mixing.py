@@ -14,12 +14,12 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from sklearn.base import clone
 
+from linsep._system.interrupts import interrupts_allowed
 from linsep.checkpoints.saving import Saving
 from linsep.errors import DataError, LinsepError, ParameterError
 from linsep.estimators._common import checking as labels
 from linsep.estimators._common.reference import codes_given
 from linsep.estimators._common.stop_reasons import StopReason
-from linsep.interrupts import window
 from linsep.lanes import Tree
 from linsep.learners.keeping import KeepAverage, keeping_of
 from linsep.learners.passes import (
@@ -36,7 +36,7 @@ from linsep.learners.passes import (
 from linsep.learners.state import State, Unlearnable
 from linsep.parameters import check_parameters
 from linsep.rows.arrays import ArrayStream, AsGiven, summed
-from linsep.sparse_rows import as_csr
+from linsep.validation.sparse import as_csr
 
 #: how the weights of shards are mixed
 MixingName = Literal["uniform", "mistakes"]
@@ -376,7 +376,7 @@ def _passes(
         while course.number < plan.max_iter:
             progress.begin(course.number, None)
             started = perf_counter()
-            with window():
+            with interrupts_allowed():
                 total = learn(between.mixed, course.number)
             progress.learning += perf_counter() - started
             between.mixed = mix(between.mixed, total, course.number)

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linsep._system.interrupts import interruption_point, interrupts_deferred
 from linsep.checkpoints.saving import Saving
 from linsep.compiled.core.kernel_rows import Block
 from linsep.compiled.core.loop import MISTAKES, UPDATES, pass_loop
 from linsep.compiled.core.weights import Last
 from linsep.errors import DataError, hint
 from linsep.estimators._common.stop_reasons import StopReason
-from linsep.interrupts import checkpoint, held
 from linsep.learners.cycle_detection import CycleDetection, cycle_detection_for
 from linsep.learners.keeping import KeepLast, count_changes
 from linsep.learners.state import (
@@ -242,7 +242,7 @@ class Course:
 
 def learn_batch(
     run: Run, scheme: Any, row_batch: RowBatch, progress: Progress,
-    pause: Callable[[], None] = checkpoint,
+    pause: Callable[[], None] = interruption_point,
 ) -> None:  # fmt: skip
     """Learn the rows of a batch, in slices, with a ``pause`` before each; raise Unlearnable for the
     first invalid row.
@@ -259,7 +259,7 @@ def learn_batch(
         changes = len(piece) * count_changes(state, longest)
         keep = Last() if learner.by_pass else keeping.compiled(state, changes)
         rule = learner.rule(state)
-        with held():  # weights and counts must stay consistent
+        with interrupts_deferred():  # weights and counts must stay consistent
             done = pass_loop(
                 scheme, rule, keep, state.W, state.bias, row_batch.rows,
                 row_batch.codes, row_batch.importance, piece, state.rounds, progress.tally,
@@ -432,7 +432,7 @@ def one_pass(
     scheme = state.scheme(plan.tie, count_errors=number == 0)
 
     def pause() -> None:
-        checkpoint()
+        interruption_point()
         saving.pause(run, stream, course, progress)
 
     if not course.learnt:
@@ -467,7 +467,7 @@ def close_pass(run: Run, scheme: Any) -> int:
     if not learner.by_pass:
         return 0
     keep = keeping.compiled(state, state.W.size)
-    with held():
+    with interrupts_deferred():
         made = learner.close_pass(state, scheme, keep)
         keeping.take(state)
         state.rounds += 1

@@ -15,10 +15,10 @@ from linsep.estimators._common.reference import HasReference
 from linsep.estimators._common.stop_reasons import StopReason
 from linsep.learners.deciding import Draws, decision, numbered, predicted, seeded
 from linsep.learners.passes import Run
-from linsep.learnt import learnt
+from linsep.parameters import fitted_parameter
 from linsep.sources.base import Batch, Source
-from linsep.sparse_rows import as_csr
-from linsep.value_faults import faults_named
+from linsep.validation.sparse import as_csr
+from linsep.validation.values import faults_named
 
 
 class OnlinePrediction(Prediction):
@@ -39,11 +39,11 @@ class OnlinePrediction(Prediction):
                 row = int(np.argwhere(~np.isfinite(scores))[0, 0])
                 where = self.source.where(batch.first + row)
                 raise DataError(f"{where}: the score is beyond floating point; scale the features.")
-            yield batch, decision(state, scores, learnt(model, "tie"))
+            yield batch, decision(state, scores, fitted_parameter(model, "tie"))
 
     def codes(self) -> Iterator[tuple[Batch, np.ndarray, np.ndarray]]:
         """Yield each batch with its decision values and class codes, whatever the batch size."""
-        model, tie = self.model, learnt(self.model, "tie")
+        model, tie = self.model, fitted_parameter(self.model, "tie")
         draws = model._draws() if tie == "random" else None
         for batch, values in self._decisions():
             codes = predicted(values, tie, draws and draws(batch.X))
@@ -125,7 +125,7 @@ class PredictsOnline(PlotsDecision, HasReference):
                 assert_all_finite(as_csr(X), input_name="X")
             row = int(np.argwhere(~np.isfinite(scores))[0, 0])
             raise DataError(f"The score of row {row} is beyond floating point; scale the features.")
-        return decision(self._run.state, scores, learnt(self, "tie"))
+        return decision(self._run.state, scores, fitted_parameter(self, "tie"))
 
     @available_if(lambda model: hasattr(model, "calibration_"))
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -161,7 +161,7 @@ class PredictsOnline(PlotsDecision, HasReference):
             return self.classes_[np.concatenate([c for *_, c in self.predictions(X).codes()])]
         check_is_fitted(self)
         scores = self._decisions(X)
-        tie = learnt(self, "tie")
+        tie = fitted_parameter(self, "tie")
         draws = self._draws()(self._rows_to_score(X)) if tie == "random" else None
         return self.classes_[self._codes_turned(predicted(scores, tie, draws))]
 

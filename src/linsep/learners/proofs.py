@@ -10,9 +10,9 @@ from linsep.checkpoints.saving import Saving
 from linsep.errors import DataError
 from linsep.estimators._common import checking as labels
 from linsep.estimators._common.stop_reasons import StopReason
-from linsep.label_faults import check_beside
 from linsep.learners.passes import Run
-from linsep.learnt import check_columns
+from linsep.validation.labels import check_beside
+from linsep.validation.values import check_columns
 
 #: relative error of norms of weights, beside 2^-50 for each update
 ROUNDING = 1e-9

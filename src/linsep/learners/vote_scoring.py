@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from linsep._system.threads import split_rows
 from linsep.compiled.core.rows import Csr, Dense, Unit
 from linsep.compiled.vote_scoring import first_votes, score_single_votes, score_votes
 from linsep.learners.state import TIES, State
-from linsep.parallel import spread
 
 # Approximate number of values in a block of versions or rows.
 BLOCK_VALUES = 1 << 22
@@ -87,7 +87,7 @@ class VoteScoring:
                 votes[first:last],
             )  # fmt: skip
 
-        spread(vote, len(X), 2.0 * len(X) * log["amounts"].size)
+        split_rows(vote, len(X), 2.0 * len(X) * log["amounts"].size)
 
     @cached_property
     def _singles(self) -> bool:

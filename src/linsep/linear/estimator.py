@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from linsep._system.interrupts import interrupts_deferred
 from linsep.drawing import display
 from linsep.errors import DataError, ParameterError, hint
 from linsep.estimators._common.checking import (
@@ -25,10 +26,7 @@ from linsep.estimators._common.predicting_sources import LinearPrediction, numbe
 from linsep.estimators._common.reading import Reading, describe
 from linsep.estimators._common.stop_reasons import StopReason
 from linsep.estimators._common.stored import count, finite
-from linsep.interrupts import held
-from linsep.label_faults import check_beside, one_column, refuse_gaps
 from linsep.lanes import Block, Blocks, Lanes
-from linsep.learnt import check_prepared, learnt
 from linsep.linear.diagnostics import Assumptions, check_assumptions
 from linsep.linear.inference import Bands, Inference, check_level, dependence
 from linsep.linear.result import LeastSquares
@@ -39,11 +37,12 @@ from linsep.linear.solving import (
     least_squares,
 )
 from linsep.linear.summary import Summary
-from linsep.parameters import HasParameters, check_parameters, parameter
+from linsep.parameters import HasParameters, check_parameters, fitted_parameter, parameter
 from linsep.rows.weights import added
 from linsep.sources.base import Source
-from linsep.sparse_rows import as_csr
-from linsep.value_faults import faults_named, refuse_rounded_targets
+from linsep.validation.labels import check_beside, one_column, refuse_gaps
+from linsep.validation.sparse import as_csr
+from linsep.validation.values import check_prepared, faults_named, refuse_rounded_targets
 
 
 def check_whole(weights: np.ndarray, place: Callable[[int], str]) -> None:
@@ -212,7 +211,7 @@ class LinearRegression(HasEquation, RegressorMixin, HasParameters, BaseEstimator
         X = self._features(X, reset)
         y = self._targets(y, X.shape[0])
         weights = check_sample_weight(sample_weight, X.shape[0])
-        if (self.weight_type if reset else learnt(self, "weight_type")) == "frequency":
+        if (self.weight_type if reset else fitted_parameter(self, "weight_type")) == "frequency":
             check_whole(weights, lambda row: f"Row {row}")
         if weights.size and not weights.all():
             X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
@@ -267,7 +266,7 @@ class LinearRegression(HasEquation, RegressorMixin, HasParameters, BaseEstimator
 
     def _fit_source(self, source: Source) -> None:
         reading = Reading()
-        with held():
+        with interrupts_deferred():
             blocks = source_blocks(source, reading, self.weight_type == "frequency")
             self._take_rows(blocks)
             describe(self, source, self.coef_.size)
@@ -511,7 +510,7 @@ class LinearRegression(HasEquation, RegressorMixin, HasParameters, BaseEstimator
         numbers = np.arange(block.y.size)
         if sample_weight is not None:
             numbers = np.flatnonzero(check_sample_weight(sample_weight, len(y)))
-        if learnt(self, "weight_type") == "frequency" and block.weights is not None:
+        if fitted_parameter(self, "weight_type") == "frequency" and block.weights is not None:
             rows = np.repeat(np.arange(block.y.size), block.weights.astype(np.int64))
             block, numbers = Block(block.X[rows], block.y[rows], None), numbers[rows]
         if block.y.size != self._fitted.n_rows:

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linsep._system.threads import one_blas_thread
 from linsep.errors import DataError, FeatureOverflow
 from linsep.lanes import Block, Blocks, Lanes, joined
 from linsep.linear.columns import (
@@ -47,7 +48,6 @@ from linsep.linear.extended_precision import (
 )
 from linsep.linear.moments import DOUBLED_BYTES, Moments, Solved, refuse_too_many, solve
 from linsep.linear.result import LeastSquares, Targets
-from linsep.parallel import one_blas_thread
 
 #: most values and most columns for the exact method
 EXACT_VALUES, EXACT_WIDTH = 1 << 17, 32

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linsep.drawing import beside, display
-from linsep.escaping import escaped
+from linsep.words import escaped
 
 #: coefficients of a table that a notebook shows with its picture
 MOST_DRAWN = 30

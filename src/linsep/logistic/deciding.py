@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from linsep._system.interrupts import interrupts_allowed
 from linsep.certificate.checking import TIME_LIMIT
 from linsep.certificate.verdicts import Separable, Separations, Undecided
 from linsep.estimators._common.fitted_classes import UNSIGNED
-from linsep.interrupts import window
 from linsep.logistic.centered import FAR
 from linsep.logistic.fitting import Fit, Task, climbed_on, sharpened
 from linsep.logistic.limits import Contrasts, limit, proves, question_weights
@@ -56,13 +56,13 @@ class Asked(NamedTuple):
     def by_weights(self, fit: Fit) -> Any:
         """Return the verdict that the weights of the fit prove, or None."""
         weights = question_weights(fit.weights[:, self.columns], self.order)
-        with window():
+        with interrupts_allowed():
             return separated_by(self.data, weights, self.task.intercept)
 
     def by_search(self) -> Any:
         """Return the multinomial verdict; Ctrl-C takes effect at any time."""
         joint = ("multinomial",)
-        with window():
+        with interrupts_allowed():
             answer: Any = separation(
                 self.data, fit_intercept=self.task.intercept, formulations=joint
             )
@@ -122,7 +122,7 @@ def _asked(task: Task, given: Rows | BatchRows, fit: Fit) -> Asked | None:
         columns = np.concatenate([kept, [task.n_features] * task.intercept]).astype(int)
         return Asked(task, data, columns, order, rows, False)
     assert isinstance(given, BatchRows)
-    with window():
+    with interrupts_allowed():
         data = data_of_batches(given) if given.source is None else data_of(given.source)
     if len(data.classes) != len(order):  # a weight of 0 leaves out a class that the data have
         return None
@@ -159,7 +159,7 @@ def _without_maximum(asked: Asked, fit: Fit, limits: np.ndarray, verdict: Any) -
     contrasts, lost = asked.contrasts(verdict), limits.astype("U16")
     if rows is None or not task.factored:
         found = _of_last_iteration(fit, verdict)
-        with window():
+        with interrupts_allowed():
             lost[:, columns] = UNSIGNED if asked.dependent else contrasts.limits()
         lost[limits == "dependent"] = "dependent"
         return replace(found, limits=lost)
@@ -169,7 +169,7 @@ def _without_maximum(asked: Asked, fit: Fit, limits: np.ndarray, verdict: Any) -
     weights = rows.weights[counted] if rows.weights.size else np.ones(len(counted))
     last, centre = _around(task, fit, columns)
     Z[:, : len(kept)] -= centre
-    with window():
+    with interrupts_allowed():
         end = limit(contrasts, Z, rows.places[counted], weights, last, centre)
     wide, middle = Wide(task, columns), np.zeros(task.n_features)
     middle[kept] = centre

@@ -10,6 +10,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from linsep._system.interrupts import interrupts_deferred
+from linsep._system.threads import one_blas_thread
 from linsep.checkpoints.saving import Saving
 from linsep.errors import DataError, Hint, SeparationError, SeparationWarning
 from linsep.estimators._common import checking as labels
@@ -23,8 +25,6 @@ from linsep.estimators._common.predicting_sources import (
     share_right,
 )
 from linsep.estimators._common.stop_reasons import StopReason
-from linsep.interrupts import held
-from linsep.learnt import check_prepared
 from linsep.linear.summary import OPPOSITE
 from linsep.logistic.centered import in_use
 from linsep.logistic.fitting import Task, climbed, fitted, null_log_likelihood
@@ -49,11 +49,10 @@ from linsep.logistic.outcomes import (
 )
 from linsep.logistic.rows import BatchRows, Rows, order_of
 from linsep.logistic.steps import Steps, Stopped
-from linsep.parallel import one_blas_thread
 from linsep.parameters import HasParameters, ScheduleName, check_parameters, parameter
 from linsep.sources.base import Source
-from linsep.sparse_rows import as_csr
-from linsep.value_faults import faults_named
+from linsep.validation.sparse import as_csr
+from linsep.validation.values import check_prepared, faults_named
 
 Solver = Literal["newton", "lbfgs", "gradient_ascent"]
 OnSeparation = Literal["warn", "raise"]
@@ -311,7 +310,7 @@ class LogisticRegression(
         self, rows: Rows | BatchRows, given: dict[str, Any], saving: Saving | None = None
     ) -> None:
         """Maximise the likelihood, call callbacks, and keep the weights so far if stopped early."""
-        with held(), one_blas_thread:
+        with interrupts_deferred(), one_blas_thread:
             task = rows.task(self)
             if saving is not None:
                 task, saving.rows_per_pass = replace(task, journal=saving.journal), task.n_rows

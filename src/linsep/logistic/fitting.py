@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.linalg as sla
 
+from linsep._system.threads import thread_pool
 from linsep.descent import Descent, minimize
 from linsep.errors import DataError
 from linsep.logistic import ascent, preparing
@@ -18,7 +19,6 @@ from linsep.logistic.lanes import Batches, RowLanes
 from linsep.logistic.likelihood import Lanes, Likelihood, Point, SparseTerms, Terms
 from linsep.logistic.preparing import Standardization, refuse_overflow, sampled, standardization
 from linsep.logistic.steps import Around, Report, Steps, no_report
-from linsep.parallel import workers
 
 #: most weights for a Hessian, which inference needs
 MOST_WEIGHTS = 2500
@@ -143,7 +143,7 @@ def fitted(task: Task, steps: Steps) -> Fit:
         )
         B = np.zeros((0, task.width))
         return Fit(B, 0.0, none, 0, "converged", 0.0, True, False, B, plain)
-    with workers() as pool:
+    with thread_pool() as pool:
         most = max(20_000, 20 * task.q * task.width)
         sample, whole = sampled(task.batches, most)
         how = looked(task, sample, whole, pool)
@@ -159,7 +159,7 @@ def reporter(task: Task, how: Standardization, steps: Steps) -> Report:
 
 def climbed_on(task: Task, fit: Fit, steps: Steps) -> Fit:
     """Continue a fit to its maximum, which is known to exist."""
-    with workers() as pool:
+    with thread_pool() as pool:
         problem = problem_of(task, fit.standardization, pool)
         left = max(1, task.max_iter - fit.n_iter)
         goal = task.goal._replace(prove=False, max_iter=left)
@@ -321,7 +321,7 @@ def climbed(
         If the learning rate is so large that the ascent diverges or cycles.
     """
     refuse_overflow(task.batches, task.n_features, task.intercept)
-    with workers() as pool:
+    with thread_pool() as pool:
         how = looked(task, *sampled(task.batches, 20 * task.q * task.width + 20_000), pool)
         free = np.ones(task.width, dtype=bool)
         free[list(how.dependent)] = False
@@ -434,7 +434,7 @@ def sharpened(task: Task, fit: Fit) -> tuple[Fit, Sharpness]:
     """Return a fit with the covariance at its weights, not before the last step, and how well
     floats determine its maximum, in three passes.
     """
-    with workers() as pool:
+    with thread_pool() as pool:
         likelihood, penalty = problem_of(task, fit.standardization, pool)
         point = likelihood.at(fit.B)
         H = point.hessian + penalty.matrix(likelihood.q)

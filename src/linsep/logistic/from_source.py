@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from linsep._system.interrupts import interrupts_deferred
 from linsep.checkpoints.saving import Saving
 from linsep.estimators._common.fitted_classes import FittedClasses
 from linsep.estimators._common.reading import describe
-from linsep.interrupts import held
 from linsep.learners.from_source import (
     class_importance,
     measure,
@@ -79,7 +79,7 @@ def fit_source(model: Any, source: Source, saving: Saving) -> None:
         counts=weight == "balanced", expected=list(weight) if isinstance(weight, dict) else [],
         lengths=True,
     )  # fmt: skip
-    with held(), closing(stream):
+    with interrupts_deferred(), closing(stream):
         stream.begin()
         rows = StreamRows(model, stream)
         warn_of_measurements(stream)

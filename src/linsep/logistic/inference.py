@@ -11,12 +11,12 @@ from linsep.estimators._common.checking import feature_names, label_text, words_
 from linsep.estimators._common.equations import HasEquation
 from linsep.estimators._common.fitted_classes import NO_WEIGHT, UNSIGNED
 from linsep.estimators._common.stored import classes_of, count, described, finite, plain
-from linsep.learnt import learnt
 from linsep.linear.inference import check_level
 from linsep.linear.summary import Coefficient, Summary
 from linsep.logistic import fitting
 from linsep.logistic.centered import Centred, centred, in_use
 from linsep.logistic.outcomes import SEPARATED, UNINFERRED
+from linsep.parameters import fitted_parameter
 
 #: most classes that a title names
 MOST_NAMED = 10
@@ -224,7 +224,7 @@ class LogisticResults(HasEquation):
         or is the supremum.
         """
         check_is_fitted(self)
-        if learnt(self, "l2") or self.stop_reason_ in UNINFERRED:
+        if fitted_parameter(self, "l2") or self.stop_reason_ in UNINFERRED:
             return False
         if self.stop_reason_ == "quasi-separable":
             return self.covariance_ is not None  # there is none for those of the last iteration
@@ -254,7 +254,7 @@ class LogisticResults(HasEquation):
     def weights_(self) -> np.ndarray:
         """Coefficients and, with an intercept, the intercepts as the last column."""
         check_is_fitted(self)
-        if not learnt(self, "fit_intercept"):
+        if not fitted_parameter(self, "fit_intercept"):
             return self.coef_
         return np.column_stack([self.coef_, self.intercept_])
 
@@ -302,7 +302,7 @@ class LogisticResults(HasEquation):
     def _level(self) -> float:
         """Level of the intervals."""
         check_is_fitted(self)
-        return next(iter(self._intervals), learnt(self, "level"))
+        return next(iter(self._intervals), fitted_parameter(self, "level"))
 
     def confidence_intervals(self, level: float | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Return the lower and upper ends of the interval of each weight.
@@ -357,7 +357,7 @@ class LogisticResults(HasEquation):
         return self._names_of_weights(feature_names(self))
 
     def _names_of_weights(self, names: list[str]) -> list[str]:
-        names = names + ["intercept"] * bool(learnt(self, "fit_intercept"))
+        names = names + ["intercept"] * bool(fitted_parameter(self, "fit_intercept"))
         if len(self.classes_) == 2:
             return names
         return [f"{label}: {name}" for label in self._others() for name in names]
@@ -369,7 +369,7 @@ class LogisticResults(HasEquation):
     def _words_and_signs(self) -> tuple[list[str], np.ndarray]:
         """Return the names of ``weight_names`` without the minus, and what it says as signs."""
         names, signs = words_and_signs(self)
-        signs = np.concatenate([signs, [1] * bool(learnt(self, "fit_intercept"))])
+        signs = np.concatenate([signs, [1] * bool(fitted_parameter(self, "fit_intercept"))])
         return self._names_of_weights(names), np.tile(signs, len(self.classes_) - 1)
 
     @property
@@ -418,7 +418,7 @@ class LogisticResults(HasEquation):
 
     def _notes(self) -> list[str]:
         notes = [self.stop_sentence_] if self.stop_sentence_ else []
-        if l2 := learnt(self, "l2"):
+        if l2 := fitted_parameter(self, "l2"):
             notes.append(f"Penalised with l2={l2:g}: standard errors and tests are not known.")
         elif self._wide and self.covariance_ is None and not np.isnan(self.log_likelihood_):
             notes.append(
@@ -427,7 +427,7 @@ class LogisticResults(HasEquation):
         if self._intervals:
             what = "penalised likelihood" if self.method_ == "Firth" else "likelihood"
             notes.append(f"Intervals and p-values by the profile of the {what}, z by Wald.")
-        if learnt(self, "class_weight") is not None:
+        if fitted_parameter(self, "class_weight") is not None:
             notes.append("Class weights count as numbers of rows, in errors and tests, too.")
         notes += self._notes_of_limits()
         if (self.limits_ == "dependent").any():

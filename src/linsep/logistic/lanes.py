@@ -12,11 +12,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from linsep._system.interrupts import interruption_point
+from linsep._system.threads import thread_count
 from linsep.compiled.core.row_arrays import csr_rows
 from linsep.compiled.core.rows import Csr, Dense
-from linsep.interrupts import checkpoint
 from linsep.lanes import Add, Tree, in_lanes
-from linsep.parallel import thread_count
 
 #: longest time before a Ctrl-C is noticed while lanes are processed
 SECONDS = 0.1
@@ -191,7 +191,7 @@ class RowLanes:
         running: deque[Future[Any]] = deque()
         first = list(islice(calls, 2))
         if len(first) == 1:  # too few rows for threads
-            checkpoint()
+            interruption_point()
             yield first[0][0](*first[0][1:])
             return
         try:
@@ -207,8 +207,8 @@ class RowLanes:
 
 
 def _result(call: "Future[Any]") -> Any:
-    checkpoint()
+    interruption_point()
     while not call.done():
         wait([call], SECONDS)
-        checkpoint()
+        interruption_point()
     return call.result()

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from linsep._system.interrupts import interruption_point
 from linsep.certificate.verdicts import QuasiSeparable, Separable, Verdict
 from linsep.estimators._common.fitted_classes import UNSIGNED
-from linsep.interrupts import checkpoint
 from linsep.separability.data import Data
 from linsep.separability.recession import Cone, both_signs, cone_of
 from linsep.separability.time_limit import TooLarge
@@ -244,7 +244,7 @@ def conditional(
     B = np.zeros((q, width))
     value, slope, H = _known(Z, codes, weights, allowed, B)
     for _ in range(100):
-        checkpoint()
+        interruption_point()
         step = (_regular_inverse(H) @ slope.ravel()).reshape(q, width)
         gain = float((step * slope).sum())
         if gain <= 1e-18:

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from linsep._system.interrupts import interrupts_allowed
 from linsep.errors import DataError, Hint, LinsepError, ParameterError, hint
 from linsep.estimators._common.fitted_classes import NO_WEIGHT, UNSIGNED, FittedClasses
 from linsep.estimators._common.stop_reasons import StopReason
-from linsep.interrupts import window
 from linsep.logistic.fitting import MOST_WEIGHTS, Fit, Sharpness, Task
 from linsep.logistic.profiles import FirthFit, ends_of, firth_fitted, profiled
 from linsep.logistic.rows import BatchRows, Rows
@@ -334,13 +334,13 @@ class Callbacks:
         self.model, self.known = model, {"estimator": model} | known
         # the number of iterations is unknown, and max_iter alone does not bound it
         self.root = model._init_callback_context(max_subtasks=None)
-        with window():
+        with interrupts_allowed():
             self.root.call_on_fit_task_begin(**self.known)
 
     def iterated(self, snapshot: Callable[[], dict[str, Any]]) -> None:
         """Report one iteration; raise Stopped if a callback asks to stop."""
         task = self.root.subcontext(task_name="iteration")
-        with window():
+        with interrupts_allowed():
             task.call_on_fit_task_begin(**self.known)
             if task.call_on_fit_task_end(**self.known, reconstruction_attributes=snapshot):
                 raise Stopped

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.linalg as sla
 
+from linsep._system.interrupts import interruption_point
 from linsep.compiled import logistic
 from linsep.compiled.core.row_arrays import as_rows, csr_rows
 from linsep.compiled.core.rows import Csr
 from linsep.compiled.pair_sums import pair_sums
 from linsep.errors import FeatureOverflow
-from linsep.interrupts import checkpoint
 from linsep.linear.extended_precision import Pair, pairs, two_product, two_sum
 from linsep.logistic.lanes import Batch, Batches, RowLanes, block_rows, lane_rows, lanes_of
 from linsep.logistic.likelihood import Likelihood, Terms
@@ -401,7 +401,7 @@ def sized(batches: Batches, d: int, find: bool) -> Standardization:
     """
     top = np.zeros(d)
     for batch in batches():
-        checkpoint()
+        interruption_point()
         counted = batch.weights > 0 if batch.weights.size else np.ones(batch.size, dtype=bool)
         if isinstance(batch.rows, Csr):
             values, columns, starts = batch.rows
@@ -470,7 +470,7 @@ def raw_blocks(batches: Any, d: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     room, one, none = np.empty((most, d)), np.ones(d), np.zeros(d)
     for lane in lanes_of(batches, lane_rows(d)):
         for start in range(0, lane.size, most):
-            checkpoint()
+            interruption_point()
             X = room[: min(most, lane.size - start)]
             logistic.standardised(lane.rows, start, X, none, one)
             known = lane.weights[start : start + len(X)]

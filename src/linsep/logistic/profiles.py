@@ -15,13 +15,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import chdtrc, chdtri
 
+from linsep._system.threads import thread_pool
 from linsep.logistic.firth import Maximum, Objective, inverse_of, maximised
 from linsep.logistic.fitting import Task, lanes_as
 from linsep.logistic.journal import recalled
 from linsep.logistic.likelihood import Likelihood, Terms
 from linsep.logistic.preparing import Standardization, sampled, standardization
 from linsep.logistic.steps import Around, Steps
-from linsep.parallel import workers
 
 #: largest last step towards an end, as a share of the half-width of Wald's interval; its error is
 #: about the square
@@ -202,7 +202,7 @@ def _opened(task: Task, penalised: bool) -> Iterator[tuple[Objective, Standardiz
     """Yield the objective of a task, the standardisation, and the matrix that converts weights to
     the raw features.
     """
-    with workers() as pool:
+    with thread_pool() as pool:
         sample, whole = sampled(task.batches, max(20_000, 20 * task.q * task.width))
         form = task.n_features, task.intercept
         how = standardization(sample, task.batches, whole, *form, True, pool)

@@ -20,12 +20,12 @@ import numpy as np
 from sklearn.utils import check_consistent_length
 
 from linsep.errors import DataError
-from linsep.label_faults import check_beside, labels_of
 from linsep.mistake_bounds import theorems
 from linsep.mistake_bounds.bounds import Bound, Bounds, Unknown
 from linsep.mistake_bounds.margins import lengths
 from linsep.mistake_bounds.problems import Problem, problems_of, seen_rows
 from linsep.mistake_bounds.theorems import MOST_WEIGHT, Compared
+from linsep.validation.labels import check_beside, labels_of
 
 #: the largest float
 LARGEST = float(np.finfo(np.float64).max)

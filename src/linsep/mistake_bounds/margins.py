@@ -10,9 +10,10 @@ from sklearn.utils import check_consistent_length
 
 from linsep.certificate.numbers import exact_rows, same_as_doubles
 from linsep.errors import DataError
-from linsep.label_faults import check_beside, labels_of
-from linsep.learnt import check_columns, learnt
 from linsep.mistake_bounds.rounding import length
+from linsep.parameters import fitted_parameter
+from linsep.validation.labels import check_beside, labels_of
+from linsep.validation.values import check_columns
 
 #: squares of shorter rows may underflow
 SHORT = 1e-140
@@ -362,7 +363,7 @@ def linear_of(model: Any, y: Any = None) -> Linear:
     k, machines = len(classes), len(coef)
     # Three classes have three pairs: only the estimator knows which of the two the rows are.
     foreign = k > 2 and hasattr(model, "decision_function_shape")
-    pairs = k > 2 and learnt(model, "multiclass") == "ovo"
+    pairs = k > 2 and fitted_parameter(model, "multiclass") == "ovo"
     if foreign or machines != (1 if k == 2 else k * (k - 1) // 2 if pairs else k):
         raise DataError(
             f"coef_ of this {type(model).__name__} has {machines} rows for {k} classes: margins "
@@ -370,8 +371,8 @@ def linear_of(model: Any, y: Any = None) -> Linear:
         )
     if k == 2 and getattr(model, "reference_", None) == classes.tolist()[1]:
         coef, intercept = -coef, -intercept  # positive for the smaller class
-    constant = bool(learnt(model, "fit_intercept")) or bool(intercept.any())
-    unit = bool(learnt(model, "normalize"))
+    constant = bool(fitted_parameter(model, "fit_intercept")) or bool(intercept.any())
+    unit = bool(fitted_parameter(model, "normalize"))
     return Linear(coef, intercept, classes, constant, unit, pairs, model)
 
 

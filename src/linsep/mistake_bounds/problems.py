@@ -17,11 +17,11 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 from scipy.special import expit
 
+from linsep._system.threads import one_blas_thread
 from linsep.certificate.verdicts import Separable
 from linsep.errors import DataError
 from linsep.mistake_bounds.margins import augmented, checked_rows, lengths, scaled, unit_rows
 from linsep.mistake_bounds.rounding import ROUNDING, length, share_of
-from linsep.parallel import one_blas_thread
 from linsep.separability.deciding import separation
 
 #: rows within these sizes are not rescaled: their squares neither overflow nor underflow

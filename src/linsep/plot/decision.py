@@ -7,7 +7,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError
-from linsep.label_faults import check_beside
 from linsep.plot.display import (
     MOST_POINTS,
     Display,
@@ -31,6 +30,7 @@ from linsep.plot.plane import (
     plane_of,
     same_scale,
 )
+from linsep.validation.labels import check_beside
 
 #: values of the rows of a grid that are asked at a time
 GRID_VALUES = 1 << 24

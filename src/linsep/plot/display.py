@@ -11,9 +11,9 @@ import numpy as np
 from sklearn.utils.validation import check_consistent_length
 
 from linsep.errors import DataError, LinsepError
-from linsep.escaping import escaped
 from linsep.estimators._common.checking import label_text, listed
-from linsep.label_faults import labels_of
+from linsep.validation.labels import labels_of
+from linsep.words import escaped
 
 #: colours that the colour-blind can tell apart (Okabe and Ito, 2008); grey is the eighth
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")

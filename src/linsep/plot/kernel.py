@@ -5,16 +5,15 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from linsep._system.threads import one_blas_thread
 from linsep.errors import DataError
 from linsep.estimators._common.checking import feature_names, label_text
 from linsep.estimators._common.reference import positive_code
 from linsep.kernels import as_kernel
 from linsep.kernels.base import Kernel
 from linsep.kernels.rows import rows_of
-from linsep.label_faults import check_beside, labels_of
 from linsep.learners.kernel import checked_for_kernel
-from linsep.learnt import learnt
-from linsep.parallel import one_blas_thread
+from linsep.parameters import fitted_parameter
 from linsep.plot.display import (
     COLOURS,
     MARKERS,
@@ -28,6 +27,7 @@ from linsep.plot.display import (
     wrapped,
 )
 from linsep.plot.plane import frame_like
+from linsep.validation.labels import check_beside, labels_of
 
 #: rows of a Gram matrix that is drawn; of more, so many are taken evenly from each class
 MOST_ROWS = 500
@@ -166,7 +166,7 @@ class KernelDisplay(Display):
         if len(classes) == 2:
             if kernel.takes == "vectors" and raw.shape[1] == 2:
                 found |= _surface(estimator, X, raw[chosen])
-            if learnt(estimator, "keep") != "vote":
+            if fitted_parameter(estimator, "keep") != "vote":
                 found["substrings"] = _substrings(estimator)[:top]
         return cls(classes=classes, **found).plot(**kwargs)
 

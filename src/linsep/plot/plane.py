@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_array
 from linsep.errors import DataError
 from linsep.estimators._common.checking import feature_names
 from linsep.plot.display import limits
-from linsep.value_faults import faults_named
+from linsep.validation.values import faults_named
 
 
 class Plane(NamedTuple):

@@ -10,11 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError
 from linsep.estimators._common.checking import feature_names, label_text
-from linsep.label_faults import check_beside, labels_of
-from linsep.learnt import learnt
 from linsep.linear.inference import check_level
 from linsep.logistic.estimator import LogisticRegression
 from linsep.naive_bayes import GaussianNaiveBayes
+from linsep.parameters import fitted_parameter
 from linsep.plot.display import (
     COLOURS,
     Display,
@@ -38,6 +37,7 @@ from linsep.plot.plane import (
     others_fixed,
     plane_of,
 )
+from linsep.validation.labels import check_beside, labels_of
 
 #: probabilities whose contours are drawn
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -333,7 +333,7 @@ def _band(
     """Return the interval of the probability at some places, from that of the log-odds."""
     if model.covariance_ is None:
         return None
-    constant = [np.ones(len(places))] * bool(learnt(model, "fit_intercept"))
+    constant = [np.ones(len(places))] * bool(fitted_parameter(model, "fit_intercept"))
     rows = np.column_stack([places, *constant])
     variance = np.einsum("ij,jk,ik->i", rows, model.covariance_, rows)
     if not np.isfinite(variance).all():

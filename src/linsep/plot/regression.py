@@ -9,7 +9,6 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from linsep.errors import DataError
 from linsep.estimators._common.checking import feature_names, target_name
-from linsep.label_faults import check_beside
 from linsep.linear.diagnostics import DOUBT, Assumptions, Finding
 from linsep.linear.estimator import LinearRegression
 from linsep.linear.summary import p_text
@@ -32,6 +31,7 @@ from linsep.plot.plane import (
     numbers_of,
     others_fixed,
 )
+from linsep.validation.labels import check_beside
 
 #: more sticks than that hide the points
 MOST_STICKS = 200

@@ -11,14 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 from linsep import convergence, trace
 from linsep.certificate.cycles import Cycle, Cycles
 from linsep.errors import DataError
-from linsep.label_faults import labels_of
-from linsep.learnt import check_columns
 from linsep.mistake_bounds.bounds import Bounds, whole_count
 from linsep.plot.display import COLOURS, Display, ink, legend, new_axes, wrapped
 from linsep.plot.plane import box_around, names_of, numbers_of, same_scale, weight_of
 from linsep.teaching import Convergence
 from linsep.teaching.textbook.perceptron import BatchPerceptron, Perceptron
 from linsep.teaching.textbook.running import run
+from linsep.validation.labels import labels_of
+from linsep.validation.values import check_columns
 
 STYLES = ("--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 #: with more between the smallest and the largest number the axis is logarithmic

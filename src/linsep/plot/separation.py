@@ -9,7 +9,6 @@ import numpy as np
 from linsep.certificate.verdicts import QuasiSeparable, Separable, Separations, Undecided, Verdict
 from linsep.errors import DataError
 from linsep.estimators._common.checking import label_text
-from linsep.label_faults import labels_of
 from linsep.mistake_bounds.margins import margin_distribution
 from linsep.plot.display import (
     COLOURS,
@@ -34,6 +33,7 @@ from linsep.plot.plane import (
     same_scale,
     widest,
 )
+from linsep.validation.labels import labels_of
 
 #: more labels than that on one side are called the others
 MOST_LABELS = 3

@@ -8,7 +8,6 @@ import numpy as np
 from linsep import trace
 from linsep.descent import Descent
 from linsep.errors import DataError
-from linsep.label_faults import labels_of
 from linsep.mistake_bounds.margins import augmented, unit_rows
 from linsep.plot.display import (
     COLOURS,
@@ -36,6 +35,7 @@ from linsep.plot.plane import (
     widest,
 )
 from linsep.teaching import TraceRow
+from linsep.validation.labels import labels_of
 
 #: the pictures of one update
 STEPS = ("before", "update", "after")

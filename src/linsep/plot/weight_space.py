@@ -8,8 +8,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError
 from linsep.estimators._common.checking import label_text
-from linsep.label_faults import check_beside
-from linsep.learnt import check_columns
 from linsep.mistake_bounds.margins import linear_of
 from linsep.plot.display import (
     COLOURS,
@@ -27,6 +25,8 @@ from linsep.plot.display import (
     wrapped,
 )
 from linsep.plot.plane import line_ends, names_of, numbers_of, same_scale, weight_of
+from linsep.validation.labels import check_beside
+from linsep.validation.values import check_columns
 
 #: more lines than that are a grey mass
 MOST_LINES = 500

@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import scipy.sparse as sp
 
+from linsep._system.interrupts import interruption_point
 from linsep.errors import DataError, hint
-from linsep.interrupts import checkpoint
 from linsep.sources.base import Batch, Source
 from linsep.sources.exact import EXACT, WholeNumbers, unrounded
 from linsep.sources.row_cache.source import KEY
@@ -43,7 +43,7 @@ class RowsWriter:
         source, width = self._source, 0
         with RowCacheWriter(path, KEY) as writer:
             for batch in unrounded(source):
-                checkpoint()
+                interruption_point()
                 if batch.y is None:
                     raise DataError(f"{source.name} has no labels, which a file of rows needs.")
                 writer.write(batch)

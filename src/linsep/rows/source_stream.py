@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 import linsep
-from linsep.background import chained, elsewhere
+from linsep._system.files import scratch_folder
+from linsep._system.interrupts import interruption_point, interrupts_deferred
+from linsep._system.threads import chained, in_background
 from linsep.compiled.core.row_arrays import as_rows
 from linsep.errors import DataError, LinsepError
-from linsep.interrupts import checkpoint, held
 from linsep.rows.arrays import (
     ArrayStream,
     AsGiven,
@@ -29,7 +30,6 @@ from linsep.rows.arrays import (
 from linsep.rows.sample import Sample
 from linsep.rows.stored import Keeper, Parsed, StartAgain, shuffled_batches, weights_of
 from linsep.rows.weights import NO_IMPORTANCE, added
-from linsep.scratch import scratch_folder
 from linsep.sources.base import Batch, Source
 from linsep.sources.limits import check_weights
 from linsep.sources.row_cache.reading import (
@@ -220,7 +220,7 @@ class SourceStream(AsGiven):
         try:
             if self.row_cache is not None and self._counts:
                 for _, numbers, weights in self.row_cache.iterate(BATCH_BYTES):
-                    checkpoint()
+                    interruption_point()
                     self._totals = added(self._totals, numbers, weights)
         except RowCacheDamaged:
             self._forget_cache()
@@ -311,7 +311,7 @@ class SourceStream(AsGiven):
     def _writer(self) -> RowCacheWriter:
         if self._folder is None:
             try:
-                with held():
+                with interrupts_deferred():
                     self._temporary = scratch_folder()
             except OSError as problem:
                 raise RowCacheError(
@@ -329,7 +329,7 @@ class SourceStream(AsGiven):
         rows = 0
         self._totals = np.zeros(0)
         self._groups.clear()
-        reading = elsewhere(self.source.batches(), ahead=True)
+        reading = in_background(self.source.batches(), ahead=True)
         try:
             for given in reading:
                 batch = given._replace(X=summed(given.X)) if self._lengths else given
@@ -411,7 +411,7 @@ class SourceStream(AsGiven):
         """Read the rows again if the first pass is over, for all that it found out about them."""
         if passes:
             for _ in self.row_batches(0):
-                checkpoint()
+                interruption_point()
 
     def row_batches(self, pass_number: int, start: int = 0) -> Iterator[RowBatch]:
         """Yield the training rows in the order of a pass, without the first ``start``."""
@@ -455,7 +455,7 @@ class SourceStream(AsGiven):
         return self._cached(self._sequential("all")) if self.row_cache is not None else None
 
     def _cached(self, row_batches: RowBatches) -> RowBatches:
-        return self._watched(self._verified(elsewhere(row_batches, ahead=True)))
+        return self._watched(self._verified(in_background(row_batches, ahead=True)))
 
     def _watched(self, row_batches: RowBatches) -> RowBatches:
         """Yield the batches; :meth:`close` ends the iteration."""

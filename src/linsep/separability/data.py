@@ -12,7 +12,7 @@ from linsep.certificate.canonical import sha256_of
 from linsep.certificate.numbers import labelled_rows, same_as_doubles, tidy
 from linsep.errors import DataError, NoRows
 from linsep.lanes import in_lanes
-from linsep.value_faults import faults_named
+from linsep.validation.values import faults_named
 
 #: numbers in a lane of dense rows: few enough to stay in the processor's cache
 PIECE_VALUES = 1 << 18

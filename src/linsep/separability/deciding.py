@@ -7,12 +7,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from linsep._system.threads import one_blas_thread
 from linsep.certificate.checking import TIME_LIMIT
 from linsep.certificate.constraints import FORMULATIONS, Subject
 from linsep.certificate.verdicts import Separable, Separations, Undecided, Verdict
 from linsep.errors import ParameterError
-from linsep.label_faults import warn_of_many_classes
-from linsep.parallel import one_blas_thread
 from linsep.separability.data import Data, data_of
 from linsep.separability.evidence import blocked_verdict, separable_verdict
 from linsep.separability.kernel_space import Gram, checked, in_floats, spanning
@@ -21,6 +20,7 @@ from linsep.separability.questions import Question, multinomial, two_sides
 from linsep.separability.search import Inseparable, search
 from linsep.separability.time_limit import Task, TooLarge, limited, next_question
 from linsep.separability.working_set import separates
+from linsep.validation.labels import warn_of_many_classes
 
 #: returns weights that satisfy every constraint of a question, or None
 Known = Callable[[Question, np.ndarray], np.ndarray | None]

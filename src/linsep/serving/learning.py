@@ -22,9 +22,9 @@ import numpy as np
 import orjson
 import scipy.sparse as sp
 
+from linsep import model_files
 from linsep.errors import LinsepError
 from linsep.learners.kernel import KernelPerceptron
-from linsep.model_files import format as model_file
 from linsep.serving.limits import Budget, Refused, too_busy
 from linsep.serving.log import Entry, LogError, RowLog, check_model_name
 from linsep.serving.model import Served
@@ -154,7 +154,7 @@ class Learning:
     def _restore(self) -> None:
         """Bring the model to the end of the log: from the newest snapshot, then row by row."""
         snapshot = self.log.newest(self._say)
-        model = self.served.model if snapshot is None else model_file.load(snapshot.path)
+        model = self.served.model if snapshot is None else model_files.load(snapshot.path)
         # Arrays have no names, which scikit-learn would warn about.
         model.__dict__.pop("feature_names_in_", None)
         self._taken = 0 if snapshot is None else snapshot.number
@@ -383,7 +383,7 @@ class Learning:
             model.feature_names_in_ = self.served.names
         try:
             self.log.check()
-            model_file.save(model, path, force=True)
+            model_files.save(model, path, force=True)
             self.log.add_snapshot(path)
         except (LinsepError, OSError) as problem:
             self._say(f"no snapshot was taken: {problem}")

@@ -22,9 +22,8 @@ from typing import NamedTuple
 import orjson
 from filelock import FileLock, Timeout
 
+from linsep._system.files import check_free, sync_folder
 from linsep.errors import LinsepError
-from linsep.scratch import sync_folder
-from linsep.written import check_free
 
 FORMAT = "1"
 #: "lsep", in the header of the file

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import linsep
+from linsep import model_files
 from linsep.errors import DataError, LinsepError, ModelFileError
 from linsep.estimators._common.checking import plain_labels
 from linsep.estimators._common.explaining import (
@@ -22,7 +23,6 @@ from linsep.estimators._common.explaining import (
     without_weights,
 )
 from linsep.estimators._common.predicting_sources import probabilities_of
-from linsep.model_files import format as model_file
 from linsep.naive_bayes import scoring_regression
 from linsep.serving.limits import Budget, Limits, Refused, too_many_rows
 from linsep.serving.rows import VALUE_BYTES, Bodies, PairReader, TableReader, columns_of, lines_of
@@ -307,7 +307,7 @@ class Served:
         if self.names is not None and not hasattr(model, "feature_names_in_"):
             model = copy.copy(model)
             model.feature_names_in_ = self.names
-        return model_file.to_bytes(model)
+        return model_files.to_bytes(model)
 
 
 class WaitingRequest(NamedTuple):
@@ -401,7 +401,7 @@ def _scorer_of(model: Any) -> Any:
 def read_model(path: Path, limits: Limits) -> Served:
     """Load a model file to be served; ModelFileError if it is none or changes meanwhile."""
     before = signature(path)
-    model = model_file.load(path)
+    model = model_files.load(path)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     if signature(path) != before:
         raise ModelFileError(f"{path} changed while it was read: try again.")

@@ -18,8 +18,8 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
+from linsep._system.files import scratch_folder
 from linsep.errors import DataError, LinsepError
-from linsep.scratch import scratch_folder
 from linsep.serving.limits import Budget, Limits, Refused, counted, too_many_rows, too_wide
 from linsep.sources.base import Batch, Source
 from linsep.sources.declared import messages, text_sizes

@@ -8,10 +8,10 @@ import scipy.sparse as sp
 
 from linsep.certificate.numbers import exact_rows
 from linsep.errors import DataError
-from linsep.label_faults import refuse_masked
 from linsep.sources.base import Batch, Source, number_of_weighed, weighed
-from linsep.sparse_rows import as_csr
-from linsep.value_faults import refuse_rounded
+from linsep.validation.labels import refuse_masked
+from linsep.validation.sparse import as_csr
+from linsep.validation.values import refuse_rounded
 
 
 class ArraySource(Source):

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from linsep.interrupts import checkpoint
-from linsep.parallel import in_order
+from linsep._system.interrupts import interruption_point
+from linsep._system.threads import map_in_order
 from linsep.sources.remote.address import identified
 from linsep.sources.remote.file import File, RemoteFile
 
@@ -121,7 +121,7 @@ def whole(path: str | Path, start: int = 0, stop: int | None = None) -> str:
             return hashlib.sha256(file.read(min(PIECE, end - begin))).digest()
 
     digest = hashlib.sha256()
-    for part in in_order(piece, iter(begins)) if len(begins) > 1 else map(piece, begins):
-        checkpoint()
+    for part in map_in_order(piece, iter(begins)) if len(begins) > 1 else map(piece, begins):
+        interruption_point()
         digest.update(part)
     return digest.hexdigest()

@@ -5,9 +5,9 @@ from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
 
+from linsep._system.caches import warn_without
+from linsep._system.files import is_address
 from linsep.errors import DataError, ParameterError, hint
-from linsep.paths import is_address
-from linsep.private import warn_without
 from linsep.sources.base import Source
 from linsep.sources.formats import ENDINGS, LABEL, TEXT, format_by_name, format_of
 from linsep.sources.limits import MAX_LINE, bytes_of

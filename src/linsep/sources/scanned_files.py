@@ -7,10 +7,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from typing import Any
 
+from linsep._system.interrupts import count_signal
+from linsep._system.threads import thread_count
 from linsep.compiled.scanners.numbers import PADDING
 from linsep.errors import DataError, LinsepError, NoRows
-from linsep.interrupts import count_signal
-from linsep.parallel import thread_count
 from linsep.sources.base import Source
 from linsep.sources.chunks import Chunk, LineReader, bytes_on_disk
 from linsep.sources.limits import Unchanged

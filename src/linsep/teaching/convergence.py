@@ -7,13 +7,13 @@ import numpy as np
 
 from linsep.errors import DataError
 from linsep.estimators._common.reference import codes_given
-from linsep.label_faults import labels_of
 from linsep.learners.perceptron import Perceptron
 from linsep.mistake_bounds.problems import Problem, best_comparator, problems_of, seen_rows
 from linsep.mistake_bounds.rounding import length
 from linsep.teaching.tables import aligned, short
 from linsep.teaching.trace_table import TraceRow
 from linsep.teaching.tracing import trace
+from linsep.validation.labels import labels_of
 
 #: smallest square of a length whose multiples and parts have all their digits
 SMALLEST_SQUARE = 1e-280

@@ -9,10 +9,10 @@ from linsep.errors import DataError
 from linsep.estimators._common.checking import check_two_classes, label_text
 from linsep.estimators._common.equations import linear_sum
 from linsep.estimators._common.reference import place_of
-from linsep.label_faults import labels_of
 from linsep.mistake_bounds.margins import checked_rows
 from linsep.teaching.tables import aligned, short
 from linsep.teaching.tracing import check_size, index_of, names_of
+from linsep.validation.labels import labels_of
 
 HEADS, INTERCEPT = ("row", "class"), "intercept"
 

@@ -8,7 +8,6 @@ from rich.table import Table
 from rich.text import Text
 
 from linsep.drawing import beside, display, lab_page
-from linsep.escaping import cell, csv_text, escaped
 from linsep.estimators._common.stop_reasons import StopReason
 from linsep.teaching.tables import (
     aligned,
@@ -20,6 +19,7 @@ from linsep.teaching.tables import (
     short,
 )
 from linsep.teaching.textbook.running import Step
+from linsep.words import csv_cell, csv_text, escaped
 
 #: mistakes that are drawn by default
 MOST_DRAWN = 9
@@ -194,7 +194,7 @@ class Trace(Sequence):
 
         Text that a spreadsheet would take for a formula is prefixed by a quote.
         """
-        return csv_text(map(cell, line) for line in (self.columns, *self.cells(exact)))
+        return csv_text(map(csv_cell, line) for line in (self.columns, *self.cells(exact)))
 
     def to_markdown(self) -> str:
         """Return a Markdown table, and why the fit stopped."""

@@ -14,7 +14,6 @@ from linsep.errors import DataError, ParameterError, hint
 from linsep.estimators._common import checking as labels
 from linsep.estimators._common.reference import is_turned
 from linsep.estimators._common.stop_reasons import StopReason
-from linsep.label_faults import check_beside
 from linsep.learners.classifier import LinearClassifier, OnlineClassifier
 from linsep.learners.cycle_detection import CycleDetection, cycle_detection_for
 from linsep.learners.passes import stop_sentence
@@ -22,6 +21,7 @@ from linsep.learners.state import State
 from linsep.parameters import check_parameters
 from linsep.rows.arrays import ArrayStream
 from linsep.teaching.trace_table import Trace, TraceRow
+from linsep.validation.labels import check_beside
 
 #: most numbers in a trace, or in its rows
 MOST_NUMBERS = 2_000_000

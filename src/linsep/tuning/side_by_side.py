@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from linsep._system.interrupts import interruption_point, interrupts_deferred
+from linsep._system.threads import thread_count
 from linsep.checkpoints.saving import Saving
 from linsep.compiled.core.row_arrays import csr_rows, read_only
 from linsep.compiled.core.rows import Csr, Dense, Unit
 from linsep.errors import DataError, hint
 from linsep.estimators._common.reference import is_turned
 from linsep.estimators._common.stop_reasons import StopReason
-from linsep.interrupts import checkpoint, held
 from linsep.learners.from_source import SourceRun, refuse_one_class
 from linsep.learners.keeping import KeepLast
 from linsep.learners.passes import (
@@ -37,7 +38,6 @@ from linsep.learners.passes import (
     without_mistakes,
 )
 from linsep.learners.state import Unlearnable
-from linsep.parallel import thread_count
 from linsep.parameters import check_parameters
 from linsep.rows.arrays import RowBatch
 from linsep.rows.source_stream import RowsAgain, SourceStream, StartAgain
@@ -360,7 +360,11 @@ class SideBySide:
         reader = fit.models[0].estimator
         first = SourceRun(reader, self.source, None, None, Saving())
         first.stream.draws_sample = False  # the fit of the best draws its own
-        with held(), closing(first.stream), ThreadPoolExecutor(thread_count()) as self._pool:
+        with (
+            interrupts_deferred(),
+            closing(first.stream),
+            ThreadPoolExecutor(thread_count()) as self._pool,
+        ):
             first.stream.begin()
             refuse_one_class(first.stream)
             is_turned(reader.reference, np.sort(first.stream.classes))  # or refuses
@@ -444,7 +448,7 @@ class SideBySide:
         """Wait for threads; Ctrl-C takes effect when those that have begun are done."""
         try:
             while wait(running, SECONDS).not_done:
-                checkpoint()
+                interruption_point()
         finally:
             for future in running:
                 future.cancel()

@@ -28,9 +28,16 @@ from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
-from linsep.paths import Kind, cache_folder, trim
-from linsep.private import UnsafeFolder, open_own, private_folder, warn_without
-from linsep.scratch import scratch_file
+from linsep._system.caches import (
+    CacheFiles,
+    UnsafeFolder,
+    cache_folder,
+    open_own,
+    private_folder,
+    trim_cache,
+    warn_without,
+)
+from linsep._system.files import scratch_file
 
 MAGIC = b"linsep\0C"
 DIGEST = hashlib.sha256().digest_size
@@ -38,8 +45,8 @@ DIGEST = hashlib.sha256().digest_size
 MOST_BYTES = 500e6
 #: seconds after which a waiting process compiles the loop itself
 LOCK_SECONDS = 120.0
-CODE = Kind(re.compile(r"[\w.]+-[0-9a-f]{16}\.code"), MAGIC)
-LOCKS = Kind(re.compile(r"[\w.]+-[0-9a-f]{16}\.lock"), b"")
+CODE = CacheFiles(re.compile(r"[\w.]+-[0-9a-f]{16}\.code"), MAGIC)
+LOCKS = CacheFiles(re.compile(r"[\w.]+-[0-9a-f]{16}\.lock"), b"")
 VERSION = re.compile(r"[0-9a-f]{16}")
 HERE = Path(__file__).resolve().parents[1]
 SLOW = "so every run compiles its loops again, which takes seconds"
@@ -86,7 +93,7 @@ def _trim(fresh: Path) -> None:
     """Remove the code of the oldest source versions, and no other file."""
     versions = [path for path in fresh.parent.iterdir() if VERSION.fullmatch(path.name)]
     entries = [CODE.files(version) for version in versions]
-    trim([files for files in entries if files], MOST_BYTES, CODE.files(fresh))
+    trim_cache([files for files in entries if files], MOST_BYTES, CODE.files(fresh))
     for version in versions:
         if version != fresh and not CODE.files(version):
             _remove_empty(version)

@@ -10,9 +10,9 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.typing.templates import AbstractTemplate, infer_global
 from numba.extending import intrinsic
 
+from linsep._system.interrupts import interrupts_deferred
 from linsep.compiled.core.code_cache import CodeCache
 from linsep.compiled.core.pieces import PieceCompiler
-from linsep.interrupts import held
 
 # NaN and infinity must keep their meaning, because the loops detect bad rows by them: if sums may
 # be reordered, even `x - x` becomes 0 and isfinite is lost. So only the dense dot product is
@@ -51,7 +51,7 @@ def _kept(loop: Any) -> Any:
 
     def compile_once(signature: Any) -> Any:
         # Take numba's lock first: a thread that holds it while waiting for ours would deadlock.
-        with held(), global_compiler_lock:
+        with interrupts_deferred(), global_compiler_lock:
             if signature in loop.overloads:
                 return compile_one(signature)
             with kept.alone(signature, loop.targetctx):

@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.errors import DataError, ParameterError
 from linsep.estimators._common.checking import brings_labels, check_sample_weight, encode_with
 from linsep.estimators._common.predicting_sources import codes_of
-from linsep.label_faults import check_beside
 from linsep.sources.base import Source
+from linsep.validation.labels import check_beside
 
 METHODS = ("sigmoid", "isotonic")
 

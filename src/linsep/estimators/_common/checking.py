@@ -11,11 +11,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from linsep.errors import DataError, FeatureOverflow
-from linsep.label_faults import check_beside, labels_of, warn_of_many_classes
 from linsep.rows.weights import NO_IMPORTANCE, check_summable
 from linsep.sources.base import Source
-from linsep.sparse_rows import as_csr
-from linsep.value_faults import faults_named
+from linsep.validation.labels import check_beside, labels_of, warn_of_many_classes
+from linsep.validation.sparse import as_csr
+from linsep.validation.values import faults_named
 
 #: types of rows that are learnt without a copy
 FLOATS = (np.float64, np.float32)

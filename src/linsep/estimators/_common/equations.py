@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.escaping import escaped
 from linsep.estimators._common.checking import label_text, pairs, target_name, words_and_signs
 from linsep.estimators._common.reference import positive_code
-from linsep.learnt import learnt
+from linsep.parameters import fitted_parameter
+from linsep.words import escaped
 
 #: terms that are written; of more, those of the largest weights
 MOST_TERMS = 20
@@ -131,10 +131,10 @@ def equation_of(model: Any) -> Equation:
         If there is none: with ``keep="vote"``, and for an intercept beside rows of length 1 of
         scaled columns.
     """
-    if learnt(model, "keep") == "vote":
+    if fitted_parameter(model, "keep") == "vote":
         raise AttributeError('With keep="vote" several weights decide, which are no equation.')
     recipe, (names, signs) = getattr(model, "recipe_", {}), words_and_signs(model)
-    unit = bool(learnt(model, "normalize"))
+    unit = bool(fitted_parameter(model, "normalize"))
     linear = model.to_logistic() if hasattr(model, "to_logistic") else model
     weights = np.atleast_2d(np.asarray(linear.coef_, dtype=np.float64))
     intercepts = np.atleast_1d(np.asarray(linear.intercept_, dtype=np.float64))
@@ -152,7 +152,7 @@ def equation_of(model: Any) -> Equation:
         Function(*side, own, float(intercept))
         for side, own, intercept in zip(sides, weights, intercepts, strict=True)
     ]
-    sign = ">=" if learnt(model, "tie") == "positive" else ">"
+    sign = ">=" if fitted_parameter(model, "tie") == "positive" else ">"
     return Equation(names, functions, sign, of_length, _decision(linear))
 
 
@@ -176,7 +176,7 @@ def _sides(model: Any, target: str) -> list[tuple[str, str, str]]:
         return [(f"log-odds of {x}{against}", "", "") for x in labels if x != reference]
     if len(labels) == 2:
         return [("", labels[positive_code(model)], "")]
-    if learnt(model, "multiclass") == "ovo":
+    if fitted_parameter(model, "multiclass") == "ovo":
         return [("", labels[b], labels[a]) for a, b in pairs(len(labels))]
     return [(f"score of {label}", "", "") for label in labels]
 
@@ -190,6 +190,6 @@ def _decision(model: Any) -> str:
     """Return how several functions decide, in a sentence."""
     if len(getattr(model, "classes_", ())) < 3 or _is_logistic(model):
         return ""
-    if learnt(model, "multiclass") == "ovo":
+    if fitted_parameter(model, "multiclass") == "ovo":
         return "The class with the most pairs is predicted."
     return "The class with the largest score is predicted."

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from linsep.errors import DataError
 from linsep.estimators._common.checking import label_text, pairs, plain_labels, target_name
-from linsep.learnt import learnt
+from linsep.parameters import fitted_parameter
 from linsep.sources.base import Source
 
 
@@ -110,7 +110,7 @@ def scored_as(model: Any, number: int, X: Any, scores: Any, code: int | None) ->
 
 def without_weights(model: Any) -> str | None:
     """Return why the features of a model have no weights, None if they have."""
-    if learnt(model, "keep") == "vote":
+    if fitted_parameter(model, "keep") == "vote":
         return "votes"
     return None if hasattr(_linear(model), "coef_") else "has a kernel"
 
@@ -125,7 +125,7 @@ def machine_names(model: Any) -> list[str]:
     if getattr(model, "reference_", None) is not None:
         reference = label_text(model.reference_)
         return [f"{label} against {reference}" for label in labels if label != reference]
-    if learnt(model, "multiclass") == "ovo":
+    if fitted_parameter(model, "multiclass") == "ovo":
         return [f"{labels[b]} against {labels[a]}" for a, b in pairs(len(labels))]
     return labels
 
@@ -141,7 +141,7 @@ def _weights(model: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def _scaled(model: Any, values: np.ndarray) -> np.ndarray:
     """Return the values as the model takes them: of length 1 with ``normalize``."""
-    if not learnt(model, "normalize"):
+    if not fitted_parameter(model, "normalize"):
         return values
     from linsep.mistake_bounds.rounding import length
 

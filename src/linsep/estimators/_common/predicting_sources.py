@@ -10,10 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError
 from linsep.estimators._common.checking import brings_labels, check_sample_weight
-from linsep.label_faults import labels_of
 from linsep.rows.weights import check_summable
 from linsep.sources.base import Batch, Source
-from linsep.value_faults import refuse_rounded_targets
+from linsep.validation.labels import labels_of
+from linsep.validation.values import refuse_rounded_targets
 
 # Keys of a recipe that determine the features; recipes that agree in them give the same columns.
 FEATURES = (

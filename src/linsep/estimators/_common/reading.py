@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from linsep._system.interrupts import interrupts_allowed
 from linsep.estimators._common.stop_reasons import StopReason
-from linsep.interrupts import window
 
 
 def describe(model: Any, read: Any, n_features: int) -> None:
@@ -23,8 +23,8 @@ def describe(model: Any, read: Any, n_features: int) -> None:
 class Reading:
     """Readings of a source; Ctrl-C ends the first one early, and later ones stop at the same row.
 
-    Use it within :class:`linsep.interrupts.held`, so that Ctrl-C takes effect nowhere else. Before
-    the first row, or in a later reading, KeyboardInterrupt is raised.
+    Use it within ``interrupts_deferred``, so that Ctrl-C takes effect nowhere else. Before the
+    first row, or in a later reading, KeyboardInterrupt is raised.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Reading:
         with closing(items):  # type: ignore[type-var]
             while self._limit is None or self.rows < self._limit:
                 try:
-                    with window():
+                    with interrupts_allowed():
                         item = next(items, None)
                 except KeyboardInterrupt:
                     if self._whole or self._limit is not None or not self.rows:

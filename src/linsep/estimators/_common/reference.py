@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError
 from linsep.estimators._common.checking import listed
-from linsep.learnt import learnt
+from linsep.parameters import fitted_parameter
 
 
 def place_of(reference: Any, classes: np.ndarray) -> int:
@@ -55,7 +55,7 @@ class HasReference:
 
     @property
     def _turned(self) -> bool:
-        return is_turned(learnt(self, "reference"), self.classes_)
+        return is_turned(fitted_parameter(self, "reference"), self.classes_)
 
     def _codes_turned(self, codes: Any) -> Any:
         """Return a learner's codes for those of the sorted classes, or the reverse."""

@@ -12,8 +12,8 @@ from http import HTTPStatus
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+from linsep._system.interrupts import signals_so_far
 from linsep.errors import DataError
-from linsep.interrupts import signals_so_far
 from linsep.sources.remote.address import shown, without_secrets
 
 #: how often a request is made before it counts as failed

@@ -13,8 +13,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from linsep._system.files import scratch_folder
 from linsep.errors import DataError
-from linsep.scratch import scratch_folder
 from linsep.sources.remote.address import (
     SERVERS,
     WEB,

@@ -28,6 +28,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from linsep._system.caches import CacheFiles, UnsafeFolder, open_own, private_folder, warn_without
+from linsep._system.files import remove_abandoned
 from linsep.compiled.row_records import (
     BLOCK,
     WEIGHT,
@@ -37,9 +39,6 @@ from linsep.compiled.row_records import (
     unpack_dense,
 )
 from linsep.errors import LinsepError, hint
-from linsep.paths import Kind
-from linsep.private import UnsafeFolder, open_own, private_folder, warn_without
-from linsep.scratch import sweep
 from linsep.sources.fingerprints import Known, known, same
 from linsep.sources.remote.file import File, located
 
@@ -53,7 +52,7 @@ GULP = 1 << 19
 INT32_MAX = np.iinfo(np.int32).max
 #: linsep's folder within a cache folder, and the files in it that may be removed
 ROWS = "linsep-rows"
-ROW_CACHES = Kind(re.compile(r"[0-9a-f]{32}\.rows"), MAGIC)
+ROW_CACHES = CacheFiles(re.compile(r"[0-9a-f]{32}\.rows"), MAGIC)
 
 
 class RowCacheError(LinsepError):
@@ -103,7 +102,7 @@ def row_folder(cache: Path) -> Path | None:
         return None
     except OSError:  # reported when a cache is written
         return folder
-    sweep(folder)
+    remove_abandoned(folder)
     return folder
 
 

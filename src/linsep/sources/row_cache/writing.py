@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from linsep._system.caches import cache_limit, trim_cache
+from linsep._system.files import scratch_file, sync_folder
+from linsep._system.interrupts import interrupts_deferred
 from linsep.compiled.row_records import BLOCK, HEADER, WEIGHT, pack_csr, pack_dense
 from linsep.errors import hint
-from linsep.interrupts import held
-from linsep.paths import cache_limit, trim
-from linsep.scratch import scratch_file, sync_folder
 from linsep.sources.base import Batch, Source
 from linsep.sources.fingerprints import Known, hashes
 from linsep.sources.row_cache.reading import (
@@ -66,7 +66,7 @@ class RowCacheWriter:
             folder = self.path.parent
             folder.mkdir(parents=True, exist_ok=True)
             self._limit = cache_limit(folder)
-            with held():
+            with interrupts_deferred():
                 self._fd, self._temporary = scratch_file(folder, self.path.name)
         except OSError as error:
             raise self._unwritable(error) from error
@@ -153,7 +153,9 @@ class RowCacheWriter:
             raise RowCacheError(
                 f"The cache {self.path} was replaced by another process: go on without a cache."
             )
-        trim([[path] for path in ROW_CACHES.files(self.path.parent)], self._limit, [self.path])
+        trim_cache(
+            [[path] for path in ROW_CACHES.files(self.path.parent)], self._limit, [self.path]
+        )
         return row_cache
 
     def abort(self) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from linsep.background import elsewhere
+from linsep._system.threads import in_background
 from linsep.errors import DataError, NoRows
 from linsep.sources.base import Batch, Source
 from linsep.sources.exact import WholeNumbers
@@ -296,7 +296,7 @@ class TableSource(Source):
         """Yield file number, row number in the file and rows of every table; the next one is read
         meanwhile.
         """
-        yield from elsewhere(self._read_tables(), ahead=True)
+        yield from in_background(self._read_tables(), ahead=True)
 
     def _read_tables(self) -> Iterator[tuple[int, int, pa.Table]]:
         for number in range(len(self._files)):

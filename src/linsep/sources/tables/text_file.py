@@ -21,8 +21,8 @@ from weakref import WeakSet
 
 import pyarrow as pa
 
+from linsep._system.interrupts import interrupts_deferred
 from linsep.errors import DataError, hint
-from linsep.interrupts import held
 from linsep.sources.arrow_files import arrow_file
 from linsep.sources.chunks import BYTE_ORDER_MARK, LineReader
 from linsep.sources.limits import MAX_LINE
@@ -239,7 +239,7 @@ class BlockStream(io.RawIOBase):
 
     def drain(self) -> None:
         """Read no more, and let the thread that reads ahead notice it."""
-        with held():
+        with interrupts_deferred():
             self.stop()
             reader, self.reader = self.reader, None
             if reader is not None:

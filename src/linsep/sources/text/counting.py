@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
+from linsep._system.threads import thread_count
 from linsep.compiled.core.row_arrays import read_only
 from linsep.compiled.text_counting import (
     Hashed,
@@ -40,7 +41,6 @@ from linsep.compiled.text_cutting import (
 )
 from linsep.compiled.text_hashing import News, Seen, keep_news
 from linsep.errors import DataError, ParameterError, hint
-from linsep.parallel import thread_count
 
 ANALYZERS = {"word": WORD, "char": CHAR, "char_wb": CHAR_WB}
 NORMS = {None: 0, "l1": 1, "l2": 2}

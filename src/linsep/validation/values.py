@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
 
 from linsep.errors import DataError, LinsepError
-from linsep.label_faults import MISSING_TYPES, refuse_masked
+from linsep.validation.labels import MISSING_TYPES, refuse_masked
 
 #: whole numbers up to here are doubles
 EXACT = 2**53
@@ -272,3 +274,31 @@ def _of_value(value: Any, row: int, place: str) -> Fault | None:
 def _not_finite(value: float, row: int, place: str) -> Fault:
     what, advice = ("NaN", _FILL) if np.isnan(value) else ("infinity", _BOUND)
     return f"Input X contains {what} in {place}, row {row} (counted from 0)", advice
+
+
+def check_prepared(model: Any, X: Any) -> None:
+    """Raise DataError for a DataFrame where the model scales the columns of a table: arrays and
+    DataFrames are taken as they are, and its values are not scaled.
+    """
+    if hasattr(X, "columns") and getattr(model, "recipe_", {}).get("scale"):
+        raise DataError(
+            "The model scales the columns of tables that it reads, but a DataFrame is taken as it "
+            "is: write it to a file for linsep.open_source(file, recipe=model.recipe_), or give "
+            "rows that are scaled as an array."
+        )
+
+
+def check_columns(model: Any, X: Any) -> None:
+    """Check names and number of the columns of X as ``predict`` of a fitted model does, before
+    functions that only read its weights.
+
+    Raises
+    ------
+    ValueError
+        If the columns of a DataFrame have other names than those of the fit, or another order.
+    DataError
+        As :func:`check_prepared`.
+    """
+    if isinstance(model, BaseEstimator) and hasattr(model, "n_features_in_"):
+        check_prepared(model, X)
+        validate_data(model, X, reset=False, skip_check_array=True)

@@ -1,4 +1,4 @@
-"""Escape text from data for terminals and spreadsheets."""
+"""Text of others on terminals and in spreadsheets: escaped."""
 
 import csv
 import re
@@ -21,7 +21,7 @@ def escaped(text: str, lines: bool = False) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-def cell(text: str) -> str:
+def csv_cell(text: str) -> str:
     """Return a CSV cell that no spreadsheet evaluates: a leading quote is added to text that looks
     like a formula, as OWASP recommends. Numbers and single signs are unchanged.
     """

@@ -13,18 +13,17 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 import linsep
+from linsep._system.files import check_free, written_whole
+from linsep._system.sealed import FileKind, sealed, unsealed
 from linsep.catalog import LEARNERS, REGRESSIONS
 from linsep.errors import ModelFileError
 from linsep.estimators._common.stored import plain
 from linsep.kernels.base import Kernel
 from linsep.kernels.naming import kernel_from_dict
-from linsep.learnt import learnt
-from linsep.parameters import check_parameters
-from linsep.sealed import Noun, sealed, unsealed
-from linsep.written import check_free, written_whole
+from linsep.parameters import check_parameters, fitted_parameter
 
 FORMAT = 2
-MODEL_FILE = Noun("model file", "`linsep fit`", "fit again", ModelFileError)
+MODEL_FILE = FileKind("model file", "`linsep fit`", "fit again", ModelFileError)
 KINDS: dict[str, Any] = {kind.__name__: kind for kind in (LEARNERS | REGRESSIONS).values()}
 #: kinds of models whose parameters are stored as they were in the fit
 REGRESSION_NAMES = frozenset(kind.__name__ for kind in REGRESSIONS.values())
@@ -138,7 +137,7 @@ def _describe(model: Any) -> dict[str, Any]:
     """Return the description common to all kinds of models."""
     parameters = model.get_params(deep=False)
     if type(model).__name__ in REGRESSION_NAMES:
-        fit = {name: learnt(model, name) for name in parameters}
+        fit = {name: fitted_parameter(model, name) for name in parameters}
         parameters |= {name: value for name, value in fit.items() if not callable(value)}
     if not isinstance(parameters.get("random_state"), Integral | None):
         parameters["random_state"] = None  # a generator has no number

@@ -1,20 +1,114 @@
-"""Folders and files that no other user can have written, checked as ssh checks its own.
+"""Folders that keep compiled code and parsed files, which no other user can have written.
 
 Cached files are run as code or used as training data. So a cache folder is private to its owner
-(mode 0700), and one that another user could have changed is not used. Windows separates the
-folders of users by itself, so nothing is checked there.
+(mode 0700), and one that another user could have changed is not used, as ssh checks its own.
+Windows separates the folders of users by itself, so nothing is checked there.
 """
 
 import os
+import re
+import shutil
 import stat
+import sys
+import tempfile
 import warnings
+from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from linsep.errors import Hint, LinsepError
 
+#: most bytes of parsed files: that many, or this part of the disk
+MOST_BYTES, DISK_PARTS = 20e9, 5
 ROOT = 0
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+#: reasons that this process has warned of
+_warned: set[str] = set()
+
+
+def cache_folder() -> Path:
+    """Return ``$LINSEP_CACHE_DIR``, else the user's cache folder; it may not exist yet.
+
+    A user without a home folder gets one in the temporary folder.
+    """
+    try:
+        if chosen := os.environ.get("LINSEP_CACHE_DIR"):
+            return Path(chosen).expanduser()
+        return _platform_folder() / "linsep"
+    except RuntimeError:  # the user has no entry and HOME is not set
+        user = os.getuid() if hasattr(os, "getuid") else "user"
+        return Path(tempfile.gettempdir()) / f"linsep-{user}"
+
+
+def _platform_folder() -> Path:
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+
+
+def cache_limit(folder: Path) -> float:
+    """Return how many bytes parsed files may take in ``folder``, which must exist.
+
+    That is ``$LINSEP_CACHE_GB`` gigabytes, else 20 GB or a fifth of the disk, whichever is less.
+    Raises LinsepError if the variable is not a number of at least 0 (``inf`` sets no limit).
+    """
+    chosen = os.environ.get("LINSEP_CACHE_GB")
+    if not chosen:
+        return min(MOST_BYTES, shutil.disk_usage(folder).total / DISK_PARTS)
+    with suppress(ValueError):
+        if (limit := float(chosen)) >= 0:
+            return 1e9 * limit
+    raise LinsepError(
+        f"LINSEP_CACHE_GB is {chosen!r}: set it to how many gigabytes of parsed rows to keep, "
+        "such as 20."
+    )
+
+
+class CacheFiles(NamedTuple):
+    """Files of a cache: the pattern of their names and the bytes that each begins with."""
+
+    name: re.Pattern[str]
+    mark: bytes
+
+    def files(self, folder: Path) -> list[Path]:
+        """Return such files in a folder; no others may be removed from it."""
+        with suppress(OSError), os.scandir(folder) as entries:
+            named = (entry for entry in entries if self.name.fullmatch(entry.name))
+            return [Path(entry.path) for entry in named if self._is_marked(entry)]
+        return []
+
+    def _is_marked(self, entry: os.DirEntry) -> bool:
+        with suppress(OSError):
+            if entry.is_file(follow_symlinks=False):
+                with open(entry.path, "rb") as file:
+                    return file.read(len(self.mark)) == self.mark
+        return False
+
+
+def trim_cache(entries: list[list[Path]], limit: float, keep: list[Path]) -> None:
+    """Remove the oldest entries of a cache until the rest take at most ``limit`` bytes.
+
+    An entry is a list of files, as old as its newest file. ``keep`` is never removed. Files that
+    cannot be removed stay; files that another process removes meanwhile are ignored.
+    """
+    found = []
+    for files in entries:
+        with suppress(OSError):
+            about = [path.stat() for path in files]
+            times, sizes = [a.st_mtime_ns for a in about], [a.st_size for a in about]
+            found.append((max(times, default=0), sum(sizes), files))
+    total = sum(size for _, size, _ in found)
+    for _, size, files in sorted(found):
+        if total <= limit:
+            return
+        if files != keep:
+            with suppress(OSError):
+                for path in files:
+                    path.unlink()
+                total -= size
 
 
 class UnsafeFolder(Exception):
@@ -127,7 +221,3 @@ def warn_without(message: str, *hints: str | Hint) -> None:
     if message not in _warned:
         _warned.add(message)
         warnings.warn(CacheWarning(LinsepError(message, *hints)), stacklevel=3)
-
-
-#: reasons that this process has warned of
-_warned: set[str] = set()

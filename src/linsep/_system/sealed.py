@@ -26,7 +26,7 @@ BLANK = b"0" * 64
 MOST_HEADER = 100_000_000
 
 
-class Noun(NamedTuple):
+class FileKind(NamedTuple):
     """How messages speak of one kind of file: its name, what writes one, what to do about a damaged
     one, and the class of errors.
     """
@@ -75,79 +75,79 @@ def _header_end(begin: bytes) -> int:
     return 8 + int.from_bytes(begin, "little")
 
 
-def unsealed(path: Path, noun: Noun) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+def unsealed(path: Path, kind: FileKind) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Return arrays and description of a file, whose checksum is right.
 
     Raises
     ------
     LinsepError
-        Of the class of ``noun``, if the file is missing, of another kind, cut short or altered.
+        Of the class of ``kind``, if the file is missing, of another kind, cut short or altered.
     """
     try:
         if path.is_dir():
-            raise noun.error(f"{path} is a directory, not a {noun.name}.")
+            raise kind.error(f"{path} is a directory, not a {kind.name}.")
         if path.exists() and not path.is_file():
-            raise noun.error(f"{path} is a device or a pipe, not a {noun.name}.")
-        header = _checked_header(path, noun)
+            raise kind.error(f"{path} is a device or a pipe, not a {kind.name}.")
+        header = _checked_header(path, kind)
         with safe_open(path, framework="numpy") as file:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except FileNotFoundError:
-        raise noun.error(f"There is no {noun.name} {path}.") from None
+        raise kind.error(f"There is no {kind.name} {path}.") from None
     except OSError as problem:
-        raise noun.error(f"{path} cannot be read: {problem.strerror or problem}.") from None
+        raise kind.error(f"{path} cannot be read: {problem.strerror or problem}.") from None
     except (SafetensorError, TypeError, AttributeError):  # AttributeError: types that numpy lacks
-        raise noun.foreign(path) from None
+        raise kind.foreign(path) from None
     try:
         about = json.loads(header["__metadata__"]["linsep"])
     except (ValueError, RecursionError):
         about = None
     if not isinstance(about, dict):
-        raise noun.damaged(path, "description")
+        raise kind.damaged(path, "description")
     return tensors, about
 
 
-def _checked_header(path: Path, noun: Noun) -> dict[str, Any]:
+def _checked_header(path: Path, kind: FileKind) -> dict[str, Any]:
     """Return the header of a file after checking declared sizes and the checksum."""
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         begin = file.read(8)
         end = _header_end(begin)
         if len(begin) < 8 or not 8 < end <= min(size, MOST_HEADER):
-            raise noun.foreign(path)
+            raise kind.foreign(path)
         text = file.read(end - 8)
-        header = _plain_header(path, text, noun)
-        _check_seal(path, header["__metadata__"].get("sha256"), begin + text, file, noun)
+        header = _plain_header(path, text, kind)
+        _check_seal(path, header["__metadata__"].get("sha256"), begin + text, file, kind)
     for name, tensor in header.items():
         shape = tensor["shape"] if name != "__metadata__" else []
         if max(shape, default=0) > size:  # an empty array could declare any width
-            raise noun.error(f"{path} declares {name} of shape {shape}, larger than the file.")
+            raise kind.error(f"{path} declares {name} of shape {shape}, larger than the file.")
     return header
 
 
-def _check_seal(path: Path, given: str | None, header: bytes, rest: Any, noun: Noun) -> None:
-    """Raise the error of ``noun`` unless ``given`` is the checksum of the header and the rest."""
+def _check_seal(path: Path, given: str | None, header: bytes, rest: Any, kind: FileKind) -> None:
+    """Raise the error of ``kind`` unless ``given`` is the checksum of the header and the rest."""
     seals = list(SEAL.finditer(header))
     if len(seals) != 1 or given != seals[0][1].decode():
-        raise noun.unsealed(path)
+        raise kind.unsealed(path)
     at = seals[0].span(1)
     digest = hashlib.sha256(header[: at[0]] + BLANK + header[at[1] :])
     while part := rest.read(1 << 20):
         digest.update(part)
     if digest.hexdigest() != given:
-        raise noun.damaged(path, "checksum is wrong")
+        raise kind.damaged(path, "checksum is wrong")
 
 
-def _plain_header(path: Path, text: bytes, noun: Noun) -> dict[str, Any]:
+def _plain_header(path: Path, text: bytes, kind: FileKind) -> dict[str, Any]:
     """Parse the header and check that it has the metadata of this library."""
     try:
         header = json.loads(text)
         metadata = header.get("__metadata__", {})
         if "linsep" not in metadata:
-            raise noun.error(f"{path} is a safetensors file, but not of linsep.")
+            raise kind.error(f"{path} is a safetensors file, but not of linsep.")
         shapes = [tensor["shape"] for name, tensor in header.items() if name != "__metadata__"]
         if all(type(n) is int for shape in shapes for n in shape):
             return header
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as problem:
         if isinstance(problem, LinsepError):
             raise
-    raise noun.foreign(path)
+    raise kind.foreign(path)

@@ -1,9 +1,10 @@
 """Delay Ctrl-C until no state can be corrupted.
 
 KeyboardInterrupt may be raised between any two instructions: after weights have changed but before
-their counts have, or while files are replaced or removed. Such work runs in a :class:`held` block;
-a :class:`window` within it lets Ctrl-C take effect. Afterwards windows stay closed, so that a
-second Ctrl-C does not interrupt the clean-up that the first one started.
+their counts have, or while files are replaced or removed. Such work runs in a block of
+:class:`interrupts_deferred`; :class:`interrupts_allowed` within it lets Ctrl-C take effect.
+Afterwards such windows stay closed, so that a second Ctrl-C does not interrupt the clean-up that
+the first one started.
 
 SIGTERM and SIGHUP are treated alike if a Python handler is installed, as the command line does.
 """
@@ -21,7 +22,7 @@ SIGNALS = [
 
 
 class _Signals:
-    """State of the signal handlers while a ``held`` block runs in the main thread."""
+    """State of the signal handlers while ``interrupts_deferred`` runs in the main thread."""
 
     def __init__(self) -> None:
         self.depth = 0
@@ -101,14 +102,14 @@ def _in_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
-class held:
+class interrupts_deferred:
     """Context manager that delays Ctrl-C until the next window or the end of the block.
 
     Blocks may be nested; the end of an inner block within a window is itself a window. Signals
     reach the main thread only, so this does nothing in other threads.
     """
 
-    def __enter__(self) -> "held":
+    def __enter__(self) -> "interrupts_deferred":
         self._active = _in_main_thread()
         if self._active:
             self._was_open, _signals.open = _signals.open, False
@@ -133,10 +134,10 @@ class held:
         return number
 
 
-class window:
-    """Context manager within :class:`held` that lets Ctrl-C take effect at once.
+class interrupts_allowed:
+    """Context manager within :class:`interrupts_deferred` that lets Ctrl-C take effect at once.
 
-    Outside a ``held`` block it does nothing. State must be consistent throughout it.
+    Outside such a block it does nothing. State must be consistent throughout it.
     """
 
     def __enter__(self) -> None:
@@ -150,14 +151,14 @@ class window:
             _signals.open = self._was_open and not _is_interrupt(kind)
 
 
-def checkpoint() -> None:
+def interruption_point() -> None:
     """Let a pending Ctrl-C take effect here."""
-    with window():
+    with interrupts_allowed():
         pass
 
 
-def received() -> int | None:
-    """Return the signal received since the outermost :class:`held` block began, or None."""
+def pending_signal() -> int | None:
+    """Return the signal received since the outermost block began, or None."""
     return _signals.pending
 
 

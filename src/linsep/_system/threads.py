@@ -1,20 +1,24 @@
-"""Threads that process blocks of rows on all processors available to this process."""
+"""Threads: rows in blocks on all processors available to this process, and items that are made
+in advance by a thread that Ctrl-C never interrupts midway.
+"""
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ContextDecorator, contextmanager
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import ContextDecorator, closing, contextmanager
 from typing import Any
 
 from joblib import cpu_count
 from threadpoolctl import ThreadpoolController
 
-from linsep.interrupts import held
+from linsep._system.interrupts import count_signal, interruption_point, interrupts_deferred
 
 MOST_THREADS = 8
 #: blocks per thread, so that no thread waits long for the slowest
 TURNS = 4
+#: longest time before a Ctrl-C is noticed while an item is computed
+SECONDS = 0.1
 
 
 def thread_count() -> int:
@@ -36,7 +40,7 @@ class _OneBlasThread(ContextDecorator):
         begun = False
         try:
             # threadpoolctl looks for libraries in a callback of C, where Ctrl-C is lost.
-            with held():
+            with interrupts_deferred():
                 self._begin()
                 begun = True
         except KeyboardInterrupt:
@@ -45,7 +49,7 @@ class _OneBlasThread(ContextDecorator):
             raise
 
     def __exit__(self, *_: Any) -> None:
-        with held():
+        with interrupts_deferred():
             self._end()
 
     def _begin(self) -> None:
@@ -86,7 +90,7 @@ one_blas_thread = _OneBlasThread()
 
 
 @contextmanager
-def workers() -> Iterator[ThreadPoolExecutor]:
+def thread_pool() -> Iterator[ThreadPoolExecutor]:
     """Yield a thread pool for blocks of rows, with BLAS limited to one thread: blocks that fit in
     the cache are too small to share among its threads.
     """
@@ -94,7 +98,7 @@ def workers() -> Iterator[ThreadPoolExecutor]:
         yield pool
 
 
-def spread(work: Callable[[int, int], None], n_rows: int, cost: float) -> None:
+def split_rows(work: Callable[[int, int], None], n_rows: int, cost: float) -> None:
     """Call ``work(start, stop)`` in threads for blocks that cover all rows.
 
     ``work`` must release the interpreter lock, as compiled loops do. ``cost`` is its estimated
@@ -110,16 +114,62 @@ def spread(work: Callable[[int, int], None], n_rows: int, cost: float) -> None:
         list(pool.map(work, edges[:-1], edges[1:]))
 
 
-def in_order(work: Callable[[Any], Any], items: Iterator[Any]) -> Iterator[Any]:
+def map_in_order(work: Callable[[Any], Any], items: Iterator[Any]) -> Iterator[Any]:
     """Yield ``work(item)`` for every item, in order, so that sums do not depend on the threads.
 
     The iterator must be exhausted.
     """
     running: deque[Future[Any]] = deque()
-    with workers() as pool:
+    with thread_pool() as pool:
         for item in items:
             running.append(pool.submit(work, item))
             if len(running) > 2 * thread_count():
                 yield running.popleft().result()
         while running:
             yield running.popleft().result()
+
+
+def in_background(items: Iterator[Any], ahead: bool = False) -> Generator[Any, None, None]:
+    """Yield the same items, computed in another thread; ``ahead`` computes the next one early.
+
+    Within ``interrupts_deferred``, Ctrl-C takes effect between waits and never during one, because
+    a KeyboardInterrupt during a wait could leave a lock held.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            coming = pool.submit(next, items, None)
+            while True:
+                while wait([coming], SECONDS).not_done:
+                    interruption_point()
+                interruption_point()
+                item = coming.result()
+                if item is None:
+                    return
+                if ahead:
+                    coming = pool.submit(next, items, None)
+                yield item
+                del item  # frees its memory before the next one is yielded
+                if not ahead:
+                    coming = pool.submit(next, items, None)
+        except KeyboardInterrupt:
+            count_signal()
+            raise
+        finally:  # runs after the item that the thread may still be computing
+            if isinstance(items, Generator):
+                _close(items, pool)
+
+
+def _close(items: Generator[Any, None, None], pool: ThreadPoolExecutor) -> None:
+    try:
+        closed = pool.submit(items.close)
+    except RuntimeError:  # Python ends, and with it the thread
+        items.close()
+    else:
+        closed.result()
+
+
+def chained(first: Any, rest: Generator[Any, None, None]) -> Generator[Any, None, None]:
+    """Yield ``first``, then ``rest``, which is closed at the end."""
+    with closing(rest):
+        yield first
+        yield from rest

@@ -1,0 +1,1 @@
+"""What an operating system is needed for: interrupts, threads, files and caches."""
