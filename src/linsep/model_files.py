@@ -17,7 +17,7 @@ from linsep._system.files import check_free, written_whole
 from linsep._system.sealed import FileKind, sealed, unsealed
 from linsep.catalog import LEARNERS, REGRESSIONS
 from linsep.errors import ModelFileError
-from linsep.estimators._common.stored import plain
+from linsep.estimators._common.fitted_state import plain
 from linsep.kernels.base import Kernel
 from linsep.kernels.naming import kernel_from_dict
 from linsep.parameters import check_parameters, fitted_parameter

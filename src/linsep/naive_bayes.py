@@ -13,14 +13,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
 from linsep.errors import DataError, FeatureOverflow, SeparationWarning
-from linsep.estimators._common import checking as labels
-from linsep.estimators._common.checking import FLOATS, brings_labels, checked_rows, encode_outcomes
-from linsep.estimators._common.equations import HasEquation
-from linsep.estimators._common.plotting import PlotsProbability
-from linsep.estimators._common.predicting_sources import LogisticPrediction
+from linsep.estimators._common import labels
+from linsep.estimators._common.fitted_state import StopReason, classes_of, count, described, finite
+from linsep.estimators._common.labels import FLOATS, brings_labels, checked_rows, encode_outcomes
+from linsep.estimators._common.predicting import Prediction
 from linsep.estimators._common.reading import Reading, describe
-from linsep.estimators._common.stop_reasons import StopReason
-from linsep.estimators._common.stored import classes_of, count, described, finite
+from linsep.estimators._common.showing import HasEquation, PlotsProbability
 from linsep.lanes import Block, Lanes, no_weight
 from linsep.linear.extended_precision import two_sum
 from linsep.logistic.centered import centred
@@ -471,7 +469,7 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
         against = found[:, [reference]]
         return found - np.where(against > -BEYOND, against, 0.0)
 
-    def predictions(self, source: Source) -> LogisticPrediction:
+    def predictions(self, source: Source) -> Prediction:
         """Return the predictions for the rows of a source."""
         check_is_fitted(self)
         return self._scorer().predictions(source)

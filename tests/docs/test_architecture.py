@@ -46,10 +46,8 @@ IN_CIRCLES: dict[str, int] = {}
 PRIVATE_READS = {
     "distributed": 1,
     "drawing": 1,
-    "estimators": 7,
     "exports": 1,
     "learners": 3,
-    "serving": 1,
 }
 
 

@@ -13,7 +13,7 @@ from command_line import here
 from linsep import KernelPerceptron, Perceptron, from_json, load, save, textbook, trace
 from linsep.certificate.cycles import Cycle, Cycles
 from linsep.errors import DataError
-from linsep.estimators._common.checking import pairs
+from linsep.estimators._common.labels import pairs
 from linsep.kernels import RBF, Spectrum
 from linsep.separability import cycles as cycle_search
 from linsep.separability.cycles import Given, machines

@@ -12,7 +12,7 @@ from linsep.certificate.cycles import Cycle
 from linsep.compiled.core.loop import Watch, pass_loop
 from linsep.compiled.core.row_arrays import as_rows
 from linsep.compiled.core.weights import Last
-from linsep.estimators._common.checking import pairs
+from linsep.estimators._common.labels import pairs
 from linsep.learners.state import State
 from linsep.teaching.textbook import scores as twin_scores
 from storages import SCHEMES, STORAGES, per_pass, replayed, store, twin_predict, twin_steps

@@ -7,7 +7,7 @@ import pytest
 
 from command_line import here, table
 from linsep import Perceptron, Text, open_source, separation
-from linsep.estimators._common.checking import feature_names
+from linsep.estimators._common.labels import feature_names
 from linsep.sources.feature_names import shown_names
 
 NAMES = ["a", "a=b", "a=b=c", "a:b", "a:b=c", "a=b:c", '"a', '"a=b"', "=", ":", "b", '"a"=b']

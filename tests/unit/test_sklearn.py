@@ -17,7 +17,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.multiclass import _ovr_decision_function
 
 from linsep import KernelPerceptron, MarginPerceptron, Perceptron
-from linsep.estimators._common.checking import pairs
+from linsep.estimators._common.labels import pairs
 from linsep.kernels import RBF, Normalized, Pairwise, Polynomial, Spectrum
 from linsep.learners.deciding import decision, predicted
 from linsep.learners.state import State

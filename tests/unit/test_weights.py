@@ -24,7 +24,7 @@ from linsep import (
     Winnow,
 )
 from linsep.errors import DataError
-from linsep.estimators._common import checking as labels
+from linsep.estimators._common import labels
 from linsep.sources.arrays import ArraySource
 from storages import blobs
 from thoroughness import examples

@@ -32,7 +32,7 @@ from linsep.cli.standard_input import NAME, as_given
 from linsep.describing import columns
 from linsep.describing.describing import Description, next_command
 from linsep.errors import DataError, LinsepError
-from linsep.estimators._common.checking import plain_labels
+from linsep.estimators._common.labels import plain_labels
 from linsep.rewriting.converting import RowsWriter, SvmlightWriter, TableWriter, VectorWriter
 from linsep.rewriting.splitting import PARTS, Split
 from linsep.sources.chunks import CODECS

@@ -16,7 +16,7 @@ from linsep.cli.errors import flag_of, in_options
 from linsep.cli.options import TRACEABLE, Argument, Command, Gathered, Option, Value, write_section
 from linsep.cli.output import count
 from linsep.errors import DataError
-from linsep.estimators._common.checking import InitialShape
+from linsep.estimators._common.labels import InitialShape
 from linsep.parameters import Parameter, parameters_of
 from linsep.sources.base import Source
 

@@ -23,7 +23,7 @@ from linsep._system.files import check_free, written_whole
 from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
 from linsep.cli.standard_input import named
 from linsep.errors import DataError
-from linsep.estimators._common.checking import label_text
+from linsep.estimators._common.labels import label_text
 from linsep.sources.base import Source
 from linsep.sources.remote.file import File
 from linsep.words import escaped

@@ -25,8 +25,8 @@ from linsep.cli.output import (
 from linsep.cli.reading import open_like
 from linsep.cli.report import gap_pairs, gaps_of, unknown_text, unscored_pairs
 from linsep.errors import DataError
-from linsep.estimators._common.checking import plain_labels
-from linsep.estimators._common.predicting_sources import probabilities_of
+from linsep.estimators._common.labels import plain_labels
+from linsep.estimators._common.predicting import probabilities_of
 from linsep.rows.weights import added
 from linsep.sources.base import Source
 from linsep.words import escaped

@@ -31,7 +31,7 @@ from linsep.cli.output import (
 from linsep.cli.reading import feature_names, rows_of
 from linsep.cli.standard_input import as_given
 from linsep.errors import DataError
-from linsep.estimators._common.equations import Equation, Function
+from linsep.estimators._common.showing import Equation, Function
 from linsep.learners.perceptron import Perceptron
 from linsep.mistake_bounds import rounding
 from linsep.mistake_bounds.bounds import Bound, Bounds

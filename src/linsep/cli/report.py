@@ -17,9 +17,9 @@ from linsep.cli.output import (
     print_table,
 )
 from linsep.errors import LinsepError, hint
-from linsep.estimators._common.checking import plain_labels
-from linsep.estimators._common.equations import MOST_TERMS
-from linsep.estimators._common.stop_reasons import ALL_PASSES, StopReason
+from linsep.estimators._common.fitted_state import ALL_PASSES, StopReason
+from linsep.estimators._common.labels import plain_labels
+from linsep.estimators._common.showing import MOST_TERMS
 from linsep.sources.base import Source
 from linsep.sources.feature_names import names_in_recipe
 

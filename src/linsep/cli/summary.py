@@ -37,14 +37,14 @@ from linsep.cli.report import (
     unscored_pairs,
 )
 from linsep.errors import DataError
-from linsep.estimators._common.checking import (
+from linsep.estimators._common.labels import (
     feature_names,
     plain_labels,
     target_name,
     words_and_signs,
 )
-from linsep.estimators._common.predicting_sources import numbers
 from linsep.linear.diagnostics import Assumptions
+from linsep.linear.estimator import numbers
 from linsep.linear.summary import Summary
 from linsep.sources.base import Source
 from linsep.words import escaped

@@ -23,7 +23,7 @@ from linsep.cli.output import (
 from linsep.cli.predict import score_source
 from linsep.cli.reading import READING, Reading
 from linsep.cli.report import gap_pairs, gaps_of
-from linsep.estimators._common.checking import plain_labels
+from linsep.estimators._common.labels import plain_labels
 from linsep.sources.base import Source
 from linsep.tuning.side_by_side import Model, SideBySide, combinations
 

@@ -15,10 +15,10 @@ from linsep.distributed.lanes import ClusterLanes
 from linsep.distributed.regressions import Codes, labelled
 from linsep.distributed.rows import ShardedRows, measure
 from linsep.distributed.shards import Rows
-from linsep.estimators._common import checking as labels
-from linsep.estimators._common.fitted_classes import FittedClasses
+from linsep.estimators._common import labels
 from linsep.lanes import Add, Block, Work
 from linsep.learners.from_source import class_importance
+from linsep.logistic.classes import FittedClasses
 from linsep.logistic.estimator import fit_rows
 from linsep.logistic.fitting import Task
 from linsep.logistic.lanes import Batch, Batches, lanes_of, with_head

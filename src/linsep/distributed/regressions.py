@@ -10,7 +10,7 @@ from linsep.distributed.lanes import ClusterLanes
 from linsep.distributed.rows import ShardedRows, measure
 from linsep.distributed.shards import Rows
 from linsep.errors import DataError, hint
-from linsep.estimators._common import checking as labels
+from linsep.estimators._common import labels
 from linsep.lanes import Block, no_weight
 from linsep.linear import estimator as linear
 from linsep.rows.arrays import summed

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.catalog import LEARNERS, REGRESSIONS
 from linsep.errors import Hint, LinsepError
-from linsep.estimators._common.checking import label_text, pairs, plain_labels
+from linsep.estimators._common.labels import label_text, pairs, plain_labels
 from linsep.linear.estimator import LinearRegression
 from linsep.logistic.centered import in_use
 from linsep.naive_bayes import exportable_regression

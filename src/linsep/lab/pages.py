@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from linsep.errors import DataError
-from linsep.estimators._common.checking import label_text
+from linsep.estimators._common.labels import label_text
 from linsep.lab.course import titles
 from linsep.lab.fields import BY_NAME, CONTROLS, DEFAULTS, SHOWN, for_page
 from linsep.lab.proof import proof_of

@@ -7,7 +7,7 @@ import numpy as np
 
 from linsep.checkpoints.file import Checkpoint
 from linsep.checkpoints.fits import SavedFit
-from linsep.estimators._common.stop_reasons import StopReason
+from linsep.estimators._common.fitted_state import StopReason
 from linsep.learners.passes import Best, Course, PassReport, Progress, Run, over
 from linsep.learners.state import Remembered, State
 

@@ -18,11 +18,10 @@ from linsep.compiled.core.loop import UPDATES
 from linsep.compiled.core.row_arrays import as_rows
 from linsep.compiled.core.rows import Unit, scales
 from linsep.errors import DataError, LinsepError
-from linsep.estimators._common import checking as labels
-from linsep.estimators._common.checking import FLOATS, brings_labels
-from linsep.estimators._common.equations import HasEquation
-from linsep.estimators._common.reference import codes_given
-from linsep.estimators._common.stop_reasons import StopReason
+from linsep.estimators._common import labels
+from linsep.estimators._common.fitted_state import StopReason
+from linsep.estimators._common.labels import FLOATS, brings_labels, codes_given
+from linsep.estimators._common.showing import HasEquation
 from linsep.learners import proofs
 from linsep.learners.keeping import KeepBest, KeepLast, keeping_of
 from linsep.learners.passes import (
@@ -245,19 +244,6 @@ class OnlineClassifier(
         return Saved(as_checkpoint(checkpoint), self)
 
     # Labels and weights of rows.
-
-    def _labels_checked(self, y: Any, n_rows: int) -> np.ndarray:
-        """Return y as one label per row."""
-        if y is None:
-            who = f"This {type(self).__name__} estimator"
-            raise ValueError(f"{who} requires y to be passed, but the target y is None.")
-        y = labels_of(y)
-        if n_rows != y.shape[0]:
-            raise ValueError(
-                f"Found input variables with inconsistent numbers of samples: X has {n_rows} "
-                f"rows, y has {y.shape[0]}."
-            )
-        return y
 
     def _labelled(
         self, y: np.ndarray, sample_weight: Any
@@ -737,7 +723,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
                 self, as_csr(X, columns=checked), accept_sparse="csr", dtype=FLOATS, order="C",
                 reset=reset, ensure_all_finite=checked,
             )  # fmt: skip
-        y = self._labels_checked(y, X.shape[0])
+        y = labels.label_a_row(self, y, X.shape[0])
         return summed(X) if self.normalize or learner.needs_lengths else X, y
 
     def _rows_to_score(self, X: Any) -> Any:

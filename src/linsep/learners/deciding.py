@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.estimators._common.checking import pairs
+from linsep.estimators._common.labels import pairs
 from linsep.learners.state import State
 
 #: function from row numbers to a 64-bit number each

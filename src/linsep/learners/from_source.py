@@ -10,15 +10,15 @@ import numpy as np
 from linsep._system.interrupts import interrupts_deferred
 from linsep.checkpoints.saving import Saving
 from linsep.errors import DataError
-from linsep.estimators._common.checking import (
+from linsep.estimators._common.fitted_state import StopReason
+from linsep.estimators._common.labels import (
     check_two_classes,
+    is_turned,
     listed,
     warn_of_weightless,
     weigh_classes,
 )
 from linsep.estimators._common.reading import describe
-from linsep.estimators._common.reference import is_turned
-from linsep.estimators._common.stop_reasons import StopReason
 from linsep.learners.passes import PassReport, Plan, passes
 from linsep.learners.state import Unlearnable
 from linsep.rows.sample import Sample

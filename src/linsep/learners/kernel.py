@@ -17,12 +17,13 @@ from linsep._system.threads import in_background
 from linsep.checkpoints.saving import Saving
 from linsep.compiled.core.row_arrays import as_rows
 from linsep.errors import DataError, ModelFileError, ParameterError, hint
-from linsep.estimators._common.checking import (
+from linsep.estimators._common.fitted_state import count
+from linsep.estimators._common.labels import (
     FLOATS,
     brings_labels,
     check_two_classes,
+    label_a_row,
 )
-from linsep.estimators._common.stored import count
 from linsep.kernels.base import Kernel
 from linsep.kernels.definite import NotPositiveSemidefiniteWarning, check_gram
 from linsep.kernels.naming import NAMES, as_kernel, described, kernel_from_dict
@@ -288,7 +289,7 @@ class KernelPerceptron(OnlineClassifier):
         """Fit to rows in memory."""
         learner, kernel = self.learner(), self._chosen_kernel()
         rows = checked_for_kernel(self, kernel, X, reset=True)
-        y = self._labels_checked(y, rows.shape[0])
+        y = label_a_row(self, y, rows.shape[0])
         classes, codes, counted = self._labelled(y, sample_weight)
         if kernel.takes == "gram" and (why := check_gram(rows)) is not None:
             warnings.warn(why, NotPositiveSemidefiniteWarning, stacklevel=2)
@@ -346,7 +347,7 @@ class KernelPerceptron(OnlineClassifier):
             raise ValueError("partial_fit takes rows: give it X and y of each of X.batches().")
         check_beside(X, y=y, sample_weight=sample_weight)
         rows = checked_for_kernel(self, kernel, X, reset=first)
-        y = self._labels_checked(y, rows.shape[0])
+        y = label_a_row(self, y, rows.shape[0])
         known, codes, counted = self._labelled_so_far(y, classes, sample_weight)
         with interrupts_deferred():
             if first:

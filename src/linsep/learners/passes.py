@@ -14,7 +14,7 @@ from linsep.compiled.core.kernel_rows import Block
 from linsep.compiled.core.loop import MISTAKES, UPDATES, pass_loop
 from linsep.compiled.core.weights import Last
 from linsep.errors import DataError, hint
-from linsep.estimators._common.stop_reasons import StopReason
+from linsep.estimators._common.fitted_state import StopReason
 from linsep.learners.cycle_detection import CycleDetection, cycle_detection_for
 from linsep.learners.keeping import KeepLast, count_changes
 from linsep.learners.state import (

@@ -9,10 +9,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import assert_all_finite, check_is_fitted
 
 from linsep.errors import DataError
-from linsep.estimators._common.plotting import PlotsDecision
-from linsep.estimators._common.predicting_sources import Prediction, share_right
-from linsep.estimators._common.reference import HasReference
-from linsep.estimators._common.stop_reasons import StopReason
+from linsep.estimators._common.fitted_state import StopReason
+from linsep.estimators._common.labels import HasReference
+from linsep.estimators._common.predicting import Prediction, share_right
+from linsep.estimators._common.showing import PlotsDecision
 from linsep.learners.deciding import Draws, decision, numbered, predicted, seeded
 from linsep.learners.passes import Run
 from linsep.parameters import fitted_parameter

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from linsep.estimators._common.calibration import METHODS, Calibration
-from linsep.estimators._common.reference import is_turned
-from linsep.estimators._common.stop_reasons import StopReason
-from linsep.estimators._common.stored import classes_of, count, described
+from linsep.estimators._common.fitted_state import StopReason, classes_of, count, described
+from linsep.estimators._common.labels import is_turned
 from linsep.learners import proofs
 from linsep.learners.keeping import KeepVote, keeping_of
 from linsep.learners.passes import PassReport, Run

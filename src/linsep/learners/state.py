@@ -18,7 +18,7 @@ from linsep.compiled.core.loop import (
 from linsep.compiled.core.rows import Csr, Dense, Unit
 from linsep.compiled.rules.perceptron import SparingRule
 from linsep.errors import LinsepError
-from linsep.estimators._common.checking import pairs
+from linsep.estimators._common.labels import pairs
 
 LANES = 8
 TIES = {"negative": LOWEST, "positive": HIGHEST, "random": RANDOM}

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,18 +14,17 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from linsep._system.interrupts import interrupts_deferred
 from linsep.drawing import display
 from linsep.errors import DataError, ParameterError, hint
-from linsep.estimators._common.checking import (
+from linsep.estimators._common.fitted_state import StopReason, count, finite
+from linsep.estimators._common.labels import (
     brings_labels,
     check_sample_weight,
     features_named,
     target_name,
     words_and_signs,
 )
-from linsep.estimators._common.equations import HasEquation
-from linsep.estimators._common.predicting_sources import LinearPrediction, numbers, weights_to_score
+from linsep.estimators._common.predicting import Prediction, weights_to_score
 from linsep.estimators._common.reading import Reading, describe
-from linsep.estimators._common.stop_reasons import StopReason
-from linsep.estimators._common.stored import count, finite
+from linsep.estimators._common.showing import HasEquation
 from linsep.lanes import Block, Blocks, Lanes
 from linsep.linear.diagnostics import Assumptions, check_assumptions
 from linsep.linear.inference import Bands, Inference, check_level, dependence
@@ -38,8 +37,8 @@ from linsep.linear.solving import (
 )
 from linsep.linear.summary import Summary
 from linsep.parameters import HasParameters, check_parameters, fitted_parameter, parameter
-from linsep.rows.weights import added
-from linsep.sources.base import Source
+from linsep.rows.weights import added, check_summable
+from linsep.sources.base import Batch, Source
 from linsep.validation.labels import check_beside, one_column, refuse_gaps
 from linsep.validation.sparse import as_csr
 from linsep.validation.values import check_prepared, faults_named, refuse_rounded_targets
@@ -57,6 +56,25 @@ def check_whole(weights: np.ndarray, place: Callable[[int], str]) -> None:
 
 def _place(source: Source, first: int, row: int) -> str:
     return source.where(first + row)
+
+
+def numbers(y: np.ndarray | None, source: Source, first: int) -> np.ndarray:
+    """Return the targets of a batch as finite floats; raise DataError if one is not."""
+    if y is None:
+        raise DataError(f"{source.name} has no target: name the column of y.")
+    if y.dtype.kind not in "biuf":
+        raise DataError(
+            f"{source.name} has text for a target, and a regression needs numbers: name another "
+            "column, or learn classes with logistic regression."
+        )
+    refuse_rounded_targets(y, lambda row: source.where(first + row))
+    y = y.astype(np.float64)
+    if not np.isfinite(y).all():
+        row = int(np.flatnonzero(~np.isfinite(y))[0])
+        raise DataError(
+            f"{source.where(first + row)} has a target that is not finite: leave the row out."
+        )
+    return y
 
 
 def source_blocks(source: Source, reading: Reading, whole: bool = False) -> Blocks:
@@ -82,6 +100,95 @@ def source_blocks(source: Source, reading: Reading, whole: bool = False) -> Bloc
             raise DataError(f"{source.name} has no rows to learn from.")
 
     return blocks
+
+
+class Residuals(NamedTuple):
+    """Sums of the prediction errors over all rows of a source.
+
+    Rows count their weights.
+
+    Attributes
+    ----------
+    rows : int
+    weight : float, of all rows
+    squared : float, sum of the squared errors
+    absolute : float, sum of the absolute errors
+    largest : float, the largest absolute error of a row of positive weight
+    mean : float, of the targets
+    spread : float, sum of squares of the targets around their mean
+    """
+
+    rows: int = 0
+    weight: float = 0.0
+    squared: float = 0.0
+    absolute: float = 0.0
+    largest: float = 0.0
+    mean: float = 0.0
+    spread: float = 0.0
+
+    @property
+    def r_squared(self) -> float:
+        """1 - squared errors over those of the mean; for constant targets 1 if all predictions are
+        exact, else 0, as in scikit-learn.
+        """
+        if self.spread == 0.0:
+            return float(self.squared == 0.0)
+        return 1.0 - self.squared / self.spread
+
+    def and_more(
+        self, predicted: np.ndarray, truth: np.ndarray, weights: np.ndarray | None = None
+    ) -> "Residuals":
+        """Return the sums with more rows; means are merged by their difference, for accuracy."""
+        weights = np.ones(truth.size) if weights is None else weights
+        check_summable(np.append(weights, self.weight))
+        more, rows = float(weights.sum()), self.rows + truth.size
+        if not more:
+            return self._replace(rows=rows)
+        errors = np.abs(truth - predicted)
+        mean = float(np.average(truth, weights=weights))
+        shift, share = mean - self.mean, more / (self.weight + more)
+        spread = float(weights @ (truth - mean) ** 2) + self.weight * share * shift**2
+        return Residuals(
+            rows,
+            self.weight + more,
+            self.squared + float((weights * errors) @ errors),
+            self.absolute + float(weights @ errors),
+            max(self.largest, float(errors[weights > 0].max())),
+            self.mean + share * shift,
+            self.spread + spread,
+        )
+
+
+class LinearPrediction(Prediction):
+    """Predictions of a linear regression for the rows of a source."""
+
+    def rows(self) -> Iterator[tuple[Batch, Any]]:
+        """Yield each batch with its features."""
+        for batch in self.source.batches():
+            yield batch, self.fitted_width(batch.X, self.model.coef_.size)
+
+    def values(self, X: Any) -> np.ndarray:
+        """Return the predictions for features of :meth:`rows`."""
+        return self.model._predict(X, None, 0.5)
+
+    def bands(self, interval: str | None, level: float) -> Iterator[Any]:
+        """Yield the predictions of each batch, or :class:`linsep.linear.inference.Bands`."""
+        for batch, X in self.rows():
+            yield self._checked(X, batch.first, interval, level)
+
+    def residuals(self) -> Residuals:
+        """Return the errors of the predictions."""
+        found = Residuals()
+        for batch, X in self.rows():
+            truth = numbers(batch.y, self.source, batch.first)
+            found = found.and_more(self._checked(X, batch.first), truth, batch.weights)
+        if not found.weight:
+            raise DataError(f"{self.source.name} has no rows to score: all have weight 0.")
+        return found
+
+    def _checked(self, X: Any, first: int, interval: str | None = None, level: float = 0.5) -> Any:
+        found = self.model._predict(X, interval, level)
+        return self.model._checked(found, first, self.source.where)
 
 
 INTERVALS = ("confidence", "prediction")
@@ -115,7 +222,7 @@ class LinearRegression(HasEquation, RegressorMixin, HasParameters, BaseEstimator
     coef_ : array of shape (features,)
         Zero for a feature that is left out.
     intercept_ : float
-    equation_ : linsep.estimators._common.equations.Equation
+    equation_ : linsep.estimators._common.showing.Equation
         The fit as an equation in the features; print it.
     summary_ : linsep.linear.summary.Summary
         Summary table: print it, or call ``to_dict()``.

@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from linsep._system.interrupts import interrupts_allowed
 from linsep.certificate.checking import TIME_LIMIT
 from linsep.certificate.verdicts import Separable, Separations, Undecided
-from linsep.estimators._common.fitted_classes import UNSIGNED
 from linsep.logistic.centered import FAR
+from linsep.logistic.classes import UNSIGNED
 from linsep.logistic.fitting import Fit, Task, climbed_on, sharpened
 from linsep.logistic.limits import Contrasts, limit, proves, question_weights
 from linsep.logistic.outcomes import FitOutcome, outcome_of, without_proof

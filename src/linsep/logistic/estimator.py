@@ -1,6 +1,6 @@
 """Logistic regression as a scikit-learn estimator."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import replace
 from typing import Any, Literal
@@ -14,19 +14,19 @@ from linsep._system.interrupts import interrupts_deferred
 from linsep._system.threads import one_blas_thread
 from linsep.checkpoints.saving import Saving
 from linsep.errors import DataError, Hint, SeparationError, SeparationWarning
-from linsep.estimators._common import checking as labels
-from linsep.estimators._common.checking import FLOATS, brings_labels, checked_rows, encode_outcomes
-from linsep.estimators._common.fitted_classes import NO_WEIGHT, FittedClasses
-from linsep.estimators._common.plotting import PlotsProbability
-from linsep.estimators._common.predicting_sources import (
-    LogisticPrediction,
+from linsep.estimators._common import labels
+from linsep.estimators._common.fitted_state import StopReason
+from linsep.estimators._common.labels import FLOATS, brings_labels, checked_rows, encode_outcomes
+from linsep.estimators._common.predicting import (
+    Prediction,
     codes_of,
     log_probabilities,
     share_right,
 )
-from linsep.estimators._common.stop_reasons import StopReason
+from linsep.estimators._common.showing import PlotsProbability
 from linsep.linear.summary import OPPOSITE
 from linsep.logistic.centered import in_use
+from linsep.logistic.classes import NO_WEIGHT, FittedClasses
 from linsep.logistic.fitting import Task, climbed, fitted, null_log_likelihood
 from linsep.logistic.inference import LogisticResults, Nearer, order_of_classes
 from linsep.logistic.outcomes import (
@@ -50,7 +50,7 @@ from linsep.logistic.outcomes import (
 from linsep.logistic.rows import BatchRows, Rows, order_of
 from linsep.logistic.steps import Steps, Stopped
 from linsep.parameters import HasParameters, ScheduleName, check_parameters, parameter
-from linsep.sources.base import Source
+from linsep.sources.base import Batch, Source
 from linsep.validation.sparse import as_csr
 from linsep.validation.values import check_prepared, faults_named
 
@@ -66,6 +66,20 @@ LEARNT = (
     "_gained", "_total_weight", "training_accuracy_", "training_rows_", "training_baseline_",
     "training_sampled_",
 )  # fmt: skip
+
+
+class LogisticPrediction(Prediction):
+    """Predictions of a logistic regression for the rows of a source."""
+
+    def decisions(self) -> Iterator[tuple[Batch, np.ndarray]]:
+        """Yield each batch with its log-odds."""
+        for batch in self.source.batches():
+            yield batch, self.model._scores(self.fitted_width(batch.X, self.model.n_features_in_))
+
+    def codes(self) -> Iterator[tuple[Batch, np.ndarray, np.ndarray]]:
+        """Yield each batch with its log-odds and class codes."""
+        for batch, scores in self.decisions():
+            yield batch, scores, codes_of(scores)
 
 
 class LogisticRegression(

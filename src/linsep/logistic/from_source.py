@@ -8,7 +8,6 @@ import numpy as np
 
 from linsep._system.interrupts import interrupts_deferred
 from linsep.checkpoints.saving import Saving
-from linsep.estimators._common.fitted_classes import FittedClasses
 from linsep.estimators._common.reading import describe
 from linsep.learners.from_source import (
     class_importance,
@@ -16,6 +15,7 @@ from linsep.learners.from_source import (
     refuse_one_class,
     warn_of_measurements,
 )
+from linsep.logistic.classes import FittedClasses
 from linsep.logistic.lanes import Batch, with_head
 from linsep.logistic.rows import BatchRows, order_of
 from linsep.rows.source_stream import SourceStream

@@ -7,14 +7,14 @@ import numpy as np
 from scipy.special import chdtrc, ndtr, ndtri
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.estimators._common.checking import feature_names, label_text, words_and_signs
-from linsep.estimators._common.equations import HasEquation
-from linsep.estimators._common.fitted_classes import NO_WEIGHT, UNSIGNED
-from linsep.estimators._common.stored import classes_of, count, described, finite, plain
+from linsep.estimators._common.fitted_state import classes_of, count, described, finite, plain
+from linsep.estimators._common.labels import feature_names, label_text, words_and_signs
+from linsep.estimators._common.showing import HasEquation
 from linsep.linear.inference import check_level
 from linsep.linear.summary import Coefficient, Summary
 from linsep.logistic import fitting
 from linsep.logistic.centered import Centred, centred, in_use
+from linsep.logistic.classes import NO_WEIGHT, UNSIGNED
 from linsep.logistic.outcomes import SEPARATED, UNINFERRED
 from linsep.parameters import fitted_parameter
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from linsep._system.interrupts import interruption_point
 from linsep.certificate.verdicts import QuasiSeparable, Separable, Verdict
-from linsep.estimators._common.fitted_classes import UNSIGNED
+from linsep.logistic.classes import UNSIGNED
 from linsep.separability.data import Data
 from linsep.separability.recession import Cone, both_signs, cone_of
 from linsep.separability.time_limit import TooLarge

@@ -14,8 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from linsep._system.interrupts import interrupts_allowed
 from linsep.errors import DataError, Hint, LinsepError, ParameterError, hint
-from linsep.estimators._common.fitted_classes import NO_WEIGHT, UNSIGNED, FittedClasses
-from linsep.estimators._common.stop_reasons import StopReason
+from linsep.estimators._common.fitted_state import StopReason
+from linsep.logistic.classes import NO_WEIGHT, UNSIGNED, FittedClasses
 from linsep.logistic.fitting import MOST_WEIGHTS, Fit, Sharpness, Task
 from linsep.logistic.profiles import FirthFit, ends_of, firth_fitted, profiled
 from linsep.logistic.rows import BatchRows, Rows

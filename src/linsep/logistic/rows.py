@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from linsep.compiled.core.row_arrays import as_rows
 from linsep.errors import DataError
-from linsep.estimators._common.fitted_classes import FittedClasses
+from linsep.logistic.classes import FittedClasses
 from linsep.logistic.fitting import MOST_WEIGHTS, Task
 from linsep.logistic.lanes import Batch
 from linsep.logistic.steps import Steps

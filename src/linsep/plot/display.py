@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_consistent_length
 
 from linsep.errors import DataError, LinsepError
-from linsep.estimators._common.checking import label_text, listed
+from linsep.estimators._common.labels import label_text, listed
 from linsep.validation.labels import labels_of
 from linsep.words import escaped
 

@@ -7,8 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep._system.threads import one_blas_thread
 from linsep.errors import DataError
-from linsep.estimators._common.checking import feature_names, label_text
-from linsep.estimators._common.reference import positive_code
+from linsep.estimators._common.labels import feature_names, label_text, positive_code
 from linsep.kernels import as_kernel
 from linsep.kernels.base import Kernel
 from linsep.kernels.rows import rows_of

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
 from linsep.errors import DataError
-from linsep.estimators._common.checking import feature_names
+from linsep.estimators._common.labels import feature_names
 from linsep.plot.display import limits
 from linsep.validation.values import faults_named
 

@@ -9,7 +9,7 @@ from sklearn.calibration import calibration_curve
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError
-from linsep.estimators._common.checking import feature_names, label_text
+from linsep.estimators._common.labels import feature_names, label_text
 from linsep.linear.inference import check_level
 from linsep.logistic.estimator import LogisticRegression
 from linsep.naive_bayes import GaussianNaiveBayes

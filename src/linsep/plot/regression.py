@@ -8,7 +8,7 @@ from scipy.special import ndtri
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from linsep.errors import DataError
-from linsep.estimators._common.checking import feature_names, target_name
+from linsep.estimators._common.labels import feature_names, target_name
 from linsep.linear.diagnostics import DOUBT, Assumptions, Finding
 from linsep.linear.estimator import LinearRegression
 from linsep.linear.summary import p_text

@@ -8,7 +8,7 @@ import numpy as np
 
 from linsep.certificate.verdicts import QuasiSeparable, Separable, Separations, Undecided, Verdict
 from linsep.errors import DataError
-from linsep.estimators._common.checking import label_text
+from linsep.estimators._common.labels import label_text
 from linsep.mistake_bounds.margins import margin_distribution
 from linsep.plot.display import (
     COLOURS,

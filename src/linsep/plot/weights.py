@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError
-from linsep.estimators._common.checking import label_text
+from linsep.estimators._common.labels import label_text
 from linsep.linear.summary import Summary
 from linsep.plot.display import COLOURS, Display, ink, literal, new_axes, new_grid, shortened
 

@@ -15,14 +15,14 @@ import scipy.sparse as sp
 import linsep
 from linsep import model_files
 from linsep.errors import DataError, LinsepError, ModelFileError
-from linsep.estimators._common.checking import plain_labels
 from linsep.estimators._common.explaining import (
     names_and_signs,
     scored_as,
     terms_of,
     without_weights,
 )
-from linsep.estimators._common.predicting_sources import probabilities_of
+from linsep.estimators._common.labels import plain_labels
+from linsep.estimators._common.predicting import probabilities_of
 from linsep.naive_bayes import scoring_regression
 from linsep.serving.limits import Budget, Limits, Refused, too_many_rows
 from linsep.serving.rows import VALUE_BYTES, Bodies, PairReader, TableReader, columns_of, lines_of
@@ -200,7 +200,7 @@ class Served:
     ) -> dict[str, Any]:
         found: dict[str, Any] = {"predictions": []}
         for batch, X in prediction.rows():
-            numbers = self.model._predict(X, None, 0.5)
+            numbers = prediction.values(X)
             self._check_rows(source, batch, numbers, budget)
             found["predictions"] += numbers.tolist()
             if wanted.explanations:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from linsep.errors import DataError
-from linsep.estimators._common.reference import codes_given
+from linsep.estimators._common.labels import codes_given
 from linsep.learners.perceptron import Perceptron
 from linsep.mistake_bounds.problems import Problem, best_comparator, problems_of, seen_rows
 from linsep.mistake_bounds.rounding import length

@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linsep.errors import DataError
-from linsep.estimators._common.checking import check_two_classes, label_text
-from linsep.estimators._common.equations import linear_sum
-from linsep.estimators._common.reference import place_of
+from linsep.estimators._common.labels import check_two_classes, label_text, place_of
+from linsep.estimators._common.showing import linear_sum
 from linsep.mistake_bounds.margins import checked_rows
 from linsep.teaching.tables import aligned, short
 from linsep.teaching.tracing import check_size, index_of, names_of

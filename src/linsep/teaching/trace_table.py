@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from linsep.drawing import beside, display, lab_page
-from linsep.estimators._common.stop_reasons import StopReason
+from linsep.estimators._common.fitted_state import StopReason
 from linsep.teaching.tables import (
     aligned,
     exact,

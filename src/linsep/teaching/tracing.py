@@ -11,9 +11,9 @@ from sklearn.base import clone
 from linsep import textbook
 from linsep.catalog import LINEAR
 from linsep.errors import DataError, ParameterError, hint
-from linsep.estimators._common import checking as labels
-from linsep.estimators._common.reference import is_turned
-from linsep.estimators._common.stop_reasons import StopReason
+from linsep.estimators._common import labels
+from linsep.estimators._common.fitted_state import StopReason
+from linsep.estimators._common.labels import is_turned
 from linsep.learners.classifier import LinearClassifier, OnlineClassifier
 from linsep.learners.cycle_detection import CycleDetection, cycle_detection_for
 from linsep.learners.passes import stop_sentence

@@ -9,8 +9,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError, ParameterError
-from linsep.estimators._common.checking import brings_labels, check_sample_weight, encode_with
-from linsep.estimators._common.predicting_sources import codes_of
+from linsep.estimators._common.labels import (
+    HasReference,
+    brings_labels,
+    check_sample_weight,
+    encode_with,
+    label_a_row,
+)
+from linsep.estimators._common.predicting import codes_of
 from linsep.sources.base import Source
 from linsep.validation.labels import check_beside
 
@@ -94,7 +100,7 @@ def calibrate(
     if method not in METHODS:
         raise ParameterError(f"method is {method!r}: choose {' or '.join(METHODS)}.")
     check_is_fitted(model)
-    if not hasattr(model, "_scores_turned") or hasattr(type(model), "predict_log_proba"):
+    if not isinstance(model, HasReference) or hasattr(type(model), "predict_log_proba"):
         raise DataError(
             f"A {type(model).__name__} cannot be calibrated: only online classifiers, whose scores "
             "are no probabilities."
@@ -124,7 +130,7 @@ def _seen(
     else:
         check_beside(X, y=y, sample_weight=sample_weight)
         scores = model.decision_function(X)
-        labels = model._labels_checked(y, len(scores))
+        labels = label_a_row(model, y, len(scores))
         known = encode_with(labels, model.classes_)
         if known is None:
             row = int(np.argmin(np.isin(labels, model.classes_)))

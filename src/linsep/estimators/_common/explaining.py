@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.errors import DataError
-from linsep.estimators._common.checking import label_text, pairs, plain_labels, target_name
+from linsep.estimators._common.labels import label_text, pairs, plain_labels, target_name
 from linsep.parameters import fitted_parameter
 from linsep.sources.base import Source
 
@@ -94,7 +94,7 @@ def scored_row(model: Any, source: Source, number: int) -> Scored:
         at = number - batch.first
         if classes:
             return scored_as(model, number, batch.X[at : at + 1], found[1][at], int(found[2][at]))
-        score = model._predict(found[1][at : at + 1], None, 0.5)
+        score = prediction.values(found[1][at : at + 1])
         return scored_as(model, number, batch.X[at : at + 1], score, None)
     raise DataError(f"{source.name} has {seen:,} rows, no row {number + 1:,}: choose another.")
 

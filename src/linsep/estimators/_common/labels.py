@@ -1,4 +1,6 @@
-"""Checks of labels and weights."""
+"""Labels, classes and weights of rows as estimators take them, and what features and classes are
+called.
+"""
 
 import warnings
 from collections.abc import Iterator
@@ -8,9 +10,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep.errors import DataError, FeatureOverflow
+from linsep.parameters import fitted_parameter
 from linsep.rows.weights import NO_IMPORTANCE, check_summable
 from linsep.sources.base import Source
 from linsep.validation.labels import check_beside, labels_of, warn_of_many_classes
@@ -70,22 +73,29 @@ def encode_outcomes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         ) from None
 
 
-def checked_rows(estimator: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
-    """Return X and y checked for fitting; raise ValueError if they are unusable."""
+def label_a_row(estimator: Any, y: Any, n_rows: int) -> np.ndarray:
+    """Return y as one label a row; raise ValueError if there are more or fewer, or none."""
     if y is None:
         raise ValueError(
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
             "is None."
         )
-    with faults_named(X, estimator):
-        X = validate_data(estimator, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C")
     y = labels_of(y)
-    if X.shape[0] != y.shape[0]:
+    if y.shape[0] != n_rows:
         raise ValueError(
-            f"Found input variables with inconsistent numbers of samples: X has {X.shape[0]} "
+            f"Found input variables with inconsistent numbers of samples: X has {n_rows} "
             f"rows, y has {y.shape[0]}."
         )
-    return X, y
+    return y
+
+
+def checked_rows(estimator: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+    """Return X and y checked for fitting; raise ValueError if they are unusable."""
+    if y is None:
+        label_a_row(estimator, y, 0)
+    with faults_named(X, estimator):
+        X = validate_data(estimator, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C")
+    return X, label_a_row(estimator, y, X.shape[0])
 
 
 def unknown_labels(y: np.ndarray, classes: np.ndarray) -> str:
@@ -293,3 +303,64 @@ def initial(given: Any, shape: tuple[int, ...], name: str) -> np.ndarray | None:
 def pairs(n_classes: int) -> list[tuple[int, int]]:
     """Return the class pairs of one-vs-one in order: (0,1), (0,2), ..., (1,2), ..."""
     return [(a, b) for a in range(n_classes) for b in range(a + 1, n_classes)]
+
+
+# A learner knows two classes by the codes 0, which is -1, and 1. If ``reference`` names the larger
+# class as -1, codes and scores are turned where they go in and come out.
+
+
+def place_of(reference: Any, classes: np.ndarray) -> int:
+    """Return which of two classes the reference is; DataError if it is neither, or for more."""
+    if classes.size > 2:
+        raise DataError(f"A reference is for two classes, and these rows have {classes.size}.")
+    if reference not in classes.tolist():
+        raise DataError(
+            f"The reference {reference!r} is no class: the classes are {listed(classes.tolist())}."
+        )
+    return classes.tolist().index(reference)
+
+
+def is_turned(reference: Any, classes: np.ndarray) -> bool:
+    """Return whether the reference is the larger of two sorted classes, which is then -1."""
+    return reference is not None and place_of(reference, classes) == 1
+
+
+def positive_code(model: Any) -> int:
+    """Return which of its two classes positive scores by the ``coef_`` of a classifier mean."""
+    return int(getattr(model, "reference_", None) != model.classes_.tolist()[1])
+
+
+def codes_given(model: Any, classes: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return a learner's codes for those of the sorted classes, before the fit."""
+    return 1 - codes if is_turned(getattr(model, "reference", None), classes) else codes
+
+
+class HasReference:
+    """Mixin of the online learners, with what is turned if the reference is the larger class."""
+
+    classes_: np.ndarray
+    calibration_: Any
+    _learnt_with: dict[str, Any]
+
+    @property
+    def reference_(self) -> Any:
+        """The class that is -1; None for several classes."""
+        check_is_fitted(self)
+        classes = self.classes_.tolist()
+        return classes[int(self._turned)] if len(classes) == 2 else None
+
+    @property
+    def _turned(self) -> bool:
+        return is_turned(fitted_parameter(self, "reference"), self.classes_)
+
+    def _codes_turned(self, codes: Any) -> Any:
+        """Return a learner's codes for those of the sorted classes, or the reverse."""
+        return 1 - codes if self._turned else codes
+
+    def _scores_turned(self, scores: np.ndarray) -> np.ndarray:
+        """Return scores that are positive for the larger class, for those of the learner."""
+        return 0.0 - scores if self._turned else scores
+
+    def _cycle_turned(self, cycle: Any) -> Any:
+        """Return the cycle of a run with the classes of its sides."""
+        return cycle.turned() if cycle is not None and self._turned else cycle

@@ -1,7 +1,7 @@
 """Predict the rows of a source batch by batch, in constant memory."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -9,11 +9,10 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError
-from linsep.estimators._common.checking import brings_labels, check_sample_weight
+from linsep.estimators._common.labels import brings_labels, check_sample_weight
 from linsep.rows.weights import check_summable
 from linsep.sources.base import Batch, Source
 from linsep.validation.labels import labels_of
-from linsep.validation.values import refuse_rounded_targets
 
 # Keys of a recipe that determine the features; recipes that agree in them give the same columns.
 FEATURES = (
@@ -135,123 +134,6 @@ class Prediction:
         known = X[:, :n_features]
         self._beyond += X.nnz - known.nnz
         return known
-
-
-class Residuals(NamedTuple):
-    """Sums of the prediction errors over all rows of a source.
-
-    Rows count their weights.
-
-    Attributes
-    ----------
-    rows : int
-    weight : float, of all rows
-    squared : float, sum of the squared errors
-    absolute : float, sum of the absolute errors
-    largest : float, the largest absolute error of a row of positive weight
-    mean : float, of the targets
-    spread : float, sum of squares of the targets around their mean
-    """
-
-    rows: int = 0
-    weight: float = 0.0
-    squared: float = 0.0
-    absolute: float = 0.0
-    largest: float = 0.0
-    mean: float = 0.0
-    spread: float = 0.0
-
-    @property
-    def r_squared(self) -> float:
-        """1 - squared errors over those of the mean; for constant targets 1 if all predictions are
-        exact, else 0, as in scikit-learn.
-        """
-        if self.spread == 0.0:
-            return float(self.squared == 0.0)
-        return 1.0 - self.squared / self.spread
-
-    def and_more(
-        self, predicted: np.ndarray, truth: np.ndarray, weights: np.ndarray | None = None
-    ) -> "Residuals":
-        """Return the sums with more rows; means are merged by their difference, for accuracy."""
-        weights = np.ones(truth.size) if weights is None else weights
-        check_summable(np.append(weights, self.weight))
-        more, rows = float(weights.sum()), self.rows + truth.size
-        if not more:
-            return self._replace(rows=rows)
-        errors = np.abs(truth - predicted)
-        mean = float(np.average(truth, weights=weights))
-        shift, share = mean - self.mean, more / (self.weight + more)
-        spread = float(weights @ (truth - mean) ** 2) + self.weight * share * shift**2
-        return Residuals(
-            rows,
-            self.weight + more,
-            self.squared + float((weights * errors) @ errors),
-            self.absolute + float(weights @ errors),
-            max(self.largest, float(errors[weights > 0].max())),
-            self.mean + share * shift,
-            self.spread + spread,
-        )
-
-
-class LinearPrediction(Prediction):
-    """Predictions of a linear regression for the rows of a source."""
-
-    def rows(self) -> Iterator[tuple[Batch, Any]]:
-        """Yield each batch with its features."""
-        for batch in self.source.batches():
-            yield batch, self.fitted_width(batch.X, self.model.coef_.size)
-
-    def bands(self, interval: str | None, level: float) -> Iterator[Any]:
-        """Yield the predictions of each batch, or :class:`linsep.linear.inference.Bands`."""
-        for batch, X in self.rows():
-            found = self.model._predict(X, interval, level)
-            yield self.model._checked(found, batch.first, self.source.where)
-
-    def residuals(self) -> Residuals:
-        """Return the errors of the predictions."""
-        found = Residuals()
-        for batch, X in self.rows():
-            truth = numbers(batch.y, self.source, batch.first)
-            predicted = self.model._predict(X, None, 0.5)
-            self.model._checked(predicted, batch.first, self.source.where)
-            found = found.and_more(predicted, truth, batch.weights)
-        if not found.weight:
-            raise DataError(f"{self.source.name} has no rows to score: all have weight 0.")
-        return found
-
-
-def numbers(y: np.ndarray | None, source: Source, first: int) -> np.ndarray:
-    """Return the targets of a batch as finite floats; raise DataError if one is not."""
-    if y is None:
-        raise DataError(f"{source.name} has no target: name the column of y.")
-    if y.dtype.kind not in "biuf":
-        raise DataError(
-            f"{source.name} has text for a target, and a regression needs numbers: name another "
-            "column, or learn classes with logistic regression."
-        )
-    refuse_rounded_targets(y, lambda row: source.where(first + row))
-    y = y.astype(np.float64)
-    if not np.isfinite(y).all():
-        row = int(np.flatnonzero(~np.isfinite(y))[0])
-        raise DataError(
-            f"{source.where(first + row)} has a target that is not finite: leave the row out."
-        )
-    return y
-
-
-class LogisticPrediction(Prediction):
-    """Predictions of a logistic regression for the rows of a source."""
-
-    def decisions(self) -> Iterator[tuple[Batch, np.ndarray]]:
-        """Yield each batch with its log-odds."""
-        for batch in self.source.batches():
-            yield batch, self.model._scores(self.fitted_width(batch.X, self.model.n_features_in_))
-
-    def codes(self) -> Iterator[tuple[Batch, np.ndarray, np.ndarray]]:
-        """Yield each batch with its log-odds and class codes."""
-        for batch, scores in self.decisions():
-            yield batch, scores, codes_of(scores)
 
 
 def log_probabilities(scores: np.ndarray) -> np.ndarray:
