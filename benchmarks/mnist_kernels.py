@@ -22,7 +22,7 @@ from benchmarks import harness
 from benchmarks.accuracy import SHARED, digits
 from benchmarks.harness import RESULTS
 from linsep import KernelPerceptron
-from linsep.compiled.core.rows import Dense
+from linsep.compiled.rows import Dense
 from linsep.kernels import Polynomial
 from linsep.learners.vote_scoring import VoteScoring
 

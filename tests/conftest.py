@@ -11,7 +11,7 @@ import pytest
 from hypothesis import settings
 from joblib import cpu_count
 
-from linsep.compiled.core.jit import COMPILING
+from linsep.compiled.jit import COMPILING
 from thoroughness import examples
 
 # The first example of a test may have to compile what it tests.

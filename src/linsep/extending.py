@@ -7,9 +7,9 @@ example. A :class:`Learner` has the rule and whatever lasts from pass to pass. A
 
 from typing import Any
 
-from linsep.compiled.core.loop import step
-from linsep.compiled.core.rows import add, square
-from linsep.compiled.core.weights import machine, vectors
+from linsep.compiled.loop import step
+from linsep.compiled.rows import add, square
+from linsep.compiled.weights import machine, vectors
 from linsep.learners.classifier import LinearClassifier
 from linsep.learners.state import Learner
 from linsep.parameters import parameter

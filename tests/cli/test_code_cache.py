@@ -14,8 +14,8 @@ import pytest
 from filelock import FileLock
 
 from linsep._system.caches import CacheWarning, _warned
-from linsep.compiled.core import code_cache
-from linsep.compiled.core.jit import compiled
+from linsep.compiled import code_cache
+from linsep.compiled.jit import compiled
 
 pytestmark = pytest.mark.compiled
 
@@ -159,7 +159,7 @@ def test_a_folder_that_cannot_be_made_costs_a_warning(cache):
 
 WAITING = """
 import filelock
-from linsep.compiled.core.jit import compiled
+from linsep.compiled.jit import compiled
 
 class Telling(filelock.FileLock):
     def acquire(self, *given, **named):

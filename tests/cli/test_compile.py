@@ -5,7 +5,7 @@ import re
 import pytest
 
 from command_line import here, needs_speed, run
-from linsep.compiled.core.jit import COMPILING
+from linsep.compiled.jit import COMPILING
 
 
 def made(folder):

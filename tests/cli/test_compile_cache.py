@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import linsep
-from linsep.compiled.core.jit import COMPILING
+from linsep.compiled.jit import COMPILING
 
 pytestmark = pytest.mark.skipif(not COMPILING, reason="nothing is compiled")
 
@@ -18,12 +18,12 @@ LEARN = """
 import json
 import numpy as np
 import linsep
-from linsep.compiled.core.code_cache import code_folder
-from linsep.compiled.core.weights import Last
+from linsep.compiled.code_cache import code_folder
+from linsep.compiled.weights import Last
 from linsep.compiled.rules.perceptron import Constant
-from linsep.compiled.core.row_arrays import as_rows
+from linsep.compiled.rows import as_rows
 from linsep.compiled.rules.perceptron import PerceptronRule
-from linsep.compiled.core.loop import pass_loop
+from linsep.compiled.loop import pass_loop
 from linsep.learners.state import State
 
 state, rows = State("native", 2, 1, True), as_rows(np.full((1, 1), 3.0))
@@ -90,10 +90,10 @@ def test_code_is_compiled_once_and_again_after_any_edit(tmp_path):
     edited = copy.learn()
     assert edited["weights"] == [24.0, 8.0]
     assert (edited["loaded"], edited["made"]) == (0, 1)
-    copy.edit("core/weights.py", "    array[j] += amount", "    array[j] -= amount")
+    copy.edit("weights.py", "    array[j] += amount", "    array[j] -= amount")
     assert copy.learn()["weights"] == [-24.0, -8.0]
 
-    copy.edit("core/weights.py", "    array[j] -= amount", "    array[j] += amount")
+    copy.edit("weights.py", "    array[j] -= amount", "    array[j] += amount")
     copy.edit("rules/perceptron.py", TWICE, ONCE)
     again = copy.learn()
     assert (again["weights"], again["loaded"]) == ([12.0, 4.0], 1)

@@ -13,7 +13,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from documents import ROOT, run_commands, run_python
-from linsep.compiled.core.jit import COMPILING
+from linsep.compiled.jit import COMPILING
 
 pytestmark = pytest.mark.compiled
 

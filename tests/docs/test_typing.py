@@ -14,7 +14,7 @@ import pytest
 
 import linsep
 from linsep.catalog import LEARNERS, REGRESSIONS
-from linsep.compiled.core.jit import COMPILING
+from linsep.compiled.jit import COMPILING
 from linsep.parameters import parameters_of
 
 HOME = Path(linsep.__file__).parents[1]

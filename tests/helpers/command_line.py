@@ -11,7 +11,7 @@ from unittest.mock import patch
 import pytest
 
 from linsep.cli.main import command
-from linsep.compiled.core.jit import COMPILING
+from linsep.compiled.jit import COMPILING
 
 needs_speed = pytest.mark.skipif(not COMPILING, reason="too slow without the compiler")
 

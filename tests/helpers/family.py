@@ -4,7 +4,7 @@ import numpy as np
 
 from linsep import textbook
 from linsep.catalog import LINEAR
-from linsep.compiled.core.jit import COMPILING
+from linsep.compiled.jit import COMPILING
 from storages import SCHEMES, replayed
 from thoroughness import THOROUGH
 

@@ -10,7 +10,7 @@ from itertools import combinations, product
 import pytest
 from hypothesis import HealthCheck, settings
 
-from linsep.compiled.core.jit import COMPILING
+from linsep.compiled.jit import COMPILING
 
 THOROUGH = bool(os.environ.get("LINSEP_THOROUGH"))
 

@@ -18,7 +18,7 @@ import linsep
 from command_line import here
 from linsep import LogisticRegression
 from linsep._system.threads import thread_pool
-from linsep.compiled.core.row_arrays import as_rows
+from linsep.compiled.rows import as_rows
 from linsep.errors import SeparationError, SeparationWarning
 from linsep.logistic import deciding, existence
 from linsep.logistic.ascent import Goal, Penalty, newton, solved

@@ -6,7 +6,7 @@ import pytest
 import linsep
 from family import LEARNERS, covered, rows, storage_of, twin_run
 from linsep import textbook
-from linsep.compiled.core.jit import COMPILING
+from linsep.compiled.jit import COMPILING
 from linsep.sources import ArraySource
 from storages import classes_of, criterion, per_pass, store, weights
 

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 import linsep
 from linsep import LogisticRegression, textbook
 from linsep._system.threads import thread_pool
-from linsep.compiled.core.row_arrays import as_rows
+from linsep.compiled.rows import as_rows
 from linsep.errors import ParameterError, SeparationWarning
 from linsep.logistic.firth import Objective
 from linsep.logistic.lanes import Batch, RowLanes

@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 import linsep
 from kernel_twin import KEEPS, PASSES, duals, rows, twin, whole_duals
 from linsep import KernelPerceptron, kernels, textbook
-from linsep.compiled.core.jit import COMPILING
+from linsep.compiled.jit import COMPILING
 from linsep.teaching.textbook import kernels as plain
 from storages import SCHEMES, classes_of, per_pass, store
 from thoroughness import THOROUGH, examples

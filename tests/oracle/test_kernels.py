@@ -13,7 +13,7 @@ from sklearn.metrics.pairwise import kernel_metrics, pairwise_kernels
 from sklearn.svm import SVC
 
 import linsep
-from linsep.compiled.core.jit import COMPILING
+from linsep.compiled.jit import COMPILING
 from linsep.errors import DataError, ParameterError
 from linsep.kernels import (
     RBF,

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression as Theirs
 from sklearn.preprocessing import StandardScaler
 
 from linsep import LogisticRegression, textbook
-from linsep.compiled.core.jit import COMPILING
+from linsep.compiled.jit import COMPILING
 from linsep.errors import SeparationError, SeparationWarning
 from thoroughness import examples
 

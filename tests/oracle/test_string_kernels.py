@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 from sklearn.svm import SVC
 
-from linsep.compiled.core.jit import COMPILING
+from linsep.compiled.jit import COMPILING
 from linsep.errors import DataError, ParameterError
 from linsep.kernels import (
     BlendedSpectrum,

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 from sklearn.datasets import load_svmlight_file
 
-from linsep.compiled.core.jit import COMPILING
+from linsep.compiled.jit import COMPILING
 from linsep.compiled.scanners.numbers import LEAST_POWER, MOST_POWER, PADDING
 from linsep.errors import DataError
 from linsep.sources.chunks import Chunk

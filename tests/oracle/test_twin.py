@@ -9,9 +9,9 @@ from hypothesis import given, strategies as st
 
 from linsep import Perceptron
 from linsep.certificate.cycles import Cycle
-from linsep.compiled.core.loop import Watch, pass_loop
-from linsep.compiled.core.row_arrays import as_rows
-from linsep.compiled.core.weights import Last
+from linsep.compiled.loop import Watch, pass_loop
+from linsep.compiled.rows import as_rows
+from linsep.compiled.weights import Last
 from linsep.estimators._common.labels import pairs
 from linsep.learners.state import State
 from linsep.teaching.textbook import scores as twin_scores

@@ -6,7 +6,7 @@ from hypothesis import given, strategies as st
 from test_worked_numbers import LONG, OVERLAP, SIGNED, STUDENTS_HALF, STUDENTS_QUARTER, XOR
 
 from linsep import Perceptron, convergence, from_json, load, save, textbook, trace
-from linsep.compiled.core.jit import COMPILING
+from linsep.compiled.jit import COMPILING
 from linsep.errors import ParameterError
 from linsep.learners.mixing import fit_in_shards
 from linsep.sources import ArraySource

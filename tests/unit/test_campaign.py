@@ -9,7 +9,7 @@ from campaign import __main__ as campaign, batches
 from campaign.batches import Limits
 
 from estimator_configurations import in_turn
-from linsep.compiled.core.jit import COMPILING
+from linsep.compiled.jit import COMPILING
 
 FEW = {
     "kills": 3, "disks": 3, "signals": 1, "serving": 2, "requests": 40, "scanner": 1000,

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 import linsep
 from family import KEEPS
 from linsep import BalancedWinnow, MarginPerceptron, PassiveAggressive, Perceptron, Winnow, textbook
-from linsep.compiled.core.jit import COMPILING
+from linsep.compiled.jit import COMPILING
 from linsep.learners import passes as loop
 from linsep.sources import ArraySource
 from storages import SCHEMES, blobs, classes_of, weights

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 import linsep
 from command_line import here
 from linsep import LogisticRegression
-from linsep.compiled.core.jit import COMPILING
+from linsep.compiled.jit import COMPILING
 from linsep.logistic import fitting as logistic, limits, profiles as likelihood_fits
 from linsep.logistic.outcomes import UnfinishedWarning
 from linsep.logistic.steps import Steps

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from linsep.compiled.core.jit import COMPILING
+from linsep.compiled.jit import COMPILING
 from thoroughness import thorough
 
 # Learns in several passes with little memory to keep rows in; prints its peak in megabytes.

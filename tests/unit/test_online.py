@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from linsep.compiled.core.loop import most_wins
+from linsep.compiled.loop import most_wins
 from linsep.learners.state import State
 from linsep.rows.arrays import FEW, MANY, SMALL, Mixing, shuffled, slices
 from linsep.teaching.textbook import predict_ovo

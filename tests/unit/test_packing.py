@@ -8,10 +8,8 @@ import scipy.sparse as sp
 
 from family import KEEPS
 from linsep import BalancedWinnow, MarginPerceptron, PassiveAggressive, Perceptron
-from linsep.compiled.core.loop import score_matrix
-from linsep.compiled.core.packing import packed
-from linsep.compiled.core.row_arrays import as_rows
-from linsep.compiled.core.rows import Csr, Dense
+from linsep.compiled.loop import score_matrix
+from linsep.compiled.rows import Csr, Dense, as_rows, packed
 from linsep.rows.arrays import ArrayStream
 from linsep.sources import ArraySource
 from storages import weights
@@ -22,7 +20,7 @@ SEVERAL = ("native", "ovr", "ovo")
 
 @pytest.fixture(autouse=True)
 def _few_values_are_packed_too(monkeypatch):
-    monkeypatch.setattr("linsep.compiled.core.packing.WORTH_PACKING", 0)
+    monkeypatch.setattr("linsep.compiled.rows.WORTH_PACKING", 0)
 
 
 def mostly_zeros(n=60, d=37, k=3, share=0.2, seed=0):

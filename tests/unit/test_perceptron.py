@@ -12,7 +12,7 @@ import linsep.learners.classifier
 import linsep.learners.passes
 import linsep.rows.arrays
 from linsep import KernelPerceptron, Perceptron
-from linsep.compiled.core import row_arrays
+from linsep.compiled import rows
 from linsep.errors import DataError
 from linsep.kernels import Spectrum
 from linsep.sources import ArraySource
@@ -98,13 +98,13 @@ def test_rows_are_never_copied(storage, writeable, seen):
         assert_array_equal(mine, old)
 
 
-@pytest.mark.parametrize("few", [row_arrays.FEW_INDICES, 0])
+@pytest.mark.parametrize("few", [rows.FEW_INDICES, 0])
 def test_int64_indices_are_those_of_int32(few, seen, monkeypatch):
     """Few are copied for the loop, and for many there is a loop of their own."""
-    monkeypatch.setattr(row_arrays, "FEW_INDICES", few)
+    monkeypatch.setattr(rows, "FEW_INDICES", few)
     values, y = blobs(12, 4, 2)
     X = store(values, "csr64")
-    assert row_arrays.as_rows(X).columns.dtype == (np.int32 if few else np.int64)
+    assert rows.as_rows(X).columns.dtype == (np.int32 if few else np.int64)
     model = Perceptron(max_iter=3).fit(X, y)
     assert seen[0].indices.dtype == seen[0].indptr.dtype == np.int64
     assert weights(model) == weights(Perceptron(max_iter=3).fit(store(values, "csr32"), y))
@@ -116,7 +116,7 @@ def test_indices_beyond_32_bits_are_never_cut_off(place):
     X.indices[1] = place
     with pytest.raises(DataError, match=f"has column {place}"):
         Perceptron().fit(X, [0, 1, 0])
-    assert row_arrays.as_rows(X).columns[1] == place
+    assert rows.as_rows(X).columns[1] == place
 
 
 # One call, many calls, one pass of fit.

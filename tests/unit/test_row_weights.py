@@ -12,7 +12,7 @@ import linsep.rows.source_stream
 import linsep.rows.stored
 from command_line import assert_refused, here
 from linsep import LinearRegression, LogisticRegression, Perceptron, open_source
-from linsep.compiled.core.jit import COMPILING
+from linsep.compiled.jit import COMPILING
 from linsep.errors import DataError
 from linsep.rows.arrays import held_groups
 from linsep.sources import ArraySource

@@ -3,7 +3,7 @@
 import pytest
 from campaign.same_bits import measured
 
-from linsep.compiled.core.jit import COMPILING
+from linsep.compiled.jit import COMPILING
 from thoroughness import thorough
 
 pytestmark = pytest.mark.skipif(not COMPILING, reason="too slow without the compiler")

@@ -11,7 +11,7 @@ import linsep.rows.arrays
 import linsep.rows.source_stream
 import linsep.rows.stored
 from linsep import PassiveAggressive, Perceptron, open_source
-from linsep.compiled.core.jit import COMPILING
+from linsep.compiled.jit import COMPILING
 from linsep.errors import DataError, LinsepError
 from linsep.sources import ArraySource, load_svmlight
 from linsep.sources.base import Batch

@@ -17,7 +17,7 @@ from linsep.catalog import LEARNERS
 from linsep.cli.learner_options import ALL, DEFAULTS
 from linsep.cli.options import Repeatable, choice, command
 from linsep.cli.predict import score_source
-from linsep.compiled.core.code_cache import code_folder
+from linsep.compiled.code_cache import code_folder
 from linsep.errors import DataError
 from linsep.sources.opening import open_source
 

@@ -18,7 +18,8 @@ compiled function serves all types.
 
 import numpy as np
 
-from linsep.compiled.core.jit import compiled
+from linsep.compiled.jit import compiled
+from linsep.compiled.loop import BLOCK
 
 LANES = 64
 LEFT, RIGHT, AGAIN = np.uint64(13), np.uint64(7), np.uint64(17)
@@ -54,7 +55,6 @@ def checksum(words, seed):
     return total
 
 
-BLOCK = 64
 HEADER = 16
 WEIGHT = 8
 

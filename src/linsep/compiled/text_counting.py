@@ -1,14 +1,106 @@
-"""Loops that count the n-grams of texts, by hashed columns or by a vocabulary."""
+"""Loops that count the n-grams of texts, by hashed columns or by a vocabulary, and keep some hashed
+terms for people who ask what a column is.
+"""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.compiled.core.jit import borrow, exact, generic, inlined, prefetch
-from linsep.compiled.core.murmur import murmur_of_word
-from linsep.compiled.core.sorting import room_for_heads, sort_keys
+from linsep.compiled.hashing import murmur, murmur_of_word, room_for_heads, sort_keys
+from linsep.compiled.jit import borrow, exact, generic, inlined, prefetch
 from linsep.compiled.text_cutting import CHAR_WB, GROWTH, WORD, cut, longest
-from linsep.compiled.text_hashing import FOUR, U, is_known, note
+
+U = np.uint64
+ZERO, ONE, THREE, FOUR = U(0), U(1), U(3), U(4)
+
+
+class Seen(NamedTuple):
+    """Some terms of each hashed column, for people who ask what a column is.
+
+    Attributes
+    ----------
+    hashes : uint32 array of shape (4 * columns,), in order of appearance; 0 for free places
+    pool, ends : bytes of the terms and where each ends; columns : the column of each
+    size : number of terms, and number of bytes
+    """
+
+    hashes: Any
+    pool: Any
+    ends: Any
+    columns: Any
+    size: Any
+
+
+class News(NamedTuple):
+    """Terms that may be new to :class:`Seen`, in order of appearance, some of them repeatedly.
+
+    Attributes
+    ----------
+    recent : uint32 array, hashes of terms that are here, each at the place of its lowest bits
+    hashes, columns, pool, ends : of the terms; size : number of terms, and number of bytes
+    """
+
+    recent: Any
+    hashes: Any
+    columns: Any
+    pool: Any
+    ends: Any
+    size: Any
+
+
+@exact
+def hash_of(data):
+    """Return the 32-bit MurmurHash3 of ``data`` without its last four bytes."""
+    return murmur(data, ZERO, U(data.size - 4), ZERO)
+
+
+@inlined
+def is_known(seen, column, h):
+    """Return whether a term of a column is kept, or its column is full."""
+    hashes, place = seen.hashes, U(column) * FOUR
+    # All places are in one line of the cache: to look at each is faster than to choose.
+    return (
+        (hashes[place] == h)
+        | (hashes[place + ONE] == h)
+        | (hashes[place + U(2)] == h)
+        | (hashes[place + THREE] == h)
+        | (hashes[place + THREE] != 0)
+    )
+
+
+@inlined
+def note(news, column, h, out, begin, end):
+    """Add a term to the news, unless it is there or there is no room."""
+    recent = U(h) & U(news.recent.size - 1)
+    term, size = news.size[0], news.size[1]
+    if news.recent[recent] == h or term == news.columns.size or size + end - begin > news.pool.size:
+        return
+    news.recent[recent] = h
+    news.hashes[term], news.columns[term] = h, column
+    for k in range(end - begin):
+        news.pool[size + k] = out[begin + k]
+    news.ends[term + 1] = size + end - begin
+    news.size[0], news.size[1] = term + 1, size + end - begin
+
+
+@exact
+def keep_news(seen, news):
+    """Keep the terms of the news, each unless it is known, or its column or the memory is full."""
+    for k in range(news.size[0]):
+        column, h = news.columns[k], news.hashes[k]
+        begin, length = news.ends[k], news.ends[k + 1] - news.ends[k]
+        term, size = seen.size[0], seen.size[1]
+        full = term == seen.columns.size or size + length > seen.pool.size
+        if full or is_known(seen, column, h):
+            continue
+        place = 4 * column
+        while seen.hashes[place]:
+            place += 1
+        seen.hashes[place] = h
+        seen.pool[size : size + length] = news.pool[begin : begin + length]
+        seen.columns[term], seen.ends[term + 1] = column, size + length
+        seen.size[0], seen.size[1] = term + 1, size + length
+
 
 #: n-grams that are hashed at a time, while the memory where they are looked up comes
 AT_ONCE = 128
@@ -98,7 +190,7 @@ def place_of(grams, k):
 
 
 @inlined
-def hash_of(out, grams, k):
+def hash_of_gram(out, grams, k):
     """Return the hash of n-gram number k."""
     begin, end = place_of(grams, k)
     return murmur_of_word(out, U(begin), U(end))
@@ -109,7 +201,7 @@ def _take_hashed(sink, out, grams):
     mask, size, watched = sink.n_columns - 1, U(sink.found.size[0]), sink.seen.hashes.size > 0
     room = grams.room
     for k in range(U(grams.number)):
-        h = np.int64(hash_of(out, grams, k))
+        h = np.int64(hash_of_gram(out, grams, k))
         negative = h >= 0x80000000
         column = 0x100000000 - h if negative else h
         column = column & mask if sink.n_columns & mask == 0 else column % sink.n_columns
@@ -152,7 +244,7 @@ def hash_all(words, out, grams):
     """Hash n-grams, and let the places come where they are looked up."""
     mask = U(words.places.size - 1)
     for k in range(U(grams.number)):
-        h = hash_of(out, grams, k)
+        h = hash_of_gram(out, grams, k)
         grams.room.hashes[k] = h
         prefetch(words.places, h & mask)
 

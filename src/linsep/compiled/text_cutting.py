@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.compiled.core.jit import borrow, exact, inlined
+from linsep.compiled.jit import borrow, exact, inlined
 
 #: what a code point is; the table has four times its lower case plus this
 LETTER, BLANK = 1, 2

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linsep.checkpoints.saving import Saving
-from linsep.compiled.core.row_arrays import as_rows
+from linsep.compiled.rows import as_rows
 from linsep.distributed.lanes import ClusterLanes
 from linsep.distributed.regressions import Codes, labelled
 from linsep.distributed.rows import ShardedRows, measure

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.compiled.core.rows import HUGE, TINY
+from linsep.compiled.rows import HUGE, TINY
 from linsep.exports.scoring import ExportError, Rule, is_turned, linear_scores, rule_of
 from linsep.kernels.base import Constant, Kernel, Normalized, Product, Scaled, Sum
 from linsep.kernels.vectors import RBF, AllSubsets, Laplacian, Linear, Polynomial

@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep._system.threads import split_rows
-from linsep.compiled.core.row_arrays import csr_rows
-from linsep.compiled.kernel_products import multiply_sparse
+from linsep.compiled.kernels import multiply_sparse
+from linsep.compiled.rows import csr_rows
 from linsep.kernels.letters import Counts, same_kind
 
 #: multiplications in a dense matrix product that take the time of one sparse addition

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.compiled.strings import count_rows
+from linsep.compiled.kernels import count_rows
 from linsep.errors import DataError
 
 #: largest numbers whose product fits in an int64

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep._system.threads import split_rows
-from linsep.compiled.strings import subsequences
+from linsep.compiled.kernels import subsequences
 from linsep.errors import ParameterError
 from linsep.kernels.base import BeyondFloats, Kernel, number
 from linsep.kernels.counting import count_products, squares

@@ -9,9 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep._system.threads import split_rows
-from linsep.compiled.core.row_arrays import csr_rows, read_only
-from linsep.compiled.core.rows import Whole
-from linsep.compiled.kernel_products import all_subsets, distances, multiply_sparse, powers
+from linsep.compiled.kernels import all_subsets, distances, multiply_sparse, powers
+from linsep.compiled.rows import Whole, csr_rows, read_only
 from linsep.errors import DataError, ParameterError
 from linsep.kernels.base import HUGE, BeyondFloats, Kernel, number
 from linsep.kernels.exact import Ratio, WholeRows, constant

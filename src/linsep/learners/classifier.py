@@ -14,9 +14,8 @@ from sklearn.utils.validation import assert_all_finite, validate_data
 
 from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
 from linsep.checkpoints.saving import Saving
-from linsep.compiled.core.loop import UPDATES
-from linsep.compiled.core.row_arrays import as_rows
-from linsep.compiled.core.rows import Unit, scales
+from linsep.compiled.loop import UPDATES
+from linsep.compiled.rows import Unit, as_rows, scales
 from linsep.errors import DataError, LinsepError
 from linsep.estimators._common import labels
 from linsep.estimators._common.fitted_state import StopReason

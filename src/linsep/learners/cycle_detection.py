@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linsep.compiled.core.rows import Csr, Dense
+from linsep.compiled.rows import Csr, Dense
 from linsep.learners.keeping import KeepLast
 from linsep.learners.state import Learner, State
 from linsep.rows.arrays import RowBatch

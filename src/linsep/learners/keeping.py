@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from linsep.compiled.core.loop import ERRORS, Watch, pass_loop
-from linsep.compiled.core.rows import Csr, Dense, Unit
-from linsep.compiled.core.weights import Average, Best, Last, Vote
+from linsep.compiled.loop import ERRORS, Watch, pass_loop
+from linsep.compiled.rows import Csr, Dense, Unit
+from linsep.compiled.weights import Average, Best, Last, Vote
 from linsep.errors import LinsepError, hint
 from linsep.learners.deciding import decision, predicted
 from linsep.learners.state import State, Unlearnable, sparing
@@ -234,7 +234,7 @@ CHANGES_AT_ONCE = 1 << 20
 BYTES_PER_CHANGE, BYTES_PER_VERSION = 16, 20
 
 
-#: dtypes of the arrays of Vote in compiled/core/weights.py, except the last
+#: dtypes of the arrays of Vote in compiled/weights.py, except the last
 KINDS = (np.int32, np.int32, np.float64, np.int64, np.int64, np.int32)
 
 
@@ -375,7 +375,7 @@ class KeepVote(KeepLast):
 
     def changes(self) -> dict[str, np.ndarray]:
         """Return all changes and versions as six arrays; see
-        :class:`linsep.compiled.core.weights.Vote`.
+        :class:`linsep.compiled.weights.Vote`.
         """
         return dict(zip(Vote._fields, joined(self._taken), strict=False))
 

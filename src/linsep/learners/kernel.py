@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
 from linsep._system.threads import in_background
 from linsep.checkpoints.saving import Saving
-from linsep.compiled.core.row_arrays import as_rows
+from linsep.compiled.rows import as_rows
 from linsep.errors import DataError, ModelFileError, ParameterError, hint
 from linsep.estimators._common.fitted_state import count
 from linsep.estimators._common.labels import (

@@ -3,7 +3,7 @@
 The dual weights of the rows are weights like any others for the loop, the schemes and the keepers.
 The stream provides the scores: the scores of a block of rows are updated with one Gram matrix for
 all weights that have changed since the rows were last scored; within the block the loop updates
-them (:mod:`linsep.compiled.core.kernel_rows`). So the mistakes are those of the algorithm that
+them (:class:`linsep.compiled.rows.Block`). So the mistakes are those of the algorithm that
 scores one row at a time, up to rounding.
 """
 
@@ -15,8 +15,7 @@ import numpy as np
 from scipy.linalg import lapack, solve_triangular
 
 from linsep._system.interrupts import interruption_point, interrupts_allowed
-from linsep.compiled.core.kernel_rows import Block, catch_up
-from linsep.compiled.core.row_arrays import csr_rows
+from linsep.compiled.rows import Block, catch_up, csr_rows
 from linsep.errors import DataError, hint
 from linsep.learners.keeping import KeepLast
 from linsep.learners.state import State

@@ -4,8 +4,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from linsep.compiled.core.row_arrays import values_of
-from linsep.compiled.core.rows import Csr, Dense, Unit
+from linsep.compiled.rows import Csr, Dense, Unit, values_of
 from linsep.compiled.rules.margin import MarginRule
 from linsep.learners.classifier import LinearClassifier
 from linsep.learners.state import ROUNDING, TOO_LARGE, Learner, State

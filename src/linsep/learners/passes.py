@@ -10,9 +10,9 @@ import numpy as np
 
 from linsep._system.interrupts import interruption_point, interrupts_deferred
 from linsep.checkpoints.saving import Saving
-from linsep.compiled.core.kernel_rows import Block
-from linsep.compiled.core.loop import MISTAKES, UPDATES, pass_loop
-from linsep.compiled.core.weights import Last
+from linsep.compiled.loop import MISTAKES, UPDATES, pass_loop
+from linsep.compiled.rows import Block
+from linsep.compiled.weights import Last
 from linsep.errors import DataError, hint
 from linsep.estimators._common.fitted_state import StopReason
 from linsep.learners.cycle_detection import CycleDetection, cycle_detection_for

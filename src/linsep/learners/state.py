@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.compiled.core.loop import (
+from linsep.compiled.loop import (
     HIGHEST,
     LOWEST,
     RANDOM,
@@ -15,7 +15,7 @@ from linsep.compiled.core.loop import (
     score_matrix,
     score_vector,
 )
-from linsep.compiled.core.rows import Csr, Dense, Unit
+from linsep.compiled.rows import Csr, Dense, Unit
 from linsep.compiled.rules.perceptron import SparingRule
 from linsep.errors import LinsepError
 from linsep.estimators._common.labels import pairs

@@ -13,8 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep._system.threads import split_rows
-from linsep.compiled.core.rows import Csr, Dense, Unit
-from linsep.compiled.vote_scoring import first_votes, score_single_votes, score_votes
+from linsep.compiled.loop import first_votes, score_single_votes, score_votes
+from linsep.compiled.rows import Csr, Dense, Unit
 from linsep.learners.state import TIES, State
 
 # Approximate number of values in a block of versions or rows.
@@ -28,7 +28,7 @@ class VoteScoring:
     Parameters
     ----------
     state : the state they belong to
-    log : the changes, as six arrays; see :class:`linsep.compiled.core.weights.Vote`
+    log : the changes, as six arrays; see :class:`linsep.compiled.weights.Vote`
     tie : class of a score of exactly zero in a vote
     """
 

@@ -4,8 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from linsep.compiled.core.row_arrays import without_duplicates
-from linsep.compiled.core.rows import Csr, Dense, Unit
+from linsep.compiled.rows import Csr, Dense, Unit, without_duplicates
 from linsep.compiled.rules.winnow import BalancedWinnowRule, WinnowRule
 from linsep.errors import ParameterError, hint
 from linsep.learners.classifier import LinearClassifier

@@ -14,8 +14,7 @@ import numpy as np
 
 from linsep._system.interrupts import interruption_point
 from linsep._system.threads import thread_count
-from linsep.compiled.core.row_arrays import csr_rows
-from linsep.compiled.core.rows import Csr, Dense
+from linsep.compiled.rows import Csr, Dense, csr_rows
 from linsep.lanes import Add, Tree, in_lanes
 
 #: longest time before a Ctrl-C is noticed while lanes are processed

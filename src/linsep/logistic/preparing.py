@@ -10,9 +10,8 @@ import scipy.linalg as sla
 
 from linsep._system.interrupts import interruption_point
 from linsep.compiled import logistic
-from linsep.compiled.core.row_arrays import as_rows, csr_rows
-from linsep.compiled.core.rows import Csr
-from linsep.compiled.pair_sums import pair_sums
+from linsep.compiled.logistic import pair_sums
+from linsep.compiled.rows import Csr, as_rows, csr_rows
 from linsep.errors import FeatureOverflow
 from linsep.linear.extended_precision import Pair, pairs, two_product, two_sum
 from linsep.logistic.lanes import Batch, Batches, RowLanes, block_rows, lane_rows, lanes_of

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.compiled.core.row_arrays import as_rows
+from linsep.compiled.rows import as_rows
 from linsep.errors import DataError
 from linsep.logistic.classes import FittedClasses
 from linsep.logistic.fitting import MOST_WEIGHTS, Task

@@ -6,12 +6,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.compiled.core.interleave import interleave
-from linsep.compiled.core.kernel_rows import Block
-from linsep.compiled.core.packing import packed
-from linsep.compiled.core.row_arrays import as_rows
-from linsep.compiled.core.rows import Csr, Dense, Unit
-from linsep.compiled.row_records import BLOCK
+from linsep.compiled.loop import BLOCK, interleave
+from linsep.compiled.rows import Block, Csr, Dense, Unit, as_rows, packed
 from linsep.rows.weights import NO_IMPORTANCE
 
 

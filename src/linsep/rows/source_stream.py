@@ -15,7 +15,7 @@ import linsep
 from linsep._system.files import scratch_folder
 from linsep._system.interrupts import interruption_point, interrupts_deferred
 from linsep._system.threads import chained, in_background
-from linsep.compiled.core.row_arrays import as_rows
+from linsep.compiled.rows import as_rows
 from linsep.errors import DataError, LinsepError
 from linsep.rows.arrays import (
     ArrayStream,

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.compiled.core.interleave import interleave
-from linsep.compiled.row_records import BLOCK
+from linsep.compiled.loop import BLOCK, interleave
 from linsep.errors import LinsepError
 from linsep.rows.arrays import SMALL, block_sizes, shuffled, shuffled_blocks
 from linsep.rows.weights import NO_IMPORTANCE

@@ -131,7 +131,7 @@ class FeatureNames:
 
 def sign_of(term: str) -> int:
     """Return what one occurrence of a term adds to its hashed column, 1 or -1."""
-    from linsep.compiled.text_hashing import hash_of
+    from linsep.compiled.text_counting import hash_of
 
     data = np.frombuffer(term.encode() + bytes(4), np.uint8)
     return 1 if hash_of(data) < 1 << 31 else -1

@@ -20,8 +20,7 @@ import scipy.sparse as sp
 from linsep._system.interrupts import interruption_point, interrupts_deferred
 from linsep._system.threads import thread_count
 from linsep.checkpoints.saving import Saving
-from linsep.compiled.core.row_arrays import csr_rows, read_only
-from linsep.compiled.core.rows import Csr, Dense, Unit
+from linsep.compiled.rows import Csr, Dense, Unit, csr_rows, read_only
 from linsep.errors import DataError, hint
 from linsep.estimators._common.fitted_state import StopReason
 from linsep.estimators._common.labels import is_turned

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linsep.compiled.core.loop import step
-from linsep.compiled.core.rows import add, square
-from linsep.compiled.core.weights import machine, vectors
+from linsep.compiled.loop import step
+from linsep.compiled.rows import add, square
+from linsep.compiled.weights import machine, vectors
 
 # A row of length 0 has no margin: the loop stops before it.
 NO_LENGTH = -1

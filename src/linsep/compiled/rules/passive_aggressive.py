@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linsep.compiled.core.loop import step
-from linsep.compiled.core.rows import add, square
-from linsep.compiled.core.weights import vectors
+from linsep.compiled.loop import step
+from linsep.compiled.rows import add, square
 from linsep.compiled.rules.margin import NO_LENGTH
+from linsep.compiled.weights import vectors
 
 
 class PassiveAggressiveRule(NamedTuple):

@@ -4,10 +4,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.compiled.core.jit import compiled, generic
-from linsep.compiled.core.loop import Binary, Native, OneVsOne, OneVsRest, step
-from linsep.compiled.core.rows import U, add
-from linsep.compiled.core.weights import Column, Deferred, Pair, Vector, begin, machine, nudge
+from linsep.compiled.jit import compiled, generic
+from linsep.compiled.loop import Binary, Native, OneVsOne, OneVsRest, step
+from linsep.compiled.rows import U, add
+from linsep.compiled.weights import Column, Deferred, Pair, Vector, begin, machine, nudge
 
 
 class Constant(NamedTuple):
@@ -71,7 +71,7 @@ def apply_batch_update(scheme, keep, W, bias, sums, amounts, now):
 
     Parameters
     ----------
-    scheme, keep : as for :func:`linsep.compiled.core.loop.pass_loop`
+    scheme, keep : as for :func:`linsep.compiled.loop.pass_loop`
     W, sums : arrays of the shape of the weights
     amounts : float64, one per machine
     now : number of updates that were possible before

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linsep.compiled.core.jit import generic
-from linsep.compiled.core.loop import step
-from linsep.compiled.core.rows import Csr, Dense, U, Unit
-from linsep.compiled.core.weights import Column, Pair, Vector, begin, noted
+from linsep.compiled.jit import generic
+from linsep.compiled.loop import step
+from linsep.compiled.rows import Csr, Dense, U, Unit
+from linsep.compiled.weights import Column, Pair, Vector, begin, noted
 
 # Weights are clipped to [1 / this, this], so that nothing overflows.
 MOST = 1e150

@@ -4,7 +4,7 @@ fields.
 
 import numpy as np
 
-from linsep.compiled.core.jit import exact, inlined
+from linsep.compiled.jit import exact, inlined
 
 #: outcomes of a check
 FINE, NOT_ONE_OBJECT, TOO_DEEP = 0, 1, 2

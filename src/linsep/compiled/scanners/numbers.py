@@ -15,7 +15,7 @@ from llvmlite import ir
 from numba import config, types
 from numba.extending import intrinsic, overload
 
-from linsep.compiled.core.jit import EXACT, exact
+from linsep.compiled.jit import EXACT, exact
 
 #: bytes that the text needs beyond its end: a block of 64 and a word may start there
 PADDING = 64 + 8

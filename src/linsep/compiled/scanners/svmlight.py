@@ -13,8 +13,8 @@ from functools import partial
 
 import numpy as np
 
-from linsep.compiled.core import jit
-from linsep.compiled.core.jit import exact
+from linsep.compiled import jit
+from linsep.compiled.jit import exact
 from linsep.compiled.scanners.numbers import (
     EIGHT,
     HIGH_BITS,

@@ -7,9 +7,8 @@ from functools import partial
 
 import numpy as np
 
-from linsep.compiled.core.jit import exact, inlined
-from linsep.compiled.core.murmur import murmur
-from linsep.compiled.core.sorting import room_for_heads, sort_keys
+from linsep.compiled.hashing import murmur, room_for_heads, sort_keys
+from linsep.compiled.jit import exact, inlined
 from linsep.compiled.scanners.numbers import MINUS, ONE, PLUS, ZERO, U, number
 
 # Inlined, since LLVM would call them for every feature.

@@ -30,14 +30,8 @@ import scipy.sparse as sp
 
 from linsep._system.caches import CacheFiles, UnsafeFolder, open_own, private_folder, warn_without
 from linsep._system.files import remove_abandoned
-from linsep.compiled.row_records import (
-    BLOCK,
-    WEIGHT,
-    checksum,
-    plan_reads,
-    unpack_csr,
-    unpack_dense,
-)
+from linsep.compiled.loop import BLOCK
+from linsep.compiled.row_records import WEIGHT, checksum, plan_reads, unpack_csr, unpack_dense
 from linsep.errors import LinsepError, hint
 from linsep.sources.fingerprints import Known, known, same
 from linsep.sources.remote.file import File, located

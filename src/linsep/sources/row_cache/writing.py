@@ -11,7 +11,8 @@ import scipy.sparse as sp
 from linsep._system.caches import cache_limit, trim_cache
 from linsep._system.files import scratch_file, sync_folder
 from linsep._system.interrupts import interrupts_deferred
-from linsep.compiled.row_records import BLOCK, HEADER, WEIGHT, pack_csr, pack_dense
+from linsep.compiled.loop import BLOCK
+from linsep.compiled.row_records import HEADER, WEIGHT, pack_csr, pack_dense
 from linsep.errors import hint
 from linsep.sources.base import Batch, Source
 from linsep.sources.fingerprints import Known, hashes

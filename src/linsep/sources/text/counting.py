@@ -17,14 +17,17 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from linsep._system.threads import thread_count
-from linsep.compiled.core.row_arrays import read_only
+from linsep.compiled.rows import read_only
 from linsep.compiled.text_counting import (
     Hashed,
     Keys,
     Known,
+    News,
+    Seen,
     Vocabulary,
     add_terms,
     count_terms,
+    keep_news,
     learn_terms,
     rebuilt,
     weigh_rows,
@@ -39,7 +42,6 @@ from linsep.compiled.text_cutting import (
     Texts,
     special_texts,
 )
-from linsep.compiled.text_hashing import News, Seen, keep_news
 from linsep.errors import DataError, ParameterError, hint
 
 ANALYZERS = {"word": WORD, "char": CHAR, "char_wb": CHAR_WB}

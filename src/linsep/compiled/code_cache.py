@@ -48,7 +48,7 @@ LOCK_SECONDS = 120.0
 CODE = CacheFiles(re.compile(r"[\w.]+-[0-9a-f]{16}\.code"), MAGIC)
 LOCKS = CacheFiles(re.compile(r"[\w.]+-[0-9a-f]{16}\.lock"), b"")
 VERSION = re.compile(r"[0-9a-f]{16}")
-HERE = Path(__file__).resolve().parents[1]
+HERE = Path(__file__).resolve().parent
 SLOW = "so every run compiles its loops again, which takes seconds"
 ELSEWHERE = "set LINSEP_CACHE_DIR to a folder that only you can write"
 

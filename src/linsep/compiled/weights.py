@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.compiled.core.jit import generic, inlined
+from linsep.compiled.jit import generic, inlined
 
 
 class Vector(NamedTuple):

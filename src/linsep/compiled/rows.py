@@ -8,9 +8,10 @@ treats it specially.
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
-from linsep.compiled.core.jit import compiled, generic, inlined, prefetch
-from linsep.compiled.core.weights import add_constant, begin, nudge, scattered
+from linsep.compiled.jit import compiled, generic, inlined, prefetch
+from linsep.compiled.weights import add_constant, begin, nudge, scattered, shift
 
 # Unsigned indices avoid the check for negative ones, which costs more than the load itself.
 U = np.uint64
@@ -387,3 +388,177 @@ def _careful_scale(rows, i):
     for at in range(first, end):
         total += (entry(rows, i, at)[1] / largest) ** 2
     return 1.0 / (largest * np.sqrt(total))
+
+
+class Block(NamedTuple):
+    """Rows known by their kernel values only, learnt one after another.
+
+    In the space of a kernel the weights are sum_j a_j phi(x_j), so every example is a feature of
+    its own with weight a_j, which a step changes. A step needs only the score of a row, and the
+    effect of each change on the scores of later rows, which is a row of the Gram matrix.
+
+    ``scores`` has the shape of the weights, (rows,) or (rows, columns), and is updated as they
+    change; ``gram`` has shape (rows, rows); row i is the feature ``features[i]``.
+    """
+
+    scores: np.ndarray
+    gram: np.ndarray
+    features: np.ndarray
+
+
+@dot.when(Block)
+def _block_dot(rows, i, w):
+    return rows.scores[i]
+
+
+@dots.when(Block)
+def _block_dots(rows, i, W, scores):
+    for k in range(scores.size):
+        scores[k] = rows.scores[i, k]
+
+
+@dots_at.when(Block)
+def _block_dots_at(rows, i, W, chosen, scores):
+    for q in range(chosen.size):
+        scores[q] = rows.scores[i, chosen[q]]
+
+
+@square.when(Block)
+def _block_square(rows, i):
+    return np.float64(rows.gram[i, i])
+
+
+@add_features.when(Block)
+def _block_add(rows, i, weights, amount):
+    nudge(weights, U(rows.features[i]), amount)
+    for j in range(U(rows.gram.shape[1])):
+        shift(weights, rows.scores, j, amount * rows.gram[i, j])
+
+
+@ahead.when(Block)
+def _block_ahead(rows, i):
+    """Do nothing: a block is small enough to be in the cache."""
+
+
+@inside.when(Block)
+def _block_inside(rows, i, width):
+    return True
+
+
+@compiled
+def catch_up(gram, first, places, columns, amounts, scores):
+    """Update the scores of some rows by all changes since each was last updated.
+
+    Parameters
+    ----------
+    gram : shape (rows, supports), kernel values
+    first : int64, for each row the first change that its scores lack
+    places, columns, amounts : for each change, in order: the support, the column and the amount
+    scores : float64 of shape (rows, columns), updated in place
+    """
+    for i in range(U(scores.shape[0])):
+        for e in range(U(first[i]), U(places.size)):
+            scores[i, columns[e]] += amounts[e] * gram[i, places[e]]
+
+
+#: most indices that are copied rather than compiled for
+FEW_INDICES = 1 << 20
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    """Return a read-only view, so that numba compiles for one array type only."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def csr_rows(values: np.ndarray, columns: np.ndarray, starts: np.ndarray) -> Csr:
+    """Return the arrays of a CSR matrix as rows.
+
+    A few indices of 64 bits are copied to 32, for which loops are compiled anyway: that takes a
+    millisecond, and compiling them for 64 bits seconds.
+    """
+    return Csr(read_only(values), *(read_only(narrow(places)) for places in (columns, starts)))
+
+
+def narrow(places: np.ndarray) -> np.ndarray:
+    """Return at most :data:`FEW_INDICES` indices as int32 if all fit, others as they are."""
+    # Negative numbers are large as unsigned ones, and stay for the loops to find.
+    if (
+        places.dtype != np.int64
+        or not 0 < places.size <= FEW_INDICES
+        or (places.view(np.uint64).max() > np.iinfo(np.int32).max)
+    ):
+        return places
+    return places.astype(np.int32)
+
+
+def without_duplicates(rows: Csr) -> Csr:
+    """Return the rows with the values of each column summed, in the order of columns."""
+    width = int(rows.columns.max(initial=-1)) + 1
+    X = sp.csr_array(rows, shape=(rows.starts.size - 1, width), copy=True)
+    X.sum_duplicates()
+    return csr_rows(X.data, X.indices, X.indptr)
+
+
+def as_rows(X: Any, unit: bool = False) -> Dense | Csr | Unit:
+    """Wrap an array or a CSR matrix as rows, whose values are not copied; ``unit`` scales them to
+    length 1.
+    """
+    if hasattr(X, "indptr"):
+        rows: Dense | Csr = csr_rows(X.data, X.indices, X.indptr)
+    else:
+        rows = Dense(read_only(X), np.empty(X.shape[1] + 1, np.int32))
+    return Unit(rows, scales(rows, X.shape[0])) if unit else rows
+
+
+def values_of(rows: Dense | Csr | Unit, row: int) -> np.ndarray:
+    """Return the stored values of one row."""
+    if isinstance(rows, Unit):
+        return values_of(rows.rows, row)
+    if isinstance(rows, Dense):
+        return rows.values[row]
+    return rows.values[rows.starts[row] : rows.starts[row + 1]]
+
+
+@compiled
+def _count_stored(rows, n_rows, starts):
+    width = rows.values.shape[1]
+    for i in range(U(n_rows)):
+        count = picked(rows, i)
+        starts[i + U(1)] = starts[i] + (width if count < 0 else count)
+
+
+@compiled
+def _fill_packed(rows, n_rows, starts, columns, values):
+    for i in range(U(n_rows)):
+        at, whole = U(starts[i]), picked(rows, i) < 0
+        for q in range(U(starts[i + U(1)]) - at):
+            j = U(q) if whole else U(rows.room[q])
+            columns[at + q], values[at + q] = j, rows.values[i, j]
+
+
+#: values from which on packing saves more time than loading its loops takes
+WORTH_PACKING = 1 << 16
+
+
+def packed(rows: Dense) -> Csr | Dense:
+    """Pack dense rows that are mostly zeros, once for many passes; return rows unchanged if that
+    would not halve the stored values.
+
+    A packed row is summed like the dense one (:func:`dots`): without its zeros if these are at
+    least half of it, else with them. So the scores are the same to the bit.
+    """
+    if rows.values.size < WORTH_PACKING:
+        return rows
+    n_rows = rows.values.shape[0]
+    starts = np.zeros(n_rows + 1, dtype=np.int64)
+    _count_stored(rows, n_rows, starts)
+    if 2 * starts[-1] > rows.values.size:
+        return rows
+    if starts[-1] < 2**31:  # so that the loops for CSR matrices serve these too
+        starts = starts.astype(np.int32)
+    columns = np.empty(starts[-1], np.int32)
+    values = np.empty(starts[-1], rows.values.dtype)
+    _fill_packed(rows, n_rows, starts, columns, values)
+    return csr_rows(values, columns, starts)

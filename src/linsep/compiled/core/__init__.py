@@ -1,1 +1,0 @@
-"""What every compiled loop shares: decorators, rows, weights, and the one pass loop."""
