@@ -1,15 +1,16 @@
 """Where a classifier decides for which class."""
 
 from collections.abc import Sequence
+from dataclasses import field
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError
 from linsep.plot.display import (
     MOST_POINTS,
     Display,
+    check_drawable,
     class_handles,
     codes_of,
     colours,
@@ -18,17 +19,17 @@ from linsep.plot.display import (
     draw_rows,
     ink,
     legend,
-    limits,
     new_axes,
-    wrapped,
+    show_title,
 )
 from linsep.plot.plane import (
     Plane,
+    grid_around,
     line_ends,
     normal_of,
     numbers_of,
     plane_of,
-    same_scale,
+    show_plane,
 )
 from linsep.validation.labels import check_beside
 
@@ -93,25 +94,18 @@ class DecisionDisplay(Display):
     ('x0', 2)
     """
 
-    def __init__(
-        self,
-        *,
-        plane: Plane,
-        xs: np.ndarray,
-        ys: np.ndarray,
-        codes: np.ndarray,
-        classes: np.ndarray,
-        boundary: np.ndarray | None = None,
-        undecided: np.ndarray | None = None,
-        line: tuple[np.ndarray, float] | None = None,
-        points: np.ndarray,
-        y: np.ndarray | None = None,
-        wrong: np.ndarray,
-        marked: dict[str, np.ndarray] | None = None,
-    ) -> None:
-        self.plane, self.xs, self.ys, self.codes, self.classes = plane, xs, ys, codes, classes
-        self.boundary, self.undecided, self.line = boundary, undecided, line
-        self.points, self.y, self.wrong, self.marked = points, y, wrong, marked or {}
+    plane: Plane
+    xs: np.ndarray
+    ys: np.ndarray
+    codes: np.ndarray
+    classes: np.ndarray
+    boundary: np.ndarray | None = None
+    undecided: np.ndarray | None = None
+    line: tuple[np.ndarray, float] | None = None
+    points: np.ndarray
+    y: np.ndarray | None = None
+    wrong: np.ndarray
+    marked: dict[str, np.ndarray] = field(default_factory=dict)
 
     @classmethod
     def from_estimator(
@@ -158,9 +152,7 @@ class DecisionDisplay(Display):
             For rows of another width than those of the fit, for NaN, for one feature, and for
             labels that the estimator does not know.
         """
-        check_is_fitted(estimator)
-        if not hasattr(estimator, "classes_"):
-            raise DataError(f"{type(estimator).__name__} has no classes: draw a classifier.")
+        check_drawable(estimator, "classes_", "has no classes: draw a classifier.")
         if isinstance(estimator.classes_, list):
             raise DataError(
                 f"{type(estimator).__name__} has several outputs: draw one of its classifiers."
@@ -174,8 +166,7 @@ class DecisionDisplay(Display):
         if y is not None:
             codes = codes_of(y, estimator.classes_, len(points))
             wrong = np.asarray(predicted) != estimator.classes_[codes]
-        xs, ys = (np.linspace(*limits(points[:, k]), resolution) for k in (0, 1))
-        places = np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 2)
+        (xs, ys), places = grid_around(points, resolution)
         said, boundary, undecided = _asked(estimator, X, plane, places, (ys.size, xs.size))
         normal = normal_of(estimator)
         line = None
@@ -202,13 +193,8 @@ class DecisionDisplay(Display):
         self._draw_regions(alpha)
         self._draw_boundary()
         self._draw_points(size)
-        self.ax_.set(xlabel=wrapped(self.plane.names[0]), ylabel=wrapped(self.plane.names[1]))
-        self.ax_.set_xlim(self.xs[0], self.xs[-1])
-        self.ax_.set_ylim(self.ys[0], self.ys[-1])
-        if same_scale(self.xs, self.ys):
-            self.ax_.set_aspect("equal")
-        title = [self.plane.title] if self.plane.title else []
-        self.ax_.set_title("\n".join(title + density_title(len(self.points))), fontsize="medium")
+        show_plane(self.ax_, self.plane.names, self.xs, self.ys)
+        show_title(self.ax_, self.plane.title, density_title(len(self.points)))
         self.legend_ = legend(self.ax_, self._handles())
         return self
 
@@ -310,7 +296,7 @@ class DecisionDisplay(Display):
         handles: list[Any] = []
         if self.y is not None or len(self.points) > MOST_POINTS:
             handles = class_handles(self.points_, len(self.points), self.classes)
-        handles += [rings for rings in (self.mistakes_, *self.marked_) if rings is not None]
+        handles += [self.mistakes_, *self.marked_]
         if self.undecided_ is not None:
             handles.append(
                 Patch(facecolor="none", edgecolor=ink(), hatch="////", label="undecided")

@@ -1,14 +1,15 @@
 """What every picture shares: axes without pyplot, colours and marks of classes, rows as points or
 as a density where there are too many, saving."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass
 from io import BytesIO
 from math import ceil
 from textwrap import wrap
-from typing import Any
+from typing import Any, dataclass_transform
 
 import numpy as np
-from sklearn.utils.validation import check_consistent_length
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from linsep.errors import DataError, LinsepError
 from linsep.estimators._common.labels import label_text, listed
@@ -91,17 +92,26 @@ def arrow(ax: Any, tail: Any, tip: Any, *, colour: Any, **look: Any) -> Any:
     return shaft
 
 
-def legend(ax: Any, handles: Sequence[Any]) -> Any:
-    """Draw a legend beside the axes, where it covers no data; small if it has many entries."""
+def legend(ax: Any, drawn: Iterable[Any]) -> Any:
+    """Draw a legend beside the axes, where it covers no data; small if it has many entries.
+
+    What is None was not drawn, and is left out.
+    """
+    handles = [artist for artist in drawn if artist is not None]
     look: dict[str, Any] = {}
     if len(handles) > MANY:
-        drawn = [handle.get_label().replace(r"\$", "$") for handle in handles]
-        labels = [shortened(name, SHORT_LINE).replace("$", r"\$") for name in drawn]
+        names = [handle.get_label().replace(r"\$", "$") for handle in handles]
+        labels = [shortened(name, SHORT_LINE).replace("$", r"\$") for name in names]
         look = {"labels": labels, "fontsize": "x-small", "labelspacing": 0.3}
     return ax.legend(
         handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.0),
         borderaxespad=0.0, frameon=False, **look,
     )  # fmt: skip
+
+
+def show_title(ax: Any, *lines: str) -> None:
+    """Set the title to those of the lines that say something."""
+    ax.set_title("\n".join(filter(None, lines)), fontsize="medium")
 
 
 def literal(name: str) -> str:
@@ -128,8 +138,9 @@ def limits(values: np.ndarray, share: float = 0.08) -> tuple[float, float]:
     return low - room, high + room
 
 
+@dataclass_transform(kw_only_default=True, eq_default=False)
 class Display:
-    """Base of the pictures.
+    """Base of the pictures, whose annotated attributes are the keyword arguments of ``__init__``.
 
     Attributes
     ----------
@@ -139,6 +150,11 @@ class Display:
 
     ax_: Any
     figure_: Any
+
+    def __init_subclass__(cls) -> None:
+        """Write ``__init__``: a picture is what it shows, and what ``plot`` draws of that."""
+        super().__init_subclass__()
+        dataclass(kw_only=True, eq=False, repr=False)(cls)
 
     def save(self, path: Any, **kwargs: Any) -> None:
         """Write the picture to a file; its ending (.png, .svg, .pdf) says in which format.
@@ -155,6 +171,24 @@ class Display:
         file = BytesIO()
         self.figure_.savefig(file, format="png", dpi=100, bbox_inches="tight")
         return file.getvalue()
+
+
+def check_drawable(estimator: Any, attribute: str, lacks: str) -> None:
+    """Raise unless an estimator is fitted, and has the attribute that the picture is of.
+
+    ``lacks`` says what is missing where it has not, and what can be drawn instead.
+    """
+    check_is_fitted(estimator)
+    if not hasattr(estimator, attribute):
+        raise DataError(f"{type(estimator).__name__} {lacks}")
+
+
+def two_classes(labels: np.ndarray, what: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the classes and the number of each label among them; DataError unless they are two."""
+    classes, codes = np.unique(labels, return_inverse=True)
+    if len(classes) != 2:
+        raise DataError(f"{what} is drawn of two classes, and y has {len(classes)}.")
+    return classes, codes
 
 
 def codes_of(y: Any, classes: np.ndarray, n_rows: int) -> np.ndarray:
@@ -239,6 +273,6 @@ def draw_rings(ax: Any, points: np.ndarray, size: float, style: str, name: str) 
     )  # fmt: skip
 
 
-def density_title(n_rows: int) -> list[str]:
+def density_title(n_rows: int) -> str:
     """Return the line of a title that says that rows are drawn as a density, if they are."""
-    return [f"density of {n_rows:,} rows"] if n_rows > MOST_POINTS else []
+    return f"density of {n_rows:,} rows" if n_rows > MOST_POINTS else ""

@@ -1,5 +1,7 @@
 """How alike rows are to a kernel, and what a kernel classifier learnt from that."""
 
+from collections.abc import Sequence
+from dataclasses import field
 from typing import Any, Self
 
 import numpy as np
@@ -20,12 +22,12 @@ from linsep.plot.display import (
     codes_of,
     colours,
     ink,
-    limits,
     literal,
     new_axes,
+    show_title,
     wrapped,
 )
-from linsep.plot.plane import frame_like
+from linsep.plot.plane import frame_like, grid_around
 from linsep.validation.labels import check_beside, labels_of
 
 #: rows of a Gram matrix that is drawn; of more, so many are taken evenly from each class
@@ -93,22 +95,15 @@ class KernelDisplay(Display):
     (3, (100, 100))
     """
 
-    def __init__(
-        self,
-        *,
-        gram: np.ndarray,
-        y: np.ndarray | None,
-        classes: np.ndarray,
-        title: str = "",
-        grid: tuple[np.ndarray, np.ndarray] | None = None,
-        values: np.ndarray | None = None,
-        points: np.ndarray | None = None,
-        names: list[str] | None = None,
-        substrings: list[tuple[str, float]] | None = None,
-    ) -> None:
-        self.gram, self.y, self.classes, self.title = gram, y, classes, title
-        self.grid, self.values, self.points = grid, values, points
-        self.names, self.substrings = names or [], substrings or []
+    gram: np.ndarray
+    y: np.ndarray | None
+    classes: np.ndarray
+    title: str = ""
+    grid: Sequence[np.ndarray] | None = None
+    values: np.ndarray | None = None
+    points: np.ndarray | None = None
+    names: list[str] = field(default_factory=list)
+    substrings: list[tuple[str, float]] = field(default_factory=list)
 
     @classmethod
     def from_kernel(cls, kernel: Any, X: Any, y: Any = None, **kwargs: Any) -> Self:
@@ -207,9 +202,9 @@ class KernelDisplay(Display):
         self.gram_ = ax.imshow(self.gram, cmap=cmap, interpolation="none")
         self.colorbar_ = self.figure_.colorbar(self.gram_, ax=ax, shrink=0.8)
         self.borders_: list[Any] = []
-        title = "Gram matrix"
+        said = "Gram matrix"
         if self.y is not None:
-            title += ", rows by class"
+            said += ", rows by class"
             known, starts, counts = np.unique(self.y, return_index=True, return_counts=True)
             if len(known) <= MOST_NAMES:
                 for start in starts[1:]:
@@ -218,7 +213,7 @@ class KernelDisplay(Display):
                 middles = starts + (counts - 1) / 2
                 ax.set_yticks(middles, [wrapped(label_text(self.classes[k])) for k in known])
                 ax.set_xticks([])  # the same as on the left
-        ax.set_title("\n".join([title, *([self.title] if self.title else [])]), fontsize="medium")
+        show_title(ax, said, self.title)
 
     def _draw_spectrum(self, ax: Any) -> None:
         """Draw the eigenvalues that are not rounding errors, those below zero by their size."""
@@ -242,7 +237,7 @@ class KernelDisplay(Display):
             ax.set_yscale("log")
         rank = len(positive) + len(negative)
         ax.set(xlabel="number", ylabel="eigenvalue")
-        ax.set_title(f"spectrum: rank {rank:,} of {n:,}", fontsize="medium")
+        show_title(ax, f"spectrum: rank {rank:,} of {n:,}")
 
     def _draw_surface(self, ax: Any) -> None:
         """Draw f over two features, its contour at 0, and the rows below."""
@@ -291,7 +286,7 @@ class KernelDisplay(Display):
         ax.axvline(0.0, color=ink(), linewidth=0.8)
         ax.set_yticks(places, map(literal, names), family="monospace")
         ax.set(xlabel="weight of an occurrence", ylim=(-0.7, len(names) - 0.3))
-        ax.set_title("substrings of the largest weights", fontsize="medium")
+        show_title(ax, "substrings of the largest weights")
         handles = [
             Patch(
                 facecolor=colour,
@@ -316,20 +311,19 @@ def _ordered(
     n = rows_of(rows)
     codes = None if y is None else codes_of(y, classes, n)
     order = np.arange(n) if codes is None else np.argsort(codes, kind="stable")
-    title = ""
+    said = ""
     if n > MOST_ROWS:
         order = order[np.linspace(0, n - 1, MOST_ROWS).round().astype(int)]
-        title = f"{MOST_ROWS:,} of {n:,} rows, evenly chosen"
+        said = f"{MOST_ROWS:,} of {n:,} rows, evenly chosen"
     some = rows[order]
     found = {"gram": kernel.gram(some, some), "y": codes if codes is None else codes[order]}
-    return found | {"title": title}, order
+    return found | {"title": said}, order
 
 
 def _surface(estimator: Any, X: Any, rows: Any) -> dict[str, Any]:
     """Compute f on a grid over two features."""
     points = np.asarray(rows.todense() if hasattr(rows, "todense") else rows, dtype=np.float64)
-    grid = tuple(np.linspace(*limits(column), RESOLUTION) for column in points.T)
-    places = np.stack(np.meshgrid(*grid), axis=-1).reshape(-1, 2)
+    grid, places = grid_around(points, RESOLUTION)
     values = np.asarray(estimator.decision_function(frame_like(X, places)))
     return {
         "grid": grid, "values": values.reshape(RESOLUTION, RESOLUTION), "points": points,

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_array
 
 from linsep.errors import DataError
 from linsep.estimators._common.labels import feature_names
-from linsep.plot.display import limits
+from linsep.plot.display import limits, wrapped
 from linsep.validation.values import faults_named
 
 
@@ -85,7 +85,7 @@ def plane_of(model: Any, X: Any, features: Sequence[int | str] | None) -> Plane:
     d = X.shape[1]
     # a pipeline of another library may not know how many features it has
     names = feature_names(model) if hasattr(model, "n_features_in_") else names_of(X, d)
-    mean = np.asarray(X.mean(axis=0)).ravel()
+    mean = mean_of(X)
     if features is not None:
         return _of_features(_two(features, names), mean, names)
     if d == 1:
@@ -99,10 +99,24 @@ def plane_of(model: Any, X: Any, features: Sequence[int | str] | None) -> Plane:
     if found is not None:
         said = f"{d:,} features, projected onto the plane in which weights of classes vary most"
         return Plane(mean, *found, ("first direction", "second direction"), said)
-    across = widest(X, mean, [])
-    up = widest(X, mean, [across])
     said = f"{d:,} features, projected on their two principal components"
-    return Plane(mean, across, up, ("first component", "second component"), said)
+    return Plane(mean, *completed([], X), ("first component", "second component"), said)
+
+
+def mean_of(X: Any) -> np.ndarray:
+    """Return the mean of the rows of an array or of a sparse matrix."""
+    return np.asarray(X.mean(axis=0)).ravel()
+
+
+def grid_around(
+    points: np.ndarray, n: int, share: float = 0.08
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """Return ``n`` coordinates around points in each direction, and the places of their grid.
+
+    The places are rows, those of the first line of the grid before those of the next.
+    """
+    axes = [np.linspace(*limits(column, share), n) for column in points.T]
+    return axes, np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, len(axes))
 
 
 def box_around(points: np.ndarray, share: float = 0.12) -> tuple[np.ndarray, np.ndarray]:
@@ -117,6 +131,16 @@ def box_around(points: np.ndarray, share: float = 0.12) -> tuple[np.ndarray, np.
 def same_scale(xs: np.ndarray, ys: np.ndarray) -> bool:
     """Whether axes with these ends can have one scale, in which right angles look right."""
     return bool(1 / 3 < np.ptp(xs) / np.ptp(ys) < 3)
+
+
+def show_plane(ax: Any, names: Sequence[str], xs: np.ndarray, ys: np.ndarray) -> None:
+    """Name both axes, let them reach from the first to the last of ``xs`` and ``ys``, and give them
+    one scale where that can be.
+    """
+    ax.set(xlabel=wrapped(names[0]), ylabel=wrapped(names[1]))
+    ax.set(xlim=(xs[0], xs[-1]), ylim=(ys[0], ys[-1]))
+    if same_scale(xs, ys):
+        ax.set_aspect("equal")
 
 
 def line_ends(
@@ -134,11 +158,11 @@ def line_ends(
 
 def plane_along(normal: np.ndarray, X: Any) -> Plane:
     """Return the plane of a normal vector and the direction across it in which rows differ most."""
-    mean, across = np.asarray(X.mean(axis=0)).ravel(), normal / np.abs(normal).max()
+    across = normal / np.abs(normal).max()
     across /= np.linalg.norm(across)
     said = f"{X.shape[1]:,} features, projected on w and the widest direction orthogonal to it"
     names = "distance along w", "widest direction"
-    return Plane(mean, across, widest(X, mean, [across]), names, said)
+    return Plane(mean_of(X), *completed([across], X), names, said)
 
 
 def plane_of_features(names: Sequence[str]) -> Plane:
@@ -169,8 +193,16 @@ def _across_weights(model: Any) -> tuple[np.ndarray, np.ndarray] | None:
     return directions[0], directions[1]
 
 
-def widest(X: Any, mean: np.ndarray, without: list[np.ndarray]) -> np.ndarray:
+def completed(found: list[np.ndarray], X: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return two directions: those found, and the widest orthogonal to them."""
+    while len(found) < 2:
+        found = [*found, _widest(X, found)]
+    return found[0], found[1]
+
+
+def _widest(X: Any, without: list[np.ndarray]) -> np.ndarray:
     """Return the unit vector along which rows differ most, orthogonal to those of ``without``."""
+    mean = mean_of(X)
 
     def project(v: np.ndarray) -> np.ndarray:
         for u in without:
@@ -210,7 +242,7 @@ def along_feature(X: Any, j: int, n: int) -> tuple[np.ndarray, np.ndarray, np.nd
     """
     x = np.asarray(X[:, [j]].todense() if hasattr(X, "todense") else X[:, [j]]).ravel()
     grid = np.linspace(*limits(x), n)
-    places = np.tile(np.asarray(X.mean(axis=0)).ravel(), (n, 1))
+    places = np.tile(mean_of(X), (n, 1))
     places[:, j] = grid
     return x, grid, places
 

@@ -24,15 +24,16 @@ from linsep.plot.display import (
     draw_rows,
     ink,
     legend,
-    limits,
     literal,
     new_axes,
+    show_title,
     wrapped,
 )
 from linsep.plot.plane import (
     along_feature,
     feature_position,
     frame_like,
+    grid_around,
     numbers_of,
     others_fixed,
     plane_of,
@@ -105,26 +106,18 @@ class LogisticDisplay(Display):
     1.637
     """
 
-    def __init__(
-        self,
-        *,
-        points: np.ndarray,
-        y: np.ndarray,
-        classes: np.ndarray,
-        shown: int,
-        grid: Sequence[np.ndarray],
-        values: np.ndarray,
-        names: list[str],
-        band: tuple[np.ndarray, np.ndarray] | None = None,
-        level: float = 0.95,
-        threshold: float | None = None,
-        gaussians: np.ndarray | None = None,
-        title: str = "",
-    ) -> None:
-        self.points, self.y, self.classes, self.shown = points, y, classes, shown
-        self.grid, self.values, self.names, self.band = grid, values, names, band
-        self.level, self.threshold, self.gaussians = level, threshold, gaussians
-        self.title = title
+    points: np.ndarray
+    y: np.ndarray
+    classes: np.ndarray
+    shown: int
+    grid: Sequence[np.ndarray]
+    values: np.ndarray
+    names: list[str]
+    band: tuple[np.ndarray, np.ndarray] | None = None
+    level: float = 0.95
+    threshold: float | None = None
+    gaussians: np.ndarray | None = None
+    title: str = ""
 
     @classmethod
     def from_estimator(
@@ -210,48 +203,43 @@ class LogisticDisplay(Display):
         self.surface_: Any = None
         self.contours_: Any = None
         probability = f"P({self.names[-1]} = {label_text(self.classes[self.shown])})"
-        title = [self.title] if self.title else []
-        if len(self.grid) == 1:
-            handles = self._draw_curve(probability)
+        curve = len(self.grid) == 1
+        if curve:
+            self._draw_curve(probability)
         else:
-            handles = []
             self._draw_contours()
-            title.insert(0, wrapped(probability))
         self.points_ = draw_rows(self.ax_, self.points, self.y, self.classes, size)
-        title += density_title(len(self.points))
-        self.ax_.set_title("\n".join(title), fontsize="medium")
-        handles += class_handles(self.points_, len(self.points), self.classes)
-        self.legend_ = legend(self.ax_, handles)
+        said = "" if curve else wrapped(probability)
+        show_title(self.ax_, said, self.title, density_title(len(self.points)))
+        classes = class_handles(self.points_, len(self.points), self.classes)
+        drawn = (self.curve_, self.band_, self.threshold_, *self.gaussians_)
+        self.legend_ = legend(self.ax_, [*drawn, *classes])
         return self
 
-    def _draw_curve(self, probability: str) -> list[Any]:
-        """Draw the curve, its band and the Gaussians; return what the legend names."""
+    def _draw_curve(self, probability: str) -> None:
+        """Draw the curve, its band and the Gaussians."""
         (x,) = self.grid
         colour = colours(len(self.classes))[self.shown]
         self.half_ = self.ax_.axhline(0.5, color=ink(), linewidth=0.8, ls=":")
         (self.curve_,) = self.ax_.plot(x, self.values, color=ink(), linewidth=1.5, zorder=4)
         self.curve_.set_label(probability)
-        handles = [self.curve_]
         if self.band is not None:
             self.band_ = self.ax_.fill_between(
                 x, *self.band, color=colour, alpha=0.3, linewidth=0,
                 label=f"{100 * self.level:g} % confidence band",
             )  # fmt: skip
-            handles.append(self.band_)
         if self.threshold is not None and x[0] < self.threshold < x[-1]:
             (self.threshold_,) = self.ax_.plot(
                 [self.threshold] * 2, [0, 0.5], color=ink(), linewidth=1.0, ls="--",
                 label=f"0.5 at {self.threshold:.4g}",
             )  # fmt: skip
-            handles.append(self.threshold_)
-        handles += self._draw_gaussians(x)
+        self._draw_gaussians(x)
         self.ax_.set(xlabel=wrapped(self.names[0]), ylabel=wrapped(probability), xlim=x[[0, -1]])
         self.ax_.set(ylim=(-BEYOND[1] - 0.04, 1.04 + BEYOND[1]), yticks=np.linspace(0, 1, 5))
-        return handles
 
-    def _draw_gaussians(self, x: np.ndarray) -> list[Any]:
+    def _draw_gaussians(self, x: np.ndarray) -> None:
         if self.gaussians is None:
-            return []
+            return
         scale = HIGHEST / self.gaussians.max()
         looks = zip(self.gaussians, self.classes, COLOURS, ("-", "--"), strict=False)
         for heights, label, colour, style in looks:
@@ -260,7 +248,6 @@ class LogisticDisplay(Display):
                 label=wrapped(f"Gaussian of {label_text(label)}"),
             )  # fmt: skip
             self.ax_.fill_between(x, scale * heights, color=colour, alpha=0.15, linewidth=0)
-        return self.gaussians_
 
     def _draw_contours(self) -> None:
         """Draw the probability as colours between those of the classes, with labelled contours."""
@@ -348,9 +335,9 @@ def _over_two(
     """Compute the probability over two features, the others fixed at their means."""
     plane = plane_of(model, rows, features)
     points = plane.coordinates(rows)
-    grid = [np.linspace(*limits(column), n) for column in points.T]
-    places = plane.points(np.stack(np.meshgrid(*grid), axis=-1).reshape(-1, 2))
-    scores = np.asarray(model.decision_function(frame_like(X, places))) * _sign(model)
+    grid, places = grid_around(points, n)
+    rows_there = frame_like(X, plane.points(places))
+    scores = np.asarray(model.decision_function(rows_there)) * _sign(model)
     return {
         "points": points, "grid": grid, "values": expit(scores).reshape(n, n),
         "names": list(plane.names), "title": plane.title,
@@ -410,8 +397,7 @@ class ReliabilityDisplay(Display):
     1
     """
 
-    def __init__(self, *, curves: dict[Any, Curve]) -> None:
-        self.curves = curves
+    curves: dict[Any, Curve]
 
     @classmethod
     def from_estimator(

@@ -16,12 +16,14 @@ from linsep.plot.display import (
     COLOURS,
     MOST_POINTS,
     Display,
+    check_drawable,
     density_title,
     draw_rows,
     ink,
     legend,
     new_axes,
     new_grid,
+    show_title,
     wrapped,
 )
 from linsep.plot.plane import (
@@ -87,20 +89,14 @@ class RegressionDisplay(Display):
     [2.27, 3.432, -0.054, 4.595, 5.757]
     """
 
-    def __init__(
-        self,
-        *,
-        x: np.ndarray,
-        y: np.ndarray,
-        fitted: np.ndarray,
-        grid: np.ndarray,
-        line: np.ndarray,
-        bands: dict[str, tuple[np.ndarray, np.ndarray]],
-        names: tuple[str, str],
-        title: str = "",
-    ) -> None:
-        self.x, self.y, self.fitted, self.grid, self.line = x, y, fitted, grid, line
-        self.bands, self.names, self.title = bands, names, title
+    x: np.ndarray
+    y: np.ndarray
+    fitted: np.ndarray
+    grid: np.ndarray
+    line: np.ndarray
+    bands: dict[str, tuple[np.ndarray, np.ndarray]]
+    names: tuple[str, str]
+    title: str = ""
 
     @classmethod
     def from_estimator(
@@ -196,8 +192,7 @@ class RegressionDisplay(Display):
         self.ax_.set(
             xlabel=wrapped(self.names[0]), ylabel=wrapped(self.names[1]), xlim=self.grid[[0, -1]]
         )
-        said = [self.title] if self.title else []
-        self.ax_.set_title("\n".join(said + density_title(len(self.x))), fontsize="medium")
+        show_title(self.ax_, self.title, density_title(len(self.x)))
         if squares:
             self.ax_.set_aspect("equal")
             boxes = [
@@ -209,7 +204,7 @@ class RegressionDisplay(Display):
             )
         rows = self.points_ if len(self.x) <= MOST_POINTS else None
         drawn = (rows, self.line_, self.residuals_, *self.bands_.values())
-        self.legend_ = legend(self.ax_, [artist for artist in drawn if artist is not None])
+        self.legend_ = legend(self.ax_, drawn)
         return self
 
     def _draw_points(self) -> None:
@@ -263,8 +258,7 @@ class AssumptionsDisplay(Display):
         independent; their correlation is about -0.01
     """
 
-    def __init__(self, *, found: Assumptions) -> None:
-        self.found = found
+    found: Assumptions
 
     @classmethod
     def from_assumptions(cls, found: Assumptions, **kwargs: Any) -> Self:
@@ -288,11 +282,8 @@ class AssumptionsDisplay(Display):
         ValueError
             For another model, and for rows of another width or number than those of the fit.
         """
-        check_is_fitted(estimator)
-        if not hasattr(estimator, "assumptions"):
-            raise DataError(
-                f"{type(estimator).__name__} has no assumptions to draw: draw a LinearRegression."
-            )
+        lacks = "has no assumptions to draw: draw a LinearRegression."
+        check_drawable(estimator, "assumptions", lacks)
         return cls.from_assumptions(estimator.assumptions(X, y, sample_weight), **kwargs)
 
     def plot(self, *, size: float = 12.0) -> Self:
@@ -320,7 +311,7 @@ class AssumptionsDisplay(Display):
         self._draw_distances()
         self.conclusions_ = {panel: self._conclude(panel) for panel in PANELS}
         self._draw_legend(axes[-1])
-        self.figure_.suptitle("\n".join(density_title(rows.size)), fontsize="medium")
+        self.figure_.suptitle(density_title(rows.size), fontsize="medium")
         return self
 
     def _draw(self, panel: str, x: Any, y: np.ndarray, size: float, across: str, up: str) -> None:

@@ -12,8 +12,16 @@ from linsep import convergence, trace
 from linsep.certificate.cycles import Cycle, Cycles
 from linsep.errors import DataError
 from linsep.mistake_bounds.bounds import Bounds, whole_count
-from linsep.plot.display import COLOURS, Display, ink, legend, new_axes, wrapped
-from linsep.plot.plane import box_around, names_of, numbers_of, same_scale, weight_of
+from linsep.plot.display import (
+    COLOURS,
+    Display,
+    check_drawable,
+    ink,
+    legend,
+    new_axes,
+    show_title,
+)
+from linsep.plot.plane import box_around, names_of, numbers_of, show_plane, weight_of
 from linsep.teaching import Convergence
 from linsep.teaching.textbook.perceptron import BatchPerceptron, Perceptron
 from linsep.teaching.textbook.running import run
@@ -67,17 +75,11 @@ class LearningCurveDisplay(Display):
     20
     """
 
-    def __init__(
-        self,
-        *,
-        mistakes: np.ndarray,
-        errors: np.ndarray | None = None,
-        criterion: np.ndarray | None = None,
-        best: int | None = None,
-        stop: str = "",
-    ) -> None:
-        self.mistakes, self.errors, self.criterion = mistakes, errors, criterion
-        self.best, self.stop = best, stop
+    mistakes: np.ndarray
+    errors: np.ndarray | None = None
+    criterion: np.ndarray | None = None
+    best: int | None = None
+    stop: str = ""
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, **kwargs: Any) -> Self:
@@ -94,9 +96,7 @@ class LearningCurveDisplay(Display):
         DataError
             For an estimator that does not learn in passes.
         """
-        check_is_fitted(estimator)
-        if not hasattr(estimator, "mistakes_"):
-            raise DataError(f"{type(estimator).__name__} does not learn in passes; draw another.")
+        check_drawable(estimator, "mistakes_", "does not learn in passes; draw another.")
         errors, best = getattr(estimator, "validation_curve_", None), None
         if errors is not None:
             best = int(np.argmin(errors[:, 1])) if estimator.stop_reason_ != "converged" else None
@@ -144,18 +144,14 @@ class LearningCurveDisplay(Display):
             self.kept_ = self.ax_.axvline(
                 self.best + 1, color=ink(), ls=":", linewidth=1, label=f"kept: pass {self.best + 1}"
             )
-        self.ax_.set_title(f"stopped: {self.stop}" if self.stop else "", fontsize="medium")
-        handles = [self.mistakes_, *self.errors_, self.criterion_, self.kept_]
-        self.legend_ = self._legend([handle for handle in handles if handle is not None])
+        show_title(self.ax_, f"stopped: {self.stop}" if self.stop else "")
+        others = [*self.errors_, self.criterion_, self.kept_]
+        self.legend_ = None  # the label of the axis says what mistakes are
+        if any(artist is not None for artist in others):
+            self.legend_ = legend(self.ax_, [self.mistakes_, *others])
+        if self.legend_ is not None and self.error_ax_ is not None:
+            self.legend_.set_bbox_to_anchor((1.16, 1.0), self.ax_.transAxes)
         return self
-
-    def _legend(self, handles: list[Any]) -> Any:
-        if len(handles) == 1:  # the label of the axis says it
-            return None
-        made = legend(self.ax_, handles)
-        if self.error_ax_ is not None:
-            made.set_bbox_to_anchor((1.16, 1.0), self.ax_.transAxes)
-        return made
 
     def _draw_errors(self, passes: np.ndarray, errors: np.ndarray) -> None:
         self.error_ax_ = self.ax_.twinx()
@@ -211,10 +207,9 @@ class BoundDisplay(Display):
     ['hinge', 'hinge, sharp', 'squared hinge']
     """
 
-    def __init__(
-        self, *, mistakes: np.ndarray, bounds: Bounds, passes: np.ndarray | None = None
-    ) -> None:
-        self.mistakes, self.bounds, self.passes = mistakes, bounds, passes
+    mistakes: np.ndarray
+    bounds: Bounds
+    passes: np.ndarray | None = None
 
     @classmethod
     def from_estimator(
@@ -246,9 +241,7 @@ class BoundDisplay(Display):
             with ``rounds`` for data that are too large for a trace, and for an order drawn with
             ``random_state=None``.
         """
-        check_is_fitted(estimator)
-        if not hasattr(estimator, "bounds"):
-            raise DataError(f"{type(estimator).__name__} has no mistake bounds; draw another.")
+        check_drawable(estimator, "bounds", "has no mistake bounds; draw another.")
         found = estimator.bounds(X, y)
         if not rounds:
             return cls(mistakes=estimator.mistakes_, bounds=found).plot(ax, **kwargs)
@@ -352,8 +345,7 @@ class ConvergenceDisplay(Display):
     26
     """
 
-    def __init__(self, *, convergence: Convergence) -> None:
-        self.convergence = convergence
+    convergence: Convergence
 
     @classmethod
     def from_estimator(
@@ -442,12 +434,9 @@ class ConvergenceDisplay(Display):
         self.ax_.set(xlabel="mistakes", ylabel="<w, u> and ||w||")
         if log:
             self.ax_.set(xscale="log", yscale="log")
-        said = "" if shown.separates else "u does not separate the rows"
-        self.ax_.set_title(said, fontsize="medium")
-        drawn = (
-            self.most_, self.lengths_, self.products_, self.least_, self.region_, self.limit_
-        )  # fmt: skip
-        self.legend_ = legend(self.ax_, [artist for artist in drawn if artist is not None])
+        show_title(self.ax_, "" if shown.separates else "u does not separate the rows")
+        drawn = self.most_, self.lengths_, self.products_, self.least_, self.region_, self.limit_
+        self.legend_ = legend(self.ax_, drawn)
         return self
 
 
@@ -486,8 +475,9 @@ class CycleDisplay(Display):
     [[0.0, 0.0], [1.0, 1.0], [0.0, 2.0], [1.0, 1.0], [0.0, 0.0]]
     """
 
-    def __init__(self, *, path: np.ndarray, ends: np.ndarray, names: list[str]) -> None:
-        self.path, self.ends, self.names = path, ends, names
+    path: np.ndarray
+    ends: np.ndarray
+    names: list[str]
 
     @classmethod
     def from_estimator(
@@ -582,13 +572,10 @@ class CycleDisplay(Display):
             *points[:1].T, color=COLOURS[2], marker="s", ls="", markersize=8, zorder=3,
             label="weights that come back",
         )  # fmt: skip
-        box = box_around(points)
-        self.ax_.set(xlim=box[0], ylim=box[1], xlabel=wrapped(labels[0]), ylabel=wrapped(labels[1]))
-        if same_scale(*box):
-            self.ax_.set_aspect("equal")
+        show_plane(self.ax_, labels, *box_around(points))
         self._draw_arrows(points)
         self.numbers_: list[Any] = [] if many else self._draw_numbers(points)
-        self.ax_.set_title(said, fontsize="medium")
+        show_title(self.ax_, said)
         self.legend_ = legend(self.ax_, [self.start_, self.passes_, self.path_])
         return self
 

@@ -20,18 +20,19 @@ from linsep.plot.display import (
     ink,
     legend,
     new_axes,
+    show_title,
     wrapped,
 )
 from linsep.plot.plane import (
     Plane,
     box_around,
+    completed,
     line_ends,
     names_of,
     numbers_of,
     plane_along,
     plane_of_features,
-    same_scale,
-    widest,
+    show_plane,
 )
 from linsep.validation.labels import labels_of
 
@@ -88,22 +89,15 @@ class SeparationDisplay(Display):
     [0.0, 0.0]
     """
 
-    def __init__(
-        self,
-        *,
-        verdict: Verdict,
-        plane: Plane,
-        points: np.ndarray,
-        y: np.ndarray,
-        sides: np.ndarray,
-        line: tuple[np.ndarray, float] | None,
-        proof: np.ndarray,
-        hulls: list[np.ndarray],
-        common: np.ndarray | None,
-    ) -> None:
-        self.verdict, self.plane, self.points, self.y = verdict, plane, points, y
-        self.sides, self.line, self.proof = sides, line, proof
-        self.hulls, self.common = hulls, common
+    verdict: Verdict
+    plane: Plane
+    points: np.ndarray
+    y: np.ndarray
+    sides: np.ndarray
+    line: tuple[np.ndarray, float] | None
+    proof: np.ndarray
+    hulls: list[np.ndarray]
+    common: np.ndarray | None
 
     @classmethod
     def from_verdict(cls, verdict: Any, X: Any, y: Any, *, ax: Any = None, **kwargs: Any) -> Self:
@@ -175,15 +169,11 @@ class SeparationDisplay(Display):
         name = said.get(self.verdict.kind, "rows on the boundary")
         shown = self.points[self.proof]
         self.proof_ = draw_rings(self.ax_, shown, 4 * size, "-", f"{name} ({len(shown):,})")
-        self.ax_.set(xlim=box[0], ylim=box[1])
-        self.ax_.set(xlabel=wrapped(self.plane.names[0]), ylabel=wrapped(self.plane.names[1]))
-        if same_scale(*box):
-            self.ax_.set_aspect("equal")
-        title = [self._claim(), self.plane.title, *density_title(len(self.points))]
-        self.ax_.set_title("\n".join(line for line in title if line), fontsize="medium")
-        handles = class_handles(self.points_, len(self.points), self.sides)
+        show_plane(self.ax_, self.plane.names, *box)
+        show_title(self.ax_, self._claim(), self.plane.title, density_title(len(self.points)))
+        classes = class_handles(self.points_, len(self.points), self.sides)
         drawn = (self.proof_, self.line_, *self.margin_lines_[:1], *self.hulls_, self.common_)
-        self.legend_ = legend(self.ax_, handles + [artist for artist in drawn if artist])
+        self.legend_ = legend(self.ax_, [*classes, *drawn])
         return self
 
     def _claim(self) -> str:
@@ -325,11 +315,9 @@ def _plane_of(ends: list[np.ndarray], common: np.ndarray, X: Any, names: list[st
         return plane_of_features(names)
     rows = np.vstack(ends) - common
     sizes, directions = np.linalg.svd(rows, full_matrices=False)[1:]
-    found = list(directions[:2][sizes[:2] > 1e-9 * sizes[0]])
-    while len(found) < 2:
-        found.append(widest(X, np.asarray(X.mean(axis=0)).ravel(), found))
+    across, up = completed(list(directions[:2][sizes[:2] > 1e-9 * sizes[0]]), X)
     said = f"{d:,} features, projected on the plane in which the witness is widest"
-    return Plane(common, found[0], found[1], ("first direction", "second direction"), said)
+    return Plane(common, across, up, ("first direction", "second direction"), said)
 
 
 def _dense(rows: Any) -> np.ndarray:
@@ -378,13 +366,8 @@ class MarginDisplay(Display):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        margins: dict[str, np.ndarray],
-        certified: tuple[float, float] | None = None,
-    ) -> None:
-        self.margins, self.certified = margins, certified
+    margins: dict[str, np.ndarray]
+    certified: tuple[float, float] | None = None
 
     @classmethod
     def from_estimator(
@@ -446,14 +429,12 @@ class MarginDisplay(Display):
             )
         self.zero_ = self.ax_.axvline(0.0, color=ink(), linewidth=0.8)
         self.certified_: Any = None
-        handles = [*self.curves_]
         if self.certified is not None:
             low, high = (float(end) for end in self.certified)
             self.certified_ = self.ax_.axvspan(
                 low, max(high, np.nextafter(low, np.inf)), color=COLOURS[2], alpha=0.8,
                 label=f"widest margin of all: {low:.4g}",
             )  # fmt: skip
-            handles.append(self.certified_)
         self.ax_.set(xlabel="geometric margin", ylabel="share of the rows", ylim=(0, 1.02))
-        self.legend_ = legend(self.ax_, handles)
+        self.legend_ = legend(self.ax_, [*self.curves_, self.certified_])
         return self

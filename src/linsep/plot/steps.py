@@ -19,20 +19,21 @@ from linsep.plot.display import (
     draw_rows,
     ink,
     legend,
-    limits,
     new_axes,
     new_grid,
-    wrapped,
+    show_title,
+    two_classes,
 )
 from linsep.plot.plane import (
     Plane,
     box_around,
+    completed,
+    grid_around,
     line_ends,
     names_of,
     numbers_of,
     plane_of_features,
-    same_scale,
-    widest,
+    show_plane,
 )
 from linsep.teaching import TraceRow
 from linsep.validation.labels import labels_of
@@ -107,17 +108,11 @@ class UpdateDisplay(Display):
     [3.0, -1.0, 0.0]
     """
 
-    def __init__(
-        self,
-        *,
-        updates: list[Update],
-        rows: Any,
-        y: np.ndarray,
-        classes: np.ndarray,
-        names: list[str],
-    ) -> None:
-        self.updates, self.rows, self.y = updates, rows, y
-        self.classes, self.names = classes, names
+    updates: list[Update]
+    rows: Any
+    y: np.ndarray
+    classes: np.ndarray
+    names: list[str]
 
     @classmethod
     def from_estimator(
@@ -166,10 +161,8 @@ class UpdateDisplay(Display):
         """
         if getattr(estimator, "update", "single") == "batch":
             raise DataError("An update of the batch rule has many rows: draw update='single'.")
-        rows, labels = numbers_of(X), labels_of(y)
-        classes, codes = np.unique(labels, return_inverse=True)
-        if len(classes) != 2:
-            raise DataError(f"An update is drawn of two classes, and y has {len(classes)}.")
+        rows = numbers_of(X)
+        classes, codes = two_classes(labels_of(y), "An update")
         made = trace(
             estimator, X, y, coef_init=coef_init, intercept_init=intercept_init,
             max_rounds=max_rounds, row_names=range(len(codes)),
@@ -224,17 +217,16 @@ class UpdateDisplay(Display):
         for k, place in enumerate(self.axes_):  # beside an axis of the same name none is needed
             if place.get_ylabel() == self.axes_[k - k % 3].get_ylabel() and k % 3:
                 place.set_ylabel("")
-        self._say([plane, *density_title(self.rows.shape[0])])
+        self._say(plane, density_title(self.rows.shape[0]))
         self.legend_ = legend(self.axes_[min(len(panels), 3) - 1], self._handles())
         return self
 
-    def _say(self, lines: list[str]) -> None:
+    def _say(self, *lines: str) -> None:
         """What holds for all pictures: under the title of one, above several."""
-        text = "\n".join(line for line in lines if line)
         if len(self.axes_) > 1:
-            self.figure_.suptitle(text, fontsize="medium")
-        elif text:
-            self.ax_.set_title(f"{self.ax_.get_title()}\n{text}", fontsize="medium")
+            self.figure_.suptitle("\n".join(filter(None, lines)), fontsize="medium")
+        else:
+            show_title(self.ax_, self.ax_.get_title(), *lines)
 
     def _draw(self, ax: Any, update: Update, step: str, size: float) -> str:
         """One picture: a step of the update, or all of it; returns what is said of its plane."""
@@ -256,14 +248,9 @@ class UpdateDisplay(Display):
             self._change(ax, before, after)
         if step != "before":
             self._weights(ax, after, lines[1], old=False)
-        ax.set(
-            xlim=box[0], ylim=box[1], xlabel=wrapped(plane.names[0]), ylabel=wrapped(plane.names[1])
-        )
-        if same_scale(*box):
-            ax.set_aspect("equal")
+        show_plane(ax, plane.names, *box)
         said = f"mistake {update.mistake:,}: {step or f'row {update.row:,}'}"
-        said += f"\narrows × {scale:g}" if scale != 1.0 else ""
-        ax.set_title(said, fontsize="medium")
+        show_title(ax, said, f"arrows × {scale:g}" if scale != 1.0 else "")
         return plane.title
 
     def _change(self, ax: Any, before: np.ndarray, after: np.ndarray) -> None:
@@ -330,13 +317,10 @@ def _plane_of(update: Update, rows: Any, names: list[str]) -> Plane:
         rest = vector - sum((u @ vector) * u for u in found)
         if np.linalg.norm(rest) > 1e-9 * np.linalg.norm(vector):
             found.append(rest / np.linalg.norm(rest))
-    mean = np.asarray(rows.mean(axis=0)).ravel()
-    while len(found) < 2:
-        found.append(widest(rows, mean, found))
     said = f"{d:,} features, in the plane of w and the update"
     along = "w" if np.any(update.before[:-1]) else "the update"
     names_of_plane = f"along {along}", f"across {along}"
-    return Plane(np.zeros(d), found[0], found[1], names_of_plane, said)
+    return Plane(np.zeros(d), *completed(found, rows), names_of_plane, said)
 
 
 def _line_of(w: np.ndarray, plane: Plane, box: Any) -> tuple[np.ndarray, np.ndarray] | None:
@@ -390,15 +374,10 @@ class DescentDisplay(Display):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        paths: dict[str, np.ndarray],
-        grid: Sequence[np.ndarray],
-        values: np.ndarray,
-        heights: dict[str, np.ndarray],
-    ) -> None:
-        self.paths, self.grid, self.values, self.heights = paths, grid, values, heights
+    paths: dict[str, np.ndarray]
+    grid: Sequence[np.ndarray]
+    values: np.ndarray
+    heights: dict[str, np.ndarray]
 
     @classmethod
     def from_descent(
@@ -440,9 +419,8 @@ class DescentDisplay(Display):
             raise DataError(
                 f"A descent of {points.shape[1]} weights is not drawn: at most two are."
             )
-        grid = [np.linspace(*limits(column, 0.25), resolution) for column in points.T]
+        grid, places = grid_around(points, resolution, 0.25)
         shape = next(iter(named.values())).x.shape
-        places = np.stack(np.meshgrid(*grid), axis=-1).reshape(-1, points.shape[1])
         values = np.array([float(J(place.reshape(shape))) for place in places])
         values = values.reshape([axis.size for axis in grid[::-1]])
         return cls(paths=paths, grid=grid, values=values, heights=heights).plot(ax, **kwargs)

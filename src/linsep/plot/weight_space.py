@@ -22,6 +22,8 @@ from linsep.plot.display import (
     legend,
     limits,
     new_axes,
+    show_title,
+    two_classes,
     wrapped,
 )
 from linsep.plot.plane import line_ends, names_of, numbers_of, same_scale, weight_of
@@ -71,10 +73,9 @@ class WeightSpaceDisplay(Display):
     True
     """
 
-    def __init__(
-        self, *, reflected: np.ndarray, names: tuple[str, str], path: np.ndarray | None = None
-    ) -> None:
-        self.reflected, self.names, self.path = reflected, names, path
+    reflected: np.ndarray
+    names: tuple[str, str]
+    path: np.ndarray | None = None
 
     @classmethod
     def from_data(
@@ -114,9 +115,7 @@ class WeightSpaceDisplay(Display):
                 "bring two features, or one with fit_intercept=True."
             )
         rows = rows.toarray() if sp.issparse(rows) else rows
-        classes, codes = np.unique(np.asarray(y), return_inverse=True)
-        if len(classes) != 2:
-            raise DataError(f"A weight space is drawn of two classes, and y has {len(classes)}.")
+        _, codes = two_classes(np.asarray(y), "A weight space")
         names = names_of(X, rows.shape[1])
         if fit_intercept:
             rows, names = np.column_stack([rows, np.ones(len(rows))]), [*names, "intercept"]
@@ -162,17 +161,11 @@ class WeightSpaceDisplay(Display):
         reach = radius or reach or 1.0
         cone = self._cone()
         self.region_: Any = None
-        self.centre_: Any = None
-        self.path_: Any = None
-        self.start_: Any = None
-        self.end_: Any = None
-        handles: list[Any] = []
         if cone is not None:
             corners = 4 * reach * np.array([[0.0, 0.0], *cone])
             self.region_ = self.ax_.add_patch(
                 Polygon(corners, color=COLOURS[2], alpha=0.3, linewidth=0, label="solutions")
             )
-            handles.append(self.region_)
         directions = np.column_stack([-self.reflected[:, 1], self.reflected[:, 0]])
         lengths = np.linalg.norm(directions, axis=1)
         directions = directions[lengths > 0] / lengths[lengths > 0, None]
@@ -183,48 +176,45 @@ class WeightSpaceDisplay(Display):
                 label="rows",
             )
         )  # fmt: skip
-        handles.append(self.lines_)
-        handles += self._draw_centre(reach) + self._draw_path()
+        self._draw_centre(cone, reach)
+        self._draw_path()
         self.ax_.set(
             xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal",
             xlabel=wrapped(weight_of(self.names[0])), ylabel=wrapped(weight_of(self.names[1])),
         )  # fmt: skip
         self.ax_.set_title("" if cone is not None else "no weights satisfy every row")
-        self.legend_ = legend(self.ax_, handles)
+        drawn = (self.region_, self.lines_, self.centre_, self.path_, self.start_, self.end_)
+        self.legend_ = legend(self.ax_, drawn)
         return self
 
-    def _draw_centre(self, reach: float) -> list[Any]:
+    def _draw_centre(self, cone: np.ndarray | None, reach: float) -> None:
         """The weights of the largest cosine margin: their angle with every line is the widest."""
-        cone = self._cone()
-        if cone is None:
-            return []
-        middle = cone.sum(axis=0)
-        if not np.any(middle):
-            return []
-        end = 3 * reach * middle / np.linalg.norm(middle)
-        (self.centre_,) = self.ax_.plot(
-            [0, end[0]], [0, end[1]], color=COLOURS[2], linewidth=1.5, label="largest cosine margin"
-        )
-        return [self.centre_]
+        self.centre_: Any = None
+        middle = np.zeros(2) if cone is None else cone.sum(axis=0)
+        if np.any(middle):
+            end = 3 * reach * middle / np.linalg.norm(middle)
+            (self.centre_,) = self.ax_.plot(
+                [0, end[0]], [0, end[1]], color=COLOURS[2], linewidth=1.5,
+                label="largest cosine margin",
+            )  # fmt: skip
 
-    def _draw_path(self) -> list[Any]:
+    def _draw_path(self) -> None:
+        self.path_: Any = None
+        self.start_: Any = None
+        self.end_: Any = None
         if self.path is None:
-            return []
-        many = len(self.path) > 1
-        (self.path_,) = self.ax_.plot(
-            *self.path.T, color=COLOURS[5], linewidth=1.0, marker=".", markersize=4,
-            label="weights, round by round",
-        )  # fmt: skip
-        (self.end_,) = self.ax_.plot(
-            *self.path[-1:].T, color=COLOURS[5], marker="o", ls="", label="last weights"
-        )
-        if many:
+            return
+        if len(self.path) > 1:
+            (self.path_,) = self.ax_.plot(
+                *self.path.T, color=COLOURS[5], linewidth=1.0, marker=".", markersize=4,
+                label="weights, round by round",
+            )  # fmt: skip
             (self.start_,) = self.ax_.plot(
                 *self.path[:1].T, color=COLOURS[0], marker="s", ls="", label="first weights"
             )
-        return [
-            handle for handle in (self.path_ if many else None, self.start_, self.end_) if handle
-        ]
+        (self.end_,) = self.ax_.plot(
+            *self.path[-1:].T, color=COLOURS[5], marker="o", ls="", label="last weights"
+        )
 
     def _cone(self) -> np.ndarray | None:
         """The two unit vectors that bound the weights allowed by every row; None if there are none.
@@ -288,17 +278,11 @@ class AugmentationDisplay(Display):
     3.0
     """
 
-    def __init__(
-        self,
-        *,
-        rows: np.ndarray,
-        y: np.ndarray,
-        classes: np.ndarray,
-        weights: np.ndarray,
-        names: list[str],
-    ) -> None:
-        self.rows, self.y, self.classes = rows, y, classes
-        self.weights, self.names = weights, names
+    rows: np.ndarray
+    y: np.ndarray
+    classes: np.ndarray
+    weights: np.ndarray
+    names: list[str]
 
     @classmethod
     def from_estimator(
@@ -366,8 +350,7 @@ class AugmentationDisplay(Display):
             self._draw_space(size)
         else:
             self._draw_plane(size)
-        title = density_title(len(self.rows))
-        self.ax_.set_title("\n".join(title), fontsize="medium")
+        show_title(self.ax_, density_title(len(self.rows)))
         self.legend_ = legend(self.ax_, self._handles())
         if space:
             self.legend_.set_bbox_to_anchor((1.15, 1.0), self.ax_.transAxes)
@@ -480,8 +463,7 @@ class AugmentationDisplay(Display):
         handles = class_handles(self.points_, len(self.rows), self.classes)
         if self.plane_ is not None:
             handles.append(Patch(facecolor=COLOURS[2], alpha=0.3, label="separator"))
-        drawn = (self.line_, self.cut_, self.normal_)
-        return handles + [artist for artist in drawn if artist is not None]
+        return [*handles, self.line_, self.cut_, self.normal_]
 
 
 def _cells(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -11,7 +11,16 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.errors import DataError
 from linsep.estimators._common.labels import label_text
 from linsep.linear.summary import Summary
-from linsep.plot.display import COLOURS, Display, ink, literal, new_axes, new_grid, shortened
+from linsep.plot.display import (
+    COLOURS,
+    Display,
+    ink,
+    literal,
+    new_axes,
+    new_grid,
+    shortened,
+    show_title,
+)
 
 #: characters of a name
 LONGEST_NAME = 40
@@ -58,20 +67,14 @@ class CoefficientDisplay(Display):
     4
     """
 
-    def __init__(
-        self,
-        *,
-        names: list[str],
-        estimates: np.ndarray,
-        low: np.ndarray,
-        high: np.ndarray,
-        status: list[str],
-        level: float = 0.95,
-        odds: bool = False,
-        left_out: int = 0,
-    ) -> None:
-        self.names, self.estimates, self.low, self.high = names, estimates, low, high
-        self.status, self.level, self.odds, self.left_out = status, level, odds, left_out
+    names: list[str]
+    estimates: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    status: list[str]
+    level: float = 0.95
+    odds: bool = False
+    left_out: int = 0
 
     @classmethod
     def from_estimator(cls, estimator: Any, **kwargs: Any) -> Self:
@@ -171,8 +174,7 @@ class CoefficientDisplay(Display):
         what = "odds ratio" if self.odds else "coefficient"
         some = np.isfinite(self.low).any() or np.isfinite(self.high).any()
         self.ax_.set_xlabel(f"{what}, with its {100 * self.level:g} % interval" if some else what)
-        more = f"{self.left_out:,} coefficients not shown" if self.left_out else ""
-        self.ax_.set_title(more, fontsize="medium")
+        show_title(self.ax_, f"{self.left_out:,} coefficients not shown" if self.left_out else "")
         return self
 
     def _thin_ticks(self, finite: np.ndarray) -> None:
@@ -269,8 +271,8 @@ class WeightImageDisplay(Display):
     (10, 8, 8)
     """
 
-    def __init__(self, *, images: np.ndarray, titles: list[str]) -> None:
-        self.images, self.titles = images, titles
+    images: np.ndarray
+    titles: list[str]
 
     @classmethod
     def from_estimator(
@@ -323,10 +325,10 @@ class WeightImageDisplay(Display):
         self.figure_, self.axes_ = new_grid(len(self.images), columns, 1.5, 1.7)
         largest = float(np.abs(self.images).max()) or 1.0
         self.images_ = []
-        for ax, image, title in zip(self.axes_, self.images, self.titles, strict=True):
+        for ax, image, name in zip(self.axes_, self.images, self.titles, strict=True):
             self.images_.append(ax.imshow(image, cmap=cmap, vmin=-largest, vmax=largest))
             ax.set_axis_off()
-            ax.set_title(literal(title), fontsize="medium")
+            show_title(ax, literal(name))
         self.ax_ = self.axes_[0]
         self.colorbar_ = self.figure_.colorbar(self.images_[0], ax=self.axes_, label="weight")
         return self
