@@ -126,35 +126,32 @@ def parameter(*, default: Any, help: str, **valid: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Control:
-    """A parameter as a page lets people turn it.
+    """What a page adds to the declaration of a parameter that people can turn there.
 
     Attributes
     ----------
     parameter : str
+    label : str
+        Its name on the page.
     name : str
-        In addresses and on the page; that of the parameter if empty.
-    label, help : str
-    default : float, int or str
-        Its type is that of the control.
-    low, high : float or None
-        Bounds of a number.
-    choices : tuple of str
-    at_zero : object
-        What 0 stands for; None for 0.
+        In addresses; that of the parameter if empty.
+    narrowed : dict
+        Attributes of :class:`Parameter` that are others on a page: a default that teaches more, or
+        fewer valid values.
     needs : (str, object) or None
         The parameter, and its value, without which this one has no effect.
     """
 
     parameter: str
     label: str
-    help: str
-    default: Any
     name: str = ""
-    low: float | None = None
-    high: float | None = None
-    choices: tuple[str, ...] = ()
-    at_zero: Any = None
+    narrowed: dict[str, Any] = field(default_factory=dict)
     needs: tuple[str, Any] | None = None
+
+    def of(self, estimator: type) -> Parameter:
+        """Return the parameter of an estimator as the page shows it."""
+        declared = parameters_of(estimator)[self.parameter]
+        return replace(declared, name=self.name or self.parameter, **self.narrowed)
 
 
 @dataclass(frozen=True, kw_only=True)

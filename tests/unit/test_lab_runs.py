@@ -210,7 +210,7 @@ def test_products_of_coordinates_say_what_the_exact_gram_matrix_says():
         ({"learner": "balanced-winnow", "promotion": 1.03}, ["L1 margin"]),
         ({"learner": "margin", "gamma": 0.9}, "No bound: "),
         ({"learner": "margin"}, "needs a target margin"),
-        ({"learner": "passive-aggressive"}, "with an intercept"),
+        ({"learner": "passive-aggressive"}, "leave the constant feature out"),
         ({"learner": "batch"}, "corrects all of them at once"),
         ({"schedule": "inverse"}, "constant learning rate"),
     ],

@@ -8,10 +8,9 @@ from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
-from linsep import LogisticRegression, separation
+from linsep import LogisticRegression, MarginPerceptron, Perceptron, separation
 from linsep.errors import DataError
 from linsep.lab.answer import answer
-from linsep.lab.fields import BY_NAME, FIELDS
 from linsep.lab.scene import MOST_CHARACTERS, MOST_POINTS, Scene
 from linsep.lab.scene_sources import (
     READY,
@@ -22,10 +21,13 @@ from linsep.lab.scene_sources import (
     scene_of_url,
     url_of,
 )
+from linsep.lab.settings import SETTINGS, for_page
+from linsep.parameters import parameters_of
 from mutated_addresses import mutated_addresses
 from thoroughness import THOROUGH
 
 pytestmark = pytest.mark.compiled
+RATES = "a number of at least 1e-06 and at most 1000000"
 
 
 @pytest.mark.parametrize("name", READY)
@@ -54,7 +56,7 @@ def test_an_address_holds_every_setting_and_own_points():
         "intercept": False, "start": (-1.5, 1e-05, 2.0), "shuffle": True, "seed": 7, "rounds": 99,
         "surface": "bend", "eta": 0.5, "from": (0.25, -3.0),
     }  # fmt: skip
-    assert set(other) == {field.name for field in FIELDS}
+    assert set(other) == set(SETTINGS)
     scene = Scene(
         ((1.0, -2.5, 0), (0.1, 1e5, 3)), "", ("a,b", "c&d", "é;", "="), ("x y", "#")
     ).with_settings(**other)  # fmt: skip
@@ -76,12 +78,22 @@ def test_a_changed_ready_made_scene_loses_its_name():
         ("points=1e9,2,1", "Point 1 needs coordinates from -1,000,000 to 1,000,000."),
         ("points=nan,2,1", "Point 1 needs coordinates from -1,000,000 to 1,000,000."),
         ("data=nothing", "There is no ready-made scene 'nothing': choose one of the list."),
-        ("rate=-1", "The setting rate must be a number from 0.000001 to 1,000,000."),
-        ("rate=1_000", "The setting rate must be a number from 0.000001 to 1,000,000."),
-        ("rounds=10.5", "The setting rounds must be a whole number from 1 to 10,000."),
-        ("start=1,2", "The setting start must be 3 numbers, each from -1,000,000 to 1,000,000."),
+        ("rate=-1", f"The setting rate must be {RATES}."),
+        ("rate=1_000", f"The setting rate must be {RATES}."),
+        (
+            "rounds=10.5",
+            "The setting rounds must be a whole number of at least 1 and at most 10000.",
+        ),
+        (
+            "start=1,2",
+            "The setting start must be 3 numbers, each of at least -1e+06 and at most 1000000.",
+        ),
+        (
+            "gamma=2",
+            "The setting gamma must be a number of at least 1e-06 and at most 1 or 'auto'.",
+        ),
         ("intercept=True", "The setting intercept must be yes or no."),
-        ("keep=__import__", "The setting keep must be one of last, average, vote, best."),
+        ("keep=__import__", "The setting keep must be one of 'last', 'average', 'vote', 'best'."),
         ("spam=1", "The address has an unknown part 'spam'."),
         ("labels=a,a", "Name two to four classes, each differently."),
         ("at=-1", "The round is a whole number from 0 to 10,000."),
@@ -208,6 +220,24 @@ def test_a_fault_in_csv_is_one_sentence(text, said):
 
 
 def test_every_setting_spells_its_default():
-    for field in FIELDS:
-        assert BY_NAME[field.name].parse(field.spell(field.default)) == field.default
-        assert field.help.endswith(".")
+    for setting in SETTINGS.values():
+        assert setting.parse(setting.spell(setting.default)) == setting.default
+
+
+def test_controls_are_what_estimators_declare():
+    controls = {one["name"]: one for one in for_page()}
+    declared = parameters_of(MarginPerceptron)["gamma"]
+    gamma = controls["gamma"]
+    assert (gamma["low"], gamma["high"], gamma["word"]) == (1e-6, declared.at_most, "auto")
+    assert gamma["help"].lower() == f"{declared.help}."
+    assert controls["schedule"]["choices"] == list(parameters_of(Perceptron)["schedule"].choices)
+    assert controls["start"]["size"] == 3
+    assert controls["learner"]["titles"]["batch"] == "perceptron, batch rule"
+    json.dumps(list(controls.values()), allow_nan=False)
+    assert all(one["help"].endswith(".") for one in controls.values())
+
+
+def test_a_word_may_stand_for_a_number():
+    scene = Scene().with_settings(gamma=0.5)
+    assert scene_of_url("gamma=auto")["gamma"] == "auto"
+    assert scene_of_url(url_of(scene)) == scene

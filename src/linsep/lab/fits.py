@@ -11,9 +11,9 @@ import numpy as np
 
 import linsep
 from linsep.errors import DataError, SeparationWarning
-from linsep.lab.fields import plain
 from linsep.lab.optimizing import curve_of, descent_of, script_of_descent
 from linsep.lab.scene import Scene
+from linsep.lab.settings import plain
 from linsep.naive_bayes import GaussianNaiveBayes
 from linsep.teaching import exact, latex_table, markdown_table, short
 from linsep.words import csv_text

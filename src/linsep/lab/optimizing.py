@@ -11,8 +11,8 @@ import numpy as np
 import linsep
 from linsep import descent
 from linsep.errors import DataError
-from linsep.lab.fields import plain
 from linsep.lab.scene import Scene
+from linsep.lab.settings import plain
 from linsep.teaching import short
 from linsep.teaching.textbook import logistic
 

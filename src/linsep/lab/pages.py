@@ -12,11 +12,11 @@ import numpy as np
 from linsep.errors import DataError
 from linsep.estimators._common.labels import label_text
 from linsep.lab.course import titles
-from linsep.lab.fields import BY_NAME, CONTROLS, DEFAULTS, SHOWN, for_page
 from linsep.lab.proof import proof_of
 from linsep.lab.run import arguments_of, columns_of_trace, names_of_vectors, scheme_of
 from linsep.lab.scene import MOST_CLASSES, MOST_POINTS, Scene
 from linsep.lab.scene_sources import MOST_TEXT, READY, url_of
+from linsep.lab.settings import DEFAULTS, SETTINGS, SHOWN, for_page
 from linsep.teaching import Trace
 
 #: the modules of the page, each after those that it imports
@@ -25,10 +25,6 @@ MODULES = (
     "weights", "clock", "table", "proof", "lesson", "controls", "sharing", "lab",
 )  # fmt: skip
 _IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
-#: settings of a scene, and the parameters of estimators that they are
-PARAMETERS = {
-    "keep": "keep", "classes": "multiclass", "intercept": "fit_intercept", "shuffle": "shuffle",
-} | {name: control.parameter for name, (control, _) in CONTROLS.items()}  # fmt: skip
 #: parameters of estimators that theorems are about
 BOUNDING = (
     "learning_rate", "schedule", "update", "fit_intercept", "gamma", "epsilon", "C", "loss",
@@ -155,13 +151,15 @@ def settings_of(trace: Trace) -> dict[str, Any]:
         if kind is type(estimator)
         and shown.fixed.items() <= estimator.get_params(deep=False).items()
     )
-    found = {name: getattr(estimator, parameter, None) for name, parameter in PARAMETERS.items()}
     start = trace.start[0] if len(trace.start) == 1 else (0.0, 0.0, 0.0)
-    found |= {"learner": learner, "start": [float(w) for w in start]}
+    found: dict[str, Any] = {"learner": learner, "start": [float(w) for w in start]}
+    for name, one in SETTINGS.items():
+        if one.sets and (not one.learners or learner in one.learners):
+            found[name] = getattr(estimator, one.sets, None)
     valid = {}
     for name, value in found.items():
         try:
-            valid[name] = BY_NAME[name].checked(value)
+            valid[name] = SETTINGS[name].checked(value)
         except DataError:  # such as a function for a rate, which the page cannot show
             continue
     return DEFAULTS | valid

@@ -14,8 +14,9 @@ import numpy as np
 import linsep
 from linsep import textbook
 from linsep.errors import DataError
-from linsep.lab.fields import SHOWN, plain
 from linsep.lab.scene import Scene
+from linsep.lab.settings import SHOWN, plain
+from linsep.parameters import parameters_of
 from linsep.rows.arrays import ArrayStream
 from linsep.teaching import Trace, vector_names, visiting_orders
 from linsep.teaching.textbook.keeping import pockets
@@ -25,13 +26,6 @@ from linsep.teaching.textbook.schemes import SCHEMES
 MOST_PRODUCTS = 4_000_000
 NEEDS = "Place points of at least two classes: then there is something to learn."
 RUNAWAY = "The weights grew beyond floating point: choose smaller coordinates or a smaller rate."
-SCRIPT_DEFAULTS = {
-    "update": "single",
-    "learning_rate": 1.0,
-    "schedule": "constant",
-    "fit_intercept": True,
-    "gamma": "auto",
-}
 
 
 def run_of(scene: Scene) -> dict[str, Any]:
@@ -255,17 +249,17 @@ def changes(path: np.ndarray) -> Iterator[list[float]]:
 class Arguments(NamedTuple):
     """What the library is called with.
 
-    ``estimator`` is the name of a class, ``parameters`` are its own, ``start`` the initial weights
-    that ``trace`` and ``fit`` take, or nothing.
+    ``estimator`` is a class, ``parameters`` are its own, ``start`` the initial weights that
+    ``trace`` and ``fit`` take, or nothing.
     """
 
-    estimator: str
+    estimator: type
     parameters: dict[str, Any]
     start: dict[str, Any]
 
     def make(self, **more: Any) -> Any:
         """Return the estimator."""
-        return getattr(linsep, self.estimator)(**self.parameters | more)
+        return self.estimator(**self.parameters | more)
 
 
 def arguments_of(scene: Scene) -> Arguments:
@@ -280,9 +274,8 @@ def arguments_of(scene: Scene) -> Arguments:
         chosen["fit_intercept"] = scene["intercept"]
     chosen |= shown.fixed
     for control in shown.controls:
-        value = scene[control.name or control.parameter]
         if control.needs is None or chosen[control.needs[0]] == control.needs[1]:
-            chosen[control.parameter] = value or control.at_zero or value
+            chosen[control.parameter] = scene[control.name or control.parameter]
     start: dict[str, Any] = {}
     if any(scene["start"]) and shown.start:
         vectors = n_vectors(scene)
@@ -290,7 +283,7 @@ def arguments_of(scene: Scene) -> Arguments:
         start["coef_init"] = w if vectors == 1 else [w] * vectors
         if scene["intercept"] or not shown.intercept:
             start["intercept_init"] = b if vectors == 1 else [b] * vectors
-    return Arguments(kind.__name__, chosen, start)
+    return Arguments(kind, chosen, start)
 
 
 def n_vectors(scene: Scene) -> int:
@@ -305,10 +298,10 @@ def script_of(scene: Scene) -> str:
     """Return a script that learns the scene and prints the table of its rounds."""
     called = arguments_of(scene)
     y, reference = labels_of(scene)
-    kernel = called.estimator == "KernelPerceptron"
+    name, kernel = called.estimator.__name__, scene["learner"] == "kernel"
     points = ", ".join(f"({plain(a)}, {plain(b)})" for a, b, _ in scene.points)
     lines = [
-        f"from linsep import {called.estimator}, separation" + ", trace" * (not kernel),
+        f"from linsep import {name}, separation" + ", trace" * (not kernel),
         "",
         f"X = [{points}]",
         f"y = {y!r}",
@@ -332,10 +325,10 @@ def script_of(scene: Scene) -> str:
 
 def spelled(called: Arguments) -> str:
     """Return the call of the estimator without the parameters that have their default."""
-    chosen: dict[str, Any] = {
-        name: value
+    declared = parameters_of(called.estimator)
+    arguments = [
+        f"{name}={value!r}"
         for name, value in called.parameters.items()
-        if SCRIPT_DEFAULTS.get(name) != value
-    }
-    arguments = ", ".join(f"{name}={value!r}" for name, value in chosen.items())
-    return f"{called.estimator}({arguments})"
+        if name not in declared or declared[name].default != value
+    ]
+    return f"{called.estimator.__name__}({', '.join(arguments)})"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from linsep.errors import DataError
-from linsep.lab.fields import BY_NAME, DEFAULTS, LARGEST, as_number
+from linsep.lab.settings import DEFAULTS, LARGEST, SETTINGS, as_number
 
 MOST_POINTS, MOST_CLASSES = 500, 4
 #: longest URL, in characters, and longest name in it
@@ -35,7 +35,7 @@ class Scene:
     features : tuple of two str
         The names of the axes.
     settings : dict
-        A value for every field of :mod:`linsep.lab.fields`.
+        A value for each of :mod:`linsep.lab.settings`.
     at : int
         The round that is shown.
     """
@@ -71,7 +71,7 @@ class Scene:
 
     def with_settings(self, **settings: Any) -> "Scene":
         """Return the scene with other settings, which are checked."""
-        new = {name: BY_NAME[name].checked(value) for name, value in settings.items()}
+        new = {name: SETTINGS[name].checked(value) for name, value in settings.items()}
         return replace(self, settings=self.settings | new)
 
 
@@ -82,9 +82,9 @@ def checked_scene(
     if len(points) > MOST_POINTS:
         raise DataError(f"There are {len(points):,} points: at most {MOST_POINTS} can be shown.")
     for key in settings:
-        if key not in BY_NAME:
+        if key not in SETTINGS:
             raise DataError(f"There is no setting {short_name(key)!r}.")
-    values = {key: BY_NAME[key].checked(value) for key, value in settings.items()}
+    values = {key: SETTINGS[key].checked(value) for key, value in settings.items()}
     where = as_number(at)
     if not (0 <= where <= 10_000 and where == int(where)):
         raise DataError("The round is a whole number from 0 to 10,000.")

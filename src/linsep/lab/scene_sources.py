@@ -15,7 +15,6 @@ import numpy as np
 
 from linsep import datasets
 from linsep.errors import DataError
-from linsep.lab.fields import BY_NAME, FIELDS, number_of, plain
 from linsep.lab.scene import (
     LONGEST_NAME,
     MOST_CHARACTERS,
@@ -28,6 +27,7 @@ from linsep.lab.scene import (
     checked_scene,
     short_name,
 )
+from linsep.lab.settings import SETTINGS, number_of, plain
 from linsep.words import csv_text
 
 Points = tuple[Any, Any, tuple[str, ...], tuple[str, str]]
@@ -215,7 +215,7 @@ def ready_made(name: str) -> Scene:
         (round(float(x), 2), round(float(y), 2), int(code))
         for (x, y), code in zip(X, codes, strict=True)
     ]
-    settings = {key: BY_NAME[key].checked(value) for key, value in READY[name].settings.items()}
+    settings = {key: SETTINGS[key].checked(value) for key, value in READY[name].settings.items()}
     scene = Scene(tuple(points), name, labels, features)
     return scene.with_settings(**settings)
 
@@ -258,7 +258,7 @@ def url_of(scene: Scene) -> str:
             parts.append("labels=" + ",".join(quote(name, safe="") for name in scene.labels))
         if scene.features != Scene.features:
             parts.append("features=" + ",".join(quote(name, safe="") for name in scene.features))
-    for one in FIELDS:
+    for one in SETTINGS.values():
         if scene[one.name] != one.default:
             parts.append(f"{one.name}={one.spell(scene[one.name])}")
     if scene.at:
@@ -278,9 +278,9 @@ def scene_of_url(text: str) -> Scene:
     at = number_of(pairs.pop("at", "0"))
     settings = {}
     for key, value in pairs.items():
-        if key not in BY_NAME:
+        if key not in SETTINGS:
             raise DataError(f"The address has an unknown part {short_name(key)!r}.")
-        settings[key] = BY_NAME[key].parse(unquote(value))
+        settings[key] = SETTINGS[key].parse(unquote(value))
     if named is not None:
         scene = ready_made(unquote(named))
         return replace(

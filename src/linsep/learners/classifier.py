@@ -699,7 +699,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
 
     def _obstacle(self) -> str | None:
         """Return why mistake bounds do not apply to this run, or None if they do."""
-        return proofs.obstacle_to_all(self._run)
+        return proofs.obstacle_to_all(self._run) if hasattr(self, "_run") else None
 
     def _total_rate(self) -> float | None:
         """Return the sum of the rates of all updates; None if the learner does not add examples."""

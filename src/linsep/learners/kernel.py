@@ -181,16 +181,15 @@ class KernelPerceptron(OnlineClassifier):
             name="kernel", title="kernel perceptron", intercept=False, start=False,
             controls=(
                 Control(
-                    parameter="kernel", label="Kernel", help="Similarity of two points.",
-                    default="rbf", choices=("poly", "rbf"),
+                    parameter="kernel", label="Kernel", narrowed={"choices": ("poly", "rbf")}
                 ),
                 Control(
-                    parameter="degree", label="Degree", help="Of the polynomial kernel.",
-                    default=2, low=1, high=10, needs=("kernel", "poly"),
+                    parameter="degree", label="Degree", narrowed={"default": 2, "at_most": 10},
+                    needs=("kernel", "poly"),
                 ),
                 Control(
                     parameter="gamma", name="width", label="Gamma of the kernel",
-                    help="Large values make it narrow.", default=1.0, low=1e-6, high=1e6,
+                    narrowed={"default": 1.0, "also": ()},
                 ),
             ),
         ),

@@ -60,13 +60,7 @@ class MarginPerceptron(LinearClassifier):
     demonstrations = (
         Demonstration(
             name="margin", title="margin perceptron", start=False,
-            controls=(
-                Control(
-                    parameter="gamma", label="Target margin", default=0.0, low=0.0, high=1.0,
-                    help="Of rows scaled to length 1; 0 halves it until a run ends.",
-                    at_zero="auto",
-                ),
-            ),
+            controls=(Control(parameter="gamma", label="Target margin"),),
         ),
     )  # fmt: skip
 
@@ -93,7 +87,8 @@ class MarginPerceptron(LinearClassifier):
         return MarginPerceptron(self.gamma, self.epsilon)
 
     def _theorems(self) -> tuple[str, dict[str, Any]]:
-        return "margin", {"gamma": self.gamma_, "epsilon": float(self.epsilon)}
+        gamma = self.gamma_ if hasattr(self, "_run") else self.gamma
+        return "margin", {"gamma": gamma, "epsilon": float(self.epsilon)}
 
     counts_rates = True
 

@@ -58,12 +58,7 @@ class PassiveAggressive(LinearClassifier):
     demonstrations = (
         Demonstration(
             name="passive-aggressive", title="passive-aggressive",
-            controls=(
-                Control(
-                    parameter="C", label="Aggressiveness C", help="Largest step of an update.",
-                    default=1.0, low=1e-6, high=1e6,
-                ),
-            ),
+            controls=(Control(parameter="C", label="Aggressiveness C"),),
         ),
     )  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from numbers import Real
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 
@@ -24,15 +24,9 @@ from linsep.parameters import Control, Demonstration, ScheduleName, parameter
 Update = Literal["single", "batch"]
 Zero = Literal["mistake", "negative", "correct"]
 CONTROLS = (
-    Control(
-        parameter="learning_rate", name="rate", label="Learning rate", help="Factor of an update.",
-        default=1.0, low=1e-6, high=1e6,
-    ),
-    Control(
-        parameter="schedule", label="Schedule", default="constant",
-        help="How the rate changes with the number k of updates.", choices=get_args(ScheduleName),
-    ),
-)  # fmt: skip
+    Control(parameter="learning_rate", name="rate", label="Learning rate"),
+    Control(parameter="schedule", label="Schedule"),
+)
 
 
 class Perceptron(LinearClassifier):

@@ -78,6 +78,18 @@ def bounds_of(model: Any, X: Any, y: Any, literals: int | None, majority: int) -
     return bounds_of_run(summary, X, codes, np.arange(len(model.classes_)))
 
 
+def run_to_come(model: Any, passes: int) -> tuple[Any, str | None]:
+    """Return what theorems need to know of a run of so many passes by a model that is not fitted,
+    such as a trace; and why none of them holds, or None if some may.
+    """
+    from linsep.mistake_bounds.bounding import RunSummary
+
+    learner, numbers = model._theorems()
+    known = numbers | {"literals": None, "majority": 1}
+    summary = RunSummary(learner, known, model.multiclass, model.learns_intercept, passes=passes)
+    return summary, model._obstacle()
+
+
 #: the learner for which the theorem about mixtures holds
 MIXED = "perceptron"
 

@@ -12,12 +12,7 @@ from linsep.learners.state import BadRow, Learner, State
 from linsep.parameters import Control, Demonstration, parameter
 
 PROMOTION = "factor of weights in an update, for a feature of 1"
-CONTROLS = (
-    Control(
-        parameter="promotion", label="Promotion", help="Factor of an update.", default=2.0,
-        low=1.0001, high=1000.0,
-    ),
-)  # fmt: skip
+CONTROLS = (Control(parameter="promotion", label="Promotion"),)
 
 
 class Winnow(LinearClassifier):

@@ -6,9 +6,7 @@ const WORDS = { classes: "classes", line: "least squares", curve: "logistic curv
   bayes: "naive Bayes", descent: "gradient descent", bowl: "round bowl", valley: "narrow valley",
   "two-minima": "two minima", bend: "bent valley (Rosenbrock)",
   "squared-error": "squared error of the points", likelihood: "likelihood of the points",
-  "passive-aggressive": "passive-aggressive", "balanced-winnow": "balanced Winnow",
-  winnow: "Winnow", batch: "perceptron, batch rule", margin: "margin perceptron",
-  kernel: "kernel perceptron", poly: "polynomial", rbf: "radial basis",
+  poly: "polynomial", rbf: "radial basis",
   inverse: "rate / k", inverse_sqrt: "rate / \u221Ak", ovr: "one against the rest",
   ovo: "one against one", native: "one joint rule", vote: "vote", best: "best so far" };
 
@@ -126,15 +124,21 @@ export class Controls {
     if (field.kind === "choice") {
       const select = make("select", { id, title: field.help, "aria-label": field.label,
         onchange: () => send(select.value) },
-      ...field.choices.map((name) => make("option", { value: name }, WORDS[name] ?? name)));
+      ...field.choices.map((name) => make("option", { value: name },
+        field.titles[name] ?? WORDS[name] ?? name)));
       select.value = value;
       return make("label", { class: "field" }, make("span", {}, field.label), select);
     }
+    // An empty input stands for the word that is valid in place of a number, if there is one.
     const number = (given, place, name) => make("input", { type: "number", step: "any",
-      id: field.size > 1 ? `${id}-${place}` : id, value: given, min: field.low, max: field.high,
+      id: field.size > 1 ? `${id}-${place}` : id, value: given === field.word ? "" : given,
+      min: field.low, max: field.high, placeholder: field.word,
       title: field.help, "aria-label": name, onchange: (event) => {
         const typed = event.target.valueAsNumber;
-        if (!Number.isFinite(typed)) { event.target.value = given; return; }
+        if (!Number.isFinite(typed)) {
+          if (field.word) send(field.word); else event.target.value = given;
+          return;
+        }
         send(field.size > 1 ? value.map((old, k) => (k === place ? typed : old)) : typed);
       } });
     const inputs = field.size > 1
