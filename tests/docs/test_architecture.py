@@ -35,7 +35,6 @@ TOOLS_TIED = {
     ("cli", "describing"),
     ("cli", "distributed"),
     ("cli", "exports"),
-    ("cli", "lab"),
     ("cli", "rewriting"),
     ("cli", "serving"),
     ("cli", "tuning"),

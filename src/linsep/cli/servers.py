@@ -10,7 +10,7 @@ from linsep.cli import options
 from linsep.cli.errors import note
 from linsep.cli.options import Option, Repeatable, command
 from linsep.cli.output import check_all_free, count, open_output, print_pairs
-from linsep.errors import DataError, LinsepError, ParameterError
+from linsep.errors import LinsepError, ParameterError
 from linsep.serving.limits import COLUMNS, Limits
 
 #: what linsep[serve] brings
@@ -144,12 +144,9 @@ def lab(
 
     Example: linsep lab --scene xor
     """
-    from linsep.lab.answer import still
-    from linsep.lab.pages import standalone
-    from linsep.lab.scene_sources import FIRST, ready_made, scene_of_url, url_of
+    from linsep.lab import FIRST, named_scene, own_lesson, standalone, still, url_of
 
-    name = scene or FIRST
-    begun = scene_of_url(name) if "=" in name else ready_made(name)
+    begun = named_scene(scene or FIRST)
     if export is not None:
         check_all_free(force, export)
         with open_output(export, force) as out:
@@ -159,20 +156,6 @@ def lab(
     taught = "" if lesson is None else own_lesson(lesson)
     server = _lab_server(address, port, token, allowed_host or [])
     _serve_lab(server, address, token, (taught, url_of(begun) if scene else ""), browser)
-
-
-def own_lesson(path: Path) -> str:
-    """Read a lesson of the user's own; return the name that its address has."""
-    from linsep.lab.course import OWN, parsed
-
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise DataError(f"{path} is no text in UTF-8.") from None
-    except OSError as problem:
-        raise DataError(f"{path} cannot be read: {problem.strerror}.") from None
-    OWN["own"] = {"name": "own", **parsed(text, str(path))}
-    return "own"
 
 
 def _serve_lab(
@@ -204,7 +187,7 @@ def _serve_lab(
 def _lab_server(address: str, port: int, token: str | None, allowed_hosts: list[str]) -> Any:
     """Return a bound server; LinsepError if Panel is missing or the port is taken."""
     try:
-        from linsep.lab.server import bound_server
+        from linsep.lab import bound_server
     except ModuleNotFoundError as problem:
         if problem.name not in ("panel", "bokeh", "param", "tornado"):
             raise

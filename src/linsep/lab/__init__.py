@@ -1,1 +1,5 @@
 """The lab: points, a learner and its run in a browser."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

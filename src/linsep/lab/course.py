@@ -3,6 +3,7 @@
 import re
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from linsep.errors import DataError
@@ -30,6 +31,18 @@ def lesson(name: Any) -> dict[str, Any]:
 def _of_package(name: str) -> dict[str, Any]:
     text = (files("linsep.lab") / "lessons" / f"{name}.md").read_text(encoding="utf-8")
     return {"name": name, **parsed(text, f"{name}.md")}
+
+
+def own_lesson(path: Path) -> str:
+    """Read a lesson of the user's own; return the name that its address has."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise DataError(f"{path} is no text in UTF-8.") from None
+    except OSError as problem:
+        raise DataError(f"{path} cannot be read: {problem.strerror}.") from None
+    OWN["own"] = {"name": "own", **parsed(text, str(path))}
+    return "own"
 
 
 def titles() -> list[dict[str, str]]:

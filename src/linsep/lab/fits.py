@@ -24,7 +24,7 @@ NEEDS = "Place points of at least two classes: each of them becomes a Gaussian."
 def fit_of(scene: Scene) -> dict[str, Any]:
     """Return the fit of a scene's room; DataError if its points have none."""
     fits = {"line": line_of, "curve": curve_of, "bayes": bayes_of, "descent": descent_of}
-    return fits[scene["room"]](scene)
+    return {"assumptions": [], "panels": []} | fits[scene["room"]](scene)
 
 
 def line_of(scene: Scene) -> dict[str, Any]:
@@ -185,7 +185,6 @@ def bayes_of(scene: Scene) -> dict[str, Any]:
             [k + 1, x, y, scene.class_names[code], *map(float, probable[k])]
             for k, (x, y, code) in enumerate(scene.points)
         ],
-        "assumptions": [], "panels": [],
     }  # fmt: skip
 
 

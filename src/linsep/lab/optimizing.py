@@ -71,7 +71,6 @@ def curve_of(scene: Scene) -> dict[str, Any]:
             )]
             for k in range(len(y))
         ],
-        "assumptions": [], "panels": [],
     }  # fmt: skip
 
 
@@ -256,7 +255,6 @@ def descent_of(scene: Scene) -> dict[str, Any]:
              "" if lengths[k] is None else lengths[k]]
             for k in range(n + 1)
         ],
-        "assumptions": [], "panels": [],
     }  # fmt: skip
 
 

@@ -7,7 +7,7 @@ import csv
 import io
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
@@ -46,35 +46,22 @@ class Ready:
     settings: dict[str, Any]
 
 
-def _signs(load: Callable[..., Any]) -> Callable[[], Points]:
-    """Return a function that makes the points of a data set with classes -1 and +1."""
-
-    def make() -> Points:
-        X, y = load(return_X_y=True)
-        return X, (y == 1).astype(int), (), XY
-
-    return make
+def _signs(load: Callable[..., Any], labels: tuple[str, ...] = ()) -> Points:
+    """Return the points of a data set whose second class is 1."""
+    X, y = load(return_X_y=True)
+    return X, (y == 1).astype(int), labels, XY
 
 
-def _inseparable() -> Points:
-    X, y = datasets.load_inseparable_points(return_X_y=True)
-    return X, (y == 1).astype(int), ("2", "1"), XY
-
-
-def _clouds(gap: float, n: int = 40, seed: int = 3) -> Callable[[], Points]:
-    """Return a function that makes two clouds whose centres are ``gap`` apart."""
-
-    def make() -> Points:
-        rng = np.random.default_rng(seed)
-        codes = np.repeat([0, 1], n // 2)
-        centres = np.array([[-gap / 2, -gap / 4], [gap / 2, gap / 4]])
-        return rng.normal(centres[codes], 0.8), codes, (), XY
-
-    return make
+def _clouds(gap: float, n: int = 40, seed: int = 3) -> Points:
+    """Return two clouds whose centres are ``gap`` apart."""
+    rng = np.random.default_rng(seed)
+    codes = np.repeat([0, 1], n // 2)
+    centres = np.array([[-gap / 2, -gap / 4], [gap / 2, gap / 4]])
+    return rng.normal(centres[codes], 0.8), codes, (), XY
 
 
 def _outlier() -> Points:
-    X, codes, labels, features = _clouds(5.0, 30, 5)()
+    X, codes, labels, features = _clouds(5.0, 30, 5)
     return np.vstack([X, [[3.4, 1.6]]]), np.append(codes, 0), labels, features
 
 
@@ -97,30 +84,22 @@ def _circles() -> Points:
     return *make_circles(60, noise=0.08, factor=0.4, random_state=0), (), XY
 
 
-def _iris(*species: int, columns: tuple[int, int] = (2, 3)) -> Callable[[], Points]:
-    """Return a function that makes two columns of these species, those of petals by default."""
+def _iris(*species: int, columns: tuple[int, int] = (2, 3)) -> Points:
+    """Return two columns of these species, those of petals by default."""
+    from sklearn.datasets import load_iris
 
-    def make() -> Points:
-        from sklearn.datasets import load_iris
-
-        iris = load_iris()
-        rows = np.isin(iris.target, species)
-        codes = np.searchsorted(species, iris.target[rows])
-        names = tuple(str(iris.target_names[k]) for k in species)
-        first, second = (iris.feature_names[j].removesuffix(" (cm)") for j in columns)
-        return iris.data[rows][:, columns], codes, names, (first, second)
-
-    return make
+    iris = load_iris()
+    rows = np.isin(iris.target, species)
+    codes = np.searchsorted(species, iris.target[rows])
+    names = tuple(str(iris.target_names[k]) for k in species)
+    first, second = (iris.feature_names[j].removesuffix(" (cm)") for j in columns)
+    return iris.data[rows][:, columns], codes, names, (first, second)
 
 
-def _regression(load: Callable[..., Any], *names: str) -> Callable[[], Points]:
-    """Return a function that makes the points of a regression of one feature."""
-
-    def make() -> Points:
-        X, y = load(return_X_y=True)
-        return np.column_stack([X, y]), np.zeros(len(y), int), (), (names[0], names[1])
-
-    return make
+def _regression(load: Callable[..., Any], *names: str) -> Points:
+    """Return the points of a regression of one feature."""
+    X, y = load(return_X_y=True)
+    return np.column_stack([X, y]), np.zeros(len(y), int), (), (names[0], names[1])
 
 
 def _nothing() -> Points:
@@ -128,16 +107,12 @@ def _nothing() -> Points:
     return np.empty((0, 2)), np.empty(0, int), (), ("x", "y")
 
 
-def _hours(gap: float) -> Callable[[], Points]:
-    """Return a function that makes 20 exams, failed or passed after some hours of work."""
-
-    def make() -> Points:
-        rng = np.random.default_rng(4)
-        hours = np.concatenate([rng.normal(3.0, 1.2, 10), rng.normal(3.0 + gap, 1.2, 10)])
-        codes = np.repeat([0, 1], 10)
-        return np.column_stack([np.abs(hours), codes]), codes, ("fail", "pass"), ("hours", "P")
-
-    return make
+def _hours(gap: float) -> Points:
+    """Return 20 exams, failed or passed after some hours of work."""
+    rng = np.random.default_rng(4)
+    hours = np.concatenate([rng.normal(3.0, 1.2, 10), rng.normal(3.0 + gap, 1.2, 10)])
+    codes = np.repeat([0, 1], 10)
+    return np.column_stack([np.abs(hours), codes]), codes, ("fail", "pass"), ("hours", "P")
 
 
 _THROUGH_ZERO = {"intercept": False}
@@ -146,32 +121,37 @@ _NOTES, _SHAPES, _IRIS = "Worked examples", "Shapes", "Iris"
 _LINES, _DESCENT = "Lines, curves, Gaussians", "Descent"
 READY = {
     "five-points": Ready(
-        _NOTES, "Five points, separable", _signs(datasets.load_five_points),
+        _NOTES, "Five points, separable", partial(_signs, datasets.load_five_points),
         {"start": (-1.0, 0.0, 0.0)},
     ),
     "four-points": Ready(
-        _NOTES, "Four points, a line through 0", _signs(datasets.load_four_points), _THROUGH_ZERO
+        _NOTES, "Four points, a line through 0", partial(_signs, datasets.load_four_points),
+        _THROUGH_ZERO,
     ),
-    "xor": Ready(_NOTES, "Exclusive or", _signs(datasets.load_exclusive_or), _THROUGH_ZERO),
+    "xor": Ready(
+        _NOTES, "Exclusive or", partial(_signs, datasets.load_exclusive_or), _THROUGH_ZERO
+    ),
     "inseparable": Ready(
-        _NOTES, "Five points, not separable", _inseparable, {"start": (1.0, 1.0, 1.0)}
+        _NOTES, "Five points, not separable",
+        partial(_signs, datasets.load_inseparable_points, ("2", "1")), {"start": (1.0, 1.0, 1.0)},
     ),
-    "clouds": Ready(_SHAPES, "Two clouds", _clouds(4.6), {}),
-    "almost": Ready(_SHAPES, "Separable, but only just", _clouds(2.6), {"rounds": 1000}),
-    "nearly": Ready(_SHAPES, "Almost separable", _clouds(2.8, seed=23), {"rounds": 1000}),
+    "clouds": Ready(_SHAPES, "Two clouds", partial(_clouds, 4.6), {}),
+    "almost": Ready(_SHAPES, "Separable, but only just", partial(_clouds, 2.6), {"rounds": 1000}),
+    "nearly": Ready(_SHAPES, "Almost separable", partial(_clouds, 2.8, seed=23), {"rounds": 1000}),
     "outlier": Ready(_SHAPES, "One outlier", _outlier, {"rounds": 1000}),
     "200-points": Ready(
-        _SHAPES, "200 points, close together", _clouds(4.4, 200, 11), {"shuffle": True}
+        _SHAPES, "200 points, close together", partial(_clouds, 4.4, 200, 11), {"shuffle": True}
     ),
     "moons": Ready(_SHAPES, "Two moons", _moons, {"learner": "kernel", "width": 2.0}),
     "circles": Ready(_SHAPES, "Two circles", _circles, {"learner": "kernel", "kernel": "poly"}),
     "four-clouds": Ready(_SHAPES, "Four clouds", _four_clouds, {"classes": "ovr"}),
-    "iris-easy": Ready(_IRIS, "Setosa, versicolor", _iris(0, 1), {}),
-    "iris-hard": Ready(_IRIS, "Versicolor, virginica", _iris(1, 2), {"rounds": 1000}),
-    "iris": Ready(_IRIS, "Petal length, petal width", _iris(0, 1, 2), _ALL_IRIS),
+    "iris-easy": Ready(_IRIS, "Setosa, versicolor", partial(_iris, 0, 1), {}),
+    "iris-hard": Ready(_IRIS, "Versicolor, virginica", partial(_iris, 1, 2), {"rounds": 1000}),
+    "iris": Ready(_IRIS, "Petal length, petal width", partial(_iris, 0, 1, 2), _ALL_IRIS),
     **{
         f"iris-{first}-{second}".replace(" ", "-"): Ready(
-            _IRIS, f"{first.capitalize()}, {second}", _iris(0, 1, 2, columns=columns), _ALL_IRIS
+            _IRIS, f"{first.capitalize()}, {second}", partial(_iris, 0, 1, 2, columns=columns),
+            _ALL_IRIS,
         )
         for first, second, columns in (
             ("sepal length", "sepal width", (0, 1)), ("sepal length", "petal length", (0, 2)),
@@ -180,15 +160,18 @@ READY = {
         )
     },
     "worked-line": Ready(
-        _LINES, "Line: five points", _regression(datasets.load_line, "x", "y"), {"room": "line"}
+        _LINES, "Line: five points", partial(_regression, datasets.load_line, "x", "y"),
+        {"room": "line"},
     ),
     "blood-pressure": Ready(
         _LINES, "Line: age and blood pressure",
-        _regression(datasets.load_blood_pressure, "age", "pressure"), {"room": "line"},
+        partial(_regression, datasets.load_blood_pressure, "age", "pressure"), {"room": "line"},
     ),
-    "hours": Ready(_LINES, "Curve: hours and an exam", _hours(2.2), {"room": "curve"}),
-    "hours-apart": Ready(_LINES, "Curve: an exam, separated", _hours(7.0), {"room": "curve"}),
-    "bayes-iris": Ready(_LINES, "Bayes: iris", _iris(0, 1, 2), {"room": "bayes"}),
+    "hours": Ready(_LINES, "Curve: hours and an exam", partial(_hours, 2.2), {"room": "curve"}),
+    "hours-apart": Ready(
+        _LINES, "Curve: an exam, separated", partial(_hours, 7.0), {"room": "curve"}
+    ),
+    "bayes-iris": Ready(_LINES, "Bayes: iris", partial(_iris, 0, 1, 2), {"room": "bayes"}),
     "descent": Ready(_DESCENT, "Narrow valley", _nothing, {"room": "descent", "eta": 0.09}),
     "descent-minima": Ready(
         _DESCENT, "Two minima", _nothing,
@@ -196,7 +179,7 @@ READY = {
     ),
     "descent-line": Ready(
         _DESCENT, "Line of blood pressure",
-        _regression(datasets.load_blood_pressure, "age", "pressure"),
+        partial(_regression, datasets.load_blood_pressure, "age", "pressure"),
         {"room": "descent", "surface": "squared-error", "from": (0.0, 0.0), "eta": 1e-5},
     ),
 }  # fmt: skip
@@ -295,6 +278,11 @@ def scene_of_url(text: str) -> Scene:
         settings,
         at,
     )
+
+
+def named_scene(text: str) -> Scene:
+    """Return the scene that a command names: ready-made, or by the fragment of a URL."""
+    return scene_of_url(text) if "=" in text else ready_made(text)
 
 
 class Columns(NamedTuple):
