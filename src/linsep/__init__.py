@@ -9,7 +9,7 @@ __version__ = "0.1.0"
 #: such a method raises an error, and nothing else changes.
 TOOLS = {
     "picture": "linsep.plot",
-    "page": "linsep.lab:page_of",
+    "page": "linsep.lab.pages:page_of",
 }
 
 # The names and their modules are in __init__.pyi.

@@ -192,9 +192,9 @@ def test_the_picture_of_a_cycle_walks_by_its_rule():
     X, y = np.array(XOR.X, float), XOR.y
     for zero, updates in (("mistake", 4), ("negative", 2)):
         model = Perceptron(fit_intercept=False, shuffle=False, zero=zero).fit(X, y)
-        from linsep.plot.runs import _walk
+        from linsep.plot.runs import _weights_of_cycle
 
-        walk = list(_walk(model.cycle_, X, np.array(y) == 1))
+        walk = list(_weights_of_cycle(model.cycle_, X, np.array(y) == 1))
         assert len(walk) == 1 + updates
         assert walk[0][0] == walk[-1][0] == [Fraction(0)] * 2
         assert isinstance(model.cycle_, Cycle)

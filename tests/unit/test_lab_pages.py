@@ -8,7 +8,7 @@ import pytest
 
 from linsep import MarginPerceptron, PassiveAggressive, Perceptron, datasets, trace
 from linsep.errors import DataError
-from linsep.lab.answer import still
+from linsep.lab.answer import page_without_server
 from linsep.lab.pages import MODULES, script, standalone
 from linsep.lab.scene import Scene
 from linsep.lab.scene_sources import ready_made
@@ -21,7 +21,7 @@ def answer_in(page):
 
 
 def test_a_page_asks_nothing_of_the_internet():
-    page = standalone(still(ready_made("xor")))
+    page = standalone(page_without_server(ready_made("xor")))
     addresses = re.findall(r"(?:https?:)?//[\w.]+\.\w+[^\s\"']*", page)
     assert [a for a in addresses if "www.w3.org" not in a] == []
     assert "import " not in page.split("<script")[2]
@@ -29,7 +29,7 @@ def test_a_page_asks_nothing_of_the_internet():
 
 def test_names_cannot_end_the_script():
     scene = Scene(((0.0, 0.0, 0), (1.0, 1.0, 1)), "", ("</script><b>", "<!--"))
-    page = standalone(still(scene))
+    page = standalone(page_without_server(scene))
     assert page.count("</script>") == 2
     assert answer_in(page)["scene"]["labels"] == ["</script><b>", "<!--"]
 

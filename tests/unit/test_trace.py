@@ -148,7 +148,7 @@ def test_a_cycle_ends_it_where_it_ends_the_fit():
     ],
 )  # fmt: skip
 def test_numbers_are_short_and_exact(value, short, exact):
-    assert (tables.short(value), tables.exact(value)) == (short, exact)
+    assert (tables.short_number(value), tables.exact_number(value)) == (short, exact)
 
 
 NASTY = r"""a&b_c%$#{}~^\<i>|*`"'[x],;""" + "\n\x1b[2J"
@@ -164,7 +164,7 @@ def nasty():
 def test_csv_comes_back_as_it_was(nasty):
     head, *lines = csv.reader(io.StringIO(nasty.to_csv()))
     assert head == nasty.columns
-    assert lines == list(nasty.cells(tables.exact))
+    assert lines == list(nasty.cells(tables.exact_number))
     assert head[-1] == lines[0][2] == NASTY
     exact = trace(P, [[1 / 3], [-0.1]], [0, 1]).to_csv().splitlines()
     assert exact[1].endswith(f",-1,{-1 / 3!r}")

@@ -144,13 +144,13 @@ def lab(
 
     Example: linsep lab --scene xor
     """
-    from linsep.lab import FIRST, named_scene, own_lesson, standalone, still, url_of
+    from linsep.lab import FIRST, named_scene, own_lesson, page_without_server, standalone, url_of
 
     begun = named_scene(scene or FIRST)
     if export is not None:
         check_all_free(force, export)
         with open_output(export, force) as out:
-            out.write(standalone(still(begun)))
+            out.write(standalone(page_without_server(begun)))
         print(f"page     {export}")
         return
     taught = "" if lesson is None else own_lesson(lesson)

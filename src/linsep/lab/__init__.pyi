@@ -1,7 +1,7 @@
 """Names that the command line uses, as :mod:`lazy_loader` finds them at run time."""
 
-from .answer import still as still
+from .answer import page_without_server as page_without_server
 from .course import own_lesson as own_lesson
-from .pages import page_of as page_of, standalone as standalone
+from .pages import standalone as standalone
 from .scene_sources import FIRST as FIRST, named_scene as named_scene, url_of as url_of
 from .server import bound_server as bound_server

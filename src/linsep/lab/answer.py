@@ -29,8 +29,8 @@ UNKNOWN = "The page asked for something unknown: reload it."
 def answer(request: Any) -> dict[str, Any]:
     """Return what the page asks for; whatever it sends, the answer has a sentence or data."""
     kinds = {
-        "open": opened, "scene": changed, "load": loaded, "proof": proved, "table": table,
-        "script": script, "html": html, "lesson": taught,
+        "open": opened, "scene": changed, "load": loaded, "proof": proved, "table": table_of_scene,
+        "script": script_of_request, "html": html_of_scene, "lesson": taught,
     }  # fmt: skip
     kind = request.get("kind") if isinstance(request, dict) else None
     if not isinstance(kind, str) or kind not in kinds:
@@ -52,13 +52,15 @@ def opened(request: dict[str, Any]) -> dict[str, Any]:
             scene = scene_of_url(url)
         except LinsepError as problem:
             fault = f"This address cannot be shown. {problem}"
-    return {**shown(scene), **for_controls()} | ({"fault": fault} if fault else {})
+    return {**scene_with_result(scene), **for_controls()} | ({"fault": fault} if fault else {})
 
 
 def changed(request: dict[str, Any]) -> dict[str, Any]:
     """Answer a scene that the user changed, or a ready-made one by its name."""
     name = request.get("ready")
-    return shown(ready_made(name) if isinstance(name, str) else scene_of(request.get("scene")))
+    return scene_with_result(
+        ready_made(name) if isinstance(name, str) else scene_of(request.get("scene"))
+    )
 
 
 def loaded(request: dict[str, Any]) -> dict[str, Any]:
@@ -67,10 +69,10 @@ def loaded(request: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(text, str):
         raise ValueError(UNKNOWN)
     scene, columns = scene_of_csv(text, scene_of(request.get("scene")), request.get("columns"))
-    return shown(scene) | {"columns": columns._asdict()}
+    return scene_with_result(scene) | {"columns": columns._asdict()}
 
 
-def shown(scene: Scene) -> dict[str, Any]:
+def scene_with_result(scene: Scene) -> dict[str, Any]:
     """Return a scene with its run or its fit, or with a sentence on why it has none."""
     found: dict[str, Any] = {**plain_scene(scene), "run": None, "fit": None, "idle": ""}
     try:
@@ -87,7 +89,7 @@ def proved(request: dict[str, Any]) -> dict[str, Any]:
     return {"proof": proof_of(scene, cached_run(key_of(scene)))}
 
 
-def table(request: dict[str, Any]) -> dict[str, Any]:
+def table_of_scene(request: dict[str, Any]) -> dict[str, Any]:
     """Answer with the table of rounds as CSV, Markdown or LaTeX."""
     scene, form = scene_of(request.get("scene")), request.get("format")
     if form not in ("csv", "markdown", "latex"):
@@ -99,20 +101,20 @@ def table(request: dict[str, Any]) -> dict[str, Any]:
     return {"format": form, "text": getattr(trace_of(scene), f"to_{form}")()}
 
 
-def script(request: dict[str, Any]) -> dict[str, Any]:
+def script_of_request(request: dict[str, Any]) -> dict[str, Any]:
     """Answer with the scene as a Python script."""
     scene = scene_of(request.get("scene"))
     return {"text": script_of(scene) if scene["room"] == "classes" else script_of_fit(scene)}
 
 
-def html(request: dict[str, Any]) -> dict[str, Any]:
+def html_of_scene(request: dict[str, Any]) -> dict[str, Any]:
     """Answer with the run as a page that needs no server."""
-    return {"text": standalone(still(scene_of(request.get("scene"))))}
+    return {"text": standalone(page_without_server(scene_of(request.get("scene"))))}
 
 
-def still(scene: Scene) -> dict[str, Any]:
+def page_without_server(scene: Scene) -> dict[str, Any]:
     """Return all that a page without a server shows of a scene."""
-    found = {**shown(scene), **for_controls()}
+    found = {**scene_with_result(scene), **for_controls()}
     if scene["room"] != "classes":
         fit_of(scene)  # which says why there is none
         return found

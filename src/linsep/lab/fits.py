@@ -13,9 +13,9 @@ import linsep
 from linsep.errors import DataError, SeparationWarning
 from linsep.lab.optimizing import curve_of, descent_of, script_of_descent
 from linsep.lab.scene import Scene
-from linsep.lab.settings import plain
+from linsep.lab.settings import plain_number
 from linsep.naive_bayes import GaussianNaiveBayes
-from linsep.teaching import exact, latex_table, markdown_table, short
+from linsep.teaching import exact_number, latex_table, markdown_table, short_number
 from linsep.words import csv_text
 
 NEEDS = "Place points of at least two classes: each of them becomes a Gaussian."
@@ -43,10 +43,10 @@ def line_of(scene: Scene) -> dict[str, Any]:
     return {
         "kind": "line",
         "line": [intercept, slope],
-        "title": f"{names[1]} = {short(intercept)} {'+' if slope >= 0 else '−'} "
-        f"{short(abs(slope))} {names[0]}",
+        "title": f"{names[1]} = {short_number(intercept)} {'+' if slope >= 0 else '−'} "
+        f"{short_number(abs(slope))} {names[0]}",
         "sentences": _sentences_of_line(header, len(x)),
-        "numbers": [[name, short(float(value))] for name, value in header.items()
+        "numbers": [[name, short_number(float(value))] for name, value in header.items()
                     if np.isfinite(value)],
         "columns": ["point", names[0], names[1], "fitted", "residual"],
         "rows": [[k + 1, *map(float, row)] for k, row in
@@ -110,15 +110,15 @@ def table_of(fit: dict[str, Any], form: str) -> str:
     """Return the table of a fit as CSV, Markdown or LaTeX."""
     head, rows = fit["columns"], fit["rows"]
     if form == "csv":
-        return csv_text([head, *(_cells(row, exact) for row in rows)])
-    lines = [head, *(_cells(row, short) for row in rows)]
+        return csv_text([head, *(_cell_texts(row, exact_number) for row in rows)])
+    lines = [head, *(_cell_texts(row, short_number) for row in rows)]
     to_the_right = [True] * len(head)
     if form == "markdown":
         return markdown_table(lines, to_the_right)
     return latex_table(lines, to_the_right, rule="")
 
 
-def _cells(row: list[Any], shown: Any) -> list[str]:
+def _cell_texts(row: list[Any], shown: Any) -> list[str]:
     return [value if isinstance(value, str) else shown(value) for value in row]
 
 
@@ -126,9 +126,9 @@ def script_of_fit(scene: Scene) -> str:
     """Return a script that prints the numbers of a room."""
     if scene["room"] in ("bayes", "descent"):
         return (script_of_bayes if scene["room"] == "bayes" else script_of_descent)(scene)
-    xs = ", ".join(f"[{plain(x)}]" for x, _, _ in scene.points)
+    xs = ", ".join(f"[{plain_number(x)}]" for x, _, _ in scene.points)
     if scene["room"] == "line":
-        ys = ", ".join(plain(y) for _, y, _ in scene.points)
+        ys = ", ".join(plain_number(y) for _, y, _ in scene.points)
         return (
             f"from linsep import LinearRegression\n\nX = [{xs}]\ny = [{ys}]\n"
             "model = LinearRegression().fit(X, y)\nprint(model.summary_)\n"
@@ -172,12 +172,12 @@ def bayes_of(scene: Scene) -> dict[str, Any]:
         else "Each point to the class that is most probable there",
         "sentences": _sentences_of_classes(len(wrong), len(scene.codes), apart),
         "numbers": [
-            *([f"{name}: share", short(float(share))]
+            *([f"{name}: share", short_number(float(share))]
               for name, share in zip(names, model.priors_, strict=True)),
-            *([f"{name}: mean of {axis}", short(float(mean))]
+            *([f"{name}: mean of {axis}", short_number(float(mean))]
               for name, means in zip(names, model.means_, strict=True)
               for axis, mean in zip(axes, means, strict=True)),
-            *([f"deviation of {axis}", short(float(deviation))]
+            *([f"deviation of {axis}", short_number(float(deviation))]
               for axis, deviation in zip(axes, deviations, strict=True)),
         ],
         "columns": ["point", *axes, "class", *(f"P({name})" for name in names)],
@@ -191,9 +191,9 @@ def bayes_of(scene: Scene) -> dict[str, Any]:
 def _odds(names: list[str], weights: list[float], axes: tuple[str, str]) -> str:
     """Return the logarithm of the odds as an equation."""
     *slopes, b = weights
-    terms = [f"{'−' if w < 0 else '+'} {short(abs(w))} {axis}"
+    terms = [f"{'−' if w < 0 else '+'} {short_number(abs(w))} {axis}"
              for w, axis in zip(slopes, axes, strict=True)]  # fmt: skip
-    return f"ln P({names[1]})/P({names[0]}) = {short(b)} {' '.join(terms)}".replace("-", "−")
+    return f"ln P({names[1]})/P({names[0]}) = {short_number(b)} {' '.join(terms)}".replace("-", "−")
 
 
 def _sentences_of_classes(wrong: int, n: int, apart: bool) -> list[str]:
@@ -214,7 +214,7 @@ def _sentences_of_classes(wrong: int, n: int, apart: bool) -> list[str]:
 
 def script_of_bayes(scene: Scene) -> str:
     """Return a script that prints the numbers of the room."""
-    X = ", ".join(f"[{plain(x)}, {plain(y)}]" for x, y, _ in scene.points)
+    X = ", ".join(f"[{plain_number(x)}, {plain_number(y)}]" for x, y, _ in scene.points)
     y = [scene.class_names[code] for code in scene.codes]
     return (
         f"from linsep import GaussianNaiveBayes\n\nX = [{X}]\ny = {y!r}\n"

@@ -12,8 +12,8 @@ import linsep
 from linsep import descent
 from linsep.errors import DataError
 from linsep.lab.scene import Scene
-from linsep.lab.settings import plain
-from linsep.teaching import short
+from linsep.lab.settings import plain_number
+from linsep.teaching import short_number
 from linsep.teaching.textbook import logistic
 
 #: most steps of a descent; lines of a contour map, and its points along each axis
@@ -31,10 +31,7 @@ def curve_of(scene: Scene) -> dict[str, Any]:
     likelihood has no maximum: then the slopes of its first steps show how it runs away.
     """
     X, y = scene.X[:, :1].tolist(), scene.codes
-    _check_curve(X, y)
-    # Newton's method does not depend on units; floats do.
-    centre, width = float(np.mean(X)), float(np.std(X)) or 1.0
-    Z = [[(x - centre) / width] for (x,) in X]
+    Z, centre, width = _standardized(X, y)
     verdict: Any = linsep.separation(scene.X[:, :1], np.array(y))
     slopes = [slope / width for slope in _runaway(Z, y)]
     curves = [] if verdict.kind != "overlapping" else [_curve("likelihood", Z, y, False)]
@@ -49,7 +46,7 @@ def curve_of(scene: Scene) -> dict[str, Any]:
     else:
         said += [
             f"The classes are {verdict.kind}: the likelihood has no maximum, and its slope runs "
-            f"away. After 1, 2, ... Newton steps it is {', '.join(map(short, slopes))}, ...",
+            f"away. After 1, 2, ... Newton steps it is {', '.join(map(short_number, slopes))}, ...",
             "Firth's penalty keeps it finite.",
         ]
     return {
@@ -58,7 +55,7 @@ def curve_of(scene: Scene) -> dict[str, Any]:
         "title": f"P({names[1]}) = 1 / (1 + exp(−(b + w {scene.features[0]})))",
         "sentences": said,
         "numbers": [
-            [f"{curve['name']}: {what}", short(value)]
+            [f"{curve['name']}: {what}", short_number(value)]
             for curve in curves
             for what, value in zip(
                 ("b", "w", "log-likelihood"), [*curve["weights"], curve["likelihood"]], strict=True
@@ -76,17 +73,21 @@ def curve_of(scene: Scene) -> dict[str, Any]:
 
 def firth_of(X: list[list[float]], y: list[int]) -> tuple[float, float]:
     """Return intercept and weight of Firth's curve; DataError if there is none."""
-    _check_curve(X, y)
-    centre, width = float(np.mean(X)), float(np.std(X)) or 1.0
-    b, w = _curve("Firth", [[(x - centre) / width] for (x,) in X], y, True)["weights"]
+    Z, centre, width = _standardized(X, y)
+    b, w = _curve("Firth", Z, y, True)["weights"]
     return b - w * centre / width, w / width
 
 
-def _check_curve(X: list[list[float]], y: list[int]) -> None:
+def _standardized(X: list[list[float]], y: list[int]) -> tuple[list[list[float]], float, float]:
+    """Return the rows with mean 0 and deviation 1, the mean and the deviation; DataError if there
+    is no curve. Newton's method does not depend on units; floats do.
+    """
     if set(y) != {0, 1}:
         raise DataError("Place points of the first two classes: the curve is their probability.")
     if len({row[0] for row in X}) < 2:
         raise DataError("Place points at two different places of the horizontal axis at least.")
+    centre, width = float(np.mean(X)), float(np.std(X)) or 1.0
+    return [[(x - centre) / width] for (x,) in X], centre, width
 
 
 def _curve(name: str, Z: list[list[float]], y: list[int], firth: bool) -> dict[str, Any]:
@@ -136,33 +137,29 @@ class Surface(NamedTuple):
     maximize: bool = False
 
 
+def _formula(title: str, J: str, grad: str, box: tuple[float, float, float, float],
+             curvature: float = 0.0) -> Surface:  # fmt: skip
+    """Return the surface of Python expressions in w: those that its script shows are computed."""
+    J, grad = f"lambda w: {J}", f"lambda w: {grad}"
+    script = f"J = {J}\ngrad = {grad}\n"
+    return Surface(title, eval(J), eval(grad), script, box, curvature=curvature)
+
+
 FORMULAS = {
-    "bowl": Surface(
-        "x² + y²", lambda w: w[0] ** 2 + w[1] ** 2, lambda w: (2 * w[0], 2 * w[1]),
-        "J = lambda w: w[0] ** 2 + w[1] ** 2\n"
-        "grad = lambda w: (2 * w[0], 2 * w[1])\n",
-        (-3.0, -2.2, 3.0, 2.2), curvature=2.0,
+    "bowl": _formula(
+        "x² + y²", "w[0] ** 2 + w[1] ** 2", "(2 * w[0], 2 * w[1])", (-3.0, -2.2, 3.0, 2.2), 2.0
     ),
-    "valley": Surface(
-        "x² + 10 y²", lambda w: w[0] ** 2 + 10 * w[1] ** 2, lambda w: (2 * w[0], 20 * w[1]),
-        "J = lambda w: w[0] ** 2 + 10 * w[1] ** 2\n"
-        "grad = lambda w: (2 * w[0], 20 * w[1])\n",
-        (-3.0, -2.2, 3.0, 2.2), curvature=20.0,
+    "valley": _formula(
+        "x² + 10 y²", "w[0] ** 2 + 10 * w[1] ** 2", "(2 * w[0], 20 * w[1])",
+        (-3.0, -2.2, 3.0, 2.2), 20.0,
     ),
-    "two-minima": Surface(
-        "(x² − 1)² + y² + x/4", lambda w: (w[0] ** 2 - 1) ** 2 + w[1] ** 2 + w[0] / 4,
-        lambda w: (4 * w[0] * (w[0] ** 2 - 1) + 0.25, 2 * w[1]),
-        "J = lambda w: (w[0] ** 2 - 1) ** 2 + w[1] ** 2 + w[0] / 4\n"
-        "grad = lambda w: (4 * w[0] * (w[0] ** 2 - 1) + 0.25, 2 * w[1])\n",
-        (-2.4, -1.8, 2.4, 1.8),
+    "two-minima": _formula(
+        "(x² − 1)² + y² + x/4", "(w[0] ** 2 - 1) ** 2 + w[1] ** 2 + w[0] / 4",
+        "(4 * w[0] * (w[0] ** 2 - 1) + 0.25, 2 * w[1])", (-2.4, -1.8, 2.4, 1.8),
     ),
-    "bend": Surface(
-        "(1 − x)² + 10 (y − x²)²",
-        lambda w: (1 - w[0]) ** 2 + 10 * (w[1] - w[0] ** 2) ** 2,
-        lambda w: (-2 * (1 - w[0]) - 40 * w[0] * (w[1] - w[0] ** 2), 20 * (w[1] - w[0] ** 2)),
-        "J = lambda w: (1 - w[0]) ** 2 + 10 * (w[1] - w[0] ** 2) ** 2\n"
-        "grad = lambda w: (-2 * (1 - w[0]) - 40 * w[0] * (w[1] - w[0] ** 2), "
-        "20 * (w[1] - w[0] ** 2))\n",
+    "bend": _formula(
+        "(1 − x)² + 10 (y − x²)²", "(1 - w[0]) ** 2 + 10 * (w[1] - w[0] ** 2) ** 2",
+        "(-2 * (1 - w[0]) - 40 * w[0] * (w[1] - w[0] ** 2), 20 * (w[1] - w[0] ** 2))",
         (-2.4, -1.0, 2.4, 3.0),
     ),
 }  # fmt: skip
@@ -181,10 +178,12 @@ def _of_points(name: str, points: Any, start: tuple[float, float]) -> Surface:
     x = np.array([[point[0]] for point in points], float).reshape(-1, 1)
     if len(np.unique(x)) < 2:
         raise DataError("Place points at two different places of the horizontal axis at least.")
-    X = f"X = [{', '.join(f'[{plain(point[0])}]' for point in points)}]\n"
+    X = f"X = [{', '.join(f'[{plain_number(point[0])}]' for point in points)}]\n"
     if name == "squared-error":
         y = np.array([point[1] for point in points])
-        code = f"{X}y = [{', '.join(map(plain, y))}]\nJ, grad = descent.squared_error(X, y)\n"
+        code = (
+            f"{X}y = [{', '.join(map(plain_number, y))}]\nJ, grad = descent.squared_error(X, y)\n"
+        )
         J, grad = descent.squared_error(x, y)
         Z = np.column_stack([x, np.ones(len(x))])
         bent = 2 * Z.T @ Z
@@ -236,11 +235,13 @@ def descent_of(scene: Scene) -> dict[str, Any]:
     middle = np.array([right + left, top + bottom]) / 2
     drawn = np.clip(run.path[:MOST_DRAWN], middle - FAR * size, middle + FAR * size)
     numbers = [["steps", f"{n:,}"], ["steps that turned back", f"{turned:,}"],
-               *([axis, short(float(x))] for axis, x in zip(surface.axes, run.x, strict=True)),
-               ["J", short(run.value)]]  # fmt: skip
+               *([axis, short_number(float(x))]
+                 for axis, x in zip(surface.axes, run.x, strict=True)),
+               ["J", short_number(run.value)]]  # fmt: skip
     if surface.curvature:
-        numbers += [["largest curvature λ", short(surface.curvature)],
-                    ["rates that converge: below 2/λ", short(2 / surface.curvature)]]  # fmt: skip
+        numbers += [["largest curvature λ", short_number(surface.curvature)],
+                    ["rates that converge: below 2/λ",
+                     short_number(2 / surface.curvature)]]  # fmt: skip
     return {
         "kind": "descent",
         "box": list(surface.box), "equal": surface.equal, "axes": list(surface.axes),
@@ -304,11 +305,11 @@ def contours(J: Any, box: tuple[float, float, float, float], equal: bool) -> lis
 def script_of_descent(scene: Scene) -> str:
     """Return a script that prints the path of the descent."""
     surface = surface_of(scene)
-    start = ", ".join(map(plain, scene["from"]))
+    start, eta = ", ".join(map(plain_number, scene["from"])), plain_number(scene["eta"])
     more = f", schedule={scene['schedule']!r}" if scene["schedule"] != "constant" else ""
     more += ", maximize=True" if surface.maximize else ""
     return (
         f"from linsep import descent\n\n{surface.script}"
-        f"run = descent.minimize(J, [{start}], grad, learning_rate={plain(scene['eta'])}{more}, "
+        f"run = descent.minimize(J, [{start}], grad, learning_rate={eta}{more}, "
         f"max_iter={min(MOST_DESCENT_STEPS, scene['rounds'])})\nprint(run)\nprint(run.path)\n"
     )

@@ -32,7 +32,7 @@ BOUNDING = (
 )  # fmt: skip
 
 
-def _read(name: str) -> str:
+def _page_file(name: str) -> str:
     return (files("linsep.lab") / "page" / name).read_text(encoding="utf-8")
 
 
@@ -42,15 +42,15 @@ def script(entry: str) -> str:
 
     Imports are dropped, as all names are in one scope, and so are exports, but for the entry's.
     """
-    parts = [re.sub(r"^export ", "", _IMPORT.sub("", _read(f"{name}.js")), flags=re.MULTILINE)
+    parts = [re.sub(r"^export ", "", _IMPORT.sub("", _page_file(f"{name}.js")), flags=re.MULTILINE)
              for name in MODULES]  # fmt: skip
-    return "\n".join([*parts, _IMPORT.sub("", _read(f"{entry}.js"))])
+    return "\n".join([*parts, _IMPORT.sub("", _page_file(f"{entry}.js"))])
 
 
 @cache
-def style() -> str:
+def style_sheet() -> str:
     """Return the style sheet of the page."""
-    return _read("style.css")
+    return _page_file("style.css")
 
 
 def standalone(answer: dict[str, Any], title: str = "linsep lab") -> str:
@@ -61,7 +61,7 @@ def standalone(answer: dict[str, Any], title: str = "linsep lab") -> str:
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{escape(title)}'
         '</title>\n<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<link rel="icon" href="data:,">\n'
-        f"<style>\nbody {{ margin: 0 }}\n{style()}</style>\n</head>\n<body>\n"
+        f"<style>\nbody {{ margin: 0 }}\n{style_sheet()}</style>\n</head>\n<body>\n"
         '<div id="page"></div>\n'
         f'<script type="application/json" id="answer">{data}</script>\n'
         f'<script type="module">\n{script("standalone")}</script>\n</body>\n</html>\n'

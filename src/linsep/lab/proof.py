@@ -15,7 +15,7 @@ from linsep.learners.proofs import run_to_come
 from linsep.mistake_bounds import theorems
 from linsep.mistake_bounds.bounding import Case, RunSummary, bounds_of_run
 from linsep.mistake_bounds.bounds import Bounds, Unknown
-from linsep.teaching import short
+from linsep.teaching import short_number
 
 #: seconds that the exact arithmetic of a verdict may take
 TIME_LIMIT = 3.0
@@ -68,11 +68,12 @@ def of_two(scene: Scene, verdict: Any, intercept: bool) -> dict[str, Any]:
     if verdict.kind == "separable":
         low, high = verdict.margin
         rows = list(verdict.support.rows)
-        width = short(low) if short(low) == short(high) else f"{short(low)} to {short(high)}"
+        ends = dict.fromkeys(map(short_number, (low, high)))  # one, if they look the same
+        width = " to ".join(ends)
         said = [f"The nearest point can be at most {width} away from it: {listed(rows)} "
                 f"{'rules' if len(rows) == 1 else 'rule'} out a wider margin."]  # fmt: skip
         shown = _plain_verdict("separable", f"{line} separates the classes.", said, rows)
-        shown["widest"] = _unit([verdict.intercept[0], *verdict.coef[0]] if intercept
+        shown["widest"] = _of_unit_length([verdict.intercept[0], *verdict.coef[0]] if intercept
                                 else [0.0, *verdict.coef[0]])  # fmt: skip
         return shown | {"margin": low}
     if verdict.kind == "undecided":
@@ -115,16 +116,16 @@ def why_they_meet(scene: Scene, witness: Any, where: list[float]) -> str:
     """Return in words why no line separates the witness rows."""
     present = sorted(set(scene.codes))
     first, second = ([row for row in witness.rows if scene.codes[row] == code] for code in present)
-    place = f"({short(where[0])}, {short(where[1])})"
+    place = f"({short_number(where[0])}, {short_number(where[1])})"
     if len(first) == len(second) == 1:
         return f"They are at the same place, {place}, and of different classes."
     return (
-        f"The place {place} lies {among(first)} and also {among(second)}. A line with the "
-        "first on one side and the others on the other would have this place on both sides."
+        f"The place {place} lies {place_among(first)} and also {place_among(second)}. A line with "
+        "the first on one side and the others on the other would have this place on both sides."
     )
 
 
-def among(rows: list[int]) -> str:
+def place_among(rows: list[int]) -> str:
     """Return in words where the hull of points is."""
     if len(rows) == 1:
         return f"at point {rows[0] + 1}"
@@ -158,7 +159,7 @@ def of_kernel(scene: Scene) -> dict[str, Any]:
     no = "No curve of this kernel separates the classes."
     if same:
         (first, second), more = same[0], len(same) - 1
-        place = ", ".join(map(short, scene.points[first][:2]))
+        place = ", ".join(map(short_number, scene.points[first][:2]))
         others = f" So are {more} other pairs." if more else ""
         return _plain_verdict("overlapping", no, [
             f"Points {first + 1} and {second + 1} are at the same place, ({place}), and of "
@@ -234,7 +235,7 @@ def _plain_verdict(
             "meeting": None, "widest": None, "margin": None}  # fmt: skip
 
 
-def _unit(weights: list[Any]) -> list[float]:
+def _of_unit_length(weights: list[Any]) -> list[float]:
     b, w1, w2 = map(float, weights)
     length = sqrt(w1 * w1 + w2 * w2) or 1.0
     return [b / length, w1 / length, w2 / length]

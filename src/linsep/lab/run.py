@@ -15,7 +15,7 @@ import linsep
 from linsep import textbook
 from linsep.errors import DataError
 from linsep.lab.scene import Scene
-from linsep.lab.settings import SHOWN, plain
+from linsep.lab.settings import SHOWN, plain_number
 from linsep.parameters import parameters_of
 from linsep.rows.arrays import ArrayStream
 from linsep.teaching import Trace, vector_names, visiting_orders
@@ -92,9 +92,9 @@ def columns_of_trace(
     zero = getattr(trace.estimator, "zero", "mistake")
     best = best_weights(X, codes, scheme, steps, path[0], zero)
     return columns_of(steps) | {
-        "weights": flat(path),
-        "average": flat(np.concatenate([path[:1], averages(steps, path[1:])])),
-        "best": flat(np.concatenate([path[:1], best])),
+        "weights": flattened(path),
+        "average": flattened(np.concatenate([path[:1], averages(steps, path[1:])])),
+        "best": flattened(np.concatenate([path[:1], best])),
         "stopped": trace.stopped,
         "reason": "cut" if trace.stop_reason is None else str(trace.stop_reason),
         "cycle": cycle_of(steps, path) if str(trace.stop_reason) == "cycle" else None,
@@ -115,7 +115,7 @@ def columns_of(steps: list[textbook.Step]) -> dict[str, Any]:
     }
 
 
-def flat(path: np.ndarray) -> list[float]:
+def flattened(path: np.ndarray) -> list[float]:
     """Return an array of (positions, vectors, 3) as a list."""
     return path.ravel().tolist()
 
@@ -299,7 +299,7 @@ def script_of(scene: Scene) -> str:
     called = arguments_of(scene)
     y, reference = labels_of(scene)
     name, kernel = called.estimator.__name__, scene["learner"] == "kernel"
-    points = ", ".join(f"({plain(a)}, {plain(b)})" for a, b, _ in scene.points)
+    points = ", ".join(f"({plain_number(a)}, {plain_number(b)})" for a, b, _ in scene.points)
     lines = [
         f"from linsep import {name}, separation" + ", trace" * (not kernel),
         "",

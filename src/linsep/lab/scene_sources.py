@@ -27,7 +27,7 @@ from linsep.lab.scene import (
     checked_scene,
     short_name,
 )
-from linsep.lab.settings import SETTINGS, number_of, plain
+from linsep.lab.settings import SETTINGS, number_of, plain_number
 from linsep.words import csv_text
 
 Points = tuple[Any, Any, tuple[str, ...], tuple[str, str]]
@@ -235,7 +235,7 @@ def url_of(scene: Scene) -> str:
     if scene.name:
         parts.append(f"data={quote(scene.name)}")
     else:
-        texts = (f"{plain(x)},{plain(y)},{code}" for x, y, code in scene.points)
+        texts = (f"{plain_number(x)},{plain_number(y)},{code}" for x, y, code in scene.points)
         parts.append("points=" + ";".join(texts))
         if scene.labels:
             parts.append("labels=" + ",".join(quote(name, safe="") for name in scene.labels))
@@ -375,7 +375,7 @@ def _projected(
 def csv_of(scene: Scene) -> str:
     """Return the points of a scene as CSV text that :func:`scene_of_csv` reads."""
     names = scene.class_names
-    points = ([plain(a), plain(b), names[code]] for a, b, code in scene.points)
+    points = ([plain_number(a), plain_number(b), names[code]] for a, b, code in scene.points)
     return csv_text([[*scene.features, "class"], *points])
 
 

@@ -15,7 +15,7 @@ from tornado.websocket import WebSocketClosedError
 
 from linsep.errors import ParameterError, hint
 from linsep.lab.answer import answer
-from linsep.lab.pages import script, style
+from linsep.lab.pages import script, style_sheet
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 EVERYWHERE = ("0.0.0.0", "::")
@@ -35,7 +35,7 @@ class Page(JSComponent):
     """The page of one browser tab, which keeps nothing: every message gets its answer."""
 
     _esm = script("component")
-    _stylesheets: ClassVar[list[str]] = [style()]
+    _stylesheets: ClassVar[list[str]] = [style_sheet()]
 
     def _handle_msg(self, data: Any) -> None:
         self._send_msg(answer(data))

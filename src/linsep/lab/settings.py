@@ -93,8 +93,8 @@ class Setting(NamedTuple):
         if isinstance(value, bool):
             return "yes" if value else "no"
         if isinstance(value, tuple):
-            return ",".join(map(plain, value))
-        return value if isinstance(value, str) else plain(value)
+            return ",".join(map(plain_number, value))
+        return value if isinstance(value, str) else plain_number(value)
 
 
 def as_number(value: Any) -> float:
@@ -112,7 +112,7 @@ def number_of(text: str) -> float:
     return float(text) if NUMBER.fullmatch(text) else math.nan
 
 
-def plain(number: float) -> str:
+def plain_number(number: float) -> str:
     """Return the shortest text of a number, 1 rather than 1.0."""
     return str(int(number)) if number == int(number) and abs(number) < 1e15 else repr(number)
 
@@ -140,7 +140,7 @@ DESCENT, BOTH = ("descent",), ("classes", "descent")
 ELSEWHERE = {"schedule": BOTH}
 
 
-def _own(
+def _of_scene(
     name: str, label: str, default: Any, help: str, rooms: tuple[str, ...] = ("classes",),
     learners: tuple[str, ...] = (), slider: bool = False, **valid: Any,
 ) -> Setting:  # fmt: skip
@@ -173,14 +173,15 @@ _WITH_START = tuple(name for name, (_, shown) in SHOWN.items() if shown.start)
 SETTINGS: dict[str, Setting] = {
     one.name: one
     for one in (
-        _own("room", "Room", "classes", "what is learnt from the points", ROOMS, choices=ROOMS),
-        _own("surface", "Surface", "valley", "what the descent runs down", DESCENT,
-             choices=SURFACES),
-        _own("eta", "Learning rate", 0.02, "factor of the gradient in every step", DESCENT,
-             slider=True, above=0.0, at_most=10.0),
-        _own("from", "From", (-2.0, 1.0), "where the descent starts; or click there", DESCENT),
-        _own("learner", "Learner", "perceptron", "what is done at a mistake",
-             choices=tuple(SHOWN)),
+        _of_scene("room", "Room", "classes", "what is learnt from the points", ROOMS,
+                  choices=ROOMS),
+        _of_scene("surface", "Surface", "valley", "what the descent runs down", DESCENT,
+                  choices=SURFACES),
+        _of_scene("eta", "Learning rate", 0.02, "factor of the gradient in every step", DESCENT,
+                  slider=True, above=0.0, at_most=10.0),
+        _of_scene("from", "From", (-2.0, 1.0), "where the descent starts; or click there", DESCENT),
+        _of_scene("learner", "Learner", "perceptron", "what is done at a mistake",
+                  choices=tuple(SHOWN)),
         _of_learner(Control(parameter="keep", label="Weights to predict with"), LinearClassifier),
         *_of_some().values(),
         _of_learner(
@@ -191,15 +192,15 @@ SETTINGS: dict[str, Setting] = {
             Control(parameter="fit_intercept", name="intercept", label="Intercept"),
             LinearClassifier, _WITH_INTERCEPT,
         ),
-        _own("start", "Initial weights", (0.0, 0.0, 0.0), "b, w1 and w2 before the first round",
-             learners=_WITH_START),
+        _of_scene("start", "Initial weights", (0.0, 0.0, 0.0),
+                  "b, w1 and w2 before the first round", learners=_WITH_START),
         _of_learner(
             Control(parameter="shuffle", label="Shuffle", narrowed={"default": False}),
             LinearClassifier,
         ),
-        _own("seed", "Seed", 0, "of the shuffled order", at_least=0, at_most=2**31 - 1),
-        _own("rounds", "Rounds at most", 2000, "the run is cut after them", BOTH, at_least=1,
-             at_most=10_000),
+        _of_scene("seed", "Seed", 0, "of the shuffled order", at_least=0, at_most=2**31 - 1),
+        _of_scene("rounds", "Rounds at most", 2000, "the run is cut after them", BOTH, at_least=1,
+                  at_most=10_000),
     )
 }  # fmt: skip
 DEFAULTS: dict[str, Any] = {name: one.default for name, one in SETTINGS.items()}
@@ -212,7 +213,7 @@ def for_page() -> list[dict[str, Any]]:
     return [
         {
             "name": name, "label": one.label, "help": sentence(one.parameter.help),
-            "kind": kinds.get(one.parameter.kind, "number"), **ends(one.parameter),
+            "kind": kinds.get(one.parameter.kind, "number"), **range_ends(one.parameter),
             "word": "".join(one.parameter.words[:1]),
             "choices": list(one.parameter.choices), "usedBy": list(one.learners),
             "titles": titles if name == "learner" else {}, "rooms": list(one.rooms),
@@ -222,7 +223,7 @@ def for_page() -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def ends(one: Parameter) -> dict[str, float | None]:
+def range_ends(one: Parameter) -> dict[str, float | None]:
     """Return the ends of the range of a number; None of anything else."""
     number = one.kind in (int, float)
     return {"low": one.at_least if number else None, "high": one.at_most if number else None}

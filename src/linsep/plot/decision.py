@@ -167,7 +167,8 @@ class DecisionDisplay(Display):
             codes = codes_of(y, estimator.classes_, len(points))
             wrong = np.asarray(predicted) != estimator.classes_[codes]
         (xs, ys), places = grid_around(points, resolution)
-        said, boundary, undecided = _asked(estimator, X, plane, places, (ys.size, xs.size))
+        shape = ys.size, xs.size
+        said, boundary, undecided = _predicted_on_grid(estimator, X, plane, places, shape)
         normal = normal_of(estimator)
         line = None
         if normal is not None and len(estimator.classes_) == 2:
@@ -304,7 +305,7 @@ class DecisionDisplay(Display):
         return handles
 
 
-def _asked(
+def _predicted_on_grid(
     estimator: Any, X: Any, plane: Plane, places: np.ndarray, shape: tuple[int, int]
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
     """Return what the estimator says of a grid of places: the codes of the classes, a score of

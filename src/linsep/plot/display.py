@@ -80,7 +80,7 @@ def ink() -> Any:
     return rcParams["text.color"]
 
 
-def arrow(ax: Any, tail: Any, tip: Any, *, colour: Any, **look: Any) -> Any:
+def draw_arrow(ax: Any, tail: Any, tip: Any, *, colour: Any, **look: Any) -> Any:
     """Draw an arrow; return the Line2D of its shaft, which a legend can name."""
     look = {"linewidth": 1.5, "zorder": 4} | look
     (shaft,) = ax.plot(*np.column_stack([tail, tip]), color=colour, **look)

@@ -87,7 +87,7 @@ def plane_of(model: Any, X: Any, features: Sequence[int | str] | None) -> Plane:
     names = feature_names(model) if hasattr(model, "n_features_in_") else names_of(X, d)
     mean = mean_of(X)
     if features is not None:
-        return _of_features(_two(features, names), mean, names)
+        return _of_features(_two_positions(features, names), mean, names)
     if d == 1:
         raise DataError("A plane needs two features, and X has one.")
     if d == 2:
@@ -263,7 +263,7 @@ def others_fixed(others: int) -> str:
     return f"the other {others:,} features fixed at their means" if others else ""
 
 
-def _two(features: Sequence[int | str], names: list[str]) -> tuple[int, int]:
+def _two_positions(features: Sequence[int | str], names: list[str]) -> tuple[int, int]:
     """The numbers of two features, given by number or name."""
     if len(features) != 2 or isinstance(features, str):
         raise DataError(f"features names two features to draw, got {len(features)}.")

@@ -170,7 +170,7 @@ class LogisticDisplay(Display):
                 f"There are {rows.shape[1]} features: name one or two to draw, such as "
                 f"features={feature_names(model)[0]!r}."
             )
-        shown = int(_sign(model) > 0)
+        shown = int(_sign_of_shown(model) > 0)
         if features is None and rows.shape[1] == 1:
             features = 0
         if isinstance(features, int | str):
@@ -300,10 +300,10 @@ def _over_one(
     names, d = feature_names(model), rows.shape[1]
     j = feature_position(feature, names)
     x, grid, places = along_feature(rows, j, n)
-    scores = np.asarray(model.decision_function(frame_like(X, places))) * _sign(model)
+    scores = np.asarray(model.decision_function(frame_like(X, places))) * _sign_of_shown(model)
     low, high = scores[[0, -1]].tolist()
     crosses = np.isfinite([low, high]).all() and low != high
-    band = _band(model, scores, places, level)
+    band = _probability_band(model, scores, places, level)
     title = others_fixed(d - 1)
     if band is None and model.stop_reason_ != "implied":
         title = "\n".join(filter(None, [title, model.stop_sentence_]))
@@ -314,7 +314,7 @@ def _over_one(
     }  # fmt: skip
 
 
-def _band(
+def _probability_band(
     model: LogisticRegression, scores: np.ndarray, places: np.ndarray, level: float
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """Return the interval of the probability at some places, from that of the log-odds."""
@@ -337,14 +337,14 @@ def _over_two(
     points = plane.coordinates(rows)
     grid, places = grid_around(points, n)
     rows_there = frame_like(X, plane.points(places))
-    scores = np.asarray(model.decision_function(rows_there)) * _sign(model)
+    scores = np.asarray(model.decision_function(rows_there)) * _sign_of_shown(model)
     return {
         "points": points, "grid": grid, "values": expit(scores).reshape(n, n),
         "names": list(plane.names), "title": plane.title,
     }  # fmt: skip
 
 
-def _sign(model: LogisticRegression) -> int:
+def _sign_of_shown(model: LogisticRegression) -> int:
     """Return the sign by which scores, of the larger class, become those of the class shown."""
     return 1 if model.reference_ == model.classes_[0] else -1
 
@@ -435,7 +435,7 @@ class ReliabilityDisplay(Display):
             if classes.size == 2 and k == 0:
                 continue
             is_class = y == label
-            observed, predicted = _curve(is_class, found[:, k], sample_weight, n_bins)
+            observed, predicted = _calibration_curve(is_class, found[:, k], sample_weight, n_bins)
             brier = float(np.average((found[:, k] - is_class) ** 2, weights=sample_weight))
             curves[label] = Curve(predicted, observed, brier)
         return cls(curves=curves).plot(ax, **kwargs)
@@ -466,7 +466,7 @@ class ReliabilityDisplay(Display):
         return self
 
 
-def _curve(
+def _calibration_curve(
     is_class: np.ndarray, predicted: np.ndarray, weights: Any, n_bins: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return observed frequencies and mean probabilities of bins of equally many rows, as

@@ -542,7 +542,7 @@ class CycleDisplay(Display):
             names = [f"{label}: {name}" for label in np.unique(labels_of(y)) for name in names]
         if len(names) == 1:
             raise DataError("A cycle is drawn of two weights or more, not of one.")
-        places = list(_walk(cycle, numbers_of(X), np.unique(y, return_inverse=True)[1]))
+        places = list(_weights_of_cycle(cycle, numbers_of(X), np.unique(y, return_inverse=True)[1]))
         path = np.array([weights for weights, _ in places], dtype=np.float64)
         passes = np.array([number for _, number in places[1:]])
         ends = np.searchsorted(passes, np.arange(cycle.passes), side="right")
@@ -622,7 +622,9 @@ class CycleDisplay(Display):
         ]  # fmt: skip
 
 
-def _walk(cycle: Cycle, X: Any, codes: np.ndarray) -> Iterator[tuple[list[Fraction], int]]:
+def _weights_of_cycle(
+    cycle: Cycle, X: Any, codes: np.ndarray
+) -> Iterator[tuple[list[Fraction], int]]:
     """Yield the weights of a cycle and the pass, at the start and after every update.
 
     Numbers are exact: the textbook's perceptron learns fractions.
@@ -644,7 +646,7 @@ def _walk(cycle: Cycle, X: Any, codes: np.ndarray) -> Iterator[tuple[list[Fracti
         weights=coef if cycle.joint else coef[0],
         intercept=intercept if cycle.joint else intercept[0],
     )  # fmt: skip
-    yield _flat(coef, intercept, cycle.fit_intercept), 0
+    yield _all_weights(coef, intercept, cycle.fit_intercept), 0
     for step in steps:
         if step.updates:
             coef, intercept = (
@@ -652,10 +654,10 @@ def _walk(cycle: Cycle, X: Any, codes: np.ndarray) -> Iterator[tuple[list[Fracti
                 if cycle.joint
                 else ([step.weights], [step.intercept])
             )
-            yield _flat(coef, intercept, cycle.fit_intercept), step.pass_number
+            yield _all_weights(coef, intercept, cycle.fit_intercept), step.pass_number
 
 
-def _flat(coef: list, intercept: list, fit_intercept: bool) -> list[Fraction]:
+def _all_weights(coef: list, intercept: list, fit_intercept: bool) -> list[Fraction]:
     """All weights in a row, each intercept after its class."""
     return [
         w

@@ -123,7 +123,7 @@ class SeparationDisplay(Display):
         TypeError
             For anything else.
         """
-        _check(verdict, X, y)
+        _check_drawn(verdict, X, y)
         about, rows, labels = verdict.subject, numbers_of(X), labels_of(y)
         positive, negative = (np.isin(labels, side) for side in (about.positive, about.negative))
         chosen = np.flatnonzero(positive | negative)
@@ -136,7 +136,7 @@ class SeparationDisplay(Display):
         line, common, hulls = None, None, []
         if weights is None:
             shares = np.array(combined.shares()) * np.where(positive[proof], 1.0, -1.0)
-            ends, common = _meeting(_dense(rows[proof]), shares, about.fit_intercept)
+            ends, common = _meeting(_dense_rows(rows[proof]), shares, about.fit_intercept)
             plane = _plane_of(ends, common, rows, names)
             hulls, common = [plane.coordinates(end) for end in ends], plane.coordinates(common)
         else:
@@ -237,7 +237,7 @@ def convex_hull(points: np.ndarray) -> np.ndarray:
     def half(places: np.ndarray) -> list[np.ndarray]:
         found: list[np.ndarray] = []
         for p in places:
-            while len(found) > 1 and _turn(found[-2], found[-1], p) <= 0:
+            while len(found) > 1 and _turn_at(found[-2], found[-1], p) <= 0:
                 found.pop()
             found.append(p)
         return found[:-1]
@@ -245,13 +245,13 @@ def convex_hull(points: np.ndarray) -> np.ndarray:
     return np.array(half(ordered) + half(ordered[::-1]))
 
 
-def _turn(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> float:
+def _turn_at(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> float:
     """Above 0 for a turn to the left at b on the way from a to c."""
     (x, y), (u, v) = b - a, c - b
     return float(x * v - y * u)
 
 
-def _check(verdict: Any, X: Any, y: Any) -> None:
+def _check_drawn(verdict: Any, X: Any, y: Any) -> None:
     """Raise unless this is a verdict on two sides of these rows that can be drawn."""
     if isinstance(verdict, Separations):
         raise DataError(
@@ -320,7 +320,7 @@ def _plane_of(ends: list[np.ndarray], common: np.ndarray, X: Any, names: list[st
     return Plane(common, across, up, ("first direction", "second direction"), said)
 
 
-def _dense(rows: Any) -> np.ndarray:
+def _dense_rows(rows: Any) -> np.ndarray:
     return rows.toarray() if hasattr(rows, "toarray") else rows
 
 

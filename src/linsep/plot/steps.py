@@ -12,9 +12,9 @@ from linsep.mistake_bounds.margins import augmented, unit_rows
 from linsep.plot.display import (
     COLOURS,
     Display,
-    arrow,
     class_handles,
     density_title,
+    draw_arrow,
     draw_rings,
     draw_rows,
     ink,
@@ -257,10 +257,10 @@ class UpdateDisplay(Display):
         """The update from the tip of the old weights, and from the origin where that differs."""
         width = 1.5 if np.any(before) else 4.0  # shows beside the new weights
         look = {"colour": COLOURS[5], "ls": "-.", "label": "update", "linewidth": width}
-        self.changes_.append(arrow(ax, before, after, **look))
+        self.changes_.append(draw_arrow(ax, before, after, **look))
         if np.any(before):
             look = {"colour": COLOURS[5], "ls": ":", "label": "update, from the origin"}
-            self.reflected_.append(arrow(ax, 0 * before, after - before, **look))
+            self.reflected_.append(draw_arrow(ax, 0 * before, after - before, **look))
 
     def _weights(
         self, ax: Any, tip: np.ndarray, line: tuple[np.ndarray, np.ndarray] | None, *, old: bool
@@ -271,7 +271,7 @@ class UpdateDisplay(Display):
             (self.old_weights_, self.old_lines_) if old else (self.new_weights_, self.new_lines_)
         )
         if np.any(tip):
-            arrows.append(arrow(ax, 0 * tip, tip, colour=colour, ls=ls, label=f"w {name}"))
+            arrows.append(draw_arrow(ax, 0 * tip, tip, colour=colour, ls=ls, label=f"w {name}"))
         if line is not None:
             lines += ax.plot(*line, color=colour, ls=ls, linewidth=1.0, label=f"line {name}")
 

@@ -14,9 +14,9 @@ from linsep.plot.display import (
     MARKERS,
     MOST_POINTS,
     Display,
-    arrow,
     class_handles,
     density_title,
+    draw_arrow,
     draw_rows,
     ink,
     legend,
@@ -385,7 +385,7 @@ class AugmentationDisplay(Display):
         self.ax_.set(xlim=xs, ylim=ys, xlabel=wrapped(self.names[0]), ylabel="constant feature")
         if same_scale(xs, ys) and np.any(self.weights):
             self.ax_.set_aspect("equal")
-            self.normal_ = arrow(
+            self.normal_ = draw_arrow(
                 self.ax_, 0 * tip, tip, colour=COLOURS[2], label="w and the intercept"
             )
 
@@ -436,7 +436,7 @@ class AugmentationDisplay(Display):
         """The rows of a class at height 1, or the cells that have some."""
         own, look = self.rows[self.y == k], {}
         if len(self.rows) > MOST_POINTS:
-            own, shares = _cells(own)
+            own, shares = _occupied_cells(own)
             look = {"alpha": 0.1 + 0.6 * shares, "linewidths": 0}
         return self.ax_.scatter(
             *own.T, np.ones(len(own)), s=size, color=[COLOURS[k]] * len(own), marker=MARKERS[k],
@@ -466,7 +466,7 @@ class AugmentationDisplay(Display):
         return [*handles, self.line_, self.cut_, self.normal_]
 
 
-def _cells(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _occupied_cells(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The centres of the cells that have points, and how dense they are, from 0 to 1."""
     counts, xs, ys = np.histogram2d(points[:, 0], points[:, 1], bins=CELLS)
     i, j = np.nonzero(counts)

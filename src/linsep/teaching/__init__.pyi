@@ -3,10 +3,10 @@
 from . import datasets as datasets, textbook as textbook
 from .convergence import Convergence as Convergence
 from .tables import (
-    exact as exact,
+    exact_number as exact_number,
     latex_table as latex_table,
     markdown_table as markdown_table,
-    short as short,
+    short_number as short_number,
 )
 from .trace_table import Trace as Trace, TraceRow as TraceRow
 from .tracing import (

@@ -10,7 +10,7 @@ from linsep.estimators._common.labels import codes_given
 from linsep.learners.perceptron import Perceptron
 from linsep.mistake_bounds.problems import Problem, best_comparator, problems_of, seen_rows
 from linsep.mistake_bounds.rounding import length
-from linsep.teaching.tables import aligned, short
+from linsep.teaching.tables import aligned, short_number
 from linsep.teaching.trace_table import TraceRow
 from linsep.teaching.tracing import trace
 from linsep.validation.labels import labels_of
@@ -88,12 +88,14 @@ class Convergence:
         places = [("", ""), *zip(self.rounds.tolist(), self.rows.tolist(), strict=True)]
         lines: list[tuple[str, ...]] = [HEADS]
         for k, (place, *values) in enumerate(zip(places, *numbers, strict=True)):
-            lines.append((str(k), *map(str, place), *(short(float(v)) for v in values)))
+            lines.append((str(k), *map(str, place), *(short_number(float(v)) for v in values)))
         texts = aligned(lines, [True] * len(HEADS))
         end = "u does not separate the rows"
         if self.limit is not None:
             end = f"at least exceeds at most beyond {int(self.limit):,} mistakes"
-        return "\n".join([*texts, f"R {short(self.longest)}, gamma {short(self.gamma)}: {end}"])
+        return "\n".join(
+            [*texts, f"R {short_number(self.longest)}, gamma {short_number(self.gamma)}: {end}"]
+        )
 
 
 def convergence(
@@ -150,7 +152,7 @@ def convergence(
           3      4    3  3.16228   1.89737  3.16228   6.9282
     R 4, gamma 0.632456: at least exceeds at most beyond 40 mistakes
     """
-    _check(estimator)
+    _check_provable(estimator)
     made = trace(
         estimator, X, y, coef_init=coef_init, intercept_init=intercept_init,
         max_rounds=max_rounds, row_names=range(len(labels_of(y))),
@@ -190,7 +192,7 @@ def convergence(
     )
 
 
-def _check(estimator: Any) -> None:
+def _check_provable(estimator: Any) -> None:
     """Raise unless the proof is about this learner."""
     if not isinstance(estimator, Perceptron):
         raise TypeError(f"The proof is about a Perceptron, not a {type(estimator).__name__}.")

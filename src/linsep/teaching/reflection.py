@@ -9,7 +9,7 @@ from linsep.errors import DataError
 from linsep.estimators._common.labels import check_two_classes, label_text, place_of
 from linsep.estimators._common.showing import linear_sum
 from linsep.mistake_bounds.margins import checked_rows
-from linsep.teaching.tables import aligned, short
+from linsep.teaching.tables import aligned, short_number
 from linsep.teaching.tracing import check_size, index_of, names_of
 from linsep.validation.labels import labels_of
 
@@ -42,7 +42,7 @@ class Reflection(NamedTuple):
         symbols = [f"a{j + first}" for j in range(len(self.weights))]
         for row, name, label in zip(self.rows, self.names, self.classes, strict=True):
             allowed = f"{linear_sum(row, symbols)} > 0"
-            lines.append((name, label, *map(short, row.tolist()), allowed))
+            lines.append((name, label, *map(short_number, row.tolist()), allowed))
         to_the_right = [False, False, *[True] * len(self.weights), False]
         return "\n".join(aligned(lines, to_the_right))
 

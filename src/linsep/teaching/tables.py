@@ -15,12 +15,12 @@ LATEX = {
 } | {c: "\\" + c for c in "{}$&#%_"}  # fmt: skip
 
 
-def short(value: float) -> str:
+def short_number(value: float) -> str:
     """Return a number with up to six digits, 1 rather than 1.0."""
     return _whole(value) or f"{value:.6g}"
 
 
-def exact(value: float) -> str:
+def exact_number(value: float) -> str:
     """Return a number in full precision, 1 rather than 1.0."""
     return _whole(value) or repr(value)
 
@@ -45,7 +45,7 @@ def aligned(lines: Sequence[Sequence[str]], to_the_right: Sequence[bool]) -> lis
 
 def markdown_table(lines: Sequence[Sequence[str]], to_the_right: Sequence[bool]) -> str:
     """Return lines of cells, the headings first, as a Markdown table."""
-    head, *others = ([markdown(text) for text in line] for line in lines)
+    head, *others = ([escaped_markdown(text) for text in line] for line in lines)
     rule = ["--:" if right else ":--" for right in to_the_right]
     return "".join("| " + " | ".join(line) + " |\n" for line in (head, rule, *others))
 
@@ -55,18 +55,18 @@ def latex_table(lines: Sequence[Sequence[str]], to_the_right: Sequence[bool], ru
 
     ``rule`` is what stands around the headings and below the last line, such as a horizontal line.
     """
-    head, *others = (" & ".join(map(latex, line)) + r" \\" for line in lines)
+    head, *others = (" & ".join(map(escaped_latex, line)) + r" \\" for line in lines)
     kinds = "".join("r" if right else "l" for right in to_the_right)
     rules = [rule] * bool(rule)
     body = [*rules, head, *rules, *others, *rules]
     return "\n".join([rf"\begin{{tabular}}{{{kinds}}}", *body, r"\end{tabular}"]) + "\n"
 
 
-def markdown(text: str) -> str:
+def escaped_markdown(text: str) -> str:
     """Escape Markdown markup."""
     return re.sub(r"([\\|`*_<>\[\]~$&#])", r"\\\1", escaped(text))
 
 
-def latex(text: str) -> str:
+def escaped_latex(text: str) -> str:
     """Escape LaTeX commands."""
     return "".join(LATEX.get(c, c) for c in escaped(text))

@@ -11,12 +11,12 @@ from linsep.drawing import beside, display, lab_page
 from linsep.estimators._common.fitted_state import StopReason
 from linsep.teaching.tables import (
     aligned,
-    exact,
-    latex,
+    escaped_latex,
+    escaped_markdown,
+    exact_number,
     latex_table,
-    markdown,
     markdown_table,
-    short,
+    short_number,
 )
 from linsep.teaching.textbook.running import Step
 from linsep.words import csv_cell, csv_text, escaped
@@ -156,7 +156,7 @@ class Trace(Sequence):
 
     def cells(self, shown: Shown | None = None) -> Iterator[list[str]]:
         """Yield the rows as texts, numbers with up to six digits or formatted by ``shown``."""
-        shown = shown or short
+        shown = shown or short_number
         for row in self._rows:
             label = row.label + self._signs.get(row.label, "")
             cells = [str(row.round), str(row.pass_number), row.row, label]
@@ -177,7 +177,7 @@ class Trace(Sequence):
         texts = []
         for name, vector in zip(self._vectors or [""], row.change, strict=True):
             if any(vector):
-                numbers = ", ".join(short(v) for v in self._visible(vector))
+                numbers = ", ".join(short_number(v) for v in self._visible(vector))
                 texts.append(f"{name} [{numbers}]".strip())
         return "; ".join(texts)
 
@@ -194,17 +194,17 @@ class Trace(Sequence):
 
         Text that a spreadsheet would take for a formula is prefixed by a quote.
         """
-        return csv_text(map(csv_cell, line) for line in (self.columns, *self.cells(exact)))
+        return csv_text(map(csv_cell, line) for line in (self.columns, *self.cells(exact_number)))
 
     def to_markdown(self) -> str:
         """Return a Markdown table, and why the fit stopped."""
         table = markdown_table([self.columns, *self.cells()], self._to_the_right())
-        return f"{table}\n{markdown(self.stopped)}\n"
+        return f"{table}\n{escaped_markdown(self.stopped)}\n"
 
     def to_latex(self) -> str:
         """Return a LaTeX tabular, and why the fit stopped."""
         lines = [self.columns, *self.cells()]
-        return f"{latex_table(lines, self._to_the_right(), RULE)}\n{latex(self.stopped)}\n"
+        return f"{latex_table(lines, self._to_the_right(), RULE)}\n{escaped_latex(self.stopped)}\n"
 
     def to_html(self, *, interactive: bool = False) -> str:
         """Return an HTML table with why the fit stopped as its foot.

@@ -103,7 +103,7 @@ def trace(
     zero = getattr(model, "zero", "mistake")
     ending = Ending(begun, stream, detection, rounds is not None, zero != "mistake", model.tie)
     steps = ending.before(textbook.run(
-        rule, scheme, plain(X, model.normalize), codes.tolist(), classes.size,
+        rule, scheme, plain_rows(X, model.normalize), codes.tolist(), classes.size,
         fit_intercept=learnt, max_iter=rounds or model.max_iter, tie=model.tie,
         orders=visiting_orders(stream),
         row_weights=importance.tolist() if importance.size else None,
@@ -198,7 +198,7 @@ def vector_names(texts: list[str], multiclass: str) -> list[str]:
     return texts
 
 
-def plain(X: Any, normalize: bool) -> list[list[float]]:
+def plain_rows(X: Any, normalize: bool) -> list[list[float]]:
     """Return rows as Python numbers, scaled to length 1 with ``normalize``."""
     rows = (X.toarray() if sp.issparse(X) else X).tolist()
     return textbook.unit_rows(rows) if normalize else rows
