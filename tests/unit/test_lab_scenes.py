@@ -14,7 +14,6 @@ from linsep.lab.answer import answer
 from linsep.lab.scene import MOST_CHARACTERS, MOST_POINTS, Scene
 from linsep.lab.scene_sources import (
     READY,
-    csv_of,
     ready_made,
     scene_of,
     scene_of_csv,
@@ -161,7 +160,8 @@ def test_csv_takes_two_columns_of_numbers_and_a_class():
     assert columns == (("name", "length", "width", "kind"), (1, 2), 1, 2, 3, 2)
     assert scene.points == ((1.5, 2.0, 1), (-3.0, 10.0, 0))
     assert (scene.labels, scene.features) == (("new", "old"), ("length", "width"))
-    assert scene_of_csv(csv_of(scene), Scene())[0] == scene
+    again = "length,width,class\n1.5,2,old\n-3,10,new\n"
+    assert scene_of_csv(again, Scene())[0] == scene
     numbers, _ = scene_of_csv("1 2 10\n3 4 9\n", Scene())
     assert numbers.points == ((1.0, 2.0, 1), (3.0, 4.0, 0))
     many, columns = scene_of_csv("1,2,a\n" * 900, Scene())

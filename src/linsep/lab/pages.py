@@ -17,6 +17,7 @@ from linsep.lab.run import arguments_of, columns_of_trace, names_of_vectors, sch
 from linsep.lab.scene import MOST_CLASSES, MOST_POINTS, Scene
 from linsep.lab.scene_sources import MOST_TEXT, READY, url_of
 from linsep.lab.settings import DEFAULTS, SETTINGS, SHOWN, for_page
+from linsep.learners.proofs import run_to_come
 from linsep.teaching import Trace
 
 #: the modules of the page, each after those that it imports
@@ -25,11 +26,6 @@ MODULES = (
     "weights", "clock", "table", "proof", "lesson", "controls", "sharing", "lab",
 )  # fmt: skip
 _IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
-#: parameters of estimators that theorems are about
-BOUNDING = (
-    "learning_rate", "schedule", "update", "fit_intercept", "gamma", "epsilon", "C", "loss",
-    "promotion", "threshold", "multiclass", "class_weight", "normalize",
-)  # fmt: skip
 
 
 def _page_file(name: str) -> str:
@@ -138,8 +134,9 @@ def scene_of_trace(trace: Trace, X: Any, y: Any) -> Scene:
 
 def same_learner(trace: Trace, scene: Scene) -> bool:
     """Return whether the theorems about a scene's learner are about that of the trace."""
-    mine, theirs = trace.estimator.get_params(), arguments_of(scene).make().get_params()
-    return all(mine.get(name) == theirs.get(name) for name in BOUNDING)
+    theirs = arguments_of(scene).make()
+    weighted = trace.estimator.class_weight is not None
+    return not weighted and run_to_come(trace.estimator, 1) == run_to_come(theirs, 1)
 
 
 def settings_of(trace: Trace) -> dict[str, Any]:

@@ -28,7 +28,6 @@ from linsep.lab.scene import (
     short_name,
 )
 from linsep.lab.settings import SETTINGS, number_of, plain_number
-from linsep.words import csv_text
 
 Points = tuple[Any, Any, tuple[str, ...], tuple[str, str]]
 XY = ("x1", "x2")
@@ -370,13 +369,6 @@ def _projected(
     places = [(float(f"{a:.6g}"), float(f"{b:.6g}")) for a, b in Z @ directions[:2].T]
     names = [f"component {k + 1} ({shares[k]:.0f} %)" for k in (0, 1)]
     return (names[0], names[1]), places
-
-
-def csv_of(scene: Scene) -> str:
-    """Return the points of a scene as CSV text that :func:`scene_of_csv` reads."""
-    names = scene.class_names
-    points = ([plain_number(a), plain_number(b), names[code]] for a, b, code in scene.points)
-    return csv_text([[*scene.features, "class"], *points])
 
 
 def _lines(text: str) -> list[list[str]]:

@@ -86,8 +86,8 @@ def run_to_come(model: Any, passes: int) -> tuple[Any, str | None]:
 
     learner, numbers = model._theorems()
     known = numbers | {"literals": None, "majority": 1}
-    summary = RunSummary(learner, known, model.multiclass, model.learns_intercept, passes=passes)
-    return summary, model._obstacle()
+    how = model.multiclass, model.learns_intercept, bool(model.normalize)
+    return RunSummary(learner, known, *how, passes=passes), model._obstacle()
 
 
 #: the learner for which the theorem about mixtures holds
