@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
+import linsep.lab
 from command_line import assert_refused, here, run
 
 pytestmark = pytest.mark.compiled
@@ -63,6 +64,7 @@ def test_an_address_of_another_machine_is_refused(tmp_path):
 def test_without_panel_it_says_what_to_install(tmp_path, monkeypatch):
     for name in [m for m in sys.modules if m.split(".")[0] == "panel" or m == "linsep.lab.server"]:
         monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delitem(vars(linsep.lab), "bound_server", raising=False)  # as if never imported
     monkeypatch.setitem(sys.modules, "panel", None)
     assert_refused("lab", cwd=tmp_path, said=r"pip install 'linsep\[lab\]'")
 
