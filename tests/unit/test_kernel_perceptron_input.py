@@ -147,7 +147,7 @@ def test_ctrl_c_before_the_first_mistake_leaves_a_model_that_is_saved(
     def interrupted():
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(loop, "checkpoint", interrupted)
+    monkeypatch.setattr(loop, "interruption_point", interrupted)
     model = KernelPerceptron(kernel=kernel)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
