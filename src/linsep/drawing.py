@@ -7,6 +7,7 @@ is drawn, so that nothing else needs matplotlib.
 from base64 import b64encode
 from collections.abc import Callable
 from importlib.util import find_spec
+from io import BytesIO
 from pkgutil import resolve_name
 from typing import Any, Self
 
@@ -38,9 +39,11 @@ def beside(table: str, draw: Callable[[], Any] | None) -> str:
     if draw is None or find_spec("matplotlib") is None:
         return table
     try:
-        png = b64encode(draw()._repr_png_()).decode()
+        file = BytesIO()
+        draw().save(file, format="png", dpi=100)
     except (LinsepError, TypeError, ValueError):
         return table
+    png = b64encode(file.getvalue()).decode()
     return (
         '<div style="display:flex;flex-wrap:wrap;gap:1.5em;align-items:flex-start">'
         f"<div>{table}</div>"

@@ -33,19 +33,12 @@ UP = {("__init__", "plot"), ("__init__", "lab")}
 TOOLS_TIED = {
     ("__main__", "cli"),
     ("cli", "describing"),
-    ("cli", "distributed"),
-    ("cli", "exports"),
-    ("cli", "rewriting"),
-    ("cli", "serving"),
     ("cli", "tuning"),
 }
 #: files in circles of imports, by room
 IN_CIRCLES: dict[str, int] = {}
 #: lines that read what a class of another room keeps to itself, by the room that reads
 PRIVATE_READS = {
-    "distributed": 1,
-    "drawing": 1,
-    "exports": 1,
     "learners": 3,
 }
 

@@ -49,7 +49,7 @@ def dask_needed() -> Iterator[None]:
 @contextmanager
 def connected_to(address: str) -> Iterator[Any]:
     """Connect to a cluster, and say how many workers it has."""
-    from linsep.distributed.cluster import connected
+    from linsep.distributed import connected
 
     with connected(address) as client:
         workers = len(client.scheduler_info(n_workers=-1)["workers"])
@@ -74,7 +74,7 @@ class Place:
             estimator.fit(source, **arguments)
             return
         with dask_needed():
-            from linsep.distributed.fitting import check, fit
+            from linsep.distributed import check, fit
         check(estimator, source, **self._how)
         with connected_to(self.address) as client:
             fit(estimator, source, client=client, **self._how, **arguments)

@@ -33,8 +33,14 @@ from linsep.describing import columns
 from linsep.describing.describing import Description, next_command
 from linsep.errors import DataError, LinsepError
 from linsep.estimators._common.labels import plain_labels
-from linsep.rewriting.converting import RowsWriter, SvmlightWriter, TableWriter, VectorWriter
-from linsep.rewriting.splitting import PARTS, Split
+from linsep.rewriting import (
+    PARTS,
+    RowsWriter,
+    Split,
+    SvmlightWriter,
+    TableWriter,
+    VectorWriter,
+)
 from linsep.sources.chunks import CODECS
 from linsep.sources.formats import format_by_name, format_of
 from linsep.sources.limits import MAX_LINE, size_text

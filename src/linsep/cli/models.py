@@ -26,8 +26,7 @@ from linsep.cli.reading import open_like
 from linsep.cli.report import kernel_pairs, passes_text, stopped_text
 from linsep.errors import DataError
 from linsep.estimators._common.explaining import explained, machine_names, without_weights
-from linsep.exports.exporting import export as write, format_of
-from linsep.exports.scoring import fitted, rule_of
+from linsep.exports import export as write, format_of, prediction_rule
 
 # More machines do not fit a screen; --json has them all.
 MOST_MACHINES = 20
@@ -245,7 +244,7 @@ def export(model: Path, file: Path, *, force: bool) -> None:
         with interrupts_allowed():
             write(estimator, file, force=force)
         pressed.forget()  # it came after everything was done
-    rule = rule_of(fitted(estimator))
+    rule = prediction_rule(estimator)
     print_pairs(
         [
             ("written", f"{file}, {made.name}, {file.stat().st_size:,} bytes"),

@@ -141,7 +141,7 @@ def _opened(source: Source, cluster: str | None, shard_mb: float | None) -> Iter
                 opened = data_of(source)
         else:
             with clusters.dask_needed():
-                from linsep.distributed.verdicts import check_data, opened_by
+                from linsep.distributed import check_data, opened_by
             size = 64.0 if shard_mb is None else shard_mb
             check_data(source, size)
             client = stack.enter_context(clusters.connected_to(cluster))

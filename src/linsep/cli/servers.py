@@ -11,7 +11,7 @@ from linsep.cli.errors import note
 from linsep.cli.options import Option, Repeatable, command
 from linsep.cli.output import check_all_free, count, open_output, print_pairs
 from linsep.errors import LinsepError, ParameterError
-from linsep.serving.limits import COLUMNS, Limits
+from linsep.serving import Limits
 
 #: what linsep[serve] brings
 NEEDED = ("uvicorn", "httptools", "orjson", "prometheus_client")
@@ -47,7 +47,7 @@ SERVE_OPTIONS = (
         help="Maximum number of rows in a request.",
     ),
     Option(
-        "--max-features", default=COLUMNS, **options.number(at_least=1),
+        "--max-features", default=DEFAULT.features, **options.number(at_least=1),
         help="Maximum number of columns of a table, or values of a row, if the model has fewer.",
     ),
     Option(
@@ -75,7 +75,7 @@ def serve(
     Example: linsep serve species.linsep --port 8000
     """
     try:
-        from linsep.serving.server import Server
+        from linsep.serving import Server
     except ModuleNotFoundError as problem:
         if problem.name not in NEEDED:
             raise

@@ -7,6 +7,7 @@ from linsep.distributed.cluster import given
 from linsep.distributed.rows import FIRST, ShardedRows, measure
 from linsep.distributed.shards import Rows
 from linsep.errors import DataError
+from linsep.estimators._common.reference import is_turned
 from linsep.lanes import in_tree
 from linsep.learners.mixing import (
     Coded,
@@ -19,6 +20,7 @@ from linsep.learners.mixing import (
     fit_mixed,
     setting_of,
 )
+from linsep.parameters import fitted_parameter
 
 
 def fit_online(
@@ -86,4 +88,5 @@ def _learning(
 def _labelled(model: Any, rows: Coded) -> Rows:
     """Return the rows of a shard with their labels."""
     weights = rows.weights if rows.weights.size else None
-    return Rows(rows.X, model.classes_[model._codes_turned(rows.codes)], weights)
+    turned = is_turned(fitted_parameter(model, "reference"), model.classes_)
+    return Rows(rows.X, model.classes_[1 - rows.codes if turned else rows.codes], weights)

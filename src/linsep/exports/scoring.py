@@ -161,8 +161,8 @@ def fitted(model: Any) -> Any:
     """Return the model to export, naive Bayes as a logistic regression, after checking it."""
     kind = kind_of(model)
     check_is_fitted(model, msg="This %(name)s has learnt nothing to export: call fit first.")
-    if hasattr(model, "_check_same"):
-        model._check_same("export")
+    if hasattr(model, "check_same_parameters"):
+        model.check_same_parameters("export")
     if hasattr(model, "to_logistic"):
         recipe, model = getattr(model, "recipe_", None), exportable_regression(model)
         if model is None:
@@ -199,6 +199,17 @@ def rule_of(model: Any) -> Rule:
     name = "sign" if binary else "pairs" if model.multiclass == "ovo" else "largest"
     high = (model.tie == "positive") != (binary and is_turned(model))
     return Rule(name, classes, high, normalize=bool(getattr(model, "normalize", False)))
+
+
+def prediction_rule(model: Any) -> Rule:
+    """Return how the scores that are exported of a fitted model become predictions.
+
+    Raises
+    ------
+    ExportError
+        If no format can hold it.
+    """
+    return rule_of(fitted(model))
 
 
 def is_turned(model: Any) -> bool:

@@ -218,7 +218,7 @@ class OnlineClassifier(
         """
         from linsep.learners import saved_state
 
-        self._check_same("save")
+        self.check_same_parameters("save")
         return saved_state.state_of(self)
 
     def set_state(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
@@ -342,7 +342,7 @@ class OnlineClassifier(
         )  # fmt: skip
         return {name: getattr(self, name) for name in names if hasattr(self, name)}
 
-    def _check_same(self, who: str, but: tuple[str, ...] = ()) -> None:
+    def check_same_parameters(self, who: str, but: tuple[str, ...] = ()) -> None:
         """Raise ValueError if parameters (except ``but``) differ from those of the last fit."""
         free = but if self._run.state.n_classes > 2 else (*but, "multiclass")
         now = self._shaping().items()
@@ -600,7 +600,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         with interrupts_deferred():
             if first:
                 self.start_run(learner, known, X.shape[1], None, None)
-            self._check_same("partial_fit")
+            self.check_same_parameters("partial_fit")
             run = self._run
             run.fresh = run.fresh and not proofs.runs_otherwise(self)
             run.weighted = run.weighted or bool(counted.size)
@@ -750,7 +750,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         if warm:
             if not np.array_equal(classes, self.classes_):
                 raise ValueError("warm_start needs the classes of the last fit; y has others.")
-            self._check_same("warm_start", but=("keep", "normalize", "tie", "zero"))
+            self.check_same_parameters("warm_start", but=("keep", "normalize", "tie", "zero"))
             state = self._run.state
             state.own()
             state.grow(n_features)

@@ -351,7 +351,7 @@ class KernelPerceptron(OnlineClassifier):
         with interrupts_deferred():
             if first:
                 self._start(learner, kernel, known, rows)
-            self._check_same("partial_fit")
+            self.check_same_parameters("partial_fit")
             run = self._run
             run.weighted = run.weighted or bool(counted.size)
             run.go_on_with(learner)
@@ -398,7 +398,7 @@ class KernelPerceptron(OnlineClassifier):
         if warm:
             if not np.array_equal(classes, self.classes_):
                 raise ValueError("warm_start needs the classes of the last fit; y has others.")
-            self._check_same("warm_start", but=("keep", "tie"))
+            self.check_same_parameters("warm_start", but=("keep", "tie"))
             state = self._run.state
             state.forget()
             self._select(KeepLast().features_in_use(state), KeepLast())

@@ -1,1 +1,5 @@
 """Data written again: in another format, or in parts."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,1 +1,5 @@
 """A model over HTTP: predictions, explanations, and rows that it learns without losing any."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,2 @@
+from .limits import Limits as Limits
+from .server import Server as Server
