@@ -6,7 +6,7 @@ whose first rows are sent to it.
 
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from operator import itemgetter
+from operator import call, itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -14,7 +14,6 @@ import numpy as np
 from linsep._system.threads import one_blas_thread
 from linsep.distributed.cluster import Cluster, given
 from linsep.distributed.rows import FIRST, ShardedRows
-from linsep.distributed.shards import Rows
 from linsep.lanes import (
     FAN,
     Add,
@@ -47,51 +46,32 @@ def _known(block: Block) -> Known:
     return Known(block.y.size, block.X.shape[1], lane_rows(block.X))
 
 
-def _block(as_block: AsBlock, rows: Rows, name: str) -> Block:
-    return as_block(rows, name)
-
-
 def whole_lanes(parts: list[Block], start: int) -> Iterator[Block]:
     """Yield the lanes that begin at row ``start`` of the first part."""
     return lanes_of([parts[0].between(start, parts[0].size), *parts[1:]])
 
 
 def _pieces(
-    cut: Cut, work: Work, add: Add, first: int, start: int, parts: list[Block]
-) -> list[Piece]:
+    shared: tuple[Cut, Work, Add, bool], first: int, start: int, parts: list[Block],
+    kept: tuple[Any, list[Any]] | None = None,
+) -> Any:  # fmt: skip
     """Return the sums of the lanes from number ``first`` on; they begin at row ``start`` of the
     first part.
+
+    ``work`` also gets what an earlier call kept of each lane. If it ``keeps`` something, it returns
+    that beside its value, and all of it is returned beside the sums.
     """
-    tree = Tree(add, first)
+    cut, work, add, keeps = shared
+    tree, keep = Tree(add, first), []
     with one_blas_thread:
-        for lane in cut(parts, start):
-            tree.push(work(lane))
-    return tree.rest()
-
-
-def _pieces_and_kept(
-    cut: Cut, work: Work, add: Add, first: int, start: int, parts: list[Block]
-) -> tuple[list[Piece], list[Any]]:
-    """Return the same of the first of two results of ``work``, and the others."""
-    tree, kept = Tree(add, first), []
-    with one_blas_thread:
-        for lane in cut(parts, start):
-            value, other = work(lane)
+        lanes = cut(parts, start)
+        for each in zip(lanes) if kept is None else zip(lanes, kept[1], strict=True):
+            value = work(*each)
+            if keeps:
+                value, other = value
+                keep.append(other)
             tree.push(value)
-            kept.append(other)
-    return tree.rest(), kept
-
-
-def _pieces_with(
-    cut: Cut, work: Work, add: Add, first: int, start: int, parts: list[Block],
-    kept: tuple[Any, list[Any]],
-) -> list[Piece]:  # fmt: skip
-    """Return the sums of ``work(lane, what was kept of it)``."""
-    tree = Tree(add, first)
-    with one_blas_thread:
-        for lane, other in zip(cut(parts, start), kept[1], strict=True):
-            tree.push(work(lane, other))
-    return tree.rest()
+    return (tree.rest(), keep) if keeps else tree.rest()
 
 
 def _merged(add: Add, first: int, parts: list[list[Piece]]) -> list[Piece]:
@@ -142,7 +122,7 @@ class ClusterLanes(Lanes):
         shared = self._cluster.submit("share setting", given, as_block, priority=FIRST)
         #: futures of blocks
         self.blocks = [
-            self._cluster.submit("prepare shard", _block, shared, each, name, priority=FIRST)
+            self._cluster.submit("prepare shard", call, shared, each, name, priority=FIRST)
             for each, name in zip(rows.rows, rows.names, strict=True)
         ]
         rows.rows = []  # the blocks take their place
@@ -165,19 +145,19 @@ class ClusterLanes(Lanes):
 
     def sum_of(self, cut: Cut, size: int, work: Work, add: Add) -> Any:
         """Return the sum over lanes of ``size`` rows, which ``cut`` makes of blocks."""
-        return self._added(self._submitted(_pieces, cut, size, work, add), size, add)
+        return self._added(self._submitted(cut, size, work, add), size, add)
 
     def sum_and_keep(self, cut: Cut, size: int, work: Work, add: Add) -> tuple[Any, list[Any]]:
         """Return the sum of the first of two results of ``work(lane)``. The others stay with the
         workers, for :meth:`sum_with`.
         """
-        kept = self._submitted(_pieces_and_kept, cut, size, work, add)
+        kept = self._submitted(cut, size, work, add, keeps=True)
         sums = [self._cluster.submit("sum lanes", itemgetter(0), task) for task in kept]
         return self._added(sums, size, add), kept
 
     def sum_with(self, kept: list[Any], cut: Cut, size: int, work: Work, add: Add) -> Any:
         """Return the sum of ``work(lane, what was kept of it)``."""
-        return self._added(self._submitted(_pieces_with, cut, size, work, add, kept), size, add)
+        return self._added(self._submitted(cut, size, work, add, kept), size, add)
 
     def units(self, size: int) -> dict[int, Unit]:
         """Return the unit of each shard in which a lane of ``size`` rows begins."""
@@ -186,11 +166,12 @@ class ClusterLanes(Lanes):
         return self._units[size]
 
     def _submitted(
-        self, sums: Callable[..., Any], cut: Cut, size: int, work: Work, add: Add,
-        kept: list[Any] | None = None,
+        self, cut: Cut, size: int, work: Work, add: Add, kept: list[Any] | None = None,
+        keeps: bool = False,
     ) -> list[Any]:  # fmt: skip
-        """Return the tasks of ``sums``, one for each unit."""
-        shared = self._cluster.submit("share weights", given, (cut, work, add), priority=FIRST)
+        """Return the tasks of :func:`_pieces`, one for each unit."""
+        setting = cut, work, add, keeps
+        shared = self._cluster.submit("share weights", given, setting, priority=FIRST)
         tasks = []
         for k, (shard, unit) in enumerate(self.units(size).items()):
             parts = [self.blocks[shard], *(self._head(*other) for other in unit.others)]
@@ -198,7 +179,7 @@ class ClusterLanes(Lanes):
             where = unit.first, unit.start
             tasks.append(
                 self._cluster.submit(
-                    "sum lanes", _of, sums, shared, *where, parts, *more, at=self._holders[shard]
+                    "sum lanes", _pieces, shared, *where, parts, *more, at=self._holders[shard]
                 )
             )
         return tasks
@@ -253,10 +234,6 @@ class ClusterLanes(Lanes):
             return None
         blocks = self._cluster.results(list(self.blocks))
         return [block for block in blocks if block.y.size]
-
-
-def _of(sums: Callable[..., Any], shared: tuple[Any, Any, Any], *others: Any) -> Any:
-    return sums(*shared, *others)
 
 
 def _first_lane(parts: list[Block]) -> Block:

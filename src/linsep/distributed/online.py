@@ -7,7 +7,7 @@ from linsep.distributed.cluster import given
 from linsep.distributed.rows import FIRST, ShardedRows, measure
 from linsep.distributed.shards import Rows
 from linsep.errors import DataError
-from linsep.estimators._common.reference import is_turned
+from linsep.estimators._common.labels import is_turned
 from linsep.lanes import in_tree
 from linsep.learners.mixing import (
     Coded,

@@ -16,7 +16,7 @@ import numpy as np
 import orjson
 
 from linsep.errors import LinsepError
-from linsep.serving.learning import LabelledRows, Learning, Outcome, WaitingRows, learn_in_order
+from linsep.serving.learning import LabelledRows, Learning, learn_in_order
 from linsep.serving.limits import Budget, Limits, Refused
 from linsep.serving.metrics import Metrics
 from linsep.serving.model import JoinedRequests, Served, Wanted
@@ -253,25 +253,11 @@ class Service:
                 )
             else:
                 checked = labelled(self.served, self._bodies, Budget(self.limits))
-            found = await self._submitted(learning, checked)
+            found = await asyncio.wrap_future(learning.submit(checked))
         self.metrics.rows_learnt.inc(found.new)
         self.metrics.rows_known.inc(found.known)
         content = LearntRows(learnt=found.new, known=found.known, rows=found.rows)
         return orjson.dumps(content), [_version(self.served.version_after(found.rows))]
-
-    async def _submitted(self, learning: Learning, rows: LabelledRows) -> Outcome:
-        """Let rows wait for the writer; return what came of them, or raise their refusal."""
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[Outcome | Refused] = loop.create_future()
-
-        def done(found: Outcome | Refused) -> None:
-            loop.call_soon_threadsafe(_resolve, future, found)
-
-        learning.submit(WaitingRows(rows, done))
-        found = await future
-        if isinstance(found, Refused):
-            raise found
-        return found
 
     def publish(self, loop: asyncio.AbstractEventLoop) -> Callable[[Any, np.ndarray], None]:
         """Return the function by which the writer lets the served model learn, in the loop."""
@@ -302,11 +288,6 @@ class Service:
             return work(budget)
 
         return await asyncio.get_running_loop().run_in_executor(self._large, begun)
-
-
-def _resolve(future: asyncio.Future, found: Outcome | Refused) -> None:
-    if not future.done():
-        future.set_result(found)
 
 
 def _version(version: str) -> tuple[bytes, bytes]:

@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -62,10 +63,10 @@ class Outcome(NamedTuple):
 
 
 class WaitingRows(NamedTuple):
-    """A waiting request; ``done`` takes what came of it, or its refusal."""
+    """Rows of a request that wait for the writer; ``outcome`` may be the exception Refused."""
 
     rows: LabelledRows
-    done: Callable[[Outcome | Refused], None]
+    outcome: Future[Outcome]
 
 
 def can_learn(model: Any) -> str | None:
@@ -236,12 +237,15 @@ class Learning:
         self._publish = publish
         self._writer.start()
 
-    def submit(self, job: WaitingRows) -> None:
-        """Let a request wait for the writer; Refused if too many wait."""
+    def submit(self, rows: LabelledRows) -> Future[Outcome]:
+        """Let rows wait for the writer; Refused if too many requests wait."""
+        outcome: Future[Outcome] = Future()
+        outcome.set_running_or_notify_cancel()  # who goes away no longer stops it
         try:
-            self._jobs.put_nowait(job)
+            self._jobs.put_nowait(WaitingRows(rows, outcome))
         except queue.Full:
             raise too_busy("Too many requests wait to be learnt") from None
+        return outcome
 
     def stop(self) -> None:
         """Refuse the requests that wait, take a snapshot, and close the log."""
@@ -262,8 +266,8 @@ class Learning:
                 # What is not foreseen must not leave requests waiting.
                 self._say(f"a fault of linsep while rows were learnt: {fault!r}")
                 self._tip = copy.deepcopy(self.served.model)
-                for job in group:
-                    job.done(Refused(500, "The rows could not be learnt: a fault of the server."))
+                refusal = Refused(500, "The rows could not be learnt: a fault of the server.")
+                _refuse_all([job for job in group if not job.outcome.done()], refusal)
 
     def _waiting(self) -> tuple[list[WaitingRows], bool]:
         """Return the requests that wait, at least one unless a snapshot may be due; and whether
@@ -286,12 +290,11 @@ class Learning:
     def _handle(self, group: list[WaitingRows]) -> None:
         """Log and learn the rows of some requests, and answer them."""
         if self._ends:  # an id makes it safe to send them again
-            for job in group:
-                job.done(too_busy("The server ends"))
+            _refuse_all(group, too_busy("The server ends"))
             return
         if self.log.n_rows != self.served.learnt:  # after an unforeseen fault
-            for job in group:
-                job.done(Refused(503, "The model is behind its log: start the server again."))
+            refusal = Refused(503, "The model is behind its log: start the server again.")
+            _refuse_all(group, refusal)
             return
         try:
             self.log.check()  # before rows that are known are answered, too
@@ -304,7 +307,7 @@ class Learning:
             try:
                 fresh = self._fresh(job.rows, pending)
             except Refused as refusal:
-                job.done(refusal)
+                job.outcome.set_exception(refusal)
                 continue
             accepted.append((job, fresh))
             pending |= {entry.id: entry for entry in fresh.entries}
@@ -317,7 +320,7 @@ class Learning:
         rows = self.log.n_rows
         for job, fresh in accepted:
             new = len(fresh.entries)
-            job.done(Outcome(new, len(job.rows.entries) - new, rows))
+            job.outcome.set_result(Outcome(new, len(job.rows.entries) - new, rows))
 
     def _refuse(self, jobs: list[WaitingRows], problem: Exception) -> None:
         """Refuse requests that could not be committed together; of bad rows only theirs."""
@@ -328,8 +331,7 @@ class Learning:
         refusal = Refused(422, _plainly(problem))
         if isinstance(problem, LogError):
             refusal = Refused(503, f"{str(problem).rstrip('.')}: nothing was learnt.")
-        for job in jobs:
-            job.done(refusal)
+        _refuse_all(jobs, refusal)
 
     def _commit(self, parts: list[LabelledRows]) -> None:
         """Try rows on the tip, log them, and let the served model learn them."""
@@ -389,6 +391,11 @@ class Learning:
             self._say(f"no snapshot was taken: {problem}")
             return
         self._taken, self.snapshots = self.log.n_rows, self.snapshots + 1
+
+
+def _refuse_all(jobs: list[WaitingRows], refusal: Refused) -> None:
+    for job in jobs:
+        job.outcome.set_exception(refusal)
 
 
 def _written(number: int, row: Any) -> str:

@@ -164,24 +164,24 @@ class Served:
         self._check(wanted)
         prediction = self.scorer().predictions(source)
         try:
-            if self.is_classifier:
-                return self._classes(prediction, source, wanted, budget)
-            return self._numbers(prediction, source, wanted, budget)
+            return self._answered(prediction, source, wanted, budget)
         except ValueError as problem:
             if isinstance(problem, LinsepError) or not hasattr(self.model, "kernel_"):
                 raise
             # scikit-learn's checks of rows for kernels
             raise Refused(422, str(problem).partition("\n")[0].rstrip(".") + ".") from None
 
-    def _classes(
+    def _answered(
         self, prediction: Any, source: Source, wanted: Wanted, budget: Budget
     ) -> dict[str, Any]:
         found: dict[str, Any] = {"predictions": []}
-        for batch, scores, codes in prediction.codes():
+        for batch, scores, codes in self._scored(prediction):
             self._check_rows(source, batch, scores, budget)
             budget.hold(scores.size * NUMBER_BYTES * (wanted.scores + wanted.probabilities))
-            chosen = codes.tolist()
-            found["predictions"] += [self.labels[code] for code in chosen]
+            chosen: list[Any] = [None] * len(scores) if codes is None else codes.tolist()
+            found["predictions"] += (
+                scores.tolist() if codes is None else [self.labels[code] for code in chosen]
+            )
             if wanted.scores:
                 found.setdefault("scores", []).extend(scores.tolist())
             if wanted.probabilities:
@@ -193,21 +193,17 @@ class Served:
                 )
         if wanted.scores or wanted.probabilities:
             found["classes"] = self.labels
-        return found | self._unknown(prediction)
+        if prediction.unknown:
+            found["unknown_values"] = prediction.unknown
+        return found
 
-    def _numbers(
-        self, prediction: Any, source: Source, wanted: Wanted, budget: Budget
-    ) -> dict[str, Any]:
-        found: dict[str, Any] = {"predictions": []}
-        for batch, X in prediction.rows():
-            numbers = prediction.values(X)
-            self._check_rows(source, batch, numbers, budget)
-            found["predictions"] += numbers.tolist()
-            if wanted.explanations:
-                found.setdefault("explanations", []).extend(
-                    self._explained(source, batch, numbers, [None] * len(numbers), budget)
-                )
-        return found | self._unknown(prediction)
+    def _scored(self, prediction: Any) -> Iterator[tuple[Batch, np.ndarray, Any]]:
+        """Yield each batch with its scores and the codes of their classes, None for a number."""
+        if self.is_classifier:
+            yield from prediction.codes()
+        else:
+            for batch, X in prediction.rows():
+                yield batch, prediction.values(X), None
 
     def _check_rows(self, source: Source, batch: Batch, scores: np.ndarray, budget: Budget) -> None:
         if batch.first + batch.X.shape[0] > self.limits.rows:
@@ -219,9 +215,6 @@ class Served:
         if not np.isfinite(scores).all():  # JSON has no infinity
             row = batch.first + int(np.argwhere(~np.isfinite(scores))[0, 0])
             raise DataError(f"{source.where(row)}: the score is beyond floating point.")
-
-    def _unknown(self, prediction: Any) -> dict[str, Any]:
-        return {"unknown_values": prediction.unknown} if prediction.unknown else {}
 
     def _check(self, wanted: Wanted) -> None:
         """Raise Refused if the model does not have what is wanted."""

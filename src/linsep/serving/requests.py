@@ -5,7 +5,7 @@ import hmac
 import json
 import re
 from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
@@ -124,51 +124,43 @@ class BodyReader:
         ClientGone.
         """
         if head.length is not None and head.length > self.limits.body:
-            await self._discarded(receive)
+            await self._discarded(_parts(receive))
             raise too_large(self.limits.body)
-        parts = BodyParts()
+        body = bytearray()
         try:
             try:
                 async with asyncio.timeout(self.limits.body_seconds):
-                    await self._read(parts, receive)
+                    await self._read(body, receive)
             except TimeoutError:
                 raise self._slow() from None
-            yield b"".join(parts.parts)
+            yield bytes(body)
         finally:
-            self._held -= parts.size
+            self._held -= len(body)
 
-    async def _read(self, body: "BodyParts", receive: Any) -> None:
-        more = True
-        while more:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise ClientGone
-            more, size = message["more_body"], len(message["body"])
-            body.parts.append(message["body"])
-            body.size += size
-            self._held += size
-            if body.size > self.limits.body:
-                await self._discarded(receive, more)
+    async def _read(self, body: bytearray, receive: Any) -> None:
+        arriving = _parts(receive)
+        async for part in arriving:
+            body += part
+            self._held += len(part)
+            if len(body) > self.limits.body:
+                await self._discarded(arriving)
                 raise too_large(self.limits.body)
             if self._held > self.limits.bodies:
                 raise too_busy(
                     "Too many large bodies arrive at the same time", (b"connection", b"close")
                 )
 
-    async def _discarded(self, receive: Any, more: bool = True) -> None:
+    async def _discarded(self, arriving: AsyncIterator[bytes]) -> None:
         """Wait for the rest of a body that is refused: many clients read the answer only then, and
         would see a connection that was reset. Not for ever: of endless ones they do.
         """
         size = 0
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(DISCARD_SECONDS):
-                while more and size < DISCARDED * self.limits.body:
-                    message = await receive()
-                    if message["type"] == "http.disconnect":
-                        raise ClientGone
-                    size, more = size + len(message["body"]), message["more_body"]
-        except TimeoutError:
-            return
+                async for part in arriving:
+                    size += len(part)
+                    if size >= DISCARDED * self.limits.body:
+                        return
 
     def _slow(self) -> Refused:
         return Refused(
@@ -179,12 +171,15 @@ class BodyReader:
         )
 
 
-class BodyParts:
-    """What has arrived of a body."""
-
-    def __init__(self) -> None:
-        self.parts: list[bytes] = []
-        self.size = 0
+async def _parts(receive: Any) -> AsyncIterator[bytes]:
+    """Yield the parts of a body as they arrive; ClientGone if the client goes away before."""
+    more = True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientGone
+        yield message["body"]
+        more = message["more_body"]
 
 
 def head_of(headers: Headers) -> BodyHead:
