@@ -32,8 +32,6 @@ UP = {("__init__", "plot"), ("__init__", "lab")}
 #: tools that know of others more than public names
 TOOLS_TIED = {
     ("__main__", "cli"),
-    ("cli", "describing"),
-    ("cli", "tuning"),
 }
 #: files in circles of imports, by room
 IN_CIRCLES: dict[str, int] = {}

@@ -29,8 +29,7 @@ from linsep.cli.output import (
     watching,
 )
 from linsep.cli.standard_input import NAME, as_given
-from linsep.describing import columns
-from linsep.describing.describing import Description, next_command
+from linsep.describing import MOST_LABELS, Description, next_command
 from linsep.errors import DataError, LinsepError
 from linsep.estimators._common.labels import plain_labels
 from linsep.rewriting import (
@@ -162,7 +161,7 @@ def _label(label: dict[str, Any], rows: int) -> str:
         return f"{column}numbers{ends}{missing}"
     classes = label["classes"]
     if classes is None:
-        return f"{column}more than {columns.MOST_LABELS:,} classes{missing}"
+        return f"{column}more than {MOST_LABELS:,} classes{missing}"
     labels = plain_labels([one["label"] for one in classes])
     shown = [
         f"{label_text(name)} {percent(one['rows'] / rows)}"

@@ -25,7 +25,7 @@ from linsep.cli.reading import READING, Reading
 from linsep.cli.report import gap_pairs, gaps_of
 from linsep.estimators._common.labels import plain_labels
 from linsep.sources.base import Source
-from linsep.tuning.side_by_side import Model, SideBySide, combinations
+from linsep.tuning import Model, SideBySide, combinations
 
 #: most lines of the table; --json has all
 MOST_LINES = 20

@@ -21,7 +21,7 @@ from linsep.exports.scoring import ExportError, ModelColumns, fitted, kind_of, r
 MOST_BYTES = (1 << 31) - (1 << 24)
 
 
-class Value(NamedTuple):
+class NamedValue(NamedTuple):
     """An input or output: its name, type, and shape (None: any number of rows)."""
 
     name: str
@@ -130,23 +130,23 @@ def to_onnx(estimator: Any) -> Any:
     return whole
 
 
-def _info(onnx: Any, value: Value) -> Any:
+def _info(onnx: Any, value: NamedValue) -> Any:
     kind = getattr(onnx.TensorProto, value.kind)
     shape = ["rows" if length is None else length for length in value.shape]
     return onnx.helper.make_tensor_value_info(value.name, kind, shape)
 
 
-def _inputs(model: Any) -> tuple[list[Value], ModelColumns | None]:
+def _inputs(model: Any) -> tuple[list[NamedValue], ModelColumns | None]:
     """Return the inputs, and how columns become features; None if ``X`` has the features."""
     recipe = getattr(model, "recipe_", {"format": "arrays"})
     if recipe["format"] != "table":
         if recipe["format"] not in ("arrays", "svmlight"):
             read_columns(model)  # raises an error that says why
         width = getattr(model, "n_features_in_", None)
-        return [Value("X", "DOUBLE", [None, width])], None
+        return [NamedValue("X", "DOUBLE", [None, width])], None
     columns = read_columns(model)
-    inputs = [Value(str(column.name), "DOUBLE", [None, 1]) for column in columns.numeric]
-    inputs += [Value(name, "STRING", [None, 1]) for name in columns.text]
+    inputs = [NamedValue(str(column.name), "DOUBLE", [None, 1]) for column in columns.numeric]
+    inputs += [NamedValue(name, "STRING", [None, 1]) for name in columns.text]
     if any(not value.name for value in inputs):
         raise ExportError("A column without a name cannot be an input of ONNX: give it a name.")
     return inputs, columns
@@ -205,33 +205,27 @@ def labels(graph: Graph, classes: list[Any], codes: str) -> tuple[str, str]:
     return graph.op("Gather", array, codes), kind
 
 
-def _outputs(graph: OwnGraph, model: Any, X: str, taken: set[str]) -> list[Value]:
+def _outputs(graph: OwnGraph, model: Any, X: str, taken: set[str]) -> list[NamedValue]:
     """Add predictions and their names, which no input has."""
     rule = rule_of(model)
     found = predictions(graph, model, X)
     if found.codes is None:
-        return [
-            _named(graph, graph.shaped(found.values, -1), "prediction", "DOUBLE", [None], taken)
-        ]
+        values, wanted = graph.shaped(found.values, -1), NamedValue("prediction", "DOUBLE", [None])
+        return [_named(graph, values, wanted, taken)]
     label, kind = labels(graph, list(rule.classes), found.codes)
-    k = len(rule.classes)
-    outputs = [_named(graph, label, "label", kind, [None], taken)]
+    outputs = [_named(graph, label, NamedValue("label", kind, [None]), taken)]
+    values, wanted = found.values, NamedValue("scores", "DOUBLE", [None, len(rule.classes)])
     if rule.probabilities:
-        shares = probabilities(graph, rule, found.values)
-        outputs.append(_named(graph, shares, "probabilities", "DOUBLE", [None, k], taken))
+        values = probabilities(graph, rule, values)
+        wanted = wanted._replace(name="probabilities")
     elif rule.name == "sign":
-        scores = graph.shaped(found.values, -1)
-        outputs.append(_named(graph, scores, "scores", "DOUBLE", [None], taken))
-    else:
-        outputs.append(_named(graph, found.values, "scores", "DOUBLE", [None, k], taken))
-    return outputs
+        values, wanted = graph.shaped(values, -1), wanted._replace(shape=[None])
+    return [*outputs, _named(graph, values, wanted, taken)]
 
 
-def _named(
-    graph: OwnGraph, value: str, name: str, kind: str, shape: list[int | None], taken: set[str]
-) -> Value:
+def _named(graph: OwnGraph, value: str, wanted: NamedValue, taken: set[str]) -> NamedValue:
     """Give a value the name of an output, with underscores if a column has that name."""
-    while name in taken:
-        name += "_"
-    graph.node("Identity", [value], name, "")
-    return Value(name, kind, shape)
+    while wanted.name in taken:
+        wanted = wanted._replace(name=f"{wanted.name}_")
+    graph.node("Identity", [value], wanted.name, "")
+    return wanted

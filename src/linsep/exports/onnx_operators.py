@@ -253,7 +253,7 @@ class Predicted(NamedTuple):
     codes: str | None
 
 
-class Rows(NamedTuple):
+class ScaledRows(NamedTuple):
     """Features of rows and, with ``normalize``, what multiplies their products with weights.
 
     Products are scaled, not features, as in training, so that a score of zero stays zero.
@@ -277,9 +277,9 @@ def predictions(graph: Graph, model: Any, X: str) -> Predicted:
     rule = rule_of(model)
     if hasattr(model, "dual_coef_"):
         X = kernel_values(graph, model, X)
-    rows = Rows(X, scales(graph, X, model.n_features_in_) if rule.normalize else None)
+    rows = ScaledRows(X, scales(graph, X, model.n_features_in_) if rule.normalize else None)
     if hasattr(model, "fitted_run") and isinstance(model.fitted_run().keeping, KeepVote):
-        scores = voted(graph, model, rows, rule)
+        scores = vote_fractions(graph, model, rows, rule)
     else:
         coef, intercept, centre = weights_of(model)
         if centre is not None:
@@ -383,7 +383,7 @@ def won_pairs(graph: Graph, rule: Rule, scores: str) -> Predicted:
     return Predicted(graph.op("Add", wins, graph.op("Div", sums, scaled)), codes)
 
 
-def voted(graph: Graph, model: Any, rows: Rows, rule: Rule) -> str:
+def vote_fractions(graph: Graph, model: Any, rows: ScaledRows, rule: Rule) -> str:
     """Return the vote fractions of all versions of the weights as decision values."""
     state, keeping = model.fitted_run().state, model.fitted_run().keeping
     if keeping.tie == "random":
@@ -414,8 +414,8 @@ def voted(graph: Graph, model: Any, rows: Rows, rule: Rule) -> str:
 
 
 def running_scores(
-    graph: Graph, model: Any, voting: VoteScoring, versions: np.ndarray, column: int, rows: Rows,
-    first: np.ndarray, bias: np.ndarray,
+    graph: Graph, model: Any, voting: VoteScoring, versions: np.ndarray, column: int,
+    rows: ScaledRows, first: np.ndarray, bias: np.ndarray,
 ) -> str:  # fmt: skip
     """Return the scores by all versions of a column of weights, shape (rows, 1 + versions): those
     of the first weights, and what each version adds.

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.catalog import LEARNERS, REGRESSIONS
 from linsep.errors import Hint, LinsepError
-from linsep.estimators._common.labels import label_text, pairs, plain_labels
+from linsep.estimators._common.labels import label_text, pairs, plain_labels, positive_code
 from linsep.linear.estimator import LinearRegression
 from linsep.logistic.centered import in_use
 from linsep.naive_bayes import exportable_regression
@@ -216,8 +216,7 @@ def is_turned(model: Any) -> bool:
     """Return whether positive scores by ``coef_`` mean the smaller of two classes, because the
     larger is the reference.
     """
-    classes = getattr(model, "classes_", np.empty(0)).tolist()
-    return len(classes) == 2 and bool(model.reference_ == classes[1])
+    return len(getattr(model, "classes_", ())) == 2 and not positive_code(model)
 
 
 def read_scoring(model: Any) -> Scoring:

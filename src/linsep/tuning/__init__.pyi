@@ -1,0 +1,5 @@
+from .side_by_side import (
+    Model as Model,
+    SideBySide as SideBySide,
+    combinations as combinations,
+)
