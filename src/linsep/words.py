@@ -1,4 +1,4 @@
-"""Text of others on terminals and in spreadsheets: escaped."""
+"""Words of messages: counts and sizes; and text of others, escaped for terminals and CSV."""
 
 import csv
 import re
@@ -7,6 +7,19 @@ from types import SimpleNamespace
 from typing import Any
 
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
+
+
+def counted(number: int, what: str) -> str:
+    """Return a count with its noun: 1 row, 1,200 rows."""
+    return f"{number:,} {what}" + ("" if number == 1 else "s")
+
+
+def size_text(size: int) -> str:
+    """Return a number of bytes in the largest unit that it fills, as in "64 MB"."""
+    for unit, name in ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "kB")):
+        if size >= unit:
+            return f"{size / unit:.4g} {name}"
+    return f"{size} bytes"
 
 
 def escaped(text: str, lines: bool = False) -> str:

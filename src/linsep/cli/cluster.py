@@ -8,9 +8,9 @@ import click
 
 from linsep.cli.errors import note
 from linsep.cli.options import Option
-from linsep.cli.output import count
 from linsep.errors import DataError
 from linsep.sources.base import Source
+from linsep.words import counted
 
 CLUSTER = Option(
     "--cluster", section="Cluster", metavar="ADDRESS",
@@ -53,7 +53,7 @@ def connected_to(address: str) -> Iterator[Any]:
 
     with connected(address) as client:
         workers = len(client.scheduler_info(n_workers=-1)["workers"])
-        note(f"{count(workers, 'worker')}; dashboard at {client.dashboard_link}")
+        note(f"{counted(workers, 'worker')}; dashboard at {client.dashboard_link}")
         yield client
 
 

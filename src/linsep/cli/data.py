@@ -19,7 +19,6 @@ from linsep.cli.options import Argument, Option, command
 from linsep.cli.output import (
     LeftOpen,
     check_all_free,
-    count,
     label_text,
     never_overwrite,
     percent,
@@ -42,11 +41,12 @@ from linsep.rewriting import (
 )
 from linsep.sources.chunks import CODECS
 from linsep.sources.formats import format_by_name, format_of
-from linsep.sources.limits import MAX_LINE, size_text
+from linsep.sources.limits import MAX_LINE
 from linsep.sources.opening import find_files, kind_of, open_source
 from linsep.sources.remote.file import File
 from linsep.sources.tables.csv_text import Fields
 from linsep.sources.tables.files import check_separated, open_tables
+from linsep.words import counted, size_text
 
 #: most columns, and most names in a line; --json has all
 MOST_COLUMNS, MOST_NAMES, MOST_CLASSES = 20, 8, 6
@@ -155,7 +155,7 @@ def _named(column: str) -> str:
 
 def _label(label: dict[str, Any], rows: int) -> str:
     column = f"{label['column']}, " if label["column"] is not None else ""
-    missing = f"; {count(label['missing'], 'row')} without" if label["missing"] else ""
+    missing = f"; {counted(label['missing'], 'row')} without" if label["missing"] else ""
     if label["kind"] == "numbers":
         ends = "" if label["min"] is None else f" from {label['min']:g} to {label['max']:g}"
         return f"{column}numbers{ends}{missing}"
@@ -174,7 +174,7 @@ def _label(label: dict[str, Any], rows: int) -> str:
 
 def _separable(found: dict[str, Any], rows: int, words: bool) -> str:
     without = f", without {_names(found['without'])}" if found["without"] else ""
-    of = f"{count(found['rows'], 'row')}{without}"
+    of = f"{counted(found['rows'], 'row')}{without}"
     if found["verdict"] == "overlapping":
         return f"no: no hyperplane separates the classes (proved on {of})"
     if found["verdict"] == "separable":
@@ -182,7 +182,7 @@ def _separable(found: dict[str, Any], rows: int, words: bool) -> str:
     if found["verdict"] == "quasi-separable":
         return f"almost: a hyperplane has no row on the wrong side, but some on it (all {of})"
     if found.get("of_sample"):
-        some = f"{count(found['rows'], 'row')} of {rows:,}{without}"
+        some = f"{counted(found['rows'], 'row')} of {rows:,}{without}"
         return f"not decided: {found['of_sample']} are {some}; `linsep separate` decides"
     # The command does not read columns of text word by word.
     return "not decided at a glance" + ("" if words else "; `linsep separate` decides")
@@ -308,7 +308,7 @@ def _print(writer: Any, out: Path, seconds: float, as_json: bool) -> None:
         return
     print_pairs(
         [
-            ("written", f"{out}, {count(writer.rows, 'row')}, {size_text(size)}"),
+            ("written", f"{out}, {counted(writer.rows, 'row')}, {size_text(size)}"),
             ("time", f"total {seconds:.2f} s"),
         ]
     )
@@ -407,7 +407,7 @@ def print_split(found: dict[str, Any]) -> None:
     """Print the output of ``linsep split``."""
     total = sum(part["rows"] for part in found["files"])
     pairs = [
-        (part["part"], f"{part['file']}, {count(part['rows'], 'row')} "
+        (part["part"], f"{part['file']}, {counted(part['rows'], 'row')} "
                        f"({percent(part['rows'] / total)})")
         for part in found["files"]
     ]  # fmt: skip

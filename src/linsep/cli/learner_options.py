@@ -14,11 +14,11 @@ import click
 from linsep.catalog import LEARNERS, REGRESSIONS, UNSCALED
 from linsep.cli.errors import flag_of, in_options
 from linsep.cli.options import TRACEABLE, Argument, Command, Gathered, Option, Value, write_section
-from linsep.cli.output import count
 from linsep.errors import DataError
 from linsep.estimators._common.labels import InitialShape
 from linsep.parameters import Parameter, parameters_of
 from linsep.sources.base import Source
+from linsep.words import counted
 
 ALL = LEARNERS | REGRESSIONS
 #: Defaults of the command line for learners in passes. Files may be large, and most data are not
@@ -431,8 +431,8 @@ class InitialWeights:
             if columns != self._vectors:
                 one = f"one for each {self._whose}" if columns > 1 else "it has two classes"
                 raise DataError(
-                    f"{self._source} needs {count(columns, 'list')} of numbers for --init-weights, "
-                    f"with ; between them ({one}), and {self._vectors} "
+                    f"{self._source} needs {counted(columns, 'list')} of numbers for "
+                    f"--init-weights, with ; between them ({one}), and {self._vectors} "
                     f"{'is' if self._vectors == 1 else 'are'} given."
                 ) from None
             raise self._wrong_count(features) from None

@@ -15,7 +15,6 @@ from linsep.cli.learner_options import options_of_model
 from linsep.cli.options import command
 from linsep.cli.output import (
     check_all_free,
-    count,
     label_text,
     never_overwrite,
     print_json,
@@ -27,6 +26,7 @@ from linsep.cli.report import kernel_pairs, passes_text, stopped_text
 from linsep.errors import DataError
 from linsep.estimators._common.explaining import explained, machine_names, without_weights
 from linsep.exports import export as write, format_of, prediction_rule
+from linsep.words import counted
 
 # More machines do not fit a screen; --json has them all.
 MOST_MACHINES = 20
@@ -165,7 +165,7 @@ def _heaviest(machine: dict[str, Any]) -> str:
 
 def _size(machine: dict[str, Any]) -> str:
     return (
-        f"intercept {machine['intercept']:+.6g}, {count(machine['nonzero'], 'weight')} not zero, "
+        f"intercept {machine['intercept']:+.6g}, {counted(machine['nonzero'], 'weight')} not zero, "
         f"norm {machine['norm']:.4g}"
     )
 

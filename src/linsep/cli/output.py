@@ -34,11 +34,6 @@ def percent(share: float) -> str:
     return f"{100 * share:.2f} %"
 
 
-def count(number: int, what: str) -> str:
-    """Return a count with its noun: 1 row, 1,200 rows."""
-    return f"{number:,} {what}" + ("" if number == 1 else "s")
-
-
 def labels_text(labels: list[Any], most: int = 8) -> str:
     """Return a few labels, comma separated."""
     shown = ", ".join(label_text(label) for label in labels[:most])

@@ -8,20 +8,14 @@ import numpy as np
 
 from linsep.catalog import LEARNERS, UNSCALED
 from linsep.cli.errors import in_options
-from linsep.cli.output import (
-    count,
-    label_text,
-    labels_text,
-    percent,
-    print_pairs,
-    print_table,
-)
+from linsep.cli.output import label_text, labels_text, percent, print_pairs, print_table
 from linsep.errors import LinsepError, hint
 from linsep.estimators._common.fitted_state import ALL_PASSES, StopReason
 from linsep.estimators._common.labels import plain_labels
 from linsep.estimators._common.showing import MOST_TERMS
 from linsep.sources.base import Source
 from linsep.sources.feature_names import names_in_recipe
+from linsep.words import counted
 
 # More rows do not fit a screen; --json has them all.
 MOST_CLASSES = 20
@@ -79,7 +73,7 @@ def recipe_pairs(model: Any) -> list[tuple[str, str]]:
         pairs.append(
             (
                 "scaled",
-                f"{count(len(scale), 'numeric column')} to mean 0 and standard deviation 1; "
+                f"{counted(len(scale), 'numeric column')} to mean 0 and standard deviation 1; "
                 "--scale none leaves them unchanged",
             )
         )
@@ -250,8 +244,8 @@ def learnt_text(summary: dict[str, Any]) -> str:
     return (
         f"{summary['learner']}, {len(labels):,} classes ({labels_text(labels)})"
         # unknown after partial_fit
-        + (f", {count(summary['rows'], 'row')}" if summary["rows"] else "")
-        + ("" if features is None else f", {count(features, 'feature')}")
+        + (f", {counted(summary['rows'], 'row')}" if summary["rows"] else "")
+        + ("" if features is None else f", {counted(features, 'feature')}")
     )
 
 
@@ -260,7 +254,7 @@ def kernel_pairs(summary: dict[str, Any]) -> list[tuple[str, str]]:
     if summary["kernel"] is None:
         return []
     return [
-        ("kernel", f"{summary['kernel']}, {count(summary['support_vectors'], 'support vector')}")
+        ("kernel", f"{summary['kernel']}, {counted(summary['support_vectors'], 'support vector')}")
     ]
 
 
@@ -304,7 +298,7 @@ def right_text(result: dict[str, Any]) -> str:
 
 def rows_text(result: dict[str, Any]) -> str:
     """Return the number of rows of a score as text, and that they were weighted if they were."""
-    rows = count(result["rows"], "row")
+    rows = counted(result["rows"], "row")
     if result["weight"] is None:
         return rows
     return f"the weight {result['weight']:.6g} of {rows}"
@@ -380,7 +374,7 @@ def gap_pairs(result: dict[str, Any], recipe: dict[str, Any]) -> list[tuple[str,
     """Return the same as pairs of a heading and a text, if there is something to say."""
     pairs, rows = [], result["rows_dropped"]
     if rows:
-        pairs.append(("left out", f"{count(rows, 'row')} with missing values"))
+        pairs.append(("left out", f"{counted(rows, 'row')} with missing values"))
     if filled := result["values_filled"]:
         pairs.append(("missing", filled_text(filled, recipe)))
     if ignored := result["fields_ignored"]:
@@ -391,7 +385,8 @@ def gap_pairs(result: dict[str, Any], recipe: dict[str, Any]) -> list[tuple[str,
 def filled_text(filled: dict[str, int], recipe: dict[str, Any]) -> str:
     """Return how many values of which columns were missing, and what they were taken for."""
     parts = [
-        f"'{name}' in {count(n, 'row')} ({_taken_for(name, recipe)})" for name, n in filled.items()
+        f"'{name}' in {counted(n, 'row')} ({_taken_for(name, recipe)})"
+        for name, n in filled.items()
     ]
     return _listed(parts, "columns")
 
@@ -429,7 +424,7 @@ def unknown_text(unknown: dict[str, int], model: Any) -> str:
             taken, of = "predicted as none of the known values", f"column '{name}'"
             if name in references:
                 taken = f"predicted as the reference {called[name]}={references[name]}"
-        parts.setdefault(taken, []).append(f"{count(n, 'value')} of {of}")
+        parts.setdefault(taken, []).append(f"{counted(n, 'value')} of {of}")
     return ", ".join(
         f"{', '.join(which)} not seen in training; {taken}" for taken, which in parts.items()
     )

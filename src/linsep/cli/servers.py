@@ -9,9 +9,10 @@ from urllib.parse import urlencode
 from linsep.cli import options
 from linsep.cli.errors import note
 from linsep.cli.options import Option, Repeatable, command
-from linsep.cli.output import check_all_free, count, open_output, print_pairs
+from linsep.cli.output import check_all_free, open_output, print_pairs
 from linsep.errors import LinsepError, ParameterError
 from linsep.serving import Limits
+from linsep.words import counted
 
 #: what linsep[serve] brings
 NEEDED = ("uvicorn", "httptools", "orjson", "prometheus_client")
@@ -98,12 +99,12 @@ def _announce(server: Any, host: str) -> None:
     about = server.served.about()
     pairs = [
         ("serving", f"http://{shown}:{server.port}/"),
-        ("model", f"{about['learner']}, {count(about['features'], 'feature')}, version "
+        ("model", f"{about['learner']}, {counted(about['features'], 'feature')}, version "
                   f"{about['version']}"),
     ]  # fmt: skip
     if server.learning is not None:
         rows = server.learning.log.n_rows
-        pairs.append(("log", f"{server.learning.log.path}, {count(rows, 'row')} learnt"))
+        pairs.append(("log", f"{server.learning.log.path}, {counted(rows, 'row')} learnt"))
     print_pairs(pairs)
     print("         Ctrl-C ends it", flush=True)
 

@@ -13,7 +13,6 @@ from linsep.cli import options
 from linsep.cli.options import command
 from linsep.cli.output import (
     check_all_free,
-    count,
     label_text,
     labels_text,
     never_overwrite,
@@ -47,7 +46,7 @@ from linsep.linear.diagnostics import Assumptions
 from linsep.linear.estimator import numbers
 from linsep.linear.summary import Summary
 from linsep.sources.base import Source
-from linsep.words import escaped
+from linsep.words import counted, escaped
 
 #: coefficients that fit a screen
 MOST_COEFFICIENTS = 60
@@ -117,8 +116,8 @@ def learnt_text(summary: dict[str, Any]) -> str:
     labels = summary["classes"]
     classes = "" if labels is None else f"{len(labels):,} classes ({labels_text(labels)}), "
     return (
-        f"{summary['learner']}, {classes}{count(summary['rows'], 'row')}, "
-        f"{count(summary['features'], 'feature')}"
+        f"{summary['learner']}, {classes}{counted(summary['rows'], 'row')}, "
+        f"{counted(summary['features'], 'feature')}"
     )
 
 
@@ -207,11 +206,12 @@ def _print_naive_bayes(about: dict[str, Any], top: int | None) -> None:
 
 def _how_good(test: dict[str, Any]) -> str:
     if "accuracy" in test:
-        right = f"{percent(test['accuracy'])} of {count(test['rows'], 'row')} right"
+        right = f"{percent(test['accuracy'])} of {counted(test['rows'], 'row')} right"
         return f"{right}; {baseline_text(test)}"
     return (
         f"R^2 {test['r_squared']:.6g}, rms error {test['root_mean_squared_error']:.6g} of "
-        f"{count(test['rows'], 'row')}; baseline {test['standard_deviation']:.6g}, always the mean"
+        f"{counted(test['rows'], 'row')}; baseline {test['standard_deviation']:.6g}, "
+        "always the mean"
     )
 
 

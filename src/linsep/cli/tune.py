@@ -12,7 +12,6 @@ from linsep.cli.errors import in_options
 from linsep.cli.options import Repeatable, command
 from linsep.cli.output import (
     check_all_free,
-    count,
     never_overwrite,
     percent,
     print_json,
@@ -26,6 +25,7 @@ from linsep.cli.report import gap_pairs, gaps_of
 from linsep.estimators._common.labels import plain_labels
 from linsep.sources.base import Source
 from linsep.tuning import Model, SideBySide, combinations
+from linsep.words import counted
 
 #: most lines of the table; --json has all
 MOST_LINES = 20
@@ -138,7 +138,7 @@ def _of_model(model: Model, best: Model) -> dict[str, Any]:
 def print_tune(found: dict[str, Any], recipe: dict[str, Any]) -> None:
     """Print the output of ``linsep tune``; ``recipe`` says how the rows were read."""
     first, models = found["models"][0], found["models"]
-    rows = count(found["held_out_rows"], "held-out row")
+    rows = counted(found["held_out_rows"], "held-out row")
     dropped = sum(model["stop_reason"] == "dropped" for model in models)
     spared = f", {dropped:,} dropped early" if dropped else ""
     pairs = [
@@ -152,9 +152,9 @@ def print_tune(found: dict[str, Any], recipe: dict[str, Any]) -> None:
         pairs.append(("test", f"{report.right_text(found['test'])}; "
                               f"{report.baseline_text(found['test'])}"))  # fmt: skip
     pairs += [
-        ("learnt", f"{count(len(models), 'model')} of {found['learner']}{spared}, "
+        ("learnt", f"{counted(len(models), 'model')} of {found['learner']}{spared}, "
                    f"{found['passes']:,} passes over "
-                   f"{count(found['rows'] - found['held_out_rows'], 'row')}"),
+                   f"{counted(found['rows'] - found['held_out_rows'], 'row')}"),
         *gap_pairs(found, recipe),
         ("time", f"total {found['seconds']:.2f} s"),
         ("model", found["model"] or "not saved; --model FILE learns the best from all rows"),

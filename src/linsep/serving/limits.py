@@ -3,7 +3,7 @@
 import time
 from typing import NamedTuple
 
-from linsep.sources.limits import size_text
+from linsep.words import counted, size_text
 
 #: columns that a table may have, if the model does not have more
 COLUMNS = 10_000
@@ -93,11 +93,6 @@ class Budget:
     def end(self) -> None:
         """Let the time be over: nobody waits for the answer any more."""
         self._until = 0.0
-
-
-def counted(number: int, what: str) -> str:
-    """Return a count with its noun: 1 row, 1,200 rows."""
-    return f"{number:,} {what}" + ("" if number == 1 else "s")
 
 
 def too_large(limit: int) -> Refused:

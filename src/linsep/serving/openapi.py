@@ -24,7 +24,7 @@ from linsep.serving.limits import Limits
 from linsep.serving.model import Served, Wanted
 from linsep.serving.requests import JSON
 from linsep.serving.rows import PairReader
-from linsep.sources.limits import size_text
+from linsep.words import size_text
 
 #: columns that are described one by one
 MOST_COLUMNS = 500

@@ -12,15 +12,9 @@ from urllib.parse import parse_qsl
 
 import orjson
 
-from linsep.serving.limits import (
-    Limits,
-    Refused,
-    counted,
-    too_busy,
-    too_large,
-    too_many_rows,
-)
+from linsep.serving.limits import Limits, Refused, too_busy, too_large, too_many_rows
 from linsep.serving.model import Wanted
+from linsep.words import counted
 
 JSON = b"application/json"
 #: what is read of a body that is too large: so many times the limit, for so many seconds

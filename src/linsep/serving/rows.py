@@ -20,7 +20,7 @@ import scipy.sparse as sp
 
 from linsep._system.files import scratch_folder
 from linsep.errors import DataError, LinsepError
-from linsep.serving.limits import Budget, Limits, Refused, counted, too_many_rows, too_wide
+from linsep.serving.limits import Budget, Limits, Refused, too_many_rows, too_wide
 from linsep.sources.base import Batch, Source
 from linsep.sources.declared import messages, text_sizes
 from linsep.sources.exact import EXACT
@@ -28,6 +28,7 @@ from linsep.sources.opening import open_source
 from linsep.sources.tables.columns import Columns, from_recipe
 from linsep.sources.tables.csv_text import WHITESPACE, Fields
 from linsep.sources.tables.encoding import Encoder
+from linsep.words import counted
 
 #: how the kinds of columns are called in messages
 KINDS_IN_WORDS = {"number": "a number", "bool": "true or false", "text": "text"}

@@ -12,8 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from linsep.errors import DataError, hint
-from linsep.sources.limits import check_growth, size_text
+from linsep.sources.limits import check_growth
 from linsep.sources.remote.file import File
+from linsep.words import size_text
 
 #: bytes of the text of one column that may come in one batch of rows
 MOST_TEXT = 128 << 20

@@ -7,6 +7,7 @@ from typing import Any
 
 from linsep.errors import DataError, Hint, hint
 from linsep.sources.remote.file import File, RemoteFile
+from linsep.words import size_text
 
 #: default limit of the length of a line, in bytes
 MAX_LINE = 64 << 20
@@ -39,14 +40,6 @@ def bytes_of(size: int | str, what: str = "a line") -> int:
         f"{size!r} is no size of {what}: give bytes, or a number with a unit such as '64MB', up to "
         "1GB."
     )
-
-
-def size_text(count: int) -> str:
-    """Format a number of bytes, as in "64 MB"."""
-    for unit in ("GB", "MB", "KB"):
-        if count >= _UNITS[unit]:
-            return f"{count / _UNITS[unit]:.4g} {unit.replace('K', 'k')}"
-    return f"{count} bytes"
 
 
 def line_too_long(path: File, line: int, limit: int) -> DataError:

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linsep.errors import DataError, Hint, hint
-from linsep.sources.limits import line_too_long, longer_lines, size_text
+from linsep.sources.limits import line_too_long, longer_lines
 from linsep.sources.remote.file import File
+from linsep.words import size_text
 
 #: stands for a delimiter: any run of blanks and tabs
 WHITESPACE = "whitespace"
