@@ -310,7 +310,7 @@ class RowLog:
         for number, file in self._db.execute(query):
             path = self.path.parent / Path(file).name
             if path.is_file():
-                if _digest(path) == known.get(f"snapshot {number}"):
+                if digest_of(path) == known.get(f"snapshot {number}"):
                     return Snapshot(number, path)
                 say(f"{path} is not the snapshot that {self.path.name} names: its rows are learnt "
                     "again")  # fmt: skip
@@ -328,7 +328,7 @@ class RowLog:
             row = (self.n_rows, path.name, self._seal)
             self._db.execute("INSERT INTO snapshots VALUES (?, ?, ?)", row)
             self._db.execute("DELETE FROM about WHERE name LIKE 'snapshot %'")
-            row_about = (f"snapshot {self.n_rows}", _digest(path))
+            row_about = (f"snapshot {self.n_rows}", digest_of(path))
             self._db.execute("INSERT INTO about VALUES (?, ?)", row_about)
             self._db.execute("COMMIT")
         except sqlite3.Error as problem:
@@ -382,7 +382,8 @@ def check_model_name(model: str, log: Path) -> None:
         )
 
 
-def _digest(path: Path) -> str:
+def digest_of(path: Path) -> str:
+    """Return the SHA-256 of a file in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import copy
-import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import groupby
@@ -25,6 +24,7 @@ from linsep.estimators._common.labels import plain_labels
 from linsep.estimators._common.predicting import probabilities_of
 from linsep.naive_bayes import scoring_regression
 from linsep.serving.limits import Budget, Limits, Refused, too_many_rows
+from linsep.serving.log import digest_of
 from linsep.serving.rows import VALUE_BYTES, Bodies, PairReader, TableReader, columns_of, lines_of
 from linsep.sources.base import Batch, Source
 from linsep.sources.tables.columns import to_recipe
@@ -395,7 +395,7 @@ def read_model(path: Path, limits: Limits) -> Served:
     """Load a model file to be served; ModelFileError if it is none or changes meanwhile."""
     before = signature(path)
     model = model_files.load(path)
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    digest = digest_of(path)
     if signature(path) != before:
         raise ModelFileError(f"{path} changed while it was read: try again.")
     return Served(model, str(path), digest, limits)

@@ -44,12 +44,11 @@ ERRORS = {
 }
 
 
-class Row:
-    """A row as the model reads it, which another schema describes."""
-
-
-class Label:
-    """A class of the model, or a number."""
+#: a row as the model reads it, and one of its classes, or a number: as the model describes them
+Row = Annotated[Any, {"$ref": "#/components/schemas/Row"}]
+Label = Annotated[Any, {"$ref": "#/components/schemas/Label"}]
+#: why a request is not answered: :class:`Error`
+Refusal = Annotated[Any, {"$ref": "#/components/schemas/Error"}]
 
 
 class Error(TypedDict):
@@ -138,24 +137,16 @@ def schema(kind: Any) -> dict[str, Any]:
     if get_origin(kind) is Annotated:
         plain, more = get_args(kind)
         return schema(plain) | more
-    if kind in (Row, Label, Error):
-        return {"$ref": f"#/components/schemas/{kind.__name__}"}
     if is_typeddict(kind):
-        return _schema_of_fields(kind)
-    found: dict[str, Any] = {"type": TYPES[get_origin(kind) or kind]}
+        hints = get_type_hints(kind, include_extras=True)
+        required = [name for name in hints if name in kind.__required_keys__]
+        properties = {name: schema(each) for name, each in hints.items()}
+        described = {"type": "object", "properties": properties}
+        return described | ({"required": required} if required else {})
+    found: dict[str, Any] = {} if kind is Any else {"type": TYPES[get_origin(kind) or kind]}
     if items := get_args(kind):
         found["items"] = schema(items[0])
     return found
-
-
-def _schema_of_fields(kind: Any) -> dict[str, Any]:
-    hints = get_type_hints(kind, include_extras=True)
-    found: dict[str, Any] = {
-        "type": "object",
-        "properties": {name: schema(each) for name, each in hints.items()},
-    }
-    required = [name for name in hints if name in kind.__required_keys__]
-    return found | {"required": required} if required else found
 
 
 def document(endpoints: list[Endpoint], served: Served, limits: Limits) -> dict[str, Any]:
@@ -183,7 +174,7 @@ def document(endpoints: list[Endpoint], served: Served, limits: Limits) -> dict[
             "schemas": {
                 "Row": _row(served),
                 "Label": {"enum": about["classes"]} if about["classes"] else {"type": "number"},
-                "Error": _schema_of_fields(Error),
+                "Error": schema(Error),
             },
         },
     }
@@ -265,4 +256,4 @@ def _bodies(served: Served, body: Any) -> dict[str, Any]:
 
 
 def _error(code: int) -> dict[str, Any]:
-    return {"description": ERRORS[code], "content": {JSON.decode(): {"schema": schema(Error)}}}
+    return {"description": ERRORS[code], "content": {JSON.decode(): {"schema": schema(Refusal)}}}

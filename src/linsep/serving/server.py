@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import hashlib
 import ipaddress
 import re
 import signal
@@ -20,6 +19,7 @@ from linsep.serving.app import Service
 from linsep.serving.connections import Connection, UnreadAnswers
 from linsep.serving.learning import Learning
 from linsep.serving.limits import Limits
+from linsep.serving.log import digest_of
 from linsep.serving.model import Served, read_model, signature
 from linsep.serving.requests import LOOPBACK_HOSTS, HostCheck
 from linsep.serving.rows import Bodies
@@ -247,7 +247,7 @@ class Server:
     def _is_the_same(self) -> bool:
         """Return whether the file is the model that the log began with."""
         try:
-            return hashlib.sha256(self._path.read_bytes()).hexdigest() == self.service.served.digest
+            return digest_of(self._path) == self.served.digest
         except OSError:
             return False
 
