@@ -5,23 +5,24 @@ import json
 import re
 from collections.abc import Generator, Iterator
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Any, NamedTuple
 
 from linsep.errors import DataError
-from linsep.sources.chunks import BYTE_ORDER_MARK, LineReader
+from linsep.sources.chunks import LineReader
 from linsep.sources.remote.file import File
 from linsep.sources.tables.columns import check_column
 from linsep.sources.tables.csv_text import (
-    WHITESPACE,
+    CsvRecord,
     Fields,
     csv_records,
     names_of,
     no_header,
-    squeezed,
     whole_records,
 )
 from linsep.sources.tables.json_lines import repeated
 from linsep.sources.tables.table_file import SAMPLE_ROWS
+from linsep.sources.tables.text_file import whole_lines
 
 #: bytes read at a time
 _CHUNK = 1 << 20
@@ -64,7 +65,6 @@ class TextRecords:
         self._nulls = frozenset(fields.null_cells())
         self._max_line, self.header = max_line, ""
         self._reader: LineReader | None = None
-        self._marked = False
 
     @property
     def position(self) -> int:
@@ -76,36 +76,27 @@ class TextRecords:
             return self._of_csv()
         return self._of_lines({"jsonl": self._of_json}.get(self._format, _label))
 
-    def _lines(self) -> Iterator[str]:
-        """Yield the lines with their ends; bytes that are not UTF-8 are half surrogates."""
-        for number, block in enumerate(self._blocks(watched=True)):
-            mark = _MARK if number == 0 and self._marked else ""
-            yield from io.StringIO(mark + _text(block), newline="\n")
-
-    def _blocks(self, watched: bool = False) -> Generator[bytes, None, None]:
-        """Yield blocks of whole lines, without a byte-order mark; ``watched`` makes
-        :attr:`position` follow this reading.
-        """
-        reader = LineReader(
+    def _blocks(self) -> Generator[bytes, None, None]:
+        """Yield blocks of whole lines, without a byte-order mark."""
+        self._reader = LineReader(
             [self.path], _CHUNK, max_line=self._max_line, returns=self._format in ("csv", "tsv")
         )
-        if watched:
-            self._reader = reader
-        for number, chunk in enumerate(reader.chunks()):
-            self._marked = reader.marked
-            begin = len(BYTE_ORDER_MARK) if number == 0 and reader.marked else 0
-            block = bytes(memoryview(chunk.text)[begin : chunk.size])
-            reader.give_back(chunk)
-            yield block
+        yield from (block for _, block in whole_lines(self._reader))
+
+    @property
+    def _mark(self) -> str:
+        """The byte-order mark of the file, if it has one."""
+        return _MARK if self._reader is not None and self._reader.marked else ""
 
     def _of_lines(self, cell_of: Any) -> Iterator[Record]:
-        for number, line in enumerate(self._lines(), 1):
-            plain = line.removeprefix(_MARK).strip()
+        """Yield the lines with their ends; bytes that are not UTF-8 are half surrogates."""
+        for number, line in enumerate(chain.from_iterable(map(_lines_of, self._blocks())), 1):
+            plain, mark = line.strip(), self._mark if number == 1 else ""
             comment = self._format == "svmlight" and plain.startswith("#")
             if not plain or comment:
-                yield Record(line, number, None, row=False)
+                yield Record(mark + line, number, None, row=False)
             else:
-                yield Record(line, number, cell_of(plain, number))
+                yield Record(mark + line, number, cell_of(plain, number))
 
     def _of_json(self, line: str, number: int) -> Any:
         if self._column is None:
@@ -123,12 +114,8 @@ class TextRecords:
         return cell
 
     def _of_csv(self) -> Iterator[Record]:
-        taken: list[str] = []
-        number, at, width, rows, self.header = 1, None, 0, 0, ""
-        for fields in self._split(taken):
-            text, line = "".join(taken), number
-            number += len(taken)
-            taken.clear()
+        at, width, rows, self.header = None, 0, 0, ""
+        for line, fields, text in self._csv_records():
             if not fields:
                 if width:
                     yield Record(text, line, None, row=False)
@@ -140,7 +127,7 @@ class TextRecords:
                     check_column(self.path, names, self._column)
                     at = names.index(self._column)
                 if headed:
-                    self.header = (_MARK if self._marked else "") + text
+                    self.header = self._mark + text
                     continue
             if len(fields) != width:
                 first = "header" if self.header else "first row"
@@ -161,31 +148,17 @@ class TextRecords:
         if not width:
             raise DataError(f"{self.path} is empty: give a file with rows.")
 
-    def _split(self, taken: list[str]) -> Iterator[list[str]]:
-        """Yield the fields of each record, whose lines are added to ``taken``."""
-        delimiter, quotes = self._fields.delimiter or ",", self._fields.quotes is not False
-        blanks = delimiter == WHITESPACE
-        fields = self._fields._replace(delimiter="\t") if blanks else self._fields
-
-        def noted() -> Iterator[str]:
-            blocks = self._blocks(watched=True)
-            if quotes:
-                blocks = whole_records(
-                    blocks, fields.delimiter or ",", self.path, self._max_line, self._blocks
-                )
-            for block in blocks:
-                seen = squeezed(block, quotes) if blanks else block
-                both = (io.StringIO(_text(each), newline="") for each in (block, seen))
-                for line, shown in zip(*both, strict=True):
-                    taken.append(line)
-                    yield shown
-
-        for _, found in csv_records(noted(), fields, self.path, self._max_line):
-            yield found
+    def _csv_records(self) -> Iterator[CsvRecord]:
+        fields, blocks = self._fields, self._blocks()
+        if fields.quotes:
+            blocks = whole_records(
+                blocks, fields.separator, self.path, self._max_line, self._blocks
+            )
+        return csv_records(blocks, fields, self.path, self._max_line)
 
 
-def _text(block: bytes) -> str:
-    return block.decode(errors="surrogateescape")
+def _lines_of(block: bytes) -> io.StringIO:
+    return io.StringIO(block.decode(errors="surrogateescape"), newline="\n")
 
 
 def _label(line: str, number: int) -> str:

@@ -22,7 +22,7 @@ FIRST = "first"
 ANALYZERS = ("word", "char", "char_wb")
 NORMS = {"l2": "l2", "l1": "l1", "none": None}
 #: text columns that users name, alone or with :class:`linsep.Text` objects
-Given = str | Iterable[str] | dict[str, Any] | None
+WordColumns = str | Iterable[str] | dict[str, Any] | None
 
 
 @dataclass
@@ -118,7 +118,7 @@ def guess_columns(
     exclude : list of str
         Columns left out; must be in the file.
     text : dict or None
-        Settings of columns whose words are features; they must be in the file.
+        What counts the words of columns whose words are features; they must be in the file.
     weight, group : str or None
         Columns of weights and of groups, which are no features; they must be in the file.
 
@@ -138,7 +138,7 @@ def guess_columns(
     for name in text:
         if name not in names or name in {target, *exclude}:
             raise _no_text_column(file, name, names, target)
-    columns.words, columns.weight, columns.group = counters_of(text), weight, group
+    columns.words, columns.weight, columns.group = text, weight, group
     check_row_columns(file, columns)
     for name, kind in column_types(files, exclude).items():
         if name == target:
@@ -475,7 +475,7 @@ def kinds_of_row_columns(
                 "to count all rows alike."
             )
         stored = found.get(columns.weight)
-        if stored is not None and not _is_number(stored):
+        if stored is not None and family_of(stored) != "number":
             raise DataError(
                 f"{path}, column '{columns.weight}' holds {stored}, but weights are numbers: "
                 "convert it, or name another column."
@@ -488,17 +488,10 @@ def kinds_of_row_columns(
     return kinds
 
 
-def _is_number(kind: pa.DataType) -> bool:
-    types = pa.types
-    kind = kind.value_type if types.is_dictionary(kind) else kind
-    tests = (types.is_integer, types.is_floating, types.is_decimal, types.is_null)
-    return any(test(kind) for test in tests)
-
-
 def check_first_weights(file: TableFile, name: str, head: pa.ChunkedArray) -> None:
     """Raise DataError, which names the row, where the first weights are no numbers."""
     kind = file.columns()[name] or head.type
-    if _is_number(kind):
+    if family_of(kind) == "number":
         return
     if not pa.types.is_string(kind):
         raise DataError(
@@ -521,24 +514,18 @@ def _reads_as_number(text: str) -> bool:
         return False
 
 
-def settings_of(text: Given) -> dict[str, Any]:
-    """Return the settings of each text column; ParameterError for an invalid one."""
+def word_counters(text: WordColumns) -> dict[str, Any]:
+    """Return what counts the words of each text column, and keeps some that are hashed.
+
+    Raises ParameterError for invalid settings.
+    """
     if not text:
         return {}
-    from linsep.sources.text.counting import Settings
+    from linsep.sources.text.counting import Settings, TextCounter  # compiles loops
 
-    if isinstance(text, dict):
-        return {name: how.settings() for name, how in text.items()}
-    return dict.fromkeys([text] if isinstance(text, str) else text, Settings())
-
-
-def counters_of(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return what counts the words of each text column, and keeps some that are hashed."""
-    if not settings:
-        return {}
-    from linsep.sources.text.counting import TextCounter
-
-    return {name: TextCounter(how, keep_terms=True) for name, how in settings.items()}
+    names = [text] if isinstance(text, str) else text
+    chosen = {n: text[n].settings() if isinstance(text, dict) else Settings() for n in names}
+    return {name: TextCounter(how, keep_terms=True) for name, how in chosen.items()}
 
 
 def check_kind(file: TableFile, name: str, kind: pa.DataType, family: str | None) -> None:

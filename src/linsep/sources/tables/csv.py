@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing
 from functools import partial, reduce
 from itertools import islice
@@ -18,11 +18,11 @@ from linsep.sources.tables import text_file
 from linsep.sources.tables.columns import missing_mark
 from linsep.sources.tables.csv_text import (
     WHITESPACE,
+    CsvRecord,
     Fields,
     csv_records,
     names_of,
     no_header,
-    squeezed,
     whole_records,
 )
 from linsep.sources.tables.table_file import SAMPLE_ROWS, Kinds, Others, check_names
@@ -62,14 +62,10 @@ class CsvFile(TextFile):
 
     def __init__(self, path: File, fields: Fields, format: str = "csv", max_line: int = MAX_LINE):
         told = fields.delimiter is not None or fields.header is not None
-        fields = fields.of(format)
-        delimiter = fields.delimiter or ","
-        self._squeezes, self._fields = delimiter == WHITESPACE, fields
+        self._fields = fields.of(format)
         super().__init__(path, max_line)
-        if self._squeezes:
-            self._fields = fields._replace(delimiter="\t")
         self._before = 0 if fields.header is False else 1
-        records = [fields for _, fields in islice(self._records(), 2)]
+        records = [record.fields for record in islice(self._records(), 2)]
         if not records:
             if not self._before:
                 raise NoRows(f"{path} has no rows: give a file with rows.")
@@ -77,11 +73,11 @@ class CsvFile(TextFile):
         header = records[0] if self._before else names_of(len(records[0]))
         if _EXCEL.fullmatch("".join(records[0])):
             raise DataError(f"{path} line 1 tells a delimiter, as only Excel reads it: remove it.")
-        other = _other_delimiter(records, delimiter) if len(header) == 1 else None
+        other = self._other_delimiter(records) if len(header) == 1 else None
         if other and not (told and other in (" ", WHITESPACE)):
             raise DataError(
-                f"{path} line 1 is one column when separated by {_shown(delimiter)}, but it has "
-                f"{_shown(other)} in it",
+                f"{path} line 1 is one column when separated by {_shown(self._fields)}, but it has "
+                f"{_shown(Fields(other))} in it",
                 hint("separate fields by that with {}", delimiter=other),
             )
         try:
@@ -115,16 +111,22 @@ class CsvFile(TextFile):
                 said = f"seems to be no header row: '{shown}' is a value of its column, too"
                 raise no_header(self.path, said)
 
-    def _looked_at(self, block: bytes, line_at: Callable[[int], int]) -> bytes:
-        """Runs of blanks as one tab where they separate fields."""
-        return squeezed(block, self._fields.quotes is not False) if self._squeezes else block
+    def _other_delimiter(self, records: list[list[str]]) -> str | None:
+        """Return the character that seems to separate the fields of the first lines instead."""
+        lines = [self._fields.separator.join(fields) for fields in records]
+        found = next((c for c in ",;\t| " if all(c in line for line in lines)), None)
+        runs = any("  " in line or line != line.strip(" ") for line in lines)
+        return WHITESPACE if found == " " and runs else found
 
     def _for_parser(self, blocks: Generator[bytes, None, None]) -> Generator[bytes, None, None]:
         """Yield blocks in each of which a record ends; DataError if a quote is never closed."""
+        seen = (self._fields.squeezed(block) for block in blocks)
         if not self._fields.quotes:
-            return blocks
-        delimiter = self._fields.delimiter or ","
-        return whole_records(blocks, delimiter, self.path, self._max_line, self.blocks)
+            return seen
+        return whole_records(
+            seen, self._fields.separator, self.path, self._max_line,
+            lambda: map(self._fields.squeezed, self.blocks()),
+        )  # fmt: skip
 
     def columns(self) -> dict[str, pa.DataType | None]:
         """Return the names in the header row; the types are unknown."""
@@ -182,18 +184,9 @@ class CsvFile(TextFile):
                 batch = pa.record_batch(arrays, names=list(kinds))  # noqa: PLW2901
             yield batch
 
-    def where(self, row: int) -> str:
-        """Return the line on which the 0-based `row` starts."""
-        try:
-            for line, _ in islice(self._records(), self._before + row, None):
-                return f"{self.path} line {line}"
-        except DataError:
-            pass
-        return super().where(row)
-
     def written(self) -> Iterator[dict[str, str]]:
         """Yield the cells of every row, as text by column."""
-        for _, fields in islice(self._records(), self._before, None):
+        for _, fields in self._rows():
             yield dict(zip(self._header, fields, strict=True))
 
     def _read(self, kinds: Kinds, names: list[str] | None) -> Generator[pa.RecordBatch, None, None]:
@@ -215,7 +208,7 @@ class CsvFile(TextFile):
                 block_size=LARGEST_BLOCK, column_names=None if self._before else self._header
             ),
             parse_options=pa.csv.ParseOptions(
-                delimiter=self._fields.delimiter,
+                delimiter=self._fields.separator,
                 quote_char='"' if self._fields.quotes else False,
                 newlines_in_values=self._fields.quotes,
             ),
@@ -242,14 +235,14 @@ class CsvFile(TextFile):
         return pa.RecordBatchReader.from_batches(table.schema, table.to_batches())
 
     def _is_one_block(self) -> bool:
-        with self.open() as text:
-            return bool(text.read()) and not text.read()
+        with closing(self.blocks()) as blocks:
+            return len(list(islice(blocks, 2))) == 1
 
     def _explain(self, error: pa.ArrowInvalid, done: int, kinds: Kinds) -> DataError | None:
         """Find the first row after `done` rows that does not fit; None when all seem to fit."""
         found = _INVALID.search(str(error))
         bad = found[1].strip() if found else None
-        for line, fields in islice(self._records(), self._before + done, None):
+        for line, fields in islice(self._rows(), done, None):
             place = f"{self.path} line {line}"
             if len(fields) != len(self._header):
                 quote = " or close an open quote" if any("\n" in field for field in fields) else ""
@@ -276,28 +269,22 @@ class CsvFile(TextFile):
         """Return whether a row seems to begin with a name: the first one has one field more than
         the header.
         """
-        first, _ = next(islice(self._records(), 1, None))
+        first, _ = next(self._rows())
         return line == first and len(fields) == len(self._header) + 1
 
-    def _records(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield each record with the number of the line it starts on, the header first."""
-        with self.open() as stream, io.BufferedReader(stream) as buffer:
-            text = io.TextIOWrapper(buffer, "utf-8", errors="surrogateescape", newline="")
-            for line, fields in csv_records(text, self._fields, self.path, self._max_line):
-                if fields:
-                    yield line, fields
+    def _rows(self) -> Iterator[tuple[int, list[str]]]:
+        return ((r.line, r.fields) for r in islice(self._records(), self._before, None))
+
+    def _records(self) -> Iterator[CsvRecord]:
+        """Yield the header and the rows."""
+        with closing(self.blocks()) as blocks:
+            found = csv_records(blocks, self._fields, self.path, self._max_line)
+            yield from (record for record in found if record.fields)
 
 
-def _other_delimiter(records: list[list[str]], delimiter: str) -> str | None:
-    """Return the character that seems to separate the fields of the first lines instead."""
-    lines = [delimiter.join(fields) for fields in records]
-    found = next((c for c in ",;\t| " if all(c in line for line in lines)), None)
-    runs = any("  " in line or line != line.strip(" ") for line in lines)
-    return WHITESPACE if found == " " and runs else found
-
-
-def _shown(delimiter: str) -> str:
-    return {"\t": "a tab", " ": "a space", WHITESPACE: "blanks"}.get(delimiter, f"'{delimiter}'")
+def _shown(fields: Fields) -> str:
+    named = {"\t": "a tab", " ": "a space", WHITESPACE: "blanks"}
+    return named.get(fields.delimiter or "", f"'{fields.delimiter}'")
 
 
 def _length(fields: list[str]) -> int:

@@ -1,6 +1,7 @@
 """CSV as text: how its fields are told apart, and its records, which may span lines in quotes."""
 
 import csv
+import io
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator
 from threading import Lock
@@ -19,18 +20,6 @@ WHITESPACE = "whitespace"
 _RUNS = re.compile(rb'("[^"\n]*")|[ \t]+')
 _BLANKS = re.compile(rb"[ \t]+")
 _ENDS = re.compile(rb"^\t|\t(?=\r?$)", re.MULTILINE)
-
-
-def squeezed(lines: bytes, quotes: bool) -> bytes:
-    """Return lines with each run of blanks and tabs as one tab, and none at the ends of lines;
-    ``quotes`` says whether quoted fields stay as they are.
-    """
-    runs = _RUNS.sub(_tab, lines) if quotes else _BLANKS.sub(b"\t", lines)
-    return _ENDS.sub(b"", runs)
-
-
-def _tab(found: re.Match[bytes]) -> bytes:
-    return found[1] or b"\t"
 
 
 def check_delimiter(delimiter: Any) -> None:
@@ -118,6 +107,21 @@ class Fields(NamedTuple):
         delimiter = self.delimiter or ("\t" if format == "tsv" else ",")
         return Fields(delimiter, self.quotes is not False, self.header, self.null_values)
 
+    @property
+    def separator(self) -> str:
+        """The character between the fields of lines that are :meth:`squeezed`."""
+        return "\t" if self.delimiter == WHITESPACE else self.delimiter or ","
+
+    def squeezed(self, lines: bytes) -> bytes:
+        """Return lines with each run of blanks as one tab, and none at their ends, where runs
+        separate fields; quoted fields stay as they are.
+        """
+        if self.delimiter != WHITESPACE:
+            return lines
+        if self.quotes:
+            return _ENDS.sub(b"", _RUNS.sub(lambda run: run[1] or b"\t", lines))
+        return _ENDS.sub(b"", _BLANKS.sub(b"\t", lines))
+
 
 def _null_values(given: Any) -> tuple[str, ...] | None:
     """Return them as a tuple, None for none; DataError for something else than text."""
@@ -128,32 +132,50 @@ def _null_values(given: Any) -> tuple[str, ...] | None:
     return values or None
 
 
+class CsvRecord(NamedTuple):
+    """The line that a record starts on, its fields (none of an empty line), and its text."""
+
+    line: int
+    fields: list[str]
+    text: str
+
+
 def csv_records(
-    lines: Iterable[str], written: Fields, path: File, max_line: int
-) -> Iterator[tuple[int, list[str]]]:
-    """Yield the fields of each record, none of an empty line, and the line on which it starts.
+    blocks: Iterable[bytes], written: Fields, path: File, max_line: int
+) -> Iterator[CsvRecord]:
+    """Yield the records of blocks of whole lines; bytes that are not UTF-8 are half surrogates.
 
     Raises DataError for a field that is longer than ``max_line`` characters, and for a quote that
     is never closed.
     """
-    ended, delimiter = False, written.delimiter or ","
+    ended, taken = False, list[str]()
 
     def lines_and_end() -> Iterator[str]:
         nonlocal ended
-        yield from lines
+        for block in blocks:
+            lines, squeezed = _lines_of(block), written.squeezed(block)
+            parsed = lines if squeezed is block else _lines_of(squeezed)
+            for line, seen in zip(lines, parsed, strict=True):
+                taken.append(line)
+                yield seen
         ended = True
-        yield delimiter.join(_END)
+        yield written.separator.join(_END)
 
     quoting: Any = csv.QUOTE_MINIMAL if written.quotes else csv.QUOTE_NONE
-    reader, line = csv.reader(lines_and_end(), delimiter=delimiter, quoting=quoting), 1
+    reader, line = csv.reader(lines_and_end(), delimiter=written.separator, quoting=quoting), 1
     while True:
         fields = _next_record(reader, path, line, max_line)
         if ended:
             if fields != _END:
                 raise unclosed(path, line)
             return
-        yield line, fields
+        yield CsvRecord(line, fields, "".join(taken))
+        taken.clear()
         line = reader.line_num + 1
+
+
+def _lines_of(block: bytes) -> list[str]:
+    return io.StringIO(block.decode(errors="surrogateescape"), newline="").readlines()
 
 
 def _next_record(reader: Any, path: File, line: int, max_line: int) -> list[str]:

@@ -2,11 +2,11 @@
 
 import email
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from email import policy
 from email.message import EmailMessage, MIMEPart
-from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -22,13 +22,11 @@ _TEXTS, _BYTES = 4096, 1 << 23
 _SHOWN = 64
 
 
-class Document:
-    """One text: where it stands, the label, if there is one, and how to read it."""
+class Document(NamedTuple):
+    """A text, and its label, if it has one."""
 
-    __slots__ = ("label", "place", "read")
-
-    def __init__(self, place: str, label: str | None, read: Callable[[], str]):
-        self.place, self.label, self.read = place, label, read
+    path: Path
+    label: str | None
 
 
 class Documents(TableFile):
@@ -51,7 +49,6 @@ class Documents(TableFile):
 
     def __init__(self, paths: list[Path], mixed: bool = False, max_bytes: int = MAX_LINE):
         self.path, self.max_bytes, self._done = paths[0], max_bytes, 0
-        self._files: list[Path] = []
         #: texts beside the folders of labels, which are left out
         self.beside: list[Path] = []
         found: list[Document] = []
@@ -59,6 +56,7 @@ class Documents(TableFile):
             if not path.is_dir():
                 raise DataError(f"{path} is not a folder of texts: give a folder.")
             found += self._of_folder(path)
+        self._files = [document.path for document in found]
         self.unchanged = Unchanged(self._files)
         if not found:
             raise DataError(f"{self.path} holds no text: give a folder of texts.")
@@ -83,13 +81,14 @@ class Documents(TableFile):
 
     def head(self) -> pa.RecordBatch:
         """Return the first texts."""
-        return self._batch(self._documents[:_SHOWN], [d.read() for d in self._documents[:_SHOWN]])
+        first = self._documents[:_SHOWN]
+        return self._batch(first, list(map(self._text_of, first)))
 
     def chunks(self, kinds: Kinds, others: Others = None) -> Iterator[pa.RecordBatch]:
         """Yield the columns in batches of some megabytes."""
         self._done, texts, size, start = 0, [], 0, 0
         for number, document in enumerate(self._documents):
-            texts.append(document.read())
+            texts.append(self._text_of(document))
             size += len(texts[-1])
             if len(texts) == _TEXTS or size > _BYTES or number + 1 == len(self._documents):
                 self._done = number + 1
@@ -98,7 +97,7 @@ class Documents(TableFile):
 
     def where(self, row: int) -> str:
         """Return the file."""
-        return self._documents[row].place
+        return str(self._documents[row].path)
 
     def _batch(self, documents: list[Document], texts: list[str]) -> pa.RecordBatch:
         columns = {TEXT: pa.array(texts, pa.string())}
@@ -114,19 +113,16 @@ class Documents(TableFile):
             for path in sorted(label.rglob("*")):
                 hidden = any(part[0] == "." for part in path.relative_to(label).parts)
                 if path.is_file() and not hidden:
-                    yield self._of_file(path, label.name)
+                    yield Document(path, label.name)
         self.beside += [path for path in inside if path.is_file()]
         if not folders:
             self.beside.clear()
             for path in inside:
                 if path.is_file():
-                    yield self._of_file(path, None)
+                    yield Document(path, None)
 
-    def _of_file(self, path: Path, label: str | None) -> Document:
-        self._files.append(path)
-        return Document(str(path), label, partial(self._text_of, path))
-
-    def _text_of(self, path: Path) -> str:
+    def _text_of(self, document: Document) -> str:
+        path = document.path
         try:
             self._check_size(path.stat().st_size, str(path))
             data = path.read_bytes()

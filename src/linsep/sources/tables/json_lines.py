@@ -7,7 +7,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, suppress
-from itertools import islice
+from itertools import chain, islice
 
 import numpy as np
 import pyarrow as pa
@@ -125,25 +125,16 @@ class JsonFile(TextFile):
                     break
         return [name for name in names if name in missing]
 
-    def where(self, row: int) -> str:
-        """Return the line of the 0-based `row`."""
-        try:
-            for line, _ in islice(self._lines(), row, None):
-                return f"{self.path} line {line}"
-        except DataError:
-            pass
-        return super().where(row)
-
     def written(self) -> Iterator[dict[str, str]]:
         """Yield the whole numbers of every row, as text by column."""
-        for _, raw in self._lines():
+        for _, raw in self._rows():
             values = json.loads(raw, parse_int=_Digits)
             yield {name: value for name, value in values.items() if isinstance(value, _Digits)}
 
     def _read(
         self, options: pa.json.ParseOptions, kinds: Kinds
     ) -> Generator[pa.RecordBatch, None, None]:
-        if next(self._lines(), None) is None:
+        if next(self._rows(), None) is None:
             return
         yield from self._checked(
             lambda stream: pa.json.open_json(
@@ -161,7 +152,7 @@ class JsonFile(TextFile):
         ``only`` says that it may have no fields but those of ``kinds``.
         """
         known = dict(kinds)
-        for line, raw in islice(self._lines(), done, None):
+        for line, raw in islice(self._rows(), done, None):
             place = f"{self.path} line {line}"
             try:
                 fields = json.loads(raw)
@@ -181,7 +172,7 @@ class JsonFile(TextFile):
                     return misfit(place, name, json.dumps(value), kind)
         return None
 
-    def _looked_at(self, block: bytes, line_at: Callable[[int], int]) -> bytes:
+    def _look_at(self, block: bytes, line_at: Callable[[int], int]) -> None:
         """Refuse what is not one object a line before Arrow's parser sees it: it may crash."""
         from linsep.compiled.scanners.json_lines import FINE, TOO_DEEP, look_at_lines
 
@@ -189,7 +180,7 @@ class JsonFile(TextFile):
         if ended == FINE:
             if self._others is not None:
                 self._others.look_at(block, line_at)
-            return block
+            return
         place = f"{self.path} line {line_at(at)}"
         if ended == TOO_DEEP:
             raise DataError(
@@ -197,12 +188,11 @@ class JsonFile(TextFile):
             )
         raise _no_object(place)
 
-    def _lines(self) -> Iterator[tuple[int, bytes]]:
+    def _rows(self) -> Iterator[tuple[int, bytes]]:
         """Yield each line that is not blank with its number."""
-        with self.open() as stream, io.BufferedReader(stream) as buffer:
-            for number, line in enumerate(buffer, 1):
-                if not line.isspace():
-                    yield number, line
+        with closing(self.blocks()) as blocks:
+            lines = chain.from_iterable(map(io.BytesIO, blocks))
+            yield from ((number, line) for number, line in enumerate(lines, 1) if line.strip())
 
 
 class _Digits(str):

@@ -18,15 +18,15 @@ from linsep.sources.formats import format_by_name
 from linsep.sources.limits import MAX_LINE
 from linsep.sources.remote.file import File, located
 from linsep.sources.tables.columns import (
-    Given,
+    WordColumns,
     check_options,
     check_reference,
     check_text_columns,
     from_recipe,
     guess_columns,
     possible,
-    settings_of,
     to_recipe,
+    word_counters,
 )
 from linsep.sources.tables.csv_text import Fields
 from linsep.sources.tables.documents import Documents
@@ -68,30 +68,7 @@ class TableSource(Source):
     Parameters
     ----------
     paths : list of Path
-        Files named .csv .tsv .jsonl .ndjson .json .parquet .pq .arrow .feather .ipc; text
-        may be compressed (.gz .bz2 .zst).
-    target : str or None
-        The label column; labels may be text, whole numbers, floats or bools. With a recipe, None
-        takes the recipe's.
-    missing : "error", "zero", "drop" or "mean"
-        What to do with null, NaN and empty cells in features: refuse, take as zero, leave the row
-        out, or take the column's mean over all files. In text columns "zero" and "mean" set no
-        indicator. A missing label is refused unless "drop".
-    hash_bits : int or None
-        Hash text values into 2**hash_bits features (1 to 30) instead of learning them.
-    exclude : str or list of str
-        Column or columns to leave out.
-    scale : "none" or "standard"
-        "standard" subtracts the mean of each numeric column and divides by its standard deviation,
-        both over the rows of all files that are not dropped.
-    reference_level : None, "first" or dict
-        Text values that have no indicator, so that indicators and an intercept are not collinear:
-        of every text column the first in order, or another where the dict says {column: value}.
-        Where ``missing`` is "zero" or "mean", missing text is then taken for the reference level.
-    format : str or None
-        One of :data:`linsep.sources.formats.FORMATS`; None goes by the names of the files.
-    delimiter, quotes, header, null_values
-        Of CSV, as in :func:`linsep.open_source`; None takes those of the recipe.
+        Files of the formats of :mod:`linsep.sources.formats`, or folders of texts.
     batch_rows : int or None
         Rows per batch; the last batch of each file may have fewer, and so may any with "drop".
         None fits batches to half a million values, of wide rows up to two million.
@@ -100,16 +77,12 @@ class TableSource(Source):
         ignored, `missing`, `hash_bits`, `exclude`, `scale` and `reference_level` are taken from it,
         and unknown text values set no indicator and are counted in :attr:`unseen`.
     require_target : bool
-        False allows files without labels: Batch.y is then None, also where some are missing.
-    max_line : int
-        Bytes that a line of text may have.
-    text : str, list of str, dict of str to Text, or None
-        Columns whose words are features, as :class:`linsep.Text` makes them, or as the dict says.
-    weight : str or None
-        The column of row weights, numbers of at least 0: Batch.weights. With a recipe, the
-        recipe's; files without labels need none.
-    group : str or None
-        The column of groups, which are held out whole: Batch.groups.
+        False allows files without labels: Batch.y is then None, also where some are missing, and
+        weights and groups are not read.
+    **others : as of :func:`linsep.open_source`
+        How CSV is read and which column has labels or weights is taken from the recipe where it is
+        None. A missing label is refused unless ``missing`` is "drop". In text columns "zero" and
+        "mean" set no indicator, or take the text for the reference level if there is one.
 
     Raises
     ------
@@ -136,7 +109,7 @@ class TableSource(Source):
         recipe: dict[str, Any] | None = None,
         require_target: bool = True,
         max_line: int = MAX_LINE,
-        text: Given = None,
+        text: WordColumns = None,
         weight: str | None = None,
         group: str | None = None,
     ):
@@ -154,8 +127,8 @@ class TableSource(Source):
             "exclude": exclude, "recipe": recipe, "as": [format, delimiter], "scale": scale,
             "reference_level": reference_level,
         }  # fmt: skip
-        if words := settings_of(text):
-            self._options["text"] = {name: list(how) for name, how in words.items()}
+        if words := word_counters(text):
+            self._options["text"] = {name: list(c.settings) for name, c in words.items()}
         given = Fields(delimiter, quotes, header, null_values)
         others = given._asdict() | {"delimiter": None, "weight": weight, "group": group}
         self._options |= {name: value for name, value in others.items() if value is not None}

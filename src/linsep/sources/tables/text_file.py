@@ -15,6 +15,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import partial
+from itertools import islice
 from threading import Event, Lock
 from typing import Any
 from weakref import WeakSet
@@ -82,15 +83,18 @@ class TextFile(TableFile):
     def _guesses(self, names: list[str]) -> Generator[Guess, None, None]:
         """Yield for each block what guesses the types of these columns, null without a value."""
 
-    @contextmanager
-    def open(self, watched: bool = False) -> Iterator["BlockStream"]:
-        """Open the decompressed text; `watched` makes :attr:`position` follow this reading."""
-        reader = self._line_reader()
-        blocks = self._blocks(reader)
-        if watched:
-            self._reader, blocks = reader, self._for_parser(blocks)
-        with closing(BlockStream(blocks)) as text:
-            yield text
+    def where(self, row: int) -> str:
+        """Return the line on which the 0-based `row` starts."""
+        try:
+            for line, _ in islice(self._rows(), row, None):
+                return f"{self.path} line {line}"
+        except DataError:
+            pass
+        return super().where(row)
+
+    @abstractmethod
+    def _rows(self) -> Iterator[tuple[int, Any]]:
+        """Yield the rows as they are written, each with the line that it starts on."""
 
     def blocks(self) -> Generator[bytes, None, None]:
         """Yield blocks of whole lines."""
@@ -103,28 +107,23 @@ class TextFile(TableFile):
         )  # fmt: skip
 
     def _blocks(self, reader: LineReader) -> Generator[bytes, None, None]:
-        read = 0
-        for chunk in reader.chunks():
-            mark = len(BYTE_ORDER_MARK) if read == 0 and reader.marked else 0
-            block = bytes(memoryview(chunk.text)[mark : chunk.size])
-            reader.give_back(chunk)
-            line_at = partial(self._line_at, reader, read + mark)
+        for number, (start, block) in enumerate(whole_lines(reader)):
+            line_at = partial(self._line_at, reader, start)
             if (zero := block.find(b"\0")) >= 0:
                 # Without a line before it the file is something else.
-                place = f"{self.path} line {line_at(zero)}" if read else str(self.path)
+                place = f"{self.path} line {line_at(zero)}" if number else str(self.path)
                 raise DataError(f"{place} holds binary data, not UTF-8 text: rename or convert it.")
-            yield self._looked_at(block, line_at)
-            read += chunk.size
+            self._look_at(block, line_at)
+            yield block
 
     def _line_at(self, reader: LineReader, before: int, at: int) -> int:
         """Return the line that a byte of a block stands in, which comes after so many others."""
         return reader.line_at(self.path, before + at)
 
-    def _looked_at(self, block: bytes, line_at: Callable[[int], int]) -> bytes:
-        """Return a block of whole lines as the parser gets it; ``line_at`` returns the number of
-        the line that a byte of it stands in.
+    def _look_at(self, block: bytes, line_at: Callable[[int], int]) -> None:
+        """Raise DataError for a block that no parser may see; ``line_at`` returns the number of the
+        line that a byte of it stands in.
         """
-        return block
 
     def _for_parser(self, blocks: Generator[bytes, None, None]) -> Generator[bytes, None, None]:
         """Return the blocks as the parser wants them."""
@@ -141,9 +140,10 @@ class TextFile(TableFile):
     ) -> Generator[pa.RecordBatch, None, None]:
         """Yield the batches of a reader; on an error, find the line behind it."""
         done = 0
+        self._reader = lines = self._line_reader()
         try:
             with (
-                self.open(watched=True) as text,
+                closing(BlockStream(self._for_parser(self._blocks(lines)))) as text,
                 reading(self.path, "text of its format"),
                 open_reader(arrow_file(text)) as reader,
                 _drained(reader, text),
@@ -159,6 +159,19 @@ class TextFile(TableFile):
                 f"{self.path} cannot be read after row {done} ({first_line(error.__cause__)})",
                 "correct or remove what stands there",
             ) from error.__cause__
+
+
+def whole_lines(reader: LineReader) -> Iterator[tuple[int, bytes]]:
+    """Yield blocks of whole lines of one file, without its byte-order mark, each with the number of
+    its first byte.
+    """
+    read = 0
+    for chunk in reader.chunks():
+        mark = len(BYTE_ORDER_MARK) if read == 0 and reader.marked else 0
+        block = bytes(memoryview(chunk.text)[mark : chunk.size])
+        reader.give_back(chunk)
+        yield read + mark, block
+        read += chunk.size
 
 
 #: streams that are still open

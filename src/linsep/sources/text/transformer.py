@@ -9,10 +9,11 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError
+from linsep.parameters import HasParameters
 from linsep.sources.text.counting import NotUtf8, Settings, TextCounter
 
 
-class Text(TransformerMixin, BaseEstimator):
+class Text(HasParameters, TransformerMixin, BaseEstimator):
     """Words and n-grams of texts as features, hashed or with a vocabulary.
 
     For the same settings the columns and values are those of scikit-learn's HashingVectorizer
@@ -72,27 +73,18 @@ class Text(TransformerMixin, BaseEstimator):
     array([[0., 0., 2.]])
     """
 
-    def __init__(
-        self,
-        *,
-        analyzer: str = "word",
-        ngram_range: tuple[int, int] = (1, 1),
-        lowercase: bool = True,
-        vocabulary: bool = False,
-        n_features: int = 1 << 18,
-        alternate_sign: bool = True,
-        min_df: float = 1,
-        max_df: float = 1.0,
-        binary: bool = False,
-        sublinear_tf: bool = False,
-        use_idf: bool = False,
-        norm: str | None = "l2",
-    ):
-        self.analyzer, self.ngram_range, self.lowercase = analyzer, ngram_range, lowercase
-        self.vocabulary, self.n_features = vocabulary, n_features
-        self.alternate_sign, self.min_df, self.max_df = alternate_sign, min_df, max_df
-        self.binary, self.sublinear_tf, self.use_idf = binary, sublinear_tf, use_idf
-        self.norm = norm
+    analyzer: str = "word"
+    ngram_range: tuple[int, int] = (1, 1)
+    lowercase: bool = True
+    vocabulary: bool = False
+    n_features: int = 1 << 18
+    alternate_sign: bool = True
+    min_df: float = 1
+    max_df: float = 1.0
+    binary: bool = False
+    sublinear_tf: bool = False
+    use_idf: bool = False
+    norm: str | None = "l2"
 
     def settings(self) -> Settings:
         """Return the parameters, checked; raise ParameterError for one that is invalid."""
@@ -113,7 +105,7 @@ class Text(TransformerMixin, BaseEstimator):
         """Return ``fit(X).transform(X)``, reading the texts once."""
         texts = _as_arrow(X)
         self._fit(texts)
-        return _rows(self._counter, texts)
+        return _checked(self._counter.rows, texts)
 
     def transform(self, X: Any) -> sp.csr_matrix:
         """Return the rows of texts: float64 of shape (texts, columns).
@@ -124,8 +116,8 @@ class Text(TransformerMixin, BaseEstimator):
         """
         if self.settings().learns:
             check_is_fitted(self, msg="This %(name)s has not read any text yet: call fit first.")
-            return _rows(self._counter, _as_arrow(X))
-        return _rows(TextCounter(self.settings()), _as_arrow(X))
+            return _checked(self._counter.rows, _as_arrow(X))
+        return _checked(TextCounter(self.settings()).rows, _as_arrow(X))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the terms of the vocabulary, in the order of the columns; an array of strings.
@@ -157,10 +149,6 @@ class Text(TransformerMixin, BaseEstimator):
         tags.input_tags.two_d_array = False
         tags.requires_fit = bool(self.vocabulary or self.use_idf)
         return tags
-
-
-def _rows(counter: TextCounter, texts: pa.Array) -> sp.csr_matrix:
-    return _checked(counter.rows, texts)
 
 
 def _checked(method: Any, texts: pa.Array) -> Any:
