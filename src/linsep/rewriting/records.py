@@ -17,10 +17,10 @@ from linsep.sources.tables.csv_text import (
     Fields,
     csv_records,
     names_of,
-    no_header,
+    no_names,
     whole_records,
 )
-from linsep.sources.tables.json_lines import repeated
+from linsep.sources.tables.json_lines import no_object, repeated
 from linsep.sources.tables.table_file import SAMPLE_ROWS
 from linsep.sources.tables.text_file import whole_lines
 
@@ -105,10 +105,7 @@ class TextRecords:
             found = json.loads(line)
             cell = found.get(self._column)
         except (ValueError, AttributeError, RecursionError):
-            place = f"{self.path} line {number}"
-            raise DataError(
-                f"{place} is not one JSON object", "write one object per line"
-            ) from None
+            raise no_object(f"{self.path} line {number}") from None
         if line.count(":") > len(found) and (name := repeated(line)):
             raise DataError(f"{self.path} line {number} has the field '{name}' twice", "remove one")
         return cell
@@ -142,8 +139,7 @@ class TextRecords:
             rows += 1
             untold = self._fields.header is None and rows <= SAMPLE_ROWS
             if cell and cell == self._column and untold:
-                said = f"seems to be no header row: '{cell}' is a value of its column, too"
-                raise no_header(self.path, said)
+                raise no_names(self.path, cell)
             yield Record(text, line, cell)
         if not width:
             raise DataError(f"{self.path} is empty: give a file with rows.")

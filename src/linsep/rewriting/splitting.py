@@ -4,11 +4,11 @@ Parts depend only on the seed, the order of the rows and their class, group or t
 batches nor on the machine. Part 0 is for training, 1 and 2 are held out.
 """
 
-from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import cached_property, partial
 from hashlib import blake2b
+from itertools import count
 from math import isnan
 from typing import Any
 
@@ -126,7 +126,7 @@ class ByGroup:
 
 
 class ByTime:
-    """The latest rows are held out. First all times are added, then come the parts.
+    """The latest rows are held out.
 
     Parameters
     ----------
@@ -134,19 +134,14 @@ class ByTime:
     """
 
     def __init__(self, shares: list[Fraction]):
-        self._shares, self._times = shares, array("d")
-        self._cuts: list[float] = []
+        self._shares, self._cuts = shares, list[float]()
 
-    def add(self, time: float) -> None:
-        """Add a row of this time."""
-        self._times.append(time)
-
-    def cut(self, what: str) -> None:
-        """Find the times that part the rows; rows of one time stay together.
+    def cut(self, given: Iterable[float], what: str) -> None:
+        """Find the times that part rows of these times; rows of one time stay together.
 
         Raises DataError, which names ``what`` the times are, where too few differ.
         """
-        times = np.asarray(self._times)  # not a copy
+        times = np.fromiter(given, np.float64)
         times.sort()
         if not times.size:
             raise DataError(f"{what} has no rows: give a file with rows.")
@@ -168,7 +163,6 @@ class ByTime:
             best = min(near, key=lambda k: abs(among[k] - goal)) + least
             self._cuts.append(float(times[edges[best]]))
             last = best
-        self._times = array("d")
 
     def part(self, time: float) -> int:
         """Return the part of a row of this time."""
@@ -237,6 +231,7 @@ class Split:
             for path in paths
         ]
         self._is_text, self._format, self._running = format in TEXT, format, 0
+        self._numbers = count()  # of the rows, in the order of all files
         self.size = sum(path.stat().st_size for path in paths)
         if not self._is_text and self._column is not None:
             for file in self._files:
@@ -257,9 +252,8 @@ class Split:
         """
         if isinstance(self._by, ByTime):
             self.stage = "surveying"
-            for time in self._times():
-                self._by.add(time)
-            self._by.cut(self.name if self._in_order else f"{self.name}, column '{self._time}'")
+            what = self.name if self._in_order else f"{self.name}, column '{self._time}'"
+            self._by.cut(self._keys(), what)
             self.stage = "reading"
         if self._is_text:
             self._write_text(files)
@@ -276,14 +270,11 @@ class Split:
                 )
 
     def _each_file(self) -> Iterator[Any]:
+        """Yield the files from the first row of all."""
+        self._numbers = count()
         for number, file in enumerate(self._files):
             self._running = number
             yield file
-
-    def _times(self) -> Iterator[float]:
-        """Yield the time of each row, or its number."""
-        for number, key in enumerate(self._keys()):
-            yield float(number) if self._in_order else key
 
     def _keys(self) -> Iterator[Any]:
         for file in self._each_file():
@@ -294,11 +285,13 @@ class Split:
                     yield from self._keys_of(table, file, start)
 
     def _key(self, cell: Any, file: Any, number: int) -> Any:
-        """Return what decides the part of a row; DataError if it has none.
+        """Return what decides the part of the next row; DataError if it has none.
 
         ``number`` is that of its line, or of its row in a file without lines, from 1.
         """
-        if self._in_order or (self._column is None and self._format not in ("svmlight", "vw")):
+        if self._in_order:
+            return float(next(self._numbers))
+        if self._column is None and self._format not in ("svmlight", "vw"):
             return None
         if self._time is not None:
             return self._time_of(cell, file, number)
@@ -351,7 +344,7 @@ class Split:
         return f"{file.path} line {number}" if self._is_text else file.where(number - 1)
 
     def _write_text(self, files: list[Any]) -> None:
-        number, header = 0, None
+        header = None
         for file in self._each_file():
             for record in file:
                 if header is None:
@@ -365,9 +358,7 @@ class Split:
                     )
                 part = 0
                 if record.row:
-                    key = self._key(record.cell, file, record.line)
-                    part = self._by.part(float(number) if self._in_order else key)
-                    number += 1
+                    part = self._by.part(self._key(record.cell, file, record.line))
                     self.rows[part] += 1
                 text = record.text if record.text.endswith(("\n", "\r")) else record.text + "\n"
                 files[part].write(_bytes(text))
@@ -388,7 +379,7 @@ class Split:
 
     def _keys_of(self, table: pa.Table, file: TableFile, start: int) -> Iterator[Any]:
         if self._column is None:
-            yield from [None] * table.num_rows
+            yield from (self._key(None, file, 0) for _ in range(table.num_rows))
             return
         column, name = table.column(self._column), self._column
         dates = self._time is not None and _is_date(column.type)
@@ -399,7 +390,7 @@ class Split:
 
     def _write_tables(self, files: list[Any]) -> None:
         writers: list[Any] = []
-        number, schema = 0, None
+        schema = None
         try:
             for file in self._each_file():
                 for table, start in self._tables(file):
@@ -413,10 +404,7 @@ class Split:
                             "on its own."
                         )
                     keys = self._keys_of(table, file, start)
-                    parts = np.empty(table.num_rows, np.int8)
-                    for row, key in enumerate(keys):
-                        parts[row] = self._by.part(float(number) if self._in_order else key)
-                        number += 1
+                    parts = np.fromiter(map(self._by.part, keys), np.int8, table.num_rows)
                     for part, writer in enumerate(writers):
                         chosen = parts == part
                         self.rows[part] += int(chosen.sum())

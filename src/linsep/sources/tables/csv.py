@@ -23,6 +23,7 @@ from linsep.sources.tables.csv_text import (
     csv_records,
     names_of,
     no_header,
+    no_names,
     whole_records,
 )
 from linsep.sources.tables.table_file import SAMPLE_ROWS, Kinds, Others, check_names
@@ -34,8 +35,6 @@ STRIP = 2048
 ROW_NAMES = "name the column of row names in line 1, or write none (in R with row.names = FALSE)"
 #: what Arrow takes for a missing number
 NULL_VALUES = pa.csv.ConvertOptions().null_values
-#: characters of a name that a message shows
-SHOWN = 40
 
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 _EXCEL = re.compile(r"sep=.?")
@@ -107,9 +106,7 @@ class CsvFile(TextFile):
         """
         for name, column in zip(first.schema.names, first.columns, strict=True):
             if pa.types.is_string(column.type) and name and pc.index(column, name).as_py() >= 0:
-                shown = name if len(name) <= SHOWN else name[:SHOWN] + "..."
-                said = f"seems to be no header row: '{shown}' is a value of its column, too"
-                raise no_header(self.path, said)
+                raise no_names(self.path, name)
 
     def _other_delimiter(self, records: list[list[str]]) -> str | None:
         """Return the character that seems to separate the fields of the first lines instead."""

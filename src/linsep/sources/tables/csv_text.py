@@ -39,6 +39,8 @@ def is_delimiter(given: Any) -> bool:
     return one and not given.isalnum() and given not in '"\r\n\0'
 
 
+#: characters of a name that a message shows
+SHOWN = 40
 #: the fields of a line behind the last one, a record of its own unless a quote is still open
 _END = ["end", "end"]
 _FIELDS = Lock()
@@ -232,6 +234,12 @@ def no_header(path: File, said: str, *advice: str | Hint) -> DataError:
         hint("read it as a row with {}", header=False),
         hint("as names of columns with {}", header=True),
     )
+
+
+def no_names(path: File, name: str) -> DataError:
+    """Return the error for a first row with a name that is a value of its column, too."""
+    shown = name if len(name) <= SHOWN else name[:SHOWN] + "..."
+    return no_header(path, f"seems to be no header row: '{shown}' is a value of its column, too")
 
 
 LINE_END = re.compile(rb"\r\n|\r|\n")

@@ -341,15 +341,11 @@ def exact_groups(
         if whole is None or name is None or not floats:
             yield start, table
             continue
-        digits = dict(_digits(table.select([name]), whole, start))
+        # of whole numbers from 2^53 on
+        long = whole.long(start, table.select([name]))
+        digits = {row: str(int(text)) for row, _, text in long}
         groups = _spelled(table.column(name), name, digits)
         yield start, table.set_column(table.column_names.index(name), name, groups)
-
-
-def _digits(groups: pa.Table, whole: WholeNumbers, start: int) -> Iterator[tuple[int, str]]:
-    """Yield the rows of whole numbers from 2^53 on, and their digits."""
-    for row, _, text in whole.long(start, groups):
-        yield row, str(int(text))
 
 
 def _spelled(column: pa.ChunkedArray, name: str, digits: dict[int, str]) -> pa.ChunkedArray:

@@ -159,7 +159,7 @@ class JsonFile(TextFile):
             except (ValueError, RecursionError):
                 fields = None
             if not isinstance(fields, dict):
-                return _no_object(place)
+                return no_object(place)
             if twice := repeated(raw):
                 return DataError(f"{place} has the field '{twice}' twice", "remove one")
             for name, value in fields.items():
@@ -186,7 +186,7 @@ class JsonFile(TextFile):
             raise DataError(
                 f"{place} has values nested more than {MOST_DEPTH} deep", "leave them out"
             )
-        raise _no_object(place)
+        raise no_object(place)
 
     def _rows(self) -> Iterator[tuple[int, bytes]]:
         """Yield each line that is not blank with its number."""
@@ -220,7 +220,8 @@ def _new_field(place: str, name: str) -> DataError:
     )
 
 
-def _no_object(place: str) -> DataError:
+def no_object(place: str) -> DataError:
+    """Return the error for a line that holds something else."""
     return DataError(f"{place} is not one JSON object", "write one object per line")
 
 
