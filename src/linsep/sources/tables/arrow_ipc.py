@@ -30,14 +30,8 @@ class IpcFile(TableFile):
     takes as much memory. It is not mapped, because truncating a mapped file would end the process.
     """
 
-    _done = 0.0
     #: the first record batch, which may be large, from :meth:`head` to :meth:`chunks`
     _first: pa.RecordBatch | None = None
-
-    @property
-    def position(self) -> int:
-        """Bytes read so far, taken as the share of record batches read (streams: the offset)."""
-        return int(self.size * self._done)
 
     def columns(self) -> dict[str, pa.DataType | None]:
         """Return names and types from the file's schema."""

@@ -441,18 +441,13 @@ def check_row_columns(file: TableFile, columns: Columns) -> None:
     for role, name in (("weights", columns.weight), ("groups", columns.group)):
         if name is None:
             continue
-        others = {"the label column": columns.target, "left out": None}
-        if name in columns.exclude:
-            others["left out"] = name
-        if name in columns.words:
-            others["read as text"] = name
-        if role == "groups":
-            others["the column of weights"] = columns.weight
-        for other, taken in others.items():
-            if taken == name:
-                raise DataError(
-                    f"Column '{name}' is named for {role}, but is {other}: choose one of the two."
-                )
+        others = {} if role == "weights" else {columns.weight: "the column of weights"}
+        others |= dict.fromkeys(columns.words, "read as text")
+        others |= dict.fromkeys(columns.exclude, "left out")
+        if (other := {**others, columns.target: "the label column"}.get(name)) is not None:
+            raise DataError(
+                f"Column '{name}' is named for {role}, but is {other}: choose one of the two."
+            )
         if name not in found:
             raise DataError(
                 f"{file.path} has no column '{name}' of {role}, only "

@@ -48,7 +48,7 @@ class Documents(TableFile):
     """
 
     def __init__(self, paths: list[Path], mixed: bool = False, max_bytes: int = MAX_LINE):
-        self.path, self.max_bytes, self._done = paths[0], max_bytes, 0
+        self.path, self.max_bytes = paths[0], max_bytes
         #: texts beside the folders of labels, which are left out
         self.beside: list[Path] = []
         found: list[Document] = []
@@ -70,11 +70,6 @@ class Documents(TableFile):
         """The texts."""
         return list(self._files)
 
-    @property
-    def position(self) -> int:
-        """Bytes read so far, taken as the share of texts read."""
-        return self.size * self._done // len(self._documents)
-
     def columns(self) -> dict[str, pa.DataType | None]:
         """Return the columns and their types; without labels there is only one."""
         return {TEXT: pa.string()} | ({LABEL: pa.string()} if self.labelled else {})
@@ -86,12 +81,12 @@ class Documents(TableFile):
 
     def chunks(self, kinds: Kinds, others: Others = None) -> Iterator[pa.RecordBatch]:
         """Yield the columns in batches of some megabytes."""
-        self._done, texts, size, start = 0, [], 0, 0
+        self._done, texts, size, start = 0.0, [], 0, 0
         for number, document in enumerate(self._documents):
             texts.append(self._text_of(document))
             size += len(texts[-1])
             if len(texts) == _TEXTS or size > _BYTES or number + 1 == len(self._documents):
-                self._done = number + 1
+                self._done = (number + 1) / len(self._documents)
                 yield self._batch(self._documents[start : number + 1], texts).select(list(kinds))
                 texts, size, start = [], 0, number + 1
 

@@ -48,12 +48,7 @@ class ParquetFile(TableFile):
 
     #: the row groups to read; None reads all
     row_groups: Sequence[int] | None = None
-    _done, _fine = 0.0, False
-
-    @property
-    def position(self) -> int:
-        """Bytes read so far, taken as the share of rows read."""
-        return int(self.size * self._done)
+    _fine = False
 
     def columns(self) -> dict[str, pa.DataType | None]:
         """Return names and types from the file's footer."""
@@ -182,19 +177,12 @@ def _columns_in(group: pq.RowGroupMetaData, names: Collection[str]) -> list[tupl
 
 class CheckedColumns(io.RawIOBase):
     """A Parquet file of which Arrow reads whole columns of row groups, whose pages are checked
-    before it gets them: it makes room for what their headers ask for, whatever the footer says.
+    before it gets them: it makes room for what their headers ask for, whatever the footer says. The
+    stream is closed by who opened it.
     """
 
     def __init__(self, path: RemoteFile, stream: Any):
         self._path, self._stream = path, stream
-
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-    def seekable(self) -> bool:
-        """Return True."""
-        return True
 
     def tell(self) -> int:
         """Return the place of the next byte."""
@@ -213,10 +201,6 @@ class CheckedColumns(io.RawIOBase):
 
         check_pages(self._path, first, first + len(data), self._stream.size, read_at)
         return data
-
-    def close(self) -> None:
-        """Close it; the stream is closed by who opened it."""
-        super().close()
 
 
 #: bytes of a page header that are looked at; most have some fifty, or with statistics hundreds

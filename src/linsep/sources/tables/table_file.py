@@ -46,6 +46,8 @@ class TableFile(ABC):
     #: options can say what stands for a missing value
     marks_missing = False
 
+    #: the share of the rows that was read
+    _done = 0.0
     _sample: pa.RecordBatch | None = None
 
     def __init__(self, path: File):
@@ -63,7 +65,7 @@ class TableFile(ABC):
     @property
     def position(self) -> int:
         """Bytes read so far by the running call of :meth:`chunks`, roughly."""
-        return 0
+        return int(self.size * self._done)
 
     @abstractmethod
     def columns(self) -> dict[str, pa.DataType | None]:

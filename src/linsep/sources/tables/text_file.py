@@ -214,10 +214,6 @@ class BlockStream(io.RawIOBase):
         self._lock, self._ended = Lock(), Event()
         _open.add(self)
 
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
     def read(self, size: int = -1) -> bytes:
         """Return the rest of a block, at most ``size`` bytes; none at the end."""
         with self._lock:
@@ -231,12 +227,6 @@ class BlockStream(io.RawIOBase):
             part, self._rest = self._rest[:end], self._rest[end:]
             whole: Any = part.obj
             return whole if len(part) == len(whole) else bytes(part)
-
-    def readinto(self, buffer: Any) -> int:
-        """Fill ``buffer`` as far as a block goes; 0 at the end."""
-        part = self.read(len(buffer))
-        buffer[: len(part)] = part
-        return len(part)
 
     def stop(self) -> None:
         """Read no more: what is asked for later is the end."""

@@ -220,7 +220,9 @@ class TextCounter:
                 f"No word is in {low:g} texts or more and in {high:g} or fewer",
                 hint("change {}", min_df=None, max_df=None),
             )
-        terms = terms_of(self._words, chosen)
+        size = int(self._words.size[0])
+        known = _as_arrow(self._words.pool, self._words.ends[: size + 1])
+        terms = known.filter(pa.array(chosen)).to_pylist()
         order = sorted(range(len(terms)), key=terms.__getitem__)
         self.restore([terms[k] for k in order], found[chosen][order], self.n_texts)
 
@@ -401,13 +403,6 @@ def of_terms(terms: list[str]) -> Vocabulary:
     return words
 
 
-def terms_of(words: Vocabulary, chosen: np.ndarray | None = None) -> list[str]:
-    """Return the terms, or those of a boolean array, in the order of their numbers."""
-    size = int(words.size[0])
-    found = _as_arrow(words.pool, words.ends[: size + 1])
-    return (found if chosen is None else found.filter(pa.array(chosen))).to_pylist()
-
-
 def texts_of(column: pa.Array) -> Texts:
     """Return the buffers of an Arrow array of strings; missing values must be filled."""
     large = pa.types.is_large_string(column.type) or pa.types.is_large_binary(column.type)
@@ -496,11 +491,7 @@ class SeenTerms:
     def listed(self) -> list[Any]:
         """Return the terms and the column of each, in order of appearance, as plain JSON."""
         size = int(self.arrays.size[0])
-        ends = self.arrays.ends[: size + 1]
-        pool = pa.py_buffer(self.arrays.pool[: ends[-1]].tobytes())
-        terms = pa.Array.from_buffers(
-            pa.large_string(), size, [None, pa.py_buffer(ends.tobytes()), pool]
-        )
+        terms = _as_arrow(self.arrays.pool, self.arrays.ends[: size + 1])
         return [terms.to_pylist(), self.arrays.columns[:size].tolist()]
 
 
