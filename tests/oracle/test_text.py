@@ -308,11 +308,9 @@ def test_a_vocabulary_beyond_its_bound(monkeypatch):
     texts = ["aa bb cc", "dd ee ff"]
     for name, value in (("MOST_TERMS", 4), ("MOST_BYTES", 8)):
         with monkeypatch.context() as patched:
-            patched.setattr(counting, "_TERMS", 4)
-            patched.setattr(counting, "_BYTES", 8)
             patched.setattr(counting, name, value)
-            small = counting.empty(4, 8)
-            patched.setattr("linsep.sources.text.counting.empty", lambda small=small: small)
+            empty = counting.empty
+            patched.setattr(counting, "empty", lambda *room, of=empty: of(*room or (4, 8)))
             with pytest.raises(DataError, match=r"more than .* different words"):
                 Text(vocabulary=True).fit(texts)
 
