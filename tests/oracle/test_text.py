@@ -309,8 +309,10 @@ def test_a_vocabulary_beyond_its_bound(monkeypatch):
     for name, value in (("MOST_TERMS", 4), ("MOST_BYTES", 8)):
         with monkeypatch.context() as patched:
             patched.setattr(counting, name, value)
-            empty = counting.empty
-            patched.setattr(counting, "empty", lambda *room, of=empty: of(*room or (4, 8)))
+            empty = counting.empty_vocabulary
+            patched.setattr(
+                counting, "empty_vocabulary", lambda *room, of=empty: of(*room or (4, 8))
+            )
             with pytest.raises(DataError, match=r"more than .* different words"):
                 Text(vocabulary=True).fit(texts)
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from linsep.sources.exact import EXACT
 from linsep.sources.tables.columns import NUMBER
 from linsep.sources.tables.survey import Moments
-from linsep.sources.tables.table_file import Place, as_text, coded, plain
+from linsep.sources.tables.table_file import Place, as_text, plain_values, text_codes
 
 #: different values that are counted of a column, and of labels
 MOST_VALUES, MOST_LABELS = 1000, 10_000
@@ -95,7 +95,9 @@ class NumberColumns:
         """Add the rows of a table, in which floats stand for the ``rounded`` numbers (by row)."""
         X = np.empty((table.num_rows, len(self.kinds)))
         for k, name in enumerate(self.kinds):
-            X[:, k] = plain(table.column(name), name).cast(pa.float64(), safe=False).to_numpy()
+            X[:, k] = (
+                plain_values(table.column(name), name).cast(pa.float64(), safe=False).to_numpy()
+            )
         factors = of_rows(self.rows, len(X))
         self.hashes += (of_numbers(X) * factors[:, None]).sum(axis=0, dtype=np.uint64)
         exact = {list(self.kinds).index(name): cells for name, cells in rounded.items() if cells}
@@ -205,7 +207,7 @@ class TextColumn:
     def add(self, table: pa.Table, place: Place) -> None:
         """Add the rows of a table."""
         column = as_text(table.column(self.name), self.name)
-        codes, values = coded(column, self.name, place)
+        codes, values = text_codes(column, self.name, place)
         digests = [blake2b(value.encode(), digest_size=8).digest() for value in values]
         hashes = np.frombuffer(b"".join(digests), "<u8").astype(np.uint64)
         present = codes >= 0

@@ -25,7 +25,7 @@ from linsep.sources.tables.columns import (
     text_refusal,
 )
 from linsep.sources.tables.files import kinds_in, rechunked
-from linsep.sources.tables.table_file import TableFile, plain, rows_at_once
+from linsep.sources.tables.table_file import TableFile, plain_values, rows_at_once
 
 #: rows of the sample on which separability is decided
 SAMPLE_ROWS = 8192
@@ -161,7 +161,7 @@ def _rounded(
     for name in names:
         column = table.column(name)
         if may_be_rounded(column.type):
-            floats = plain(column, name).cast(pa.float64(), safe=False).to_numpy()
+            floats = plain_values(column, name).cast(pa.float64(), safe=False).to_numpy()
             found[name] = rounded_cells(column, floats, least=EXACT)
     return found
 
@@ -169,7 +169,8 @@ def _rounded(
 def _plain(table: pa.Table) -> pa.Table:
     """Return a table without dictionaries, which hold the values of more rows than these."""
     columns = [
-        plain(column, name) for name, column in zip(table.column_names, table.columns, strict=True)
+        plain_values(column, name)
+        for name, column in zip(table.column_names, table.columns, strict=True)
     ]
     return pa.table(columns, table.column_names)
 

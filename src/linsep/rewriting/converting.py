@@ -19,7 +19,7 @@ from linsep.sources.row_cache.source import KEY
 from linsep.sources.row_cache.writing import RowCacheWriter, footer_of
 from linsep.sources.tables.columns import Columns, check_column, column_types, family_of, first_rows
 from linsep.sources.tables.files import kinds_in, rechunked
-from linsep.sources.tables.table_file import TableFile, plain, rows_at_once
+from linsep.sources.tables.table_file import TableFile, plain_values, rows_at_once
 
 
 class RowsWriter:
@@ -139,7 +139,7 @@ class TableWriter:
     def _same_types(self, file: TableFile, table: pa.Table, writer: Any) -> pa.Table:
         """Return a table with the types of the first, and without dictionaries of text."""
         made = [
-            plain(column, name) if pa.types.is_dictionary(column.type) else column
+            plain_values(column, name) if pa.types.is_dictionary(column.type) else column
             for name, column in zip(table.column_names, table.columns, strict=True)
         ]
         table = pa.table(made, table.column_names)

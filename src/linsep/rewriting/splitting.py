@@ -24,7 +24,7 @@ from linsep.sources.tables.columns import check_column, column_types, family_of
 from linsep.sources.tables.csv import NULL_VALUES
 from linsep.sources.tables.csv_text import Fields
 from linsep.sources.tables.files import check_separated, open_table, place_in
-from linsep.sources.tables.table_file import Place, TableFile, coded, plain
+from linsep.sources.tables.table_file import Place, TableFile, plain_values, text_codes
 
 #: most classes to stratify by; further labels are one class, as those of a regression are many
 MOST_CLASSES = 100_000
@@ -178,7 +178,7 @@ class ByTime:
 #: names of the parts
 PARTS = ("train", "test", "validation")
 #: formats whose files hold lines
-TEXT = ("csv", "tsv", "jsonl", "svmlight", "vw")
+TEXT_FORMATS = ("csv", "tsv", "jsonl", "svmlight", "vw")
 #: parts of a second in the units of Arrow's times
 _PARTS_OF_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
@@ -227,10 +227,10 @@ class Split:
         self._fields = fields
         how = format, fields, self._column, max_line or MAX_LINE
         self._files: list[Any] = [
-            TextRecords(path, *how) if format in TEXT else open_table(path, format)
+            TextRecords(path, *how) if format in TEXT_FORMATS else open_table(path, format)
             for path in paths
         ]
-        self._is_text, self._format, self._running = format in TEXT, format, 0
+        self._is_text, self._format, self._running = format in TEXT_FORMATS, format, 0
         self._numbers = count()  # of the rows, in the order of all files
         self.size = sum(path.stat().st_size for path in paths)
         if not self._is_text and self._column is not None:
@@ -371,7 +371,7 @@ class Split:
             columns = [
                 column
                 if column.type == kind
-                else plain(pa.chunked_array([column]), name).cast(kind)
+                else plain_values(pa.chunked_array([column]), name).cast(kind)
                 for (name, kind), column in zip(stored.items(), batch.columns, strict=True)
             ]
             yield pa.table(columns, schema), start
@@ -432,7 +432,7 @@ def _check_times(file: TableFile, name: str) -> None:
 
 def _seconds(column: pa.ChunkedArray, name: str) -> list[float | None]:
     """Return the seconds of dates, also of those that Python's cannot hold."""
-    column = plain(column, name)
+    column = plain_values(column, name)
     if pa.types.is_date(column.type):
         column = column.cast(pa.timestamp("s" if pa.types.is_date32(column.type) else "ms"))
     parts = _PARTS_OF_SECOND[column.type.unit]
@@ -446,7 +446,7 @@ def _cells(column: pa.ChunkedArray, name: str, place: Place) -> list[Any]:
     Raises DataError where text is not UTF-8.
     """
     if pa.types.is_dictionary(column.type):
-        column = plain(column, name)
+        column = plain_values(column, name)
     kind = column.type
     if pa.types.is_timestamp(kind):
         column = column.cast(pa.timestamp(kind.unit))  # whatever the zone
@@ -454,7 +454,7 @@ def _cells(column: pa.ChunkedArray, name: str, place: Place) -> list[Any]:
         return column.cast(pa.string()).to_pylist()
     if family_of(kind) != "text":
         return column.to_pylist()
-    codes, values = coded(column, name, place)
+    codes, values = text_codes(column, name, place)
     return [values[code] if code >= 0 else None for code in codes.tolist()]
 
 

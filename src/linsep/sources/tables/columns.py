@@ -12,12 +12,12 @@ import pyarrow as pa
 from linsep.errors import DataError, Hint, NoRows, hint
 from linsep.sources.feature_names import shown_names
 from linsep.sources.remote.file import File
-from linsep.sources.tables.table_file import TableFile, coded
+from linsep.sources.tables.table_file import TableFile, text_codes
 
 MISSING = ("error", "zero", "drop", "mean")
 SCALES = ("none", "standard")
 #: the reference level of every text column is its first value
-FIRST = "first"
+FIRST_LEVEL = "first"
 #: names of analyzers, and of norms: None for none
 ANALYZERS = ("word", "char", "char_wb")
 NORMS = {"l2": "l2", "l1": "l1", "none": None}
@@ -195,7 +195,7 @@ def check_target(path: File, names: Iterable[str], target: str | None, exclude: 
         raise DataError(message, hint("choose one of these with {}", target=None))
 
 
-def possible(problem: DataError, columns: Columns) -> DataError:
+def with_possible_advice(problem: DataError, columns: Columns) -> DataError:
     """Return the same error without advice that cannot be followed: to leave out the column of
     labels, weights or groups, or to mark a weight or group as missing.
     """
@@ -322,7 +322,7 @@ def check_options(missing: str, hash_bits: int | None, scale: str = "none") -> N
 
 def check_reference(reference_level: Any, columns: Columns, name: str) -> None:
     """Raise DataError for a reference level of a column without levels."""
-    if reference_level is None or reference_level == FIRST:
+    if reference_level is None or reference_level == FIRST_LEVEL:
         return
     if not isinstance(reference_level, dict):
         raise DataError(
@@ -493,7 +493,7 @@ def check_first_weights(file: TableFile, name: str, head: pa.ChunkedArray) -> No
             f"{file.path}, column '{name}' holds {kind}, but weights are numbers: name another "
             "column."
         )
-    codes, values = coded(head, name, file.where)
+    codes, values = text_codes(head, name, file.where)
     odd = [code for code, value in enumerate(values) if not _reads_as_number(value)]
     row = int(np.argmax(np.isin(codes, odd or [0])))
     raise DataError(
@@ -596,7 +596,7 @@ def text_refusal(
     file: TableFile, name: str, first: pa.Array, hashed: bool = False
 ) -> DataError | None:
     """Return why a text column with these first values is no feature; None if it is one."""
-    codes, values = coded(pa.chunked_array([first]), name, file.where)
+    codes, values = text_codes(pa.chunked_array([first]), name, file.where)
     filled = int(np.count_nonzero(codes >= 0))
     odd = [code for code, value in enumerate(values) if not _NUMBER.fullmatch(value)]
     marks = {values[code].strip() for code in odd} if file.marks_missing else set()

@@ -21,7 +21,14 @@ import scipy.sparse as sp
 from linsep.errors import DataError, hint
 from linsep.sources.exact import EXACT, WholeNumbers, exact_numbers, refuse_rounded
 from linsep.sources.tables.columns import Columns
-from linsep.sources.tables.table_file import Place, TableFile, as_text, coded, decoded, plain
+from linsep.sources.tables.table_file import (
+    Place,
+    TableFile,
+    as_text,
+    decoded,
+    plain_values,
+    text_codes,
+)
 from linsep.sources.tables.text_file import TextFile
 
 #: most characters of a label
@@ -63,7 +70,7 @@ class Encoder:
         learn_words(table, self.columns.words, kept, place)
         if label is not None:
             self._labels(label, place)
-        return X, {name: coded(column, name, place)[1] for name, column in texts.items()}
+        return X, {name: text_codes(column, name, place)[1] for name, column in texts.items()}
 
     def encode(
         self, table: pa.Table, place: Place, exact: bool = False
@@ -149,7 +156,7 @@ class Encoder:
         X = np.empty((table.num_rows, len(self.columns.numeric)), self.columns.dtype)
         kind = pa.float32() if self.columns.dtype == "float32" else pa.float64()
         values = [
-            plain(table.column(name), name).cast(kind, safe=False).to_numpy()
+            plain_values(table.column(name), name).cast(kind, safe=False).to_numpy()
             for name in self.columns.numeric
         ]
         for start in range(0, table.num_rows, ROWS_AT_ONCE):
@@ -174,7 +181,7 @@ class Encoder:
         X = self.numbers(table, place)
         texts = {name: as_text(table.column(name), name) for name in columns.text}
         named = columns.target if columns.target in table.column_names else None
-        label = None if named is None else plain(table.column(named), named)
+        label = None if named is None else plain_values(table.column(named), named)
         holes = {}
         if label is not None and self._labels_needed and (gaps := _missing(label)) is not None:
             if columns.missing != "drop":
@@ -214,7 +221,7 @@ class Encoder:
             return None
         kind = self.columns.target_kind
         if kind == "text":
-            codes, values = coded(label, self.columns.target, place)
+            codes, values = text_codes(label, self.columns.target, place)
             self._check_labels(codes, values, place)
             return np.array(values, dtype=np.str_)[codes]
         y = np.array(label.to_numpy())
@@ -258,7 +265,7 @@ class Encoder:
         columns[:, :first] = np.arange(first)
         values[:, :first] = X
         for number, (name, column) in enumerate(texts.items(), first):
-            codes, distinct = coded(column, name, place)
+            codes, distinct = text_codes(column, name, place)
             # The last entry is what code -1, missing, picks.
             places = np.array([*(self._place(name, value) for value in distinct), _NONE], np.int32)
             found = places[codes]
@@ -316,7 +323,7 @@ def row_weights(table: pa.Table, columns: Columns, place: Place) -> np.ndarray |
     name = columns.weight
     if name is None or name not in table.column_names:
         return None
-    found = np.array(plain(table.column(name), name).cast(pa.float64()).to_numpy())
+    found = np.array(plain_values(table.column(name), name).cast(pa.float64()).to_numpy())
     bad = ~(np.isfinite(found) & (found >= 0))
     if bad.any():
         row = int(np.argmax(bad))
@@ -370,7 +377,7 @@ def row_groups(table: pa.Table, columns: Columns, place: Place) -> np.ndarray | 
     name = columns.group
     if name is None or name not in table.column_names:
         return None
-    codes, values = coded(table.column(name), name, place)
+    codes, values = text_codes(table.column(name), name, place)
     if (codes < 0).any():
         row = int(np.argmax(codes < 0))
         raise DataError(f"{place(row)}, column '{name}' has no value: give every row a group.")

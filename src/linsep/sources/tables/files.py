@@ -147,7 +147,7 @@ def rechunked(
     held: list[pa.RecordBatch] = []
     count = size = 0
     most_bytes = MOST_TEXT if words else MOST_BYTES
-    for chunk, more in sized(chunks, most_bytes) if words else ((c, c.nbytes) for c in chunks):
+    for chunk, more in with_sizes(chunks, most_bytes) if words else ((c, c.nbytes) for c in chunks):
         held.append(chunk)
         count, size = count + chunk.num_rows, size + more
         if size > most_bytes and 0 < count < rows:
@@ -165,7 +165,7 @@ def rechunked(
         yield pa.Table.from_batches(held)
 
 
-def sized(chunks: Iterable[pa.RecordBatch], most: int) -> Iterator[tuple[pa.RecordBatch, int]]:
+def with_sizes(chunks: Iterable[pa.RecordBatch], most: int) -> Iterator[tuple[pa.RecordBatch, int]]:
     """Yield the rows, a few at a time where dictionaries stand for more than ``most`` bytes of
     text, each time with how many they are.
     """
@@ -181,7 +181,7 @@ def sized(chunks: Iterable[pa.RecordBatch], most: int) -> Iterator[tuple[pa.Reco
             yield chunk.slice(start, end - start), max(text, chunk.nbytes // len(ends))
 
 
-def taken(kept: list[tuple[int, int, pa.Table]]) -> Iterator[tuple[int, int, pa.Table]]:
+def drained(kept: list[tuple[int, int, pa.Table]]) -> Iterator[tuple[int, int, pa.Table]]:
     """Yield what is kept and forget it, so that rows and features are in memory about once."""
     kept.reverse()
     while kept:

@@ -184,6 +184,14 @@ class CheckedColumns(io.RawIOBase):
     def __init__(self, path: RemoteFile, stream: Any):
         self._path, self._stream = path, stream
 
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def seekable(self) -> bool:
+        """Return True."""
+        return True
+
     def tell(self) -> int:
         """Return the place of the next byte."""
         return self._stream.tell()

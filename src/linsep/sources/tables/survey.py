@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from linsep.errors import DataError, hint
-from linsep.sources.tables.columns import FIRST, Columns
+from linsep.sources.tables.columns import FIRST_LEVEL, Columns
 
 #: text columns with more values than this are hashed or left out, so that memory stays flat
 MOST_VALUES = 1 << 20
@@ -151,7 +151,7 @@ class Survey:
         if reference_level is None:
             return {}
         first = {name: min(values) for name, values in self._values.items() if values}
-        if reference_level == FIRST:
+        if reference_level == FIRST_LEVEL:
             return first
         for name, value in reference_level.items():
             if value not in self._values[name]:

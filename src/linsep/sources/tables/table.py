@@ -24,8 +24,8 @@ from linsep.sources.tables.columns import (
     check_text_columns,
     from_recipe,
     guess_columns,
-    possible,
     to_recipe,
+    with_possible_advice,
     word_counters,
 )
 from linsep.sources.tables.csv_text import Fields
@@ -36,13 +36,13 @@ from linsep.sources.tables.files import (
     changed,
     check_no_text_is_lost,
     check_separated,
+    drained,
     kinds_in,
     no_weight,
     open_tables,
     other_fields,
     place_in,
     rechunked,
-    taken,
 )
 from linsep.sources.tables.survey import Survey
 from linsep.sources.tables.table_file import rows_at_once
@@ -202,7 +202,7 @@ class TableSource(Source):
         try:
             yield from self._batches(exact)
         except DataError as problem:
-            found = possible(problem, self._columns)
+            found = with_possible_advice(problem, self._columns)
             raise (found.of_model() if self.by_recipe else found) from problem.__cause__
 
     def _batches(self, exact: bool) -> Iterator[Batch]:
@@ -212,7 +212,7 @@ class TableSource(Source):
         self._encoder.filled.clear()
         texts = {k: WholeNumbers(x) for k, x in enumerate(self._files) if isinstance(x, TextFile)}
         first, some, weightless = 0, False, False
-        for number, start, table in self._all_tables() if kept is None else taken(kept):
+        for number, start, table in self._all_tables() if kept is None else drained(kept):
             some = True
             # Files without rows begin where the next one does.
             self._starts += [first] * (number + 1 - len(self._starts))

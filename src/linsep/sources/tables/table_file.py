@@ -196,7 +196,7 @@ def no_rows(schema: pa.Schema) -> pa.RecordBatch:
 Place = Callable[[int], str]
 
 
-def plain(column: pa.ChunkedArray, name: str | None) -> pa.ChunkedArray:
+def plain_values(column: pa.ChunkedArray, name: str | None) -> pa.ChunkedArray:
     """Return the column with a dictionary replaced by its values, and decimals by floats.
 
     Raises DataError, which names the column, where that would be too much text for memory.
@@ -206,8 +206,9 @@ def plain(column: pa.ChunkedArray, name: str | None) -> pa.ChunkedArray:
 
 
 def decoded(column: pa.ChunkedArray, name: str | None) -> pa.ChunkedArray:
-    """Return the column with a dictionary replaced by its values, and views by plain text; raises
-    as :func:`plain` does.
+    """Return the column with a dictionary replaced by its values, and views by plain text.
+
+    Raises as :func:`plain_values` does.
     """
     if is_view(column.type):
         check_decoded(column, name)
@@ -224,7 +225,10 @@ def decoded(column: pa.ChunkedArray, name: str | None) -> pa.ChunkedArray:
 
 
 def as_text(column: pa.ChunkedArray, name: str | None) -> pa.ChunkedArray:
-    """Return a column of any Arrow type as plain strings; raises as :func:`plain` does."""
+    """Return a column of any Arrow type as plain strings.
+
+    Raises as :func:`plain_values` does.
+    """
     found = decoded(column, name)
     text = found.cast(pa.string())
     if pa.types.is_decimal(found.type) and found.type.scale > 0:  # the zeros are of the type
@@ -232,7 +236,9 @@ def as_text(column: pa.ChunkedArray, name: str | None) -> pa.ChunkedArray:
     return text
 
 
-def coded(column: pa.ChunkedArray, name: str | None, place: Place) -> tuple[np.ndarray, list[str]]:
+def text_codes(
+    column: pa.ChunkedArray, name: str | None, place: Place
+) -> tuple[np.ndarray, list[str]]:
     """Return each row's text as a number and the different texts, by first appearance.
 
     Parameters

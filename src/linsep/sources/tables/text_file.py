@@ -214,6 +214,10 @@ class BlockStream(io.RawIOBase):
         self._lock, self._ended = Lock(), Event()
         _open.add(self)
 
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
     def read(self, size: int = -1) -> bytes:
         """Return the rest of a block, at most ``size`` bytes; none at the end."""
         with self._lock:

@@ -167,9 +167,11 @@ class TextCounter:
         self.document_frequencies = np.empty(0, np.int64)
         hashed = not settings.vocabulary
         self.seen = SeenTerms(settings.n_features) if keep_terms and hashed else None
-        self._words = empty()
+        self._words = empty_vocabulary()
         self._cutting = Cutting(
-            table(settings.lowercase), ANALYZERS[settings.analyzer], *settings.ngram_range
+            code_point_table(settings.lowercase),
+            ANALYZERS[settings.analyzer],
+            *settings.ngram_range,
         )
         if settings.use_idf and hashed:
             self.document_frequencies = np.zeros(settings.n_features, np.int64)
@@ -190,7 +192,7 @@ class TextCounter:
         if self.settings.vocabulary:
             for first, piece in _pieces(column):
                 texts = self._texts(piece)
-                self._words, number, fault = learnt(self._words, texts, self._cutting)
+                self._words, number, fault = with_terms(self._words, texts, self._cutting)
                 _check_utf8(texts, first, number, fault)
         elif self.settings.use_idf:
             _, columns, _ = self._counted(column)
@@ -340,7 +342,7 @@ _SURROGATES = range(0xD800, 0xE000)
 
 
 @cache
-def table(lowercase: bool) -> np.ndarray:
+def code_point_table(lowercase: bool) -> np.ndarray:
     r"""Return one number for each code point, int32: four times its lower case (or itself), plus
     LETTER if ``\w`` matches that, or BLANK if ``\s`` does.
 
@@ -367,7 +369,7 @@ MOST_TERMS, MOST_BYTES = 1 << 22, 1 << 27
 _TERMS, _BYTES = 1 << 12, 1 << 16
 
 
-def empty(n_terms: int = _TERMS, n_bytes: int = _BYTES) -> Vocabulary:
+def empty_vocabulary(n_terms: int = _TERMS, n_bytes: int = _BYTES) -> Vocabulary:
     """Return a vocabulary without terms that has room for so many."""
     table = 1 << max(4, 2 * n_terms - 1).bit_length()
     return Vocabulary(
@@ -381,7 +383,7 @@ def empty(n_terms: int = _TERMS, n_bytes: int = _BYTES) -> Vocabulary:
     )
 
 
-def learnt(words: Vocabulary, texts: Texts, cutting: Any) -> tuple[Vocabulary, int, int]:
+def with_terms(words: Vocabulary, texts: Texts, cutting: Any) -> tuple[Vocabulary, int, int]:
     """Add the terms of texts; return the vocabulary, which may be a larger one, and the number of
     a text that is no UTF-8 and ``-1 - byte``, else 0 and 0.
 
@@ -398,7 +400,7 @@ def learnt(words: Vocabulary, texts: Texts, cutting: Any) -> tuple[Vocabulary, i
 def of_terms(terms: list[str]) -> Vocabulary:
     """Return the vocabulary of different terms; their numbers are their places in the list."""
     texts = texts_of(pa.array([*terms, 8 * "\0"], pa.large_string()))
-    words = empty(max(1, len(terms)), max(1, int(texts.offsets[-2])))
+    words = empty_vocabulary(max(1, len(terms)), max(1, int(texts.offsets[-2])))
     add_terms(texts._replace(offsets=texts.offsets[:-1]), words)
     return words
 
@@ -434,7 +436,7 @@ def _grown(words: Vocabulary) -> Vocabulary:
             hint("hash them by leaving out {}", vocabulary=True),
             "learn shorter n-grams",
         )
-    more, size = empty(n_terms, n_bytes), int(words.size[0])
+    more, size = empty_vocabulary(n_terms, n_bytes), int(words.size[0])
     more.hashes[:size], more.texts[:size] = words.hashes[:size], words.texts[:size]
     more.last[:size], more.ends[: size + 1] = words.last[:size], words.ends[: size + 1]
     more.pool[: words.pool.size] = words.pool
