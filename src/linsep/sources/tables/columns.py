@@ -450,8 +450,8 @@ def check_row_columns(file: TableFile, columns: Columns) -> None:
             )
         if name not in found:
             raise DataError(
-                f"{file.path} has no column '{name}' of {role}, only "
-                f"{', '.join(list(found)[:20])}: check its name."
+                f"{file.path} has no column '{name}' of {role}, only {listed(list(found))}: check "
+                "its name."
             )
 
 

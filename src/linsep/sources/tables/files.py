@@ -220,11 +220,3 @@ def no_weight(name: str, dropped: int) -> NoRows:
     """Return the error for a table whose rows all have weight 0, but for those ``dropped``."""
     rows = "every row without a missing value" if dropped else "every row"
     return NoRows(f"{name} has weight 0 in {rows}: check the weights.")
-
-
-def changed(name: str, column: str) -> DataError:
-    """Return the error for a table that has new values when it is read again."""
-    return DataError(
-        f"{name} has changed while it was read: there are new values in column '{column}'; let "
-        "nobody write to it meanwhile."
-    )

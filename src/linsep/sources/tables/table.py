@@ -33,7 +33,6 @@ from linsep.sources.tables.documents import Documents
 from linsep.sources.tables.encoding import Encoder, exact_groups, finish_words, of_rows, row_weights
 from linsep.sources.tables.files import (
     all_dropped,
-    changed,
     check_no_text_is_lost,
     check_separated,
     drained,
@@ -284,7 +283,10 @@ class TableSource(Source):
     def _check_unchanged(self) -> None:
         """Raise DataError for text values that were not there when the table was surveyed."""
         if not self.by_recipe and (names := list(self._encoder.unseen)):
-            raise changed(self.name, names[0])
+            raise DataError(
+                f"{self.name} has changed while it was read: there are new values in column "
+                f"'{names[0]}'; let nobody write to it meanwhile."
+            )
 
     def where(self, row: int) -> str:
         """Return "file.csv line 18" or "file.parquet row 17" for the row of that number.
