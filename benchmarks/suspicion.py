@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
 from linsep import LogisticRegression
-from linsep.logistic import estimator as fitting
+from linsep.logistic import no_maximum
 
 Rows = tuple[str, np.ndarray, np.ndarray]
 
@@ -73,8 +73,8 @@ def suspected(X: np.ndarray, y: np.ndarray) -> tuple[bool, float, float]:
         finally:
             asked.append(time.perf_counter() - start)
 
-    question = fitting.outcome_of_suspect
-    with patch.object(fitting, "outcome_of_suspect", timed), warnings.catch_warnings():
+    question = no_maximum.outcome_of_suspect
+    with patch.object(no_maximum, "outcome_of_suspect", timed), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         start = time.perf_counter()
         LogisticRegression().fit(X, y)

@@ -21,7 +21,6 @@ from linsep.estimators._common.reading import Reading, describe
 from linsep.estimators._common.showing import HasEquation, PlotsProbability
 from linsep.lanes import Block, Lanes, no_weight
 from linsep.linear.extended_precision import two_sum
-from linsep.logistic.centered import centred
 from linsep.sources.base import Source
 from linsep.validation.labels import check_beside
 from linsep.validation.sparse import as_csr
@@ -453,6 +452,8 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
         """Return log-odds of several classes against the reference; where that is less probable
         than the most probable class by more than exp(-BEYOND), against the latter.
         """
+        from linsep.logistic.inference import centred
+
         coef, known = self._weights(reference)[0], np.flatnonzero(self.priors_ > 0)
         squares = (coef[known] ** 2 * self.variances_).sum(axis=1)
         if squares.max() <= BEYOND:

@@ -20,10 +20,10 @@ from linsep import LogisticRegression
 from linsep._system.threads import thread_pool
 from linsep.compiled.rows import as_rows
 from linsep.errors import SeparationError, SeparationWarning
-from linsep.logistic import deciding, existence
+from linsep.logistic import existence, no_maximum
 from linsep.logistic.ascent import Goal, Penalty, newton, solved
-from linsep.logistic.lanes import Batch, RowLanes
 from linsep.logistic.likelihood import Likelihood, Terms
+from linsep.logistic.rows import Batch, RowLanes
 from thoroughness import examples, thorough
 
 pytestmark = pytest.mark.compiled
@@ -207,7 +207,7 @@ def test_weights_that_are_all_small_change_no_estimate():
 def test_where_there_is_a_maximum_nobody_is_asked(monkeypatch, solver):
     """Overlap is proved on the way: pairs of real classes, strong signals, nearly separable."""
     asked = []
-    monkeypatch.setattr(deciding, "outcome_of_suspect", lambda *given: asked.append(given))
+    monkeypatch.setattr(no_maximum, "outcome_of_suspect", lambda *given: asked.append(given))
     loaders = load_iris, load_wine, load_breast_cancer
     iris, wine, cancer = (load(return_X_y=True) for load in loaders)
     sets = [(iris[0][50:], iris[1][50:]), (wine[0][:, :2], wine[1]), (cancer[0][:, :15], cancer[1])]
@@ -242,7 +242,7 @@ def test_what_is_not_checked_is_not_called_finite(monkeypatch, solver):
     rng = np.random.default_rng(0)
     X = sp.csr_matrix(rng.standard_normal((80, 3)))
     y = rng.integers(0, 2, 80)
-    monkeypatch.setattr("linsep.logistic.fitting.MOST_WEIGHTS", 0)
+    monkeypatch.setattr("linsep.logistic.rows.MOST_WEIGHTS", 0)
     found = LogisticRegression(solver=solver).fit(X, y)
     assert set(found.limits_.ravel()) == {"not checked"}
     assert "not checked" in str(found.summary_)

@@ -16,8 +16,8 @@ from linsep._system.threads import thread_pool
 from linsep.compiled.rows import as_rows
 from linsep.errors import ParameterError, SeparationWarning
 from linsep.logistic.firth import Objective
-from linsep.logistic.lanes import Batch, RowLanes
 from linsep.logistic.likelihood import Likelihood, Terms
+from linsep.logistic.rows import Batch, RowLanes
 from linsep.sources.arrays import ArraySource
 from published import ALLIGATORS, BUDWORMS, ENDOMETRIAL, INFECTIONS
 
@@ -381,7 +381,7 @@ def test_rows_beyond_memory_and_many_weights_are_refused(options, monkeypatch):
     source.memory_bytes = 1
     with pytest.raises(ParameterError, match=r"239 rows and 6 weights: take (l2|intervals)"):
         LogisticRegression(**options).fit(source)
-    monkeypatch.setattr("linsep.logistic.fitting.MOST_WEIGHTS", 5)
+    monkeypatch.setattr("linsep.logistic.rows.MOST_WEIGHTS", 5)
     with pytest.raises(ParameterError, match="2,500 weights"):
         LogisticRegression(**options).fit(X[:, :5], y)
 

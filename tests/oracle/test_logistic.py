@@ -138,7 +138,7 @@ def test_lbfgs_on_columns_of_all_sizes(monkeypatch, most):
     """Without preconditioning, 1,000 iterations ended 27.8 below the maximum."""
     X, y = load_breast_cancer(return_X_y=True)
     best = LogisticRegression(l2=100.0).fit(X, y)
-    monkeypatch.setattr("linsep.logistic.fitting.MOST_WEIGHTS", most)
+    monkeypatch.setattr("linsep.logistic.rows.MOST_WEIGHTS", most)
     found = LogisticRegression(l2=100.0, solver="lbfgs").fit(X, y)
     reached, highest = (m.log_likelihood_ - 50.0 * (m.coef_**2).sum() for m in (found, best))
     assert found.stop_reason_ == "converged"
@@ -155,7 +155,7 @@ def test_many_weights_go_without_a_factor(monkeypatch, classes, storage, weighte
     X, y = mixed(300, 4, classes, seed=2)
     X, weights = X / 10.0 ** np.arange(4), np.arange(300) % 3 if weighted else None
     with_factor = LogisticRegression(l2=1.0).fit(X, y, weights)
-    monkeypatch.setattr("linsep.logistic.fitting.MOST_WEIGHTS", 0)
+    monkeypatch.setattr("linsep.logistic.rows.MOST_WEIGHTS", 0)
     ours = LogisticRegression(l2=1.0, tol=1e-10).fit(storage(X), y, weights)
     assert np.allclose(ours.weights_, with_factor.weights_, rtol=1e-6, atol=1e-7)
     assert ours.stop_reason_ == "converged"
@@ -177,7 +177,7 @@ def test_many_weights_of_features_of_any_size(monkeypatch, size, storage):
     expected = LogisticRegression().fit(X, y, sample_weight=weights)
     X = X * [1.0, size, 1.0, 1.0]
     X[-1, 0] = 1e100  # which does not count
-    monkeypatch.setattr("linsep.logistic.fitting.MOST_WEIGHTS", 0)
+    monkeypatch.setattr("linsep.logistic.rows.MOST_WEIGHTS", 0)
     for solver in ("newton", "lbfgs"):
         model = LogisticRegression(solver=solver, tol=1e-8)
         model.fit(storage(X), y, sample_weight=weights)
@@ -363,7 +363,7 @@ def test_more_weights_than_a_matrix_is_made_for_are_not_silent(monkeypatch, solv
     rng = np.random.default_rng(0)
     dense = np.where(rng.random((60, 200)) < 0.2, rng.random((60, 200)), 0.0)
     X, y = sp.csr_array(dense), np.arange(60) % 2
-    monkeypatch.setattr("linsep.logistic.fitting.MOST_WEIGHTS", 100)
+    monkeypatch.setattr("linsep.logistic.rows.MOST_WEIGHTS", 100)
     found, warning = unlikely(X, y, solver=solver)
     assert warning.verdict.verify(X, y)
     assert found.score(X, y) == 1.0
@@ -444,7 +444,7 @@ def test_where_nothing_is_inferred_the_default_is_coarser(monkeypatch):
     y = (X[:, 0] + rng.normal(size=60) > 0).astype(int)
     exact = LogisticRegression(l2=1.0, tol=1e-8).fit(X, y)
     assert LogisticRegression(l2=1.0).fit(X, y).coef_.tolist() == exact.coef_.tolist()
-    monkeypatch.setattr("linsep.logistic.fitting.MOST_WEIGHTS", 3)
+    monkeypatch.setattr("linsep.logistic.rows.MOST_WEIGHTS", 3)
     coarse = LogisticRegression(l2=1.0).fit(X, y)
     said = LogisticRegression(l2=1.0, tol=1e-3).fit(X, y)
     assert coarse.coef_.tolist() == said.coef_.tolist()

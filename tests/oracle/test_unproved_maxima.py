@@ -14,7 +14,7 @@ import linsep
 from command_line import here
 from linsep import LogisticRegression
 from linsep.errors import SeparationError, SeparationWarning
-from linsep.logistic import deciding as separation
+from linsep.logistic import no_maximum as separation
 from linsep.logistic.outcomes import UnfinishedWarning
 from linsep.separability import working_set
 from linsep.separability.data import data_of
@@ -78,7 +78,7 @@ def test_weights_that_separate_every_row_prove_it(endless, classes, reference, s
 @pytest.mark.parametrize("solver", ["newton", "lbfgs", "gradient_ascent"])
 @pytest.mark.parametrize("most", [2500, 3], ids=["with a Hessian", "without"])
 def test_weights_of_every_solver_are_checked(endless, monkeypatch, solver, most):
-    monkeypatch.setattr("linsep.logistic.fitting.MOST_WEIGHTS", most)
+    monkeypatch.setattr("linsep.logistic.rows.MOST_WEIGHTS", most)
     X, y = separated(2)
     weights = np.random.default_rng(2).integers(0, 3, len(y)).astype(float)
     y[weights == 0] = 1 - y[weights == 0]  # not counted
@@ -156,7 +156,7 @@ def test_without_a_verdict_nothing_is_inferred(endless, monkeypatch, tmp_path, c
 
 @pytest.mark.parametrize("solver", ["newton", "lbfgs", "gradient_ascent"])
 def test_with_too_many_weights_for_a_proof_nothing_is_inferred(monkeypatch, tmp_path, solver):
-    monkeypatch.setattr("linsep.logistic.fitting.MOST_WEIGHTS", 3)
+    monkeypatch.setattr("linsep.logistic.rows.MOST_WEIGHTS", 3)
     X, y = overlapping()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnfinishedWarning)  # of gradient ascent

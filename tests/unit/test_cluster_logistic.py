@@ -13,8 +13,8 @@ import pytest
 from linsep import LogisticRegression, open_source
 from linsep.distributed import ClusterError, fit
 from linsep.errors import DataError, LinsepError, SeparationWarning
-from linsep.logistic import lanes
-from linsep.logistic.journal import Journal
+from linsep.logistic import rows
+from linsep.logistic.checkpointing import Journal
 from linsep.separability.time_limit import TooLarge
 from linsep.sources.base import Source
 
@@ -27,9 +27,9 @@ NUMBERS = ("log_likelihood_", "null_log_likelihood_", "n_iter_", "n_rows_", "sto
 def short_lanes(monkeypatch):
     """Two dozen lanes, and samples of a part of the rows."""
     for name, value in {"BLOCK_VALUES": 1, "LANE_VALUES": 1, "LEAST_LANE_ROWS": 1}.items():
-        monkeypatch.setattr(lanes, name, value)  # 64 rows
-    monkeypatch.setattr(lanes, "HEAD_ROWS", 300)
-    monkeypatch.setattr(lanes, "HEAD_VALUES", 1)
+        monkeypatch.setattr(rows, name, value)  # 64 rows
+    monkeypatch.setattr(rows, "HEAD_ROWS", 300)
+    monkeypatch.setattr(rows, "HEAD_VALUES", 1)
     monkeypatch.setattr("linsep.logistic.likelihood.SPARSE_LANE_ROWS", 50)
 
 
@@ -96,8 +96,7 @@ CASES = {
 def test_logistic_regression_to_the_bit(workers, client, folder, monkeypatch, case):
     name, how, parameters = CASES[case]
     if case == "sparse, many":
-        for module in ("logistic.fitting", "logistic.rows"):
-            monkeypatch.setattr(f"linsep.{module}.MOST_WEIGHTS", 20)
+        monkeypatch.setattr("linsep.logistic.rows.MOST_WEIGHTS", 20)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         one = LogisticRegression(**parameters).fit(read(folder, name, **how))

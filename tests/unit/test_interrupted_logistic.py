@@ -15,9 +15,8 @@ import linsep
 from command_line import here
 from linsep import LogisticRegression
 from linsep.compiled.jit import COMPILING
-from linsep.logistic import fitting as logistic, limits, profiles as likelihood_fits
-from linsep.logistic.outcomes import UnfinishedWarning
-from linsep.logistic.steps import Steps
+from linsep.logistic import fitting, no_maximum, profiles as likelihood_fits
+from linsep.logistic.outcomes import Steps, UnfinishedWarning
 from linsep.sources.arrays import ArraySource
 
 rng = np.random.default_rng(5)
@@ -188,7 +187,7 @@ def test_a_later_fit_forgets_an_earlier_one(after):
 
 
 def test_the_question_is_given_up(monkeypatch):
-    monkeypatch.setattr(limits.Contrasts, "limits", press)
+    monkeypatch.setattr(no_maximum.Contrasts, "limits", press)
     model = LogisticRegression()
     with (
         pytest.warns(UnfinishedWarning, match="before it was decided whether the likelihood has"),
@@ -230,7 +229,7 @@ def test_intervals_so_far_are_kept(monkeypatch, penalty):
 
 
 def test_many_weights(after, monkeypatch):
-    monkeypatch.setattr(logistic, "MOST_WEIGHTS", 0)
+    monkeypatch.setattr("linsep.logistic.rows.MOST_WEIGHTS", 0)
     after(1)
     model = LogisticRegression(l2=0.1)
     with pytest.warns(UnfinishedWarning), pytest.raises(KeyboardInterrupt):
@@ -264,7 +263,7 @@ def test_the_command_keeps_them(rows, after):
 
 
 def test_before_the_first_step_there_is_nothing_to_keep(rows, monkeypatch):
-    monkeypatch.setattr(logistic, "_start", press)
+    monkeypatch.setattr(fitting, "_start", press)
     done = here("fit", "rows.svm", "--learner", "logistic", "--model", "m", cwd=rows)
     assert (done.returncode, done.stderr) == (130, "linsep: interrupted; nothing was kept.\n")
     assert not (rows / "m").exists()

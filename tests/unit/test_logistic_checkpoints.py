@@ -11,7 +11,7 @@ import linsep
 import linsep.errors
 from linsep import Checkpoint, LogisticRegression
 from linsep.errors import CheckpointError
-from linsep.logistic.journal import Journal
+from linsep.logistic.checkpointing import Journal
 from linsep.logistic.likelihood import Likelihood
 from linsep.separability.time_limit import TooLarge
 
@@ -140,9 +140,9 @@ def test_passes_are_not_made_again(tmp_path, monkeypatch):
     def fit(path=None):
         return LogisticRegression().fit(X, Y, checkpoint=path)
 
-    at, passes = Likelihood.at, []
+    total, passes = Likelihood.sum, []
     monkeypatch.setattr(
-        Likelihood, "at", lambda self, *of, **how: passes.append(1) or at(self, *of, **how)
+        Likelihood, "sum", lambda self, *of, **how: passes.append(1) or total(self, *of, **how)
     )
     fit()
     whole = len(passes)

@@ -16,8 +16,8 @@ from flint import fmpz_mat
 
 from linsep import LogisticRegression, separation
 from linsep.errors import ParameterError, SeparationWarning
-from linsep.logistic import deciding as logistic_separation
-from linsep.logistic.limits import Contrasts
+from linsep.logistic import no_maximum
+from linsep.logistic.no_maximum import Contrasts
 from linsep.mistake_bounds import theorems as mistake_bounds
 from linsep.mistake_bounds.bounds import Unknown
 from linsep.separability import recession
@@ -163,7 +163,7 @@ def far_apart(n, d, classes):
 @pytest.mark.filterwarnings("ignore::linsep.logistic.outcomes.UnfinishedWarning")
 def test_a_fit_ends_in_time(monkeypatch):
     """Its verdict takes some seconds, and the signs of its coefficients took more than a minute."""
-    monkeypatch.setattr(logistic_separation, "TIME_LIMIT", 1.0)
+    monkeypatch.setattr(no_maximum, "TIME_LIMIT", 1.0)
     watch = Stopwatch()
     model = LogisticRegression(max_iter=50).fit(*far_apart(60, 20, 3))
     assert watch.seconds() < 20
@@ -196,7 +196,7 @@ def test_a_fit_without_time_for_signs_says_so(monkeypatch):
     def late(*_):
         raise TooLarge("late")
 
-    monkeypatch.setattr("linsep.logistic.limits.cone_of", late)
+    monkeypatch.setattr("linsep.logistic.no_maximum.cone_of", late)
     with pytest.warns(SeparationWarning, match="which ones was not found within the time limit"):
         model = LogisticRegression().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     assert (model.limits_ == "not checked").all()

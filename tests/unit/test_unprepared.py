@@ -16,7 +16,7 @@ from linsep import (
     save,
 )
 from linsep.errors import DataError
-from linsep.linear import moments as memory
+from linsep.linear import solving as memory
 from linsep.plot import RegressionDisplay
 from linsep.sources.tables.table import load_table
 

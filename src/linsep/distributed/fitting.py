@@ -19,8 +19,7 @@ from linsep.errors import ParameterError
 from linsep.estimators._common.reading import describe
 from linsep.learners.mixing import MixingName, refuse_unmixable
 from linsep.linear.estimator import LinearRegression
-from linsep.logistic.estimator import LogisticRegression
-from linsep.logistic.outcomes import refuse_together
+from linsep.logistic.estimator import LogisticRegression, refuse_together
 from linsep.naive_bayes import GaussianNaiveBayes
 from linsep.parameters import check_parameters
 from linsep.sources.base import Source

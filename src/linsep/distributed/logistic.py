@@ -18,12 +18,18 @@ from linsep.distributed.shards import Rows
 from linsep.estimators._common import labels
 from linsep.lanes import Add, Block, Work
 from linsep.learners.from_source import class_importance
-from linsep.logistic.classes import FittedClasses
 from linsep.logistic.estimator import fit_rows
-from linsep.logistic.fitting import Task
-from linsep.logistic.lanes import Batch, Batches, lanes_of, with_head
 from linsep.logistic.preparing import Standardization
-from linsep.logistic.rows import BatchRows, order_of
+from linsep.logistic.rows import (
+    Batch,
+    Batches,
+    BatchRows,
+    FittedClasses,
+    Task,
+    lanes_of,
+    order_of,
+    with_head,
+)
 from linsep.rows.weights import added
 from linsep.sources.base import Source
 
@@ -72,7 +78,7 @@ class BatchCut:
 
 class LogisticLanes:
     """The rows of a logistic regression in lanes, summed by workers; as
-    :class:`linsep.logistic.lanes.RowLanes`.
+    :class:`linsep.logistic.rows.RowLanes`.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from linsep.catalog import LEARNERS, REGRESSIONS
 from linsep.errors import Hint, LinsepError
 from linsep.estimators._common.labels import label_text, pairs, plain_labels, positive_code
 from linsep.linear.estimator import LinearRegression
-from linsep.logistic.centered import in_use
+from linsep.logistic.inference import in_use
 from linsep.naive_bayes import exportable_regression
 from linsep.sources.tables.columns import Columns, from_recipe
 

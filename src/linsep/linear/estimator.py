@@ -27,7 +27,7 @@ from linsep.estimators._common.reading import Reading, describe
 from linsep.estimators._common.showing import HasEquation
 from linsep.lanes import Block, Blocks, Lanes
 from linsep.linear.diagnostics import Assumptions, check_assumptions
-from linsep.linear.inference import Bands, Inference, check_level, dependence
+from linsep.linear.inference import Bands, Inference, dependence
 from linsep.linear.result import LeastSquares
 from linsep.linear.solving import (
     EXACT_VALUES,
@@ -35,7 +35,7 @@ from linsep.linear.solving import (
     DependentFeaturesWarning,
     least_squares,
 )
-from linsep.linear.summary import Summary
+from linsep.linear.summary import Summary, check_level
 from linsep.parameters import HasParameters, check_parameters, fitted_parameter, parameter
 from linsep.rows.weights import added, check_summable
 from linsep.sources.base import Batch, Source

@@ -6,15 +6,13 @@ overflow where standard errors do not.
 """
 
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import betainc, betaincc, betainccinv, betaincinv
 
-from linsep.errors import ParameterError
 from linsep.linear.result import LeastSquares
-from linsep.linear.summary import Coefficient, Summary
+from linsep.linear.summary import Coefficient, Summary, check_level
 
 
 def t_tail(t: Any, df: float) -> Any:
@@ -30,13 +28,6 @@ def f_tail(f: Any, a: float, b: float) -> Any:
         near, far = part / (b + part), b / (b + part)
     found = np.where(part < b, betaincc(a / 2, b / 2, near), betainc(b / 2, a / 2, far))
     return found[()]
-
-
-def check_level(level: Any) -> float:
-    """Return the level of an interval as a float; ParameterError unless it is between 0 and 1."""
-    if not (isinstance(level, Real) and 0 < float(level) < 1):
-        raise ParameterError(f"level is {level!r}: give a share between 0 and 1, such as 0.95.")
-    return float(level)
 
 
 def t_reach(level: float, df: float) -> float:

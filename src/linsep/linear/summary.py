@@ -3,11 +3,13 @@
 from dataclasses import dataclass, field, replace
 from html import escape
 from math import isfinite, isnan
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from linsep.drawing import beside, display
+from linsep.errors import ParameterError
 from linsep.words import escaped
 
 #: coefficients of a table that a notebook shows with its picture
@@ -183,6 +185,13 @@ class Summary:
             ],
             "notes": list(self.notes),
         }
+
+
+def check_level(level: Any) -> float:
+    """Return the level of an interval as a float; ParameterError unless it is between 0 and 1."""
+    if not (isinstance(level, Real) and 0 < float(level) < 1):
+        raise ParameterError(f"level is {level!r}: give a share between 0 and 1, such as 0.95.")
+    return float(level)
 
 
 def p_text(p: float) -> str:

@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 
 from linsep.logistic.existence import examined, one_sided
 from linsep.logistic.likelihood import Likelihood, Point
-from linsep.logistic.steps import Report, no_report
+from linsep.logistic.outcomes import Report, no_report
 
 
 class Penalty(NamedTuple):

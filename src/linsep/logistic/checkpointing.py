@@ -1,11 +1,49 @@
-"""Checkpoints of a logistic regression: the passes over the rows that it has made."""
+"""Checkpoints of a logistic regression: the passes over the rows that it has made, so that another
+process need not make them again.
 
+An ascent is deterministic: from the results of its passes over the rows, which are all that takes
+time, it takes the same steps to the same bits.
+"""
+
+from collections.abc import Callable
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 
 from linsep.checkpoints.fits import SavedFit
-from linsep.logistic.journal import Journal
+
+Arrays = list[np.ndarray]
+
+
+class Journal:
+    """Results of passes over the rows, in order.
+
+    Parameters
+    ----------
+    records : list of (key, arrays), those of an earlier process
+    after : function without arguments, called after each new pass
+    """
+
+    def __init__(
+        self, records: list[tuple[str, Arrays]], after: Callable[[], None] = lambda: None
+    ) -> None:
+        self.records, self.after, self._next = records, after, 0
+
+    def result(self, what: str, given: np.ndarray, compute: Callable[[], Arrays]) -> Arrays:
+        """Return the next result: the recorded one if it is of the same pass, else ``compute()``,
+        recorded in the place of all that followed.
+        """
+        key = f"{what} {blake2b(given.tobytes(), digest_size=16).hexdigest()}"
+        if self._next < len(self.records) and self.records[self._next][0] == key:
+            self._next += 1
+            return self.records[self._next - 1][1]
+        arrays = compute()
+        self.records[self._next :] = [(key, arrays)]
+        self._next += 1
+        self.after()
+        return arrays
+
 
 #: what ends a fit that may go on: Ctrl-C, and the loss of a cluster
 ENDINGS = (KeyboardInterrupt, RuntimeError)

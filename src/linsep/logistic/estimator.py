@@ -1,6 +1,7 @@
 """Logistic regression as a scikit-learn estimator."""
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from copy import copy
 from dataclasses import replace
 from typing import Any, Literal
@@ -13,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from linsep._system.interrupts import interrupts_deferred
 from linsep._system.threads import one_blas_thread
 from linsep.checkpoints.saving import Saving
-from linsep.errors import DataError, Hint, SeparationError, SeparationWarning
+from linsep.errors import DataError, Hint, ParameterError, SeparationError, SeparationWarning, hint
 from linsep.estimators._common import labels
 from linsep.estimators._common.fitted_state import StopReason
 from linsep.estimators._common.labels import FLOATS, brings_labels, checked_rows, encode_outcomes
@@ -25,10 +26,8 @@ from linsep.estimators._common.predicting import (
 )
 from linsep.estimators._common.showing import PlotsProbability
 from linsep.linear.summary import OPPOSITE
-from linsep.logistic.centered import in_use
-from linsep.logistic.classes import NO_WEIGHT, FittedClasses
-from linsep.logistic.fitting import Task, climbed, fitted, null_log_likelihood
-from linsep.logistic.inference import LogisticResults, Nearer, order_of_classes
+from linsep.logistic.fitting import climbed, fitted, null_log_likelihood
+from linsep.logistic.inference import LogisticResults, Nearer, in_use, order_of_classes
 from linsep.logistic.outcomes import (
     BY_L2,
     FINITE,
@@ -36,19 +35,24 @@ from linsep.logistic.outcomes import (
     Callbacks,
     FitOutcome,
     FitProgress,
-    by_firth,
+    Steps,
+    Stopped,
     ending_of,
-    outcome_of,
+    limits_without,
     refuse_no_progress,
-    refuse_together,
     separation_sentence,
     warn_caller,
     widened,
-    with_profiles,
-    without_proof,
 )
-from linsep.logistic.rows import BatchRows, Rows, order_of
-from linsep.logistic.steps import Steps, Stopped
+from linsep.logistic.rows import (
+    NO_WEIGHT,
+    BatchRows,
+    FittedClasses,
+    Rows,
+    StreamRows,
+    Task,
+    order_of,
+)
 from linsep.parameters import HasParameters, ScheduleName, check_parameters, parameter
 from linsep.sources.base import Batch, Source
 from linsep.validation.sparse import as_csr
@@ -80,6 +84,27 @@ class LogisticPrediction(Prediction):
         """Yield each batch with its log-odds and class codes."""
         for batch, scores in self.decisions():
             yield batch, scores, codes_of(scores)
+
+
+def refuse_together(model: Any) -> None:
+    """Raise ParameterError for incompatible parameters."""
+    if model.on_separation == "firth":
+        raise ParameterError(
+            "Firth's penalty for separable data only biases the estimates; its estimates are "
+            "always finite", hint("take {}", penalty="firth"),
+        )  # fmt: skip
+    if model.penalty and model.l2:
+        raise ParameterError("Firth's penalty and l2 exclude each other", "leave one of them out")
+    if model.penalty and model.solver != "newton":
+        raise ParameterError(
+            "Firth's penalised likelihood is maximised by Newton's method only",
+            hint("take {}", solver="newton"),
+        )
+    if model.intervals and model.l2:
+        raise ParameterError(
+            "Standard errors, tests and intervals are not known with l2", "leave l2 out",
+            hint("leave {} out", intervals=None),
+        )  # fmt: skip
 
 
 class LogisticRegression(
@@ -287,9 +312,7 @@ class LogisticRegression(
         check_parameters(self)
         with self.saving(checkpoint) as saving:
             if brings_labels(X, y, sample_weight):
-                from linsep.logistic.from_source import fit_source
-
-                fit_source(self, X, saving)
+                self._fit_source(X, saving)
             else:
                 self._fit_rows(X, y, sample_weight, saving)
         return self
@@ -310,6 +333,32 @@ class LogisticRegression(
         saving.check_arrays(X, classes, codes, weights)
         rows = Rows(given, X, known, known.places[codes], weights)
         self._fit(rows, {"X": given, "y": y, "metadata": metadata}, saving)
+
+    def _fit_source(self, source: Source, saving: Saving) -> None:
+        """Fit to the rows of a source, read again in every pass; also sets ``recipe_``."""
+        from linsep.estimators._common.reading import describe
+        from linsep.learners.from_source import class_importance, measure, warn_of_measurements
+        from linsep.rows.source_stream import SourceStream
+
+        saving.check_source(source)
+        weight = self.class_weight
+        stream = SourceStream(
+            source, seed=0, shuffle=False, keep=True,
+            importance=None if weight is None else class_importance(weight, source.name),
+            counts=weight == "balanced", expected=list(weight) if isinstance(weight, dict) else [],
+            lengths=True,
+        )  # fmt: skip
+        with interrupts_deferred(), closing(stream):
+            stream.begin()
+            rows = StreamRows(self, stream)
+            warn_of_measurements(stream)
+            describe(self, stream, stream.n_features)
+            source.stage, source.doing = "fitting", rows.doing
+            try:
+                self._fit(rows, {"X": None, "y": None, "metadata": None}, saving)
+            finally:
+                source.doing = None
+            measure(self, stream)
 
     def saving(self, checkpoint: Any) -> Saving:
         """Return how a fit is saved; ``checkpoint`` as given to ``fit``."""
@@ -337,7 +386,7 @@ class LogisticRegression(
                 model._set_attributes(task, found, rows.known)
                 return dict(vars(model))
 
-            progress = FitProgress(self, task, lambda: callbacks.iterated(snapshot))
+            progress = FitProgress(self, lambda: callbacks.iterated(snapshot))
             rows.steps, interrupted = progress.steps, False
             try:
                 with labels.features_named(self):
@@ -369,10 +418,14 @@ class LogisticRegression(
     def _found(self, task: Task, rows: Rows | BatchRows, steps: Steps) -> FitOutcome:
         """Return the fitted weights with their covariance or intervals."""
         if self.penalty and task.q:
+            from linsep.logistic.profiles import by_firth
+
             self.method_ = "Firth"
             return by_firth(self, task, rows, steps)
         found = self._maximised(task, rows, steps)
         if self.intervals == "profile" and task.q:
+            from linsep.logistic.profiles import with_profiles
+
             return with_profiles(self, task, rows, found, steps)
         return found
 
@@ -383,15 +436,14 @@ class LogisticRegression(
             fit, self.ascent_ = climbed(task, *rates, steps)
         else:
             fit = fitted(task, steps)
-        limits = np.full((task.q, task.width), "finite", dtype="U11")
-        limits[:, list(fit.standardization.dependent)] = "dependent"
+        limits = limits_without(fit.standardization.dependent, (task.q, task.width))
         if fit.suspect:
-            from linsep.logistic.deciding import outcome_of_suspect
+            from linsep.logistic.no_maximum import outcome_of_suspect
 
             found = outcome_of_suspect(task, rows, fit, limits, steps)
             self._warn_separable(found, rows.known, FINITE if task.factored else (BY_L2,))
             return found
-        return outcome_of(fit, limits) if fit.proved else without_proof(fit, limits)
+        return fit.outcome(limits) if fit.proved else fit.without_proof(limits)
 
     def _warn_separable(
         self, found: FitOutcome, known: FittedClasses, hints: tuple[Hint, ...]

@@ -16,9 +16,9 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.special import softmax
 
-from linsep.logistic.lanes import Batch
 from linsep.logistic.likelihood import Likelihood
-from linsep.logistic.steps import Report, no_report
+from linsep.logistic.outcomes import Report, no_report
+from linsep.logistic.rows import Batch
 
 #: longest step of a weight, in standardised features, far from which a quadratic model is poor
 LONGEST = 5.0

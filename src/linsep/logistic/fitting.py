@@ -3,98 +3,38 @@
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from operator import add
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.linalg as sla
 
 from linsep._system.threads import thread_pool
-from linsep.descent import Descent, minimize
 from linsep.errors import DataError
 from linsep.logistic import ascent, preparing
 from linsep.logistic.ascent import Ascent, Goal, Penalty, solved
 from linsep.logistic.existence import UNIT
-from linsep.logistic.journal import Journal, recalled
-from linsep.logistic.lanes import Batches, RowLanes
-from linsep.logistic.likelihood import Lanes, Likelihood, Point, SparseTerms, Terms
+from linsep.logistic.likelihood import Likelihood, Point, SparseTerms, Terms
+from linsep.logistic.outcomes import (
+    Around,
+    FitOutcome,
+    Report,
+    Sharpness,
+    Steps,
+    no_report,
+    unchecked,
+)
 from linsep.logistic.preparing import Standardization, refuse_overflow, sampled, standardization
-from linsep.logistic.steps import Around, Report, Steps, no_report
+from linsep.logistic.rows import Batches, Lanes, RowLanes, Task
 
-#: most weights for a Hessian, which inference needs
-MOST_WEIGHTS = 2500
+if TYPE_CHECKING:
+    from linsep.descent import Descent
+
 #: Newton steps to prove that there is a maximum, after other steps came near
 LAST = 20
 #: and after an ascent that stopped early
 QUESTION = 100
 #: distance to the maximum, in standard errors, at which Newton's method takes over
 NEAR = 0.01
-#: default tolerances: with inference, and without
-WITH_INFERENCE, WITHOUT = 1e-8, 1e-3
-
-
-@dataclass(frozen=True)
-class Task:
-    """A logistic regression to fit.
-
-    Attributes
-    ----------
-    batches : function that returns the batches; the code of the reference is ``q``
-    n_features, q : int, numbers of features, and of classes without the reference
-    totals : array of shape (q + 1,), summed row weights of each class, the reference last
-    n_rows : int, number of rows with nonzero weight
-    intercept : bool
-    l2 : float
-    solver : "newton" or "lbfgs"
-    given_tol : float or None, distance to the maximum from which the last step may begin, in
-        standard errors
-    max_iter : int
-    several : bool, whether there are more than two classes, including those without weight
-    journal : Journal of the passes over the rows, or None
-    lanes : Lanes that others than this process sum, or None
-    """
-
-    batches: Batches
-    n_features: int
-    q: int
-    totals: np.ndarray
-    n_rows: int
-    intercept: bool
-    l2: float
-    solver: str
-    given_tol: float | None
-    max_iter: int
-    several: bool
-    journal: Journal | None = None
-    lanes: Lanes | None = None
-
-    @property
-    def width(self) -> int:
-        """Number of weights per class."""
-        return self.n_features + self.intercept
-
-    @property
-    def factored(self) -> bool:
-        """Whether there are few enough weights for a Hessian."""
-        return self.q * self.width <= MOST_WEIGHTS
-
-    @property
-    def tol(self) -> float:
-        """Distance to the maximum from which the last step may begin, in standard errors."""
-        default = WITH_INFERENCE if self.factored else WITHOUT
-        return default if self.given_tol is None else self.given_tol
-
-    @property
-    def share(self) -> float:
-        """``share`` of :class:`linsep.logistic.ascent.Penalty`."""
-        return 1.0 / (self.q + 1) if self.several and self.l2 else 0.0
-
-    @property
-    def goal(self) -> Goal:
-        """Stopping criteria; existence of a maximum has to be proved unless l2 is given."""
-        rows = self.n_rows / float(self.totals.sum())
-        return Goal(
-            rows, self.tol, self.max_iter, self.factored, prove=not self.l2, penalised=self.l2 > 0.0
-        )
 
 
 @dataclass(frozen=True)
@@ -129,6 +69,26 @@ class Fit:
         """The scores at a centre of the raw features."""
         return self.standardization.around(self.B)
 
+    def outcome(self, limits: np.ndarray) -> FitOutcome:
+        """Return the fit as an outcome."""
+        return FitOutcome(
+            self.weights, limits, self.log_likelihood, self.covariance, self.reason, self.n_iter,
+            distance=self.distance, around=self.around,
+        )  # fmt: skip
+
+    def without_proof(self, limits: np.ndarray) -> FitOutcome:
+        """Return the fit if its likelihood may have no maximum, so that nothing can be inferred."""
+        reason = "suspect" if self.suspect and self.reason == "converged" else self.reason
+        return replace(self.outcome(unchecked(limits)), covariance=None, reason=reason)
+
+
+def goal_of(task: Task) -> Goal:
+    """Return the stopping criteria; existence of a maximum has to be proved unless l2 is given."""
+    rows = task.n_rows / float(task.totals.sum())
+    return Goal(
+        rows, task.tol, task.max_iter, task.factored, prove=not task.l2, penalised=task.l2 > 0.0
+    )
+
 
 def fitted(task: Task, steps: Steps) -> Fit:
     """Maximise the (penalised) likelihood.
@@ -162,7 +122,7 @@ def climbed_on(task: Task, fit: Fit, steps: Steps) -> Fit:
     with thread_pool() as pool:
         problem = problem_of(task, fit.standardization, pool)
         left = max(1, task.max_iter - fit.n_iter)
-        goal = task.goal._replace(prove=False, max_iter=left)
+        goal = goal_of(task)._replace(prove=False, max_iter=left)
         newton = ascent.newton if task.factored else ascent.newton_cg
         found = newton(*problem, fit.B, goal, reporter(task, fit.standardization, steps))
         return fit_of(task, fit.standardization, found._replace(n_iter=fit.n_iter + found.n_iter))
@@ -188,7 +148,7 @@ def _start(
     part = next(iter(sample()))
     share = (part.weights.sum() if part.weights.size else part.size) / task.totals.sum()
     few = replace(task, batches=sample, lanes=None, l2=task.l2 * share, totals=task.totals * share)
-    goal = few.goal._replace(tol=NEAR, max_iter=20, rows=task.goal.rows)
+    goal = goal_of(few)._replace(tol=NEAR, max_iter=20, rows=goal_of(task).rows)
     found = ascent.newton(*problem_of(few, how, pool), B, goal)
     return found.B if found.reason == "converged" else B
 
@@ -199,7 +159,7 @@ def _nearly(task: Task, how: Standardization, pool: ThreadPoolExecutor) -> bool:
         return False
     all_of_them = preparing.whole(task.batches, task.n_features, task.intercept)
     problem = problem_of(task, all_of_them, pool)
-    goal = task.goal._replace(max_iter=QUESTION, only=True)
+    goal = goal_of(task)._replace(max_iter=QUESTION, only=True)
     return not ascent.newton(*problem, np.zeros(problem[0].shape), goal).proved
 
 
@@ -209,11 +169,11 @@ def problem_of(
     """Return the likelihood to maximise and the penalty to subtract."""
     kind = SparseTerms if not task.factored and _sparse(task.batches) else Terms
     terms = kind(task.q, how.centres, how.scales, task.intercept)
-    likelihood = Likelihood(lanes_as(task, how, pool), terms, how.noise)
+    likelihood = Likelihood(lanes_as(task, how, pool), terms, how.noise, task.journal)
     factors = np.zeros(task.width)
     factors[: task.n_features] = task.l2 * how.scales**2
     factors[list(how.dependent)] = 1.0  # keeps the weight of a column of zeros at 0
-    return recalled(likelihood, task.journal), Penalty(factors, task.share)
+    return likelihood, Penalty(factors, task.share)
 
 
 def lanes_as(task: Task, how: Standardization, pool: ThreadPoolExecutor) -> Lanes:
@@ -229,7 +189,7 @@ def _climbed(
     report: Report = no_report,
 ) -> Ascent:
     """Maximise with the solver of the task, then check that there is a maximum."""
-    problem, goal = problem_of(task, how, pool), task.goal
+    problem, goal = problem_of(task, how, pool), goal_of(task)
     if task.solver != "lbfgs":
         newton = ascent.newton if task.factored else ascent.newton_cg
         return answered(*problem, newton(*problem, start, goal, report), goal)
@@ -310,7 +270,7 @@ def null_log_likelihood(totals: np.ndarray, intercept: bool) -> float:
 
 def climbed(
     task: Task, learning_rate: Any, schedule: str, trace: bool, steps: Steps
-) -> tuple[Fit, Descent]:
+) -> tuple[Fit, "Descent"]:
     """Maximise from zero, in the raw features, then check that there is a maximum.
 
     Weights of dependent features stay at zero.
@@ -337,18 +297,20 @@ def climbed(
             information = there.hessian + problem[1].matrix(task.q)
         reason = "converged" if found.reason == "converged" else "max_iter"
         ended = Ascent(B, there.value, information, found.n_iter, reason, np.nan, task.l2 > 0.0)
-        fit = fit_of(task, how, answered(*problem, ended, task.goal))
+        fit = fit_of(task, how, answered(*problem, ended, goal_of(task)))
         return replace(fit, weights=found.x), found
 
 
 def _ascended(
     task: Task, learning_rate: Any, schedule: str, trace: bool, free: np.ndarray,
     pool: ThreadPoolExecutor, report: Report,
-) -> Descent:  # fmt: skip
+) -> "Descent":  # fmt: skip
     """Run gradient ascent on the free columns."""
+    from linsep.descent import minimize
+
     plain = Standardization(np.zeros(task.n_features), np.ones(task.n_features))
     terms = Terms(task.q, plain.centres, plain.scales, task.intercept)
-    likelihood = recalled(Likelihood(lanes_as(task, plain, pool), terms), task.journal)
+    likelihood = Likelihood(lanes_as(task, plain, pool), terms, journal=task.journal)
     factors = np.zeros(task.width)
     factors[: task.n_features] = task.l2
     penalty = Penalty(factors, task.share)
@@ -388,46 +350,6 @@ class _Once:
             if begun and np.isfinite(self.last[1].value):
                 self.report(B, self.last[1].value, np.nan)
         return self.last[1]
-
-
-#: digits of an estimate that are enough to say nothing
-ENOUGH = 4
-
-
-class Sharpness(NamedTuple):
-    """How well floats determine a maximum.
-
-    Attributes
-    ----------
-    overlap : float
-        Upper bound on how far rows are on the wrong side of the boundary, as a share of the largest
-        distance of a row on the right side.
-    error : float
-        Estimate of how much the scores of a row may be off, beside each other.
-    """
-
-    overlap: float
-    error: float
-
-    @property
-    def digits(self) -> int:
-        """Number of digits of standard errors that are determined."""
-        return int(np.clip(np.floor(-np.log10(max(self.error, UNIT))), 0, 16))
-
-    @property
-    def enough(self) -> bool:
-        """Whether there is nothing to say."""
-        return self.digits >= ENOUGH
-
-    @property
-    def sentence(self) -> str:
-        """What there is to say, without the full stop."""
-        digits = f"only about {self.digits} digits" if self.digits > 1 else "hardly a digit"
-        return (
-            "A maximum exists, but the classes overlap by no more than "
-            f"{self.overlap:.1g} of the largest distance from the boundary: floating point "
-            f"determines {digits} of the estimates and standard errors"
-        )
 
 
 def sharpened(task: Task, fit: Fit) -> tuple[Fit, Sharpness]:

@@ -1,21 +1,19 @@
 """Inference from a fitted logistic regression: standard errors, tests, intervals, summary table."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.special import chdtrc, ndtr, ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.estimators._common.fitted_state import classes_of, count, described, finite, plain
 from linsep.estimators._common.labels import feature_names, label_text, words_and_signs
 from linsep.estimators._common.showing import HasEquation
-from linsep.linear.inference import check_level
-from linsep.linear.summary import Coefficient, Summary
-from linsep.logistic import fitting
-from linsep.logistic.centered import Centred, centred, in_use
-from linsep.logistic.classes import NO_WEIGHT, UNSIGNED
+from linsep.linear.summary import Coefficient, Summary, check_level
 from linsep.logistic.outcomes import SEPARATED, UNINFERRED
+from linsep.logistic.rows import NO_WEIGHT, UNSIGNED, has_hessian
 from linsep.parameters import fitted_parameter
 
 #: most classes that a title names
@@ -74,7 +72,7 @@ class LogisticResults(HasEquation):
     _intervals: dict[float, Any]
     _gained: float
 
-    _centred: Centred | None = None
+    _centred: "Centred | None" = None
     _nearer: Nearer | None = None
 
     def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
@@ -442,7 +440,7 @@ class LogisticResults(HasEquation):
     @property
     def _wide(self) -> bool:
         """Whether there are too many weights for a Hessian."""
-        return int((self.limits_ != NO_WEIGHT).sum()) > fitting.MOST_WEIGHTS
+        return not has_hessian(int((self.limits_ != NO_WEIGHT).sum()))
 
     def _notes_of_limits(self) -> list[str]:
         """Return what is not known about a maximum, or about coefficients that diverge."""
@@ -490,3 +488,79 @@ def _floats(array: np.ndarray, shape: tuple[int, ...], name: str) -> np.ndarray:
     if array.shape != shape or array.dtype != np.float64:
         raise ValueError(f"{name} of {array.dtype} {array.shape}")
     return array
+
+
+#: a column is centred if rounding of its products, of this size at the centre, costs 1e-13 or more
+FAR = 1024.0
+
+
+class Centred(NamedTuple):
+    """Scores <w, x - c> + b, the same as <w, x> + b0 but for rounding.
+
+    Attributes
+    ----------
+    coef : array of shape (scores, features)
+    columns : array of int, those in which the centre is not zero
+    centre : array of shape (columns,)
+    at : array of shape (scores,), the scores at the centre
+    intercept : array of shape (scores,), b0
+    """
+
+    coef: np.ndarray
+    columns: np.ndarray
+    centre: np.ndarray
+    at: np.ndarray
+    intercept: np.ndarray
+
+    def scores(self, X: Any) -> np.ndarray:
+        """Return the scores of rows, an array or CSR matrix that may be narrower than the model."""
+        coef, columns = self.coef[:, : X.shape[1]].copy(), self.columns
+        inside = columns < X.shape[1]
+        far = np.zeros((X.shape[0], columns.size))
+        chosen = X[:, columns[inside]]
+        far[:, inside] = chosen.toarray() if sp.issparse(chosen) else chosen
+        far -= self.centre
+        coef[:, columns[inside]] = 0.0
+        return np.asarray(X @ coef.T) + (far @ self.coef[:, columns].T + self.at)
+
+    def belongs_to(self, model: Any) -> bool:
+        """Return whether a model still has the weights of the fit, which are its own to change."""
+        mine = np.array_equal(self.coef, model.coef_)
+        return mine and np.array_equal(self.intercept, model.intercept_)
+
+    @property
+    def wide(self) -> np.ndarray:
+        """The centre of all columns."""
+        found = np.zeros(self.coef.shape[1])
+        found[self.columns] = self.centre
+        return found
+
+
+def centred(
+    coef: np.ndarray, centre: np.ndarray, at: np.ndarray, intercept: np.ndarray | None = None
+) -> Centred:
+    """Return the scores around the centre of the columns that are far from zero for their weights.
+
+    Parameters
+    ----------
+    coef : array of shape (scores, features)
+    centre : array of shape (features,)
+    at : array of shape (scores,), the scores at the centre
+    intercept : array of shape (scores,), the scores at zero, if they are known better than from
+        these
+    """
+    with np.errstate(over="ignore"):
+        far = np.abs(coef * centre).max(axis=0, initial=0.0) > FAR
+    if intercept is None:
+        intercept = at - coef @ centre
+    at = at - coef[:, ~far] @ centre[~far]
+    columns = np.flatnonzero(far)
+    return Centred(coef.copy(), columns, centre[columns], at, intercept.copy())
+
+
+def in_use(model: Any) -> Centred | None:
+    """Return the centred scores of a fitted logistic regression; None if its weights suffice, or
+    were changed since the fit.
+    """
+    found = getattr(model, "_centred", None)
+    return found if found is not None and found.belongs_to(model) else None

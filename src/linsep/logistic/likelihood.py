@@ -4,12 +4,12 @@ the effect of a step on the scores.
 Terms can be pickled, so that any process can compute them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from operator import add
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,7 +17,10 @@ from scipy.linalg.blas import dsyrk
 
 from linsep.compiled import logistic
 from linsep.lanes import Add
-from linsep.logistic.lanes import Batch, Batches, Work, block_rows, lane_rows
+from linsep.logistic.rows import Batch, Lanes, Work, block_rows, lane_rows
+
+if TYPE_CHECKING:
+    from linsep.logistic.checkpointing import Journal
 
 #: classes whose pairs are added one by one
 FEW = 4
@@ -371,26 +374,14 @@ class SparseTerms(Terms):
 SAMPLES, SAMPLE_ROWS = 16, 64
 
 
-class Lanes(Protocol):
-    """Sums over lanes of rows: see :class:`linsep.logistic.lanes.RowLanes`."""
+class Lost(list):
+    """Class probabilities of a point from a journal, which are computed when they are needed, at
+    these weights.
+    """
 
-    batches: Batches
-
-    def replaced(self, how: Any) -> "Lanes":
-        """Return the lanes with the columns that a standardisation replaces."""
-        ...
-
-    def sum(self, work: Work, add: Add, size: int) -> Any:
-        """Return the sum of ``work(lane)``."""
-        ...
-
-    def sum_and_keep(self, work: Work, add: Add, size: int) -> tuple[Any, list[Any]]:
-        """Return the sum of the first of two results, and the others."""
-        ...
-
-    def sum_with(self, kept: list[Any], work: Work, add: Add, size: int) -> Any:
-        """Return the sum of ``work(lane, what was kept of it)``."""
-        ...
+    def __init__(self, B: np.ndarray) -> None:
+        super().__init__()
+        self.B = B
 
 
 class Likelihood:
@@ -402,10 +393,15 @@ class Likelihood:
     terms : Terms
     noise : array of shape (features,) or None
         Errors of the standardised features, beside rounding.
+    journal : Journal or None
+        Where the results of passes over the rows are recorded, and looked up instead of made.
     """
 
-    def __init__(self, lanes: Lanes, terms: Terms, noise: np.ndarray | None = None):
-        self.lanes, self.terms = lanes, terms
+    def __init__(
+        self, lanes: Lanes, terms: Terms, noise: np.ndarray | None = None,
+        journal: "Journal | None" = None,
+    ):  # fmt: skip
+        self.lanes, self.terms, self.journal = lanes, terms, journal
         self.q, self.width, self.shape = terms.q, terms.width, terms.shape
         self.noise = np.zeros(self.width)
         if noise is not None:
@@ -419,6 +415,22 @@ class Likelihood:
 
     def at(self, B: np.ndarray, hessian: bool = True, shares: bool = False) -> Point:
         """Evaluate at weights B of shape (weight rows, width), with Hessian or shares if asked."""
+        kept: list[Any] | None = Lost(np.array(B)) if shares else None
+
+        def compute() -> list[np.ndarray]:
+            nonlocal kept
+            point = self._evaluated(B, hessian, shares)
+            kept = point.shares
+            more = [] if point.hessian is None else [point.hessian]
+            return [np.array([point.value, *point.sums]), point.gradient, *more]
+
+        found = self._recorded(f"at {hessian:d}", B, compute)
+        (value, *sums), gradient, *more = found
+        weight, least, inverses, blocks = map(float, sums)
+        bounds = Sums(weight, least, inverses, int(blocks))
+        return Point(float(value), gradient, more[0] if more else None, kept, bounds)
+
+    def _evaluated(self, B: np.ndarray, hessian: bool, shares: bool) -> Point:
         weights = self.terms.given(B)
         if not shares:
             return self.sum(partial(self.terms.point, B=weights, hessian=hessian), together)
@@ -428,22 +440,45 @@ class Likelihood:
 
     def moves(self, step: np.ndarray) -> Moves:
         """Return the effect of a step, of the shape of the weights, on the scores."""
-        return self.sum(partial(self.terms.moves, step=self.terms.given(step)), furthest)
+
+        def compute() -> list[np.ndarray]:
+            work = partial(self.terms.moves, step=self.terms.given(step))
+            forward, backward, apart, *more = self.sum(work, furthest)
+            return [np.array([forward, backward, apart]), *more]
+
+        most, *more = self._recorded("moves", step, compute)
+        return Moves(*most.tolist(), *more)
 
     def curved(self, point: Point, V: np.ndarray) -> np.ndarray:
         """Return the negative Hessian at a point with shares, times V of the weights' shape."""
-        return self._with_shares(point, partial(self.terms.curved, V=self.terms.given(V)))
+        work = partial(self.terms.curved, V=self.terms.given(V))
+        (found,) = self._recorded("curved", V, lambda: [self._with_shares(point, work)])
+        return found
 
     def diagonal(self, point: Point) -> np.ndarray:
         """Return the diagonal of the negative Hessian at a point with shares."""
-        return self._with_shares(point, self.terms.diagonal)
+        (found,) = self._recorded(
+            "diagonal", point.gradient, lambda: [self._with_shares(point, self.terms.diagonal)]
+        )
+        return found
+
+    def _recorded(
+        self, what: str, given: np.ndarray, compute: Callable[[], list[np.ndarray]]
+    ) -> list[np.ndarray]:
+        """Return the result of a pass over the rows: from the journal if it is there."""
+        if self.journal is None:
+            return compute()
+        return [array.copy() for array in self.journal.result(what, given, compute)]
 
     def sum(self, work: Work, adding: Add) -> Any:
         """Return the sum of ``work(lane)`` over all lanes."""
         return self.lanes.sum(work, adding, self.terms.lane_rows)
 
     def _with_shares(self, point: Point, work: Work) -> np.ndarray:
-        return self.lanes.sum_with(point.shares or [], work, add, self.terms.lane_rows)
+        shares = point.shares or []
+        if isinstance(shares, Lost):
+            shares.extend(self._evaluated(shares.B, False, True).shares or ())
+        return self.lanes.sum_with(shares, work, add, self.terms.lane_rows)
 
     def moments(self, n_rows: int) -> np.ndarray:
         """Return sums of products of the features over about ``n_rows`` rows, evenly spread over

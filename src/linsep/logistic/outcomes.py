@@ -1,25 +1,71 @@
-"""Progress of a logistic regression fit, and its outcome if it is stopped early.
-
-Ctrl-C or a callback stops it.
-"""
+"""Progress of a logistic regression after each step, its outcome, and how that is said."""
 
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from linsep._system.interrupts import interrupts_allowed
-from linsep.errors import DataError, Hint, LinsepError, ParameterError, hint
+from linsep.errors import DataError, Hint, LinsepError, hint
 from linsep.estimators._common.fitted_state import StopReason
-from linsep.logistic.classes import NO_WEIGHT, UNSIGNED, FittedClasses
-from linsep.logistic.fitting import MOST_WEIGHTS, Fit, Sharpness, Task
-from linsep.logistic.profiles import FirthFit, ends_of, firth_fitted, profiled
-from linsep.logistic.rows import BatchRows, Rows
-from linsep.logistic.steps import Around, SoFar, Steps, Stopped
+from linsep.logistic.existence import UNIT
+from linsep.logistic.rows import NO_WEIGHT, UNSIGNED, FittedClasses
+
+#: ends of intervals, and p-values of zero
+Ends: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
+#: called after each step of an ascent with its weights, the log-likelihood there, and the distance
+#: to the maximum, in standard errors, from where the step began (NaN: unknown)
+Report = Callable[[np.ndarray, float, float], None]
+#: a point of the raw features, and the scores of the classes there; None if weights suffice
+Around: TypeAlias = tuple[np.ndarray, np.ndarray] | None
+
+
+class Stopped(Exception):
+    """A callback has asked the fit to stop."""
+
+
+#: digits of an estimate that are enough to say nothing
+ENOUGH = 4
+
+
+class Sharpness(NamedTuple):
+    """How well floats determine a maximum.
+
+    Attributes
+    ----------
+    overlap : float
+        Upper bound on how far rows are on the wrong side of the boundary, as a share of the largest
+        distance of a row on the right side.
+    error : float
+        Estimate of how much the scores of a row may be off, beside each other.
+    """
+
+    overlap: float
+    error: float
+
+    @property
+    def digits(self) -> int:
+        """Number of digits of standard errors that are determined."""
+        return int(np.clip(np.floor(-np.log10(max(self.error, UNIT))), 0, 16))
+
+    @property
+    def enough(self) -> bool:
+        """Whether there is nothing to say."""
+        return self.digits >= ENOUGH
+
+    @property
+    def sentence(self) -> str:
+        """What there is to say, without the full stop."""
+        digits = f"only about {self.digits} digits" if self.digits > 1 else "hardly a digit"
+        return (
+            "A maximum exists, but the classes overlap by no more than "
+            f"{self.overlap:.1g} of the largest distance from the boundary: floating point "
+            f"determines {digits} of the estimates and standard errors"
+        )
 
 
 @dataclass(frozen=True)
@@ -56,12 +102,11 @@ class FitOutcome:
     around: Around = None
 
 
-def outcome_of(fit: Fit, limits: np.ndarray) -> FitOutcome:
-    """Return a fit as an outcome."""
-    return FitOutcome(
-        fit.weights, limits, fit.log_likelihood, fit.covariance, fit.reason, fit.n_iter,
-        distance=fit.distance, around=fit.around,
-    )  # fmt: skip
+def limits_without(dependent: Iterable[int], shape: tuple[int, ...]) -> np.ndarray:
+    """Return the limits of weights that are finite but for those of dependent features."""
+    limits = np.full(shape, "finite", dtype="U11")
+    limits[:, list(dependent)] = "dependent"
+    return limits
 
 
 def unchecked(limits: np.ndarray) -> np.ndarray:
@@ -86,10 +131,73 @@ def widened(found: FitOutcome, known: FittedClasses) -> FitOutcome:
     )
 
 
-def without_proof(fit: Fit, limits: np.ndarray) -> FitOutcome:
-    """Return a fit whose likelihood may have no maximum, so that nothing can be inferred."""
-    reason = "suspect" if fit.suspect and fit.reason == "converged" else fit.reason
-    return replace(outcome_of(fit, unchecked(limits)), covariance=None, reason=reason)
+class Steps:
+    """Records the progress of one fit.
+
+    Parameters
+    ----------
+    after_step : function without arguments or None
+        Called after each step; may raise :class:`Stopped`.
+
+    Attributes
+    ----------
+    so_far : FitOutcome of the weights so far; None before the first step
+    suspect : FitOutcome while separation is being decided; else None
+    finished : FitOutcome without intervals while these are computed; else None
+    intervals : list of the profile intervals computed so far, (low, high, p)
+    """
+
+    def __init__(self, after_step: Callable[[], None] | None = None) -> None:
+        self.after_step = after_step
+        self.so_far: FitOutcome | None = None
+        self.suspect: FitOutcome | None = None
+        self.finished: FitOutcome | None = None
+        self.intervals: list[Any] = []
+
+    def of(
+        self, raw: Callable[[np.ndarray], np.ndarray], dependent: tuple[int, ...] = (),
+        around: Callable[[np.ndarray], Around] = lambda B: None,
+    ) -> Report:  # fmt: skip
+        """Return the callback of an ascent; ``raw`` converts its weights to the raw features, and
+        ``around`` to scores at a centre.
+        """
+
+        def report(B: np.ndarray, log_likelihood: float, distance: float) -> None:
+            n_iter = self.so_far.n_iter + 1 if self.so_far else 1
+            weights = raw(B)
+            self.so_far = FitOutcome(
+                weights, limits_without(dependent, weights.shape), float(log_likelihood), None, "",
+                n_iter, distance=distance, around=around(B),
+            )  # fmt: skip
+            if self.after_step is not None:
+                self.after_step()
+
+        return report
+
+    def doing(self, max_iter: int) -> str:
+        """Return the current stage as text; steps beyond ``max_iter`` are possible, to prove that
+        there is a maximum.
+        """
+        if self.finished is not None:
+            size = self.finished.weights.size
+            return f"profile interval {len(self.intervals) + 1:,} of {size:,}"
+        if self.suspect is not None:
+            return "deciding whether there is a maximum"
+        made = self.so_far.n_iter if self.so_far else 0
+        most = f" of at most {max_iter:,}" if made < max_iter else ""
+        return f"iteration {made + 1:,}{most}"
+
+
+def no_report(B: np.ndarray, log_likelihood: float, distance: float) -> None:
+    """Ignore the step."""
+
+
+def ends_of(steps: Steps, shape: tuple[int, ...]) -> Ends:
+    """Return the intervals as arrays, NaN for those not computed."""
+    missing = int(np.prod(shape)) - len(steps.intervals)
+    found = [*steps.intervals, *[(np.nan, np.nan, np.nan)] * missing]
+    low, high, p = (np.array(part).reshape(shape) for part in zip(*found, strict=True))
+    return low, high, p
 
 
 SEPARABLE = "The classes are separable: no coefficient has a finite estimate."
@@ -268,7 +376,6 @@ class FitProgress:
     Parameters
     ----------
     model : LogisticRegression
-    task : Task
     after_step : function without arguments, called after each step
 
     Attributes
@@ -276,49 +383,32 @@ class FitProgress:
     steps : Steps
     """
 
-    def __init__(self, model: Any, task: Task, after_step: Callable[[], None]) -> None:
-        self.model, self.task, self.steps = model, task, Steps(after_step)
+    def __init__(self, model: Any, after_step: Callable[[], None]) -> None:
+        self.model, self.steps = model, Steps(after_step)
 
     def outcome(self, reason: StopReason) -> FitOutcome | None:
         """Return the result of a fit stopped now; None before the first step."""
         if self.steps.finished is not None:
             return self._without_intervals()
         if self.steps.suspect is not None:
-            fit, limits = self.steps.suspect
-            found = outcome_of(fit, unchecked(limits))
-            return replace(found, covariance=None, reason=reason, stopped_in="verdict")
+            found = replace(self.steps.suspect, reason=reason, stopped_in="verdict")
+            return replace(found, limits=unchecked(found.limits), covariance=None)
         if self.steps.so_far is None:
             return None
         return self._maximised(self.steps.so_far, reason)
 
-    def _maximised(self, so_far: SoFar, reason: StopReason) -> FitOutcome:
+    def _maximised(self, so_far: FitOutcome, reason: StopReason) -> FitOutcome:
         """Return the weights so far, without inference."""
-        limits = np.full(so_far.weights.shape, "finite", dtype="U11")
-        limits[:, list(so_far.dependent)] = "dependent"
         sure = self.model.l2 or self.model.penalty
-        return FitOutcome(
-            so_far.weights, limits if sure else unchecked(limits), so_far.log_likelihood, None,
-            reason, so_far.n_iter, distance=so_far.distance, stopped_in="ascent",
-            around=so_far.around,
-        )  # fmt: skip
+        limits = so_far.limits if sure else unchecked(so_far.limits)
+        return replace(so_far, limits=limits, reason=reason, stopped_in="ascent")
 
     def _without_intervals(self) -> FitOutcome:
         """Return the finished fit with the intervals computed so far."""
-        found: Any = self.steps.finished
-        if isinstance(found, FirthFit):
-            found = firth_outcome(found)
+        found = self.steps.finished
+        assert found is not None
         ends = ends_of(self.steps, found.weights.shape)
         return replace(found, intervals={self.model.level: ends}, stopped_in="intervals")
-
-
-def firth_outcome(fit: FirthFit) -> FitOutcome:
-    """Return Firth's estimates as an outcome, without intervals."""
-    limits = np.full(fit.weights.shape, "finite", dtype="U11")
-    limits[:, list(fit.dependent)] = "dependent"
-    return FitOutcome(
-        fit.weights, limits, fit.log_likelihood, fit.covariance, fit.reason, fit.n_iter,
-        gained=fit.gained, around=fit.around,
-    )  # fmt: skip
 
 
 class Callbacks:
@@ -348,72 +438,3 @@ class Callbacks:
     def ended(self, snapshot: Callable[[], dict[str, Any]]) -> None:
         """Report the end of the fit."""
         self.root.call_on_fit_task_end(**self.known, reconstruction_attributes=snapshot)
-
-
-#: reasons of fits that reached a maximum, or the limit of a likelihood without one
-FINISHED = ("converged", "separable", "quasi-separable")
-
-
-def refuse_together(model: Any) -> None:
-    """Raise ParameterError for incompatible parameters."""
-    if model.on_separation == "firth":
-        raise ParameterError(
-            "Firth's penalty for separable data only biases the estimates; its estimates are "
-            "always finite", hint("take {}", penalty="firth"),
-        )  # fmt: skip
-    if model.penalty and model.l2:
-        raise ParameterError("Firth's penalty and l2 exclude each other", "leave one of them out")
-    if model.penalty and model.solver != "newton":
-        raise ParameterError(
-            "Firth's penalised likelihood is maximised by Newton's method only",
-            hint("take {}", solver="newton"),
-        )
-    if model.intervals and model.l2:
-        raise ParameterError(
-            "Standard errors, tests and intervals are not known with l2", "leave l2 out",
-            hint("leave {} out", intervals=None),
-        )  # fmt: skip
-
-
-def by_profile(model: Any) -> bool:
-    """Return whether intervals and tests come from profile likelihoods."""
-    return model.intervals == "profile" or bool(model.penalty and model.intervals is None)
-
-
-def _in_memory(model: Any, task: Task, rows: Rows | BatchRows) -> Task:
-    """Return the task with its rows in memory; raise ParameterError if they do not fit."""
-    kept = rows.in_memory(task) if task.factored else None
-    if kept is None:
-        what = "Firth's penalised likelihood is" if model.penalty else "Profile intervals are"
-        instead = (
-            hint("take {} instead", l2=None) if model.penalty else hint("take {}", intervals="wald")
-        )
-        raise ParameterError(
-            f"{what} for rows that fit in memory and at most {MOST_WEIGHTS:,} weights, and these "
-            f"are {task.n_rows:,} rows and {task.q * task.width:,} weights",
-            instead,
-        )
-    return task if kept is rows else kept.task(model)
-
-
-def by_firth(model: Any, task: Task, rows: Rows | BatchRows, steps: Steps) -> FitOutcome:
-    """Maximise Firth's penalised likelihood, which always has a maximum."""
-    profiles = by_profile(model)
-    fit = firth_fitted(_in_memory(model, task, rows), model.level if profiles else None, steps)
-    found = firth_outcome(fit)
-    return found if fit.ends is None else replace(found, intervals={model.level: fit.ends})
-
-
-def with_profiles(
-    model: Any, task: Task, rows: Rows | BatchRows, found: FitOutcome, steps: Steps
-) -> FitOutcome:
-    """Add profile intervals and tests to an outcome, NaN if the fit did not end at a maximum."""
-    steps.finished = found
-    known = _in_memory(model, task, rows)
-    ends = tuple(np.full(found.weights.shape, np.nan) for _ in range(3))
-    if found.reason in FINISHED and found.at_limit:
-        ends = profiled(
-            known, found.weights, found.limits, found.log_likelihood, model.level, steps,
-            found.around,
-        )  # fmt: skip
-    return replace(found, intervals={model.level: ends})

@@ -14,9 +14,9 @@ from linsep.compiled.logistic import pair_sums
 from linsep.compiled.rows import Csr, as_rows, csr_rows
 from linsep.errors import FeatureOverflow
 from linsep.linear.extended_precision import Pair, pairs, two_product, two_sum
-from linsep.logistic.lanes import Batch, Batches, RowLanes, block_rows, lane_rows, lanes_of
 from linsep.logistic.likelihood import Likelihood, Terms
-from linsep.logistic.steps import Around
+from linsep.logistic.outcomes import Around
+from linsep.logistic.rows import Batch, Batches, RowLanes, block_rows, lane_rows, lanes_of
 
 #: a column with a smaller relative residual is replaced
 NEAR = 0.03

@@ -10,18 +10,20 @@ Statistics in Medicine 21, 2002).
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import chdtrc, chdtri
 
 from linsep._system.threads import thread_pool
+from linsep.errors import ParameterError, hint
 from linsep.logistic.firth import Maximum, Objective, inverse_of, maximised
-from linsep.logistic.fitting import Task, lanes_as
-from linsep.logistic.journal import recalled
+from linsep.logistic.fitting import lanes_as
 from linsep.logistic.likelihood import Likelihood, Terms
+from linsep.logistic.outcomes import Around, Ends, FitOutcome, Steps, ends_of, limits_without
 from linsep.logistic.preparing import Standardization, sampled, standardization
-from linsep.logistic.steps import Around, Steps
+from linsep.logistic.rows import MOST_WEIGHTS, BatchRows, Rows, Task
 
 #: largest last step towards an end, as a share of the half-width of Wald's interval; its error is
 #: about the square
@@ -167,34 +169,6 @@ def _orthogonal(of: np.ndarray) -> np.ndarray:
 
 #: values of ``limits`` for weights without finite estimate
 RUNAWAY = ("+inf", "-inf", "infinite")
-#: ends of intervals, and p-values of zero
-Ends = tuple[np.ndarray, np.ndarray, np.ndarray]
-
-
-class FirthFit(NamedTuple):
-    """Firth's estimates, in the raw features.
-
-    Attributes
-    ----------
-    weights : array of shape (q, width), the intercept last; 0 for features left out
-    log_likelihood : float, without the penalty
-    covariance : array of shape (q width, q width), the inverse of the information
-    reason : "converged", "max_iter" or "stuck"
-    n_iter : int
-    gained : float, twice what the features add to the penalised log-likelihood
-    dependent : tuple of int, the features left out
-    ends : (low, high, p) of every weight by profiles, arrays of the shape of the weights, or None
-    """
-
-    weights: np.ndarray
-    log_likelihood: float
-    covariance: np.ndarray
-    reason: str
-    n_iter: int
-    gained: float
-    dependent: tuple[int, ...]
-    ends: Ends | None
-    around: Around
 
 
 @contextmanager
@@ -207,14 +181,14 @@ def _opened(task: Task, penalised: bool) -> Iterator[tuple[Objective, Standardiz
         form = task.n_features, task.intercept
         how = standardization(sample, task.batches, whole, *form, True, pool)
         terms = Terms(task.q, how.centres, how.scales, task.intercept)
-        likelihood = Likelihood(lanes_as(task, how, pool), terms)
+        likelihood = Likelihood(lanes_as(task, how, pool), terms, journal=task.journal)
         used = np.append(how.scales > 0.0, [True] * task.intercept)
-        objective = Objective(recalled(likelihood, task.journal), used, penalised)
+        objective = Objective(likelihood, used, penalised)
         raw = np.kron(np.eye(task.q), how.matrix(task.intercept))[:, objective.used]
         yield objective, how, raw
 
 
-def firth_fitted(task: Task, level: float | None, steps: Steps) -> FirthFit:
+def firth_fitted(task: Task, level: float | None, steps: Steps) -> FitOutcome:
     """Maximise Firth's penalised likelihood.
 
     Parameters
@@ -239,17 +213,17 @@ def firth_fitted(task: Task, level: float | None, steps: Steps) -> FirthFit:
         inverse = inverse_of(top.known.information)
         shape = task.q, task.width
         covariance = np.full(2 * (len(raw),), np.nan) if inverse is None else raw @ inverse @ raw.T
-        found = FirthFit(
-            (raw @ top.b).reshape(shape), top.known.log_likelihood, covariance, top.reason,
-            top.n_iter, 2.0 * (top.value - none.value), how.dependent, None,
-            how.around(objective.wide(top.b)),
+        found = FitOutcome(
+            (raw @ top.b).reshape(shape), limits_without(how.dependent, shape),
+            top.known.log_likelihood, covariance, top.reason, top.n_iter,
+            gained=2.0 * (top.value - none.value), around=how.around(objective.wide(top.b)),
         )  # fmt: skip
         if level is None:
             return found
         steps.finished = found
         if top.reason == "converged":
             _profile(objective, top, raw, level, np.full(shape, ""), steps)
-        return found._replace(ends=ends_of(steps, shape))
+        return replace(found, intervals={level: ends_of(steps, shape)})
 
 
 def profiled(
@@ -294,9 +268,42 @@ def _profile(
         found.append(Profile(objective, top, of).interval(level, runs))
 
 
-def ends_of(steps: Steps, shape: tuple[int, ...]) -> Ends:
-    """Return the intervals as arrays, NaN for those not computed."""
-    missing = int(np.prod(shape)) - len(steps.intervals)
-    found = [*steps.intervals, *[Interval(np.nan, np.nan, np.nan)] * missing]
-    low, high, p = (np.array(part).reshape(shape) for part in zip(*found, strict=True))
-    return low, high, p
+#: reasons of fits that reached a maximum, or the limit of a likelihood without one
+FINISHED = ("converged", "separable", "quasi-separable")
+
+
+def _in_memory(model: Any, task: Task, rows: Rows | BatchRows) -> Task:
+    """Return the task with its rows in memory; raise ParameterError if they do not fit."""
+    kept = rows.in_memory(task) if task.factored else None
+    if kept is None:
+        what = "Firth's penalised likelihood is" if model.penalty else "Profile intervals are"
+        instead = (
+            hint("take {} instead", l2=None) if model.penalty else hint("take {}", intervals="wald")
+        )
+        raise ParameterError(
+            f"{what} for rows that fit in memory and at most {MOST_WEIGHTS:,} weights, and these "
+            f"are {task.n_rows:,} rows and {task.q * task.width:,} weights",
+            instead,
+        )
+    return task if kept is rows else kept.task(model)
+
+
+def by_firth(model: Any, task: Task, rows: Rows | BatchRows, steps: Steps) -> FitOutcome:
+    """Maximise Firth's penalised likelihood, which always has a maximum."""
+    profiles = model.intervals in (None, "profile")
+    return firth_fitted(_in_memory(model, task, rows), model.level if profiles else None, steps)
+
+
+def with_profiles(
+    model: Any, task: Task, rows: Rows | BatchRows, found: FitOutcome, steps: Steps
+) -> FitOutcome:
+    """Add profile intervals and tests to an outcome, NaN if the fit did not end at a maximum."""
+    steps.finished = found
+    known = _in_memory(model, task, rows)
+    ends = tuple(np.full(found.weights.shape, np.nan) for _ in range(3))
+    if found.reason in FINISHED and found.at_limit:
+        ends = profiled(
+            known, found.weights, found.limits, found.log_likelihood, model.level, steps,
+            found.around,
+        )  # fmt: skip
+    return replace(found, intervals={model.level: ends})

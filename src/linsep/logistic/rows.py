@@ -1,19 +1,409 @@
-"""Checked rows and classes of a logistic regression."""
+"""Rows of a logistic regression: batches and their classes, the task of fitting them, and sums over
+lanes.
 
-from collections.abc import Iterator
-from typing import Any
+A lane is a fixed number of rows, counted from the first row of the data: it does not depend on the
+batches in which rows come, nor on who adds them up.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.compiled.rows import as_rows
+from linsep._system.interrupts import interruption_point
+from linsep._system.threads import thread_count
+from linsep.compiled.rows import Csr, Dense, as_rows, csr_rows
 from linsep.errors import DataError
-from linsep.logistic.classes import FittedClasses
-from linsep.logistic.fitting import MOST_WEIGHTS, Task
-from linsep.logistic.lanes import Batch
-from linsep.logistic.steps import Steps
-from linsep.rows.arrays import RowBatch
+from linsep.lanes import Add, Tree, in_lanes
+from linsep.rows.weights import added
 from linsep.sources.base import Source
+
+if TYPE_CHECKING:
+    from linsep.logistic.checkpointing import Journal
+    from linsep.rows.arrays import RowBatch
+    from linsep.rows.source_stream import SourceStream
+
+#: most weights for a Hessian, which inference needs
+MOST_WEIGHTS = 2500
+#: default tolerances: with inference, and without
+WITH_INFERENCE, WITHOUT = 1e-8, 1e-3
+#: longest time before a Ctrl-C is noticed while lanes are processed
+SECONDS = 0.1
+#: values in a block of dense rows, which fits in the cache
+BLOCK_VALUES = 1 << 16
+#: fewest and most rows in a lane of dense rows, and values in between: short lanes cost threads
+#: more than they share out
+LEAST_LANE_ROWS, MOST_LANE_ROWS, LANE_VALUES = 1 << 10, 1 << 15, 1 << 21
+#: fewest rows and values in the first batch of a stream, of which a sample is taken
+HEAD_ROWS, HEAD_VALUES = 20_000, 1 << 21
+
+
+class Batch(NamedTuple):
+    """Rows as compiled code sees them, their class codes and weights (empty where all are 1).
+
+    The values of some ``columns`` are replaced by those in ``extra``, shape (rows, columns).
+    """
+
+    rows: Dense | Csr
+    codes: np.ndarray
+    weights: np.ndarray
+    columns: tuple[int, ...] = ()
+    extra: np.ndarray = np.empty((0, 0))
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return len(self.codes)
+
+    def between(self, start: int, stop: int) -> "Batch":
+        """Return some of the rows, which are not copied."""
+        if stop - start == self.size:
+            return self
+        rows: Any = self.rows
+        if isinstance(rows, Csr):
+            rows = rows._replace(starts=rows.starts[start : stop + 1])
+        else:
+            rows = rows._replace(values=rows.values[start:stop])
+        return Batch(
+            rows, self.codes[start:stop], self.weights[start:stop], self.columns,
+            self.extra[start:stop],
+        )  # fmt: skip
+
+
+Batches = Callable[[], Iterable[Batch]]
+#: from a lane to its sum, or from a lane and what was kept of it
+Work: TypeAlias = Callable[..., Any]
+
+
+def has_hessian(n_weights: int) -> bool:
+    """Return whether so many weights are few enough for a Hessian."""
+    return n_weights <= MOST_WEIGHTS
+
+
+def block_rows(n_features: int) -> int:
+    """Return the number of dense rows in a block."""
+    return max(64, min(2048, BLOCK_VALUES // (n_features + 1)))
+
+
+def lane_rows(n_features: int) -> int:
+    """Return the number of dense rows in a lane, a multiple of those in a block."""
+    most = min(MOST_LANE_ROWS, LANE_VALUES // (n_features + 1))
+    rows = block_rows(n_features)
+    return rows * -(-max(LEAST_LANE_ROWS, most) // rows)
+
+
+def lanes_of(batches: Iterable[Batch], rows: int) -> Iterator[Batch]:
+    """Yield the rows of batches in lanes of so many rows; the last may be shorter."""
+    return in_lanes(batches, rows, joined)
+
+
+def joined(batches: list[Batch]) -> Batch:
+    """Return the rows of batches as one."""
+    if len(batches) == 1:
+        return batches[0]
+    weights = np.zeros(0)
+    if any(batch.weights.size for batch in batches):
+        weights = np.concatenate(
+            [batch.weights if batch.weights.size else np.ones(batch.size) for batch in batches]
+        )
+    return Batch(
+        _stacked([batch.rows for batch in batches]),
+        np.concatenate([batch.codes for batch in batches]),
+        weights,
+        batches[0].columns,
+        np.concatenate([batch.extra for batch in batches]),
+    )
+
+
+def _stacked(parts: list[Any]) -> Dense | Csr:
+    first = parts[0]
+    if isinstance(first, Dense):
+        values = np.concatenate([rows.values for rows in parts])
+        values.flags.writeable = False
+        return first._replace(values=values)
+    spans = [slice(rows.starts[0], rows.starts[-1]) for rows in parts]
+    lengths = np.concatenate([np.diff(rows.starts) for rows in parts])
+    starts = np.append(0, np.cumsum(lengths)).astype(first.starts.dtype)
+    return csr_rows(
+        np.concatenate([rows.values[span] for rows, span in zip(parts, spans, strict=True)]),
+        np.concatenate([rows.columns[span] for rows, span in zip(parts, spans, strict=True)]),
+        starts,
+    )
+
+
+def with_head(batches: Iterable[Batch], n_features: int) -> Iterator[Batch]:
+    """Yield the batches of a stream, the first with a number of rows that does not depend on how
+    they were read.
+    """
+    most = max(HEAD_ROWS, HEAD_VALUES // (n_features + 1))
+    held: list[Batch] = []
+    count = 0
+    for batch in batches:
+        if count == most:
+            yield batch
+            continue
+        taken = min(batch.size, most - count)
+        held.append(batch.between(0, taken))
+        count += taken
+        if count == most:
+            yield joined(held)
+            if taken < batch.size:
+                yield batch.between(taken, batch.size)
+    if held and count < most:
+        yield joined(held)
+
+
+class RowLanes:
+    """Sums over the rows of batches, by the threads of a pool.
+
+    Parameters
+    ----------
+    batches : function that returns an iterator over all batches, always in the same order
+    pool : ThreadPoolExecutor
+    """
+
+    def __init__(self, batches: Batches, pool: ThreadPoolExecutor):
+        self.batches, self._pool = batches, pool
+
+    def replaced(self, how: Any) -> "RowLanes":
+        """Return the lanes with the columns that a standardisation replaces."""
+        return RowLanes(how.batches(self.batches), self._pool)
+
+    def sum(self, work: Work, add: Add, size: int) -> Any:
+        """Return the sum of ``work(lane)`` over all lanes, of ``size`` rows each."""
+        return self._added(self._done((work, lane) for lane in self._lanes(size)), add)
+
+    def sum_and_keep(self, work: Work, add: Add, size: int) -> tuple[Any, list[Any]]:
+        """Return the sum of the first of two results of ``work(lane)``, and the others, for
+        :meth:`sum_with`.
+        """
+        kept: list[Any] = []
+
+        def values() -> Iterator[Any]:
+            for value, other in self._done((work, lane) for lane in self._lanes(size)):
+                kept.append(other)
+                yield value
+
+        return self._added(values(), add), kept
+
+    def sum_with(self, kept: list[Any], work: Work, add: Add, size: int) -> Any:
+        """Return the sum of ``work(lane, what was kept of it)``."""
+        pairs = zip(self._lanes(size), kept, strict=True)
+        return self._added(self._done((work, *pair) for pair in pairs), add)
+
+    def _lanes(self, size: int) -> Iterator[Batch]:
+        return lanes_of(self.batches(), size)
+
+    def _added(self, values: Iterator[Any], add: Add) -> Any:
+        tree = Tree(add)
+        for value in values:
+            tree.push(value)
+        return tree.total()
+
+    def _done(self, calls: Iterator[tuple[Any, ...]]) -> Iterator[Any]:
+        """Yield the results of calls, in order; Ctrl-C takes effect between waits and ends them."""
+        running: deque[Future[Any]] = deque()
+        first = list(islice(calls, 2))
+        if len(first) == 1:  # too few rows for threads
+            interruption_point()
+            yield first[0][0](*first[0][1:])
+            return
+        try:
+            for call in chain(first, calls):
+                running.append(self._pool.submit(*call))
+                if len(running) > 2 * thread_count():
+                    yield _result(running.popleft())
+            while running:
+                yield _result(running.popleft())
+        finally:
+            for left in running:
+                left.cancel()
+
+
+def _result(call: "Future[Any]") -> Any:
+    interruption_point()
+    while not call.done():
+        wait([call], SECONDS)
+        interruption_point()
+    return call.result()
+
+
+class Lanes(Protocol):
+    """Sums over lanes of rows: see :class:`RowLanes`."""
+
+    batches: Batches
+
+    def replaced(self, how: Any) -> "Lanes":
+        """Return the lanes with the columns that a standardisation replaces."""
+        ...
+
+    def sum(self, work: Work, add: Add, size: int) -> Any:
+        """Return the sum of ``work(lane)``."""
+        ...
+
+    def sum_and_keep(self, work: Work, add: Add, size: int) -> tuple[Any, list[Any]]:
+        """Return the sum of the first of two results, and the others."""
+        ...
+
+    def sum_with(self, kept: list[Any], work: Work, add: Add, size: int) -> Any:
+        """Return the sum of ``work(lane, what was kept of it)``."""
+        ...
+
+
+#: value of ``limits_`` for the weights of a class without weight
+NO_WEIGHT = "no weight"
+#: limit of a coefficient that diverges, if the work limit ended before its sign was found
+UNSIGNED = "sign not checked"
+#: what the weights of all rows add up to at least, so that curvatures and their inverses are finite
+LEAST_WEIGHT = 1e-200
+
+
+class FittedClasses:
+    """Classes with weight, in the order of a logistic regression.
+
+    The others stay among the labels, with probability 0.
+
+    Parameters
+    ----------
+    classes : all labels, sorted
+    order : the codes of all classes, that of the reference last
+    totals : array of shape (classes,), the summed row weights of each
+
+    Attributes
+    ----------
+    order : as given; with several classes, a reference without weight is replaced by the last class
+        with weight
+    codes : the codes of the classes with weight, that of the reference last
+    labels, totals : labels and summed weights of these, in this order
+    places : int32 array of shape (classes,), the index of each class in ``codes``; 0 for a class
+        without weight, whose rows are ignored
+    """
+
+    def __init__(self, classes: np.ndarray, order: list[int], totals: np.ndarray):
+        counted = totals > 0
+        if not counted.any():
+            raise DataError("No row is left to learn from: all have weight 0.")
+        if totals.sum() < LEAST_WEIGHT:
+            raise DataError(
+                f"The weights of all rows add up to {totals.sum():.3g}, too little for floating "
+                "point: divide the weights by the largest."
+            )
+        if len(order) > 2 and not counted[order[-1]]:
+            last = int(np.flatnonzero(counted)[-1])
+            order = [*(code for code in sorted(order) if code != last), last]
+        self.classes, self.order = classes, order
+        self.codes = [code for code in order if counted[code]]
+        self.labels, self.totals = classes[self.codes], totals[self.codes]
+        self.places = np.zeros(classes.size, dtype=np.int32)
+        self.places[self.codes] = np.arange(len(self.codes))
+
+    @property
+    def complete(self) -> bool:
+        """Whether every class has weight."""
+        return len(self.codes) == len(self.order)
+
+    @property
+    def ranks(self) -> list[int]:
+        """The codes, renumbered among the classes with weight."""
+        return np.argsort(np.argsort(self.codes)).tolist()
+
+    @property
+    def _rows(self) -> list[int]:
+        """Indices of the fitted rows of weights in a model of all classes."""
+        known = set(self.codes)
+        return [r for r, code in enumerate(self.order[:-1]) if {code, self.order[-1]} <= known]
+
+    def wide(self, part: np.ndarray, rest: Any) -> np.ndarray:
+        """Return ``part``, shape (fitted rows, width), with ``rest`` in all other rows."""
+        found = np.full((len(self.order) - 1, part.shape[1]), rest, dtype=part.dtype)
+        found[self._rows] = part
+        return found
+
+    def wide_square(self, part: np.ndarray, width: int) -> np.ndarray:
+        """Return a covariance of the fitted weights, with zeros for all other weights."""
+        q, rows = len(self.order) - 1, self._rows
+        found = np.zeros((q, width, q, width))
+        shape = len(rows), width, len(rows), width
+        found[np.ix_(rows, range(width), rows, range(width))] = part.reshape(shape)
+        return found.reshape(q * width, q * width)
+
+    def intercepts(self, fitted: np.ndarray) -> np.ndarray:
+        """Return the intercepts of all classes, infinite for classes of probability 0.
+
+        Parameters
+        ----------
+        fitted : array of shape (fitted rows,)
+
+        Returns
+        -------
+        array of shape (classes - 1,): -inf for a class without weight, +inf against a reference
+        without weight (of two classes)
+        """
+        rest = -np.inf if self.order[-1] in self.codes else np.inf
+        return self.wide(fitted[:, None], rest)[:, 0]
+
+
+@dataclass(frozen=True)
+class Task:
+    """A logistic regression to fit.
+
+    Attributes
+    ----------
+    batches : function that returns the batches; the code of the reference is ``q``
+    n_features, q : int, numbers of features, and of classes without the reference
+    totals : array of shape (q + 1,), summed row weights of each class, the reference last
+    n_rows : int, number of rows with nonzero weight
+    intercept : bool
+    l2 : float
+    solver : "newton" or "lbfgs"
+    given_tol : float or None, distance to the maximum from which the last step may begin, in
+        standard errors
+    max_iter : int
+    several : bool, whether there are more than two classes, including those without weight
+    journal : Journal of the passes over the rows, or None
+    lanes : Lanes that others than this process sum, or None
+    """
+
+    batches: Batches
+    n_features: int
+    q: int
+    totals: np.ndarray
+    n_rows: int
+    intercept: bool
+    l2: float
+    solver: str
+    given_tol: float | None
+    max_iter: int
+    several: bool
+    journal: "Journal | None" = None
+    lanes: Lanes | None = None
+
+    @property
+    def width(self) -> int:
+        """Number of weights per class."""
+        return self.n_features + self.intercept
+
+    @property
+    def factored(self) -> bool:
+        """Whether there are few enough weights for a Hessian."""
+        return has_hessian(self.q * self.width)
+
+    @property
+    def tol(self) -> float:
+        """Distance to the maximum from which the last step may begin, in standard errors."""
+        default = WITH_INFERENCE if self.factored else WITHOUT
+        return default if self.given_tol is None else self.given_tol
+
+    @property
+    def share(self) -> float:
+        """Share of a class in the sum of all, for :class:`linsep.logistic.ascent.Penalty`."""
+        return 1.0 / (self.q + 1) if self.several and self.l2 else 0.0
+
 
 #: dense rows with a smaller share of nonzeros are copied into a CSR matrix
 SPARSE = 0.3
@@ -31,7 +421,7 @@ class Rows:
     weights : array of shape (rows,), empty where all are 1
     """
 
-    steps: Steps | None = None
+    steps: Any = None
 
     def __init__(
         self, given: Any, X: Any, known: FittedClasses, places: np.ndarray, weights: np.ndarray
@@ -42,7 +432,7 @@ class Rows:
     def task(self, model: Any) -> Task:
         """Return the task of fitting these rows."""
         q, width = len(self.known.codes) - 1, self.X.shape[1] + bool(model.fit_intercept)
-        many = q * width > MOST_WEIGHTS
+        many = not has_hessian(q * width)
         standardization: Any = as_rows(
             sp.csr_matrix(self.X) if many and _mostly_zeros(self.X) else self.X
         )
@@ -99,7 +489,7 @@ class BatchRows:
     memory_bytes : largest size of rows that may be kept in memory
     """
 
-    steps: Steps | None = None
+    steps: Any = None
     known: FittedClasses
     n_features: int
     memory_bytes: int
@@ -138,7 +528,7 @@ class BatchRows:
         return Rows(stacked, stacked, self.known, np.concatenate(places), np.concatenate(weights))
 
 
-def matrix_of(batch: Batch | RowBatch, n_features: int) -> Any:
+def matrix_of(batch: "Batch | RowBatch", n_features: int) -> Any:
     """Return the rows of a batch as an array, or as a CSR matrix of this width."""
     rows: Any = batch.rows
     if not hasattr(rows, "starts"):
@@ -146,3 +536,51 @@ def matrix_of(batch: Batch | RowBatch, n_features: int) -> Any:
     inside, shape = slice(rows.starts[0], rows.starts[-1]), (len(batch.codes), n_features)
     starts = rows.starts - rows.starts[0]
     return sp.csr_matrix((rows.values[inside], rows.columns[inside], starts), shape=shape)
+
+
+class StreamRows(BatchRows):
+    """Rows of a stream.
+
+    Parameters
+    ----------
+    model : LogisticRegression
+    stream : SourceStream, already begun
+    """
+
+    def __init__(self, model: Any, stream: "SourceStream"):
+        from linsep.learners.from_source import refuse_one_class
+        from linsep.rows.stored import StartAgain
+
+        super().__init__(model, stream.source)
+        self.stream = stream
+        while True:
+            try:
+                stream.start()
+                self._count()
+                break
+            except StartAgain:  # a class turned up late, or a cache was damaged
+                continue
+        refuse_one_class(stream)
+        self.known = FittedClasses(
+            stream.classes, order_of(model.reference, stream.classes), self._totals
+        )
+        self.n_features = max(stream.n_features, len(stream.feature_names or []))
+
+    def _count(self) -> None:
+        """Read all rows once to sum the weights of each class and count the rows with weight."""
+        self._totals, self._n_rows = np.zeros(self.stream.classes.size), 0
+        for row_batch in self.stream.row_batches(0):
+            weights, codes = row_batch.importance, row_batch.codes
+            self._totals = added(self._totals, codes, weights)
+            self._n_rows += int((weights > 0).sum()) if weights.size else len(codes)
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield all rows in their order."""
+        places = self.known.places
+        return with_head(
+            (
+                Batch(row_batch.rows, places[row_batch.codes], row_batch.importance)
+                for row_batch in self.stream.row_batches(1)
+            ),
+            self.n_features,
+        )

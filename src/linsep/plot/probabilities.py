@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError
 from linsep.estimators._common.labels import feature_names, label_text
-from linsep.linear.inference import check_level
+from linsep.linear.summary import check_level
 from linsep.logistic.estimator import LogisticRegression
 from linsep.naive_bayes import GaussianNaiveBayes
 from linsep.parameters import fitted_parameter
