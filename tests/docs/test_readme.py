@@ -71,7 +71,7 @@ def test_the_page_on_exports(tmp_path, monkeypatch):
         "learners.margin",
         "learners.passive_aggressive",
         "learners.winnow",
-        "kernels.aligning",
+        "kernels.gram_matrices",
         "mistake_bounds.adversary",
         "mistake_bounds.bounding",
         "separability.deciding",

@@ -35,8 +35,8 @@ from linsep.kernels import (
     check_gram,
     kernel_from_dict,
 )
+from linsep.kernels.base import rows_of
 from linsep.kernels.naming import NAMES
-from linsep.kernels.rows import rows_of
 from linsep.teaching.textbook import kernels as twin
 from storages import STORAGES, store
 from thoroughness import examples

@@ -1,6 +1,5 @@
 """Public names, as :mod:`lazy_loader` finds them at run time and type checkers read them."""
 
-from .aligning import alignment as alignment
 from .base import (
     Constant as Constant,
     Kernel as Kernel,
@@ -9,11 +8,12 @@ from .base import (
     Scaled as Scaled,
     Sum as Sum,
 )
-from .definite import (
+from .foreign import Callable as Callable, Pairwise as Pairwise, Precomputed as Precomputed
+from .gram_matrices import (
     NotPositiveSemidefiniteWarning as NotPositiveSemidefiniteWarning,
+    alignment as alignment,
     check_gram as check_gram,
 )
-from .foreign import Callable as Callable, Pairwise as Pairwise, Precomputed as Precomputed
 from .naming import as_kernel as as_kernel, kernel_from_dict as kernel_from_dict
 from .strings import (
     BlendedSpectrum as BlendedSpectrum,

@@ -1,22 +1,32 @@
-"""Kernels: inner products in an implicit feature space. The base class, and what combines them:
-sums, products, multiples, normalised kernels, and a constant.
+"""Kernels: inner products in an implicit feature space. The base class, the form of rows that it
+works on, and what combines kernels: sums, products, multiples, normalised kernels, and a constant.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils import check_array
 
 from linsep.errors import DataError, ParameterError
-from linsep.kernels.exact import Ratio, constant
-from linsep.kernels.rows import CACHED, Parts, rows_of
+from linsep.validation.sparse import as_csr
+from linsep.validation.values import faults_named
+
+if TYPE_CHECKING:
+    from linsep.kernels.exact import Ratio
 
 #: exact values are between 2^-MOST_POWER and 2^MOST_POWER
 MOST_POWER = 1000
+#: bytes of rows converted or made dense at a time
+BLOCK_BYTES = 16_000_000
+#: values of a Gram matrix that fit in the processor's cache
+CACHED = 8192
 
 
 @dataclass(frozen=True)
@@ -56,7 +66,7 @@ class Kernel:
         -------
         rows
             Can be sliced: ``rows[i:j]``, ``rows[array of row numbers]``;
-            :func:`linsep.kernels.rows.rows_of` counts them.
+            :func:`linsep.kernels.base.rows_of` counts them.
 
         Raises
         ------
@@ -280,6 +290,8 @@ class Constant(Kernel):
         return np.empty((rows_of(X), 0))
 
     def _exact(self, X: Any) -> Ratio | None:
+        from linsep.kernels.exact import constant
+
         return constant(rows_of(X), self.value)
 
     def _gram(self, A: Any, B: Any) -> np.ndarray:
@@ -293,44 +305,75 @@ class Constant(Kernel):
 MOST_NESTED = 100
 
 
-class Pair(Kernel):
+class Combined(Kernel):
+    """A kernel made of others on the same rows: those in the fields ``made_of``."""
+
+    made_of: ClassVar[tuple[str, ...]]
+
+    def __post_init__(self) -> None:
+        inner = self._inner
+        for value in inner:
+            if not isinstance(value, Kernel):
+                raise ParameterError(
+                    f"{type(self).__name__} takes kernels of linsep.kernels, not {value!r}: wrap a "
+                    "function as Callable(function)."
+                )
+        depth = 1 + max(getattr(one, "_depth", 0) for one in inner)
+        if depth > MOST_NESTED:
+            raise ParameterError(
+                f"More than {MOST_NESTED} kernels are nested: add or multiply them in "
+                "pairs, and the pairs in pairs."
+            )
+        object.__setattr__(self, "_depth", depth)  # the dataclass is frozen
+
+    @property
+    def _inner(self) -> list[Any]:
+        return [getattr(self, name) for name in self.made_of]
+
+    @property
+    def takes(self) -> str:  # type: ignore[override]
+        """The type of rows that all inner kernels take."""
+        for kernel in self._inner:
+            takes = kernel.takes  # read once, because kernels may be nested deeply
+            if takes != "anything":
+                return str(takes)
+        return "anything"
+
+    @property
+    def sparse(self) -> bool:  # type: ignore[override]
+        """Whether all inner kernels take sparse rows."""
+        return all(kernel.sparse for kernel in self._inner)
+
+    @property
+    def positive_only(self) -> bool:  # type: ignore[override]
+        """Whether one of the inner kernels requires values of at least 0."""
+        return any(kernel.positive_only for kernel in self._inner)
+
+    @property
+    def rows_at_once(self) -> int:  # type: ignore[override]
+        """The smallest of all: a function should compute no value that is not needed."""
+        return min(kernel.rows_at_once for kernel in self._inner)
+
+    def _fitted(self, X: Any) -> Kernel:
+        fitted = [kernel.fitted(X) for kernel in self._inner]
+        return replace(self, **dict(zip(self.made_of, fitted, strict=True)))
+
+
+class Pair(Combined):
     """Two kernels on the same rows."""
 
     left: Kernel
     right: Kernel
+    made_of: ClassVar[tuple[str, ...]] = ("left", "right")
 
     def __post_init__(self) -> None:
-        _nest(self, self.left, self.right)
+        super().__post_init__()
         kinds = {self.left.takes, self.right.takes} - {"anything"}
         if len(kinds) > 1:
             raise ParameterError(
                 f"{self.left!r} takes {self.left.takes} and {self.right!r} takes "
                 f"{self.right.takes}: combine kernels on the same kind of rows."
             )
-
-    @property
-    def takes(self) -> str:  # type: ignore[override]
-        """The type of rows that both kernels take."""
-        left = self.left.takes  # read once, because kernels may be nested deeply
-        return self.right.takes if left == "anything" else left
-
-    @property
-    def sparse(self) -> bool:  # type: ignore[override]
-        """Whether both kernels take sparse rows."""
-        return self.left.sparse and self.right.sparse
-
-    @property
-    def positive_only(self) -> bool:  # type: ignore[override]
-        """Whether one of the kernels requires values of at least 0."""
-        return self.left.positive_only or self.right.positive_only
-
-    @property
-    def rows_at_once(self) -> int:  # type: ignore[override]
-        """The smaller of both: a function should compute no value that is not needed."""
-        return min(self.left.rows_at_once, self.right.rows_at_once)
-
-    def _fitted(self, X: Any) -> Kernel:
-        return replace(self, left=self.left.fitted(X), right=self.right.fitted(X))  # type: ignore[call-arg]
 
     def _prepare(self, X: Any) -> Any:
         if self.left == self.right:
@@ -387,36 +430,11 @@ class Product(Pair):
             return self.left.diagonal(A.parts[0]) * self.right.diagonal(A.parts[1])
 
 
-class Around(Kernel):
+class Around(Combined):
     """A kernel that transforms the values of another one."""
 
     kernel: Kernel
-
-    def __post_init__(self) -> None:
-        _nest(self, self.kernel)
-
-    @property
-    def takes(self) -> str:  # type: ignore[override]
-        """The type of rows that the inner kernel takes."""
-        return self.kernel.takes
-
-    @property
-    def sparse(self) -> bool:  # type: ignore[override]
-        """Whether the inner kernel takes sparse rows."""
-        return self.kernel.sparse
-
-    @property
-    def positive_only(self) -> bool:  # type: ignore[override]
-        """Whether the inner kernel requires values of at least 0."""
-        return self.kernel.positive_only
-
-    @property
-    def rows_at_once(self) -> int:  # type: ignore[override]
-        """That of the inner kernel."""
-        return self.kernel.rows_at_once
-
-    def _fitted(self, X: Any) -> Kernel:
-        return replace(self, kernel=self.kernel.fitted(X))  # type: ignore[call-arg]
+    made_of: ClassVar[tuple[str, ...]] = ("kernel",)
 
 
 @dataclass(frozen=True)
@@ -434,6 +452,8 @@ class Scaled(Around):
         return self.kernel.prepare(X)
 
     def _exact(self, X: Any) -> Ratio | None:
+        from linsep.kernels.exact import constant
+
         inner = self.kernel._exact(X)
         return inner and inner.times(constant(len(inner.above), self.factor))
 
@@ -508,18 +528,100 @@ def _inverse(lengths: np.ndarray) -> np.ndarray:
     return np.divide(1, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
 
 
-def _nest(owner: Kernel, *inner: Any) -> None:
-    """Set the nesting depth of a kernel; raise ParameterError if it is too large."""
-    for value in inner:
-        if not isinstance(value, Kernel):
-            raise ParameterError(
-                f"{type(owner).__name__} takes kernels of linsep.kernels, not {value!r}: wrap a "
-                "function as Callable(function)."
-            )
-    depth = 1 + max(getattr(one, "_depth", 0) for one in inner)
-    if depth > MOST_NESTED:
-        raise ParameterError(
-            f"More than {MOST_NESTED} kernels are nested: add or multiply them in "
-            "pairs, and the pairs in pairs."
+# Rows in the form a kernel works on: arrays, CSR matrices and other sliceable rows.
+
+
+class Parts:
+    """Several forms of the same rows, sliced together; a repeated form is sliced once."""
+
+    def __init__(self, *parts: Any):
+        self.parts = parts
+
+    def __len__(self) -> int:
+        return rows_of(self.parts[0])
+
+    def __getitem__(self, key: Any) -> Parts:
+        taken = {id(part): part[key] for part in self.parts}
+        return Parts(*(taken[id(part)] for part in self.parts))
+
+
+def rows_of(rows: Any) -> int:
+    """Return the number of prepared rows."""
+    return int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
+
+
+def is_text(X: Any) -> bool:
+    """Return whether X has strings instead of numbers."""
+    if isinstance(X, str | bytes):
+        return True
+    if isinstance(X, np.ndarray) and X.dtype != object:
+        return X.dtype.kind in "SU"
+    if sp.issparse(X) or getattr(X, "ndim", 1) != 1 or not hasattr(X, "__iter__"):
+        return False
+    return any(isinstance(row, str | bytes) for row in X)
+
+
+def listed(X: Any) -> np.ndarray:
+    """Return rows of any type as a one-dimensional array of objects, which can be sliced."""
+    if isinstance(X, str | bytes) or not hasattr(X, "__iter__"):
+        raise DataError(f"X is {X!r:.40}, one thing and not a list of rows: put them in a list.")
+    given = list(X)
+    rows = np.empty(len(given), dtype=object)
+    for i, row in enumerate(given):
+        rows[i] = row
+    return rows
+
+
+def refuse_text(X: Any, kernel: Any) -> None:
+    """Raise DataError if X has strings."""
+    if is_text(X):
+        raise DataError(
+            f"X has strings, but {kernel!r} takes rows of numbers: choose a string kernel such as "
+            "Spectrum(3), or turn every string into numbers."
         )
-    object.__setattr__(owner, "_depth", depth)  # the dataclass is frozen
+
+
+def vectors(X: Any, kernel: Any, dtype: Any = (np.float64, np.float32)) -> Any:
+    """Return X as a C-contiguous array or canonical CSR matrix of finite floats, without a copy if
+    possible.
+
+    Raises
+    ------
+    DataError
+        If X has strings.
+    ValueError
+        If X has NaN or infinity, or is not a table of numbers.
+    """
+    refuse_text(X, kernel)
+    with faults_named(X):
+        X = check_array(as_csr(X), accept_sparse="csr", dtype=list(np.atleast_1d(dtype)), order="C")
+    if sp.issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def same_width(A: Any, B: Any) -> None:
+    """Raise DataError if rows have different numbers of features."""
+    if A.shape[1] != B.shape[1]:
+        raise DataError(
+            f"Rows of {A.shape[1]} features meet rows of {B.shape[1]}: a kernel needs the same "
+            "features on both sides."
+        )
+
+
+def dense_blocks(rows: Any) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield (slice, its rows as a float64 array), a few megabytes at a time."""
+    step = max(1, BLOCK_BYTES // (8 * max(1, rows.shape[1])))
+    for start in range(0, rows.shape[0], step):
+        part = slice(start, min(start + step, rows.shape[0]))
+        block = rows[part].toarray() if sp.issparse(rows) else rows[part]
+        yield part, np.ascontiguousarray(block, dtype=np.float64)
+
+
+def unknown(name: Any, known: Any) -> str:
+    """Return the message for an unknown kernel name."""
+    names = sorted(known)
+    near = get_close_matches(str(name), names, 1)
+    guess = f"did you mean '{near[0]}'? There are " if near else "there are "
+    return f"There is no kernel {name!r}: {guess}{', '.join(names)}."

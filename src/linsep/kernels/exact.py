@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.kernels.rows import refuse_text
-
 #: most bits of a value, so that fractions are made in no time, and of all: half a gigabyte
 LONGEST, MOST_BITS = 1 << 14, 1 << 32
 
@@ -78,8 +76,7 @@ def constant(n: int, value: float) -> Ratio:
 class WholeRows:
     """Rows as integers over one denominator."""
 
-    def __init__(self, X: Any, kernel: Any) -> None:
-        refuse_text(X, kernel)
+    def __init__(self, X: Any) -> None:
         from linsep.certificate.integers import whole_numbers
         from linsep.certificate.numbers import exact_rows, tidy
 
@@ -147,7 +144,7 @@ def weighted_counts(found: tuple[np.ndarray, Any, np.ndarray]) -> Ratio | None:
     total: Ratio | None = None
     for weight in np.unique(weights):
         some = counts[:, np.flatnonzero(weights == weight)]
-        products = WholeRows(sp.csr_matrix(some), None).products()
+        products = WholeRows(sp.csr_matrix(some)).products()
         part = products and products.times(constant(some.shape[0], weight))
         if part is None:
             return None

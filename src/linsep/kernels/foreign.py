@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -13,8 +12,16 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.errors import DataError, ParameterError
-from linsep.kernels.base import Kernel, plain
-from linsep.kernels.rows import Parts, listed, rows_of, same_width, vectors
+from linsep.kernels.base import (
+    Kernel,
+    Parts,
+    listed,
+    plain,
+    rows_of,
+    same_width,
+    unknown,
+    vectors,
+)
 
 #: rows of the blocks computed to get the diagonal
 BLOCK = 64
@@ -239,11 +246,3 @@ class GramRows:
 
     def __getitem__(self, key: Any) -> GramRows:
         return GramRows(self.values, self.numbers[key])
-
-
-def unknown(name: Any, known: Any) -> str:
-    """Return the message for an unknown kernel name."""
-    names = sorted(known)
-    near = get_close_matches(str(name), names, 1)
-    guess = f"did you mean '{near[0]}'? There are " if near else "there are "
-    return f"There is no kernel {name!r}: {guess}{', '.join(names)}."

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable as Function
 from typing import Any
 
 from linsep import kernels
 from linsep.errors import DataError, ParameterError
-from linsep.kernels.base import MOST_NESTED, Kernel
-from linsep.kernels.foreign import Callable, Pairwise, Precomputed, unknown
-from linsep.kernels.vectors import RBF, AllSubsets, Laplacian, Linear, Polynomial
+from linsep.kernels.base import MOST_NESTED, Kernel, unknown
 
-#: name: (class, which of gamma, degree and coef0 it takes)
-NAMED: dict[str, tuple[Function[..., Kernel], tuple[str, ...]]] = {
-    "linear": (Linear, ()),
-    "poly": (Polynomial, ("gamma", "degree", "coef0")),
-    "polynomial": (Polynomial, ("gamma", "degree", "coef0")),
-    "rbf": (RBF, ("gamma",)),
-    "laplacian": (Laplacian, ("gamma",)),
-    "all-subsets": (AllSubsets, ()),
-    "precomputed": (Precomputed, ()),
+#: name: (class, loaded at first use; which of gamma, degree and coef0 it takes)
+NAMED: dict[str, tuple[str, tuple[str, ...]]] = {
+    "linear": ("Linear", ()),
+    "poly": ("Polynomial", ("gamma", "degree", "coef0")),
+    "polynomial": ("Polynomial", ("gamma", "degree", "coef0")),
+    "rbf": ("RBF", ("gamma",)),
+    "laplacian": ("Laplacian", ("gamma",)),
+    "all-subsets": ("AllSubsets", ()),
+    "precomputed": ("Precomputed", ()),
 }
 #: all names: ours, and those that scikit-learn's ``kernel_metrics()`` adds
 NAMES = (*NAMED, "additive_chi2", "chi2", "cosine", "sigmoid")
@@ -61,18 +58,19 @@ def as_kernel(
         if gamma is None:
             del given["gamma"]
         if kernel in NAMED:
-            make, takes = NAMED[kernel]
-            return make(**{name: value for name, value in given.items() if name in takes})
+            of_class, takes = NAMED[kernel]
+            chosen = {name: value for name, value in given.items() if name in takes}
+            return getattr(kernels, of_class)(**chosen)
         if kernel not in NAMES:
             raise ParameterError(unknown(kernel, NAMES))
         takes = THEIRS.get(kernel, ())
-        return Pairwise(kernel, **{name: given[name] for name in takes if name in given})
+        return kernels.Pairwise(kernel, **{name: given[name] for name in takes if name in given})
     if isinstance(kernel, type) or not callable(kernel):
         raise ParameterError(
             f"kernel must be a name, a kernel of linsep.kernels or a function of two rows, not "
             f"{kernel!r}."
         )
-    return Callable(kernel)
+    return kernels.Callable(kernel)
 
 
 def described(kernel: Any) -> Kernel | type[Kernel]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,29 +12,43 @@ from linsep._system.threads import split_rows
 from linsep.compiled.kernels import all_subsets, distances, multiply_sparse, powers
 from linsep.compiled.rows import Whole, csr_rows, read_only
 from linsep.errors import DataError, ParameterError
-from linsep.kernels.base import HUGE, BeyondFloats, Kernel, number
-from linsep.kernels.exact import Ratio, WholeRows, constant
-from linsep.kernels.rows import CACHED, Parts, dense_blocks, rows_of, same_width, vectors
+from linsep.kernels.base import (
+    CACHED,
+    HUGE,
+    BeyondFloats,
+    Kernel,
+    Parts,
+    dense_blocks,
+    number,
+    refuse_text,
+    rows_of,
+    same_width,
+    vectors,
+)
+
+if TYPE_CHECKING:
+    from linsep.kernels.exact import Ratio, WholeRows
 
 
 def products(A: Any, B: Any) -> np.ndarray:
     """Return <a, b> of every pair of rows as a dense array, in the precision of the rows."""
     same_width(A, B)
     if sp.issparse(A) and sp.issparse(B):
-        return sparse_products(A, B.T.tocsr())
+        out = np.zeros((A.shape[0], B.shape[0]))
+        add_sparse_products(A, B, out)
+        return out
     if sp.issparse(B):
         return np.ascontiguousarray((B @ A.T).T)
     with np.errstate(over="ignore", invalid="ignore"):  # one error names the kernel
         return A @ B.T
 
 
-def sparse_products(A: Any, B: Any) -> np.ndarray:
-    """Return the product of two CSR matrices as a dense float64 array."""
-    out = np.zeros((A.shape[0], B.shape[1]))
-    each = np.bincount(A.indices, minlength=A.shape[1]) @ np.diff(B.indptr)
-    left, right = (csr_rows(M.data, M.indices, M.indptr) for M in (A, B))
-    split_rows(lambda i, j: multiply_sparse(left, right, i, j, out), len(out), float(each))
-    return out
+def add_sparse_products(A: Any, B: Any, out: np.ndarray) -> None:
+    """Add <a, b> of every pair of CSR rows to a float64 array."""
+    turned = B.T.tocsr()
+    cost = float(np.bincount(A.indices, minlength=A.shape[1]) @ np.diff(turned.indptr))
+    left, right = (csr_rows(M.data, M.indices, M.indptr) for M in (A, turned))
+    split_rows(lambda i, j: multiply_sparse(left, right, i, j, out), len(out), cost)
 
 
 def squares(X: Any) -> np.ndarray:
@@ -43,6 +57,14 @@ def squares(X: Any) -> np.ndarray:
         X = X.astype(np.float64)
         return np.ravel(X.multiply(X).sum(axis=1))
     return np.einsum("ij,ij->i", X, X, dtype=np.float64)
+
+
+def _whole(X: Any, kernel: Kernel) -> WholeRows:
+    """Return the rows of a kernel of numbers without rounding."""
+    from linsep.kernels.exact import WholeRows
+
+    refuse_text(X, kernel)
+    return WholeRows(X)
 
 
 @dataclass(frozen=True)
@@ -56,7 +78,7 @@ class Linear(Kernel):
         return vectors(X, self)
 
     def _exact(self, X: Any) -> Ratio | None:
-        return WholeRows(X, self).products()
+        return _whole(X, self).products()
 
     def _gram(self, A: Any, B: Any) -> np.ndarray:
         return products(A, B).astype(np.float64, copy=False)
@@ -148,7 +170,9 @@ class Polynomial(WithGamma):
         return vectors(X, self)
 
     def _exact(self, X: Any) -> Ratio | None:
-        inner = WholeRows(X, self).products()
+        from linsep.kernels.exact import constant
+
+        inner = _whole(X, self).products()
         if inner is None:
             return None
         n = len(inner.above)
@@ -270,7 +294,7 @@ class AllSubsets(BeyondFloats):
         return vectors(X, self)
 
     def _exact(self, X: Any) -> Ratio | None:
-        return WholeRows(X, self).subsets()
+        return _whole(X, self).subsets()
 
     def scaled_gram(self, A: Any, B: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return every value m 2^e as (m, e), float64 arrays of shape (rows of A, rows of B).

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from linsep import kernels
 from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
 from linsep._system.threads import in_background
 from linsep.checkpoints.saving import Saving
@@ -24,10 +25,8 @@ from linsep.estimators._common.labels import (
     check_two_classes,
     label_a_row,
 )
-from linsep.kernels.base import Kernel
-from linsep.kernels.definite import NotPositiveSemidefiniteWarning, check_gram
+from linsep.kernels.base import Kernel, listed, refuse_text
 from linsep.kernels.naming import NAMES, as_kernel, described, kernel_from_dict
-from linsep.kernels.rows import listed, refuse_text
 from linsep.learners.classifier import OnlineClassifier
 from linsep.learners.deciding import numbered, numbered_texts
 from linsep.learners.keeping import KeepLast
@@ -290,8 +289,8 @@ class KernelPerceptron(OnlineClassifier):
         rows = checked_for_kernel(self, kernel, X, reset=True)
         y = label_a_row(self, y, rows.shape[0])
         classes, codes, counted = self._labelled(y, sample_weight)
-        if kernel.takes == "gram" and (why := check_gram(rows)) is not None:
-            warnings.warn(why, NotPositiveSemidefiniteWarning, stacklevel=2)
+        if kernel.takes == "gram" and (why := kernels.check_gram(rows)) is not None:
+            warnings.warn(why, kernels.NotPositiveSemidefiniteWarning, stacklevel=2)
         saving.check_arrays(rows, classes, codes, counted)
         seed = self.draw_seed(saving)
         with interrupts_deferred():

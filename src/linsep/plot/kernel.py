@@ -11,8 +11,7 @@ from linsep._system.threads import one_blas_thread
 from linsep.errors import DataError
 from linsep.estimators._common.labels import feature_names, label_text, positive_code
 from linsep.kernels import as_kernel
-from linsep.kernels.base import Kernel
-from linsep.kernels.rows import rows_of
+from linsep.kernels.base import Kernel, rows_of
 from linsep.learners.kernel import checked_for_kernel
 from linsep.parameters import fitted_parameter
 from linsep.plot.display import (
