@@ -13,12 +13,12 @@ from sklearn.datasets import dump_svmlight_file
 import linsep
 from command_line import here
 from linsep import LogisticRegression
+from linsep.certificate.constraints import Question
 from linsep.errors import SeparationError, SeparationWarning
 from linsep.logistic import no_maximum as separation
 from linsep.logistic.outcomes import UnfinishedWarning
 from linsep.separability import working_set
 from linsep.separability.data import data_of
-from linsep.separability.questions import two_sides
 from linsep.separability.time_limit import TooLarge
 from linsep.sources import ArraySource
 
@@ -110,7 +110,7 @@ def test_integers_decide_about_weights_that_floats_cannot_tell():
     below = np.nextafter(0.5, 0)
     X = np.array([[0.5], [np.nextafter(below, 0)], [0.0], [1.0]])
     data = data_of(X, [1, 0, 0, 1])
-    question = two_sides(data, [1], [0], True)
+    question = Question([np.array([[-1]]), np.array([[1]])], 2, True)
     assert working_set.separates(data, question, np.array([1.0, -below]))
     for on_it in X[:2, 0]:
         assert not working_set.separates(data, question, np.array([1.0, -on_it]))

@@ -18,7 +18,7 @@ from linsep.certificate.constraints import (
     Subject,
     Weights,
     constraints_of,
-    problem_of,
+    question_of,
 )
 from linsep.certificate.integers import Space, in_lowest_terms
 from linsep.certificate.verdicts import Separable, Undecided
@@ -85,13 +85,13 @@ def test_the_bound_on_rounding_holds(seed):
     n, d = 4, int(rng.integers(1, 30))
     X = rng.normal(size=(n, d)) * 10.0 ** rng.integers(-320, 308, (n, d) if seed % 2 else 1)
     X = X.astype(np.float32) if seed % 3 == 0 and np.abs(X).max() < 3e38 else X
-    problem = problem_of(Subject((0, 1), (1,), (0,), True, n, d, None, ""))
+    question = question_of(Subject((0, 1), (1,), (0,), True, n, d, None, ""))
     exact = {j: int(m) for j, m in enumerate(rng.integers(-9, 10, d + 1).tolist()) if m}
     exact = {j: m << int(rng.integers(0, 1200)) for j, m in exact.items()} or {0: 1}
     X = sp.csr_matrix(X) if seed % 5 == 0 else X
     (block,) = Reading(X, np.array([0, 1, 0, 1])).blocks()
-    given_rows = constraints_of(problem, block, np.array([0, 1, 0, 1]))
-    weights = Weights(problem, exact)
+    given_rows = constraints_of(question, block, np.array([0, 1, 0, 1]))
+    weights = Weights(question, exact)
     top = max(abs(m).bit_length() for m in exact.values())
     for k, (value, bound) in enumerate(zip(*weights.products(given_rows), strict=True)):
         row, scale = given_rows.exact(k)
@@ -116,11 +116,11 @@ def test_rows_outside_a_space_are_told_exactly(numbers):
     truly = np.array(
         [bool(space.remainder(in_lowest_terms(dict(enumerate(row))))) for row in X.tolist()]
     )
-    problem = problem_of(Subject((0, 1), (1,), (0,), False, 60, 5, None, ""))
+    question = question_of(Subject((0, 1), (1,), (0,), False, 60, 5, None, ""))
     for given_X in (X, sp.csr_matrix(X)):
         (block,) = Reading(given_X, np.arange(60) % 2).blocks()
-        given_rows = constraints_of(problem, block, np.arange(60) % 2)
-        found = Membership(space, problem).outside(given_rows, np.arange(60))
+        given_rows = constraints_of(question, block, np.arange(60) % 2)
+        found = given_rows.outside(Membership(space, 5), np.arange(60))
         assert found.tolist() == truly.tolist()
     assert truly.any()
     assert not truly.all()

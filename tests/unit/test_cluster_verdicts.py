@@ -169,16 +169,12 @@ def test_no_time(client, folder, monkeypatch):
     assert found.kind == "undecided"
     assert found.reason == linsep.separation(read(path), time_limit=1e-6).reason
 
-    class Slow(verdicts.Pass):
-        def of(self, lanes):
-            while True:
-                check_time()
-
-        def merged(self, parts):
-            return None
+    def slow(lanes):
+        while True:
+            check_time()
 
     ask = verdicts.ShardedData.ask
-    monkeypatch.setattr(verdicts.ShardedData, "ask", lambda self, _: ask(self, Slow()))
+    monkeypatch.setattr(verdicts.ShardedData, "ask", lambda self, *_: ask(self, slow, max))
     found = separation(read(path), client=client, time_limit=0.5)
     assert found.reason.startswith("the time limit of 0.5 s was over")
 

@@ -21,11 +21,11 @@ from linsep.certificate.constraints import (
     Combination,
     Constraints,
     Membership,
-    Problem,
+    Question,
     Subject,
     Weights,
     constraints_of,
-    problem_of,
+    question_of,
 )
 from linsep.certificate.integers import (
     Row,
@@ -97,7 +97,7 @@ class Checker:
     def __init__(self, verdict: Any, exact: bool, clock: Clock) -> None:
         subject = verdict.subject
         self.verdict, self.exact, self.clock = verdict, exact, clock
-        self.problem: Problem = problem_of(subject)
+        self.question: Question = question_of(subject)
         named = [row for part in self._combinations() for row in part.rows]
         if min(named, default=0) < 0 or max(named, default=0) >= subject.n_rows:
             raise Fails("a combination has rows that the data do not have")
@@ -118,12 +118,12 @@ class Checker:
 
     def see(self, block: Block, codes: np.ndarray) -> None:
         """Check some rows with these class codes; keep those that the verdict names."""
-        given = constraints_of(self.problem, block, codes)
+        given = constraints_of(self.question, block, codes)
         self._see_all(given)
         ends = np.searchsorted(self._named, [block.first, block.first + len(codes)])
         for row in self.clock.over(self._named[slice(*ends)].tolist()):
             for k in np.flatnonzero(given.place == row - block.first).tolist():
-                side = int(self.problem.signs[given.code[k]][given.which[k]][0])
+                side = int(self.question.signs[given.code[k]][given.which[k]][0])
                 self._rows[row, int(given.which[k])] = (*given.exact(k), side)
 
     def named(self, part: Combination) -> list[tuple[Row, Fraction, int]]:
@@ -161,9 +161,9 @@ class Checker:
     def space(self, space: Space) -> Membership:
         """Return the test of which rows lie outside a space."""
         columns = {j for row in space.rows.values() for j in row}
-        if columns and max(columns) >= self.problem.size:
+        if columns and max(columns) >= self.question.size:
             raise Fails("a space has columns that the data do not have")
-        return Membership(space, self.problem)
+        return Membership(space, self.question.size)
 
 
 class SeparableChecker(Checker):
@@ -171,11 +171,11 @@ class SeparableChecker(Checker):
 
     def __init__(self, verdict: Any, exact: bool, clock: Clock) -> None:
         super().__init__(verdict, exact, clock)
-        self.weights = Weights(self.problem, self._weights())
+        self.weights = Weights(self.question, self._weights())
         self.low, self.high = verdict.margin
         if not 0 <= self.low <= self.high or self.low == math.inf:
             raise Fails("the margin interval is malformed")
-        plain = self.problem.blocks == 1 and verdict.subject.columns is None
+        plain = self.question.blocks == 1 and verdict.subject.columns is None
         if not plain and verdict.margin != (0.0, math.inf):
             raise Fails("it has a margin, which needs two sides and no Gram matrix")
         if self.high == math.inf and verdict.support.rows:
@@ -187,13 +187,13 @@ class SeparableChecker(Checker):
         """Return the weights as integers in the same proportion, block after block."""
         coef, intercept = self.verdict.coef, self.verdict.intercept
         d = self.verdict.subject.n_features
-        if len(coef) != self.problem.blocks or {len(row) for row in coef} != {d}:
+        if len(coef) != self.question.blocks or {len(row) for row in coef} != {d}:
             raise Fails("the number of weights does not match the number of features")
         if len(intercept) != len(coef):
             raise Fails("the number of intercepts differs from the number of rows of weights")
-        if not self.problem.intercept and any(intercept):
+        if not self.question.intercept and any(intercept):
             raise Fails("there is an intercept despite fit_intercept=False")
-        constant = self.problem.intercept
+        constant = self.question.intercept
         w = [x for row, b in zip(coef, intercept, strict=True) for x in (*row, *[b] * constant)]
         try:
             exact = in_lowest_terms(dict(enumerate(map(Fraction, w))))
@@ -230,8 +230,8 @@ class SeparableChecker(Checker):
             return
         d = self.verdict.subject.n_features
         rows = self.named(self.verdict.support)
-        sides = [side if self.problem.intercept else 0 for _, _, side in rows]
-        if self.problem.intercept and len(set(sides)) != 2:
+        sides = [side if self.question.intercept else 0 for _, _, side in rows]
+        if self.question.intercept and len(set(sides)) != 2:
             raise Fails("the support rows are all on one side")
         features = [({j: m for j, m in row.items() if j < d}, scale) for row, scale, _ in rows]
         square = squared_bound(features, sides, self.verdict.support.multipliers)
@@ -261,12 +261,9 @@ class OverlappingChecker(BlockedChecker):
     def _see_all(self, given: Constraints) -> None:
         if self.inside.is_everything or not self.exact:
             return
-        outside = self._outside(given, self.inside)
+        outside = given.outside(self.inside, np.arange(len(given.place)), self.clock.over)
         if outside.any():
             raise Fails(f"row {given.number(int(outside.argmax()))} is not in the space")
-
-    def _outside(self, given: Constraints, space: Membership) -> np.ndarray:
-        return space.outside(given, np.arange(len(given.place)), self.clock.over)
 
 
 class QuasiSeparableChecker(OverlappingChecker):
@@ -275,12 +272,12 @@ class QuasiSeparableChecker(OverlappingChecker):
     def __init__(self, verdict: Any, exact: bool, clock: Clock) -> None:
         super().__init__(verdict, exact, clock)
         direction = verdict.direction
-        if not direction or not all(0 <= j < self.problem.size for j in direction):
+        if not direction or not all(0 <= j < self.question.size for j in direction):
             raise Fails("the direction is empty or has columns that the data do not have")
         for row in clock.over(verdict.space.rows.values()):
             if dot(row, direction):
                 raise Fails("the direction is not zero on the boundary")
-        self.weights = Weights(self.problem, direction)
+        self.weights = Weights(self.question, direction)
         self.everything = self.space(verdict.everything)
         self.boundary: set[int] = set()
         self.free = False
@@ -300,13 +297,13 @@ class QuasiSeparableChecker(OverlappingChecker):
         if not self.exact:
             return
         unsure = np.flatnonzero(~(value > bound))
-        outside = self.inside.outside(given, unsure, self.clock.over)
+        outside = given.outside(self.inside, unsure, self.clock.over)
         for k in self.clock.over(unsure[outside].tolist()):
             if dot(given.exact(k)[0], self.verdict.direction) <= 0:
                 raise Fails(f"row {given.number(k)} is not on the right side")
         self.free |= len(unsure) < len(value) or bool(outside.any())
         self.boundary.update((given.block.first + given.place[unsure[~outside]]).tolist())
-        if not self.everything.is_everything and self._outside(given, self.everything).any():
+        if given.outside(self.everything, np.arange(len(value)), self.clock.over).any():
             raise Fails("some rows are outside the space of all rows")
 
     def _check_sign(self, coefficient: Row, part: Combination) -> None:
@@ -328,7 +325,7 @@ class QuasiSeparableChecker(OverlappingChecker):
         """Check also the basis of all rows, the signs and the boundary."""
         super().finish()
         self.spans([row for row, _, _ in self.named(self._basis())], self.verdict.everything)
-        kept = self.verdict.everything.coefficients(self.problem.width, self.problem.intercept)
+        kept = self.verdict.everything.coefficients(self.question.width, self.question.intercept)
         for j, part in self.clock.over(self.verdict.signs.items()):
             if j not in kept:
                 raise Fails("a dependent column has a sign")

@@ -9,6 +9,7 @@ are ``a = c (x) [x; 1]``, the Kronecker product with a vector of -1, 0 and 1.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import lcm
@@ -18,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.certificate.canonical import TINY, Block
-from linsep.certificate.integers import Row, Space, whole_numbers
+from linsep.certificate.integers import Row, Space, floats_of, whole_row
 
 #: half a unit in the last place of 1.0
 UNIT = 2.0**-53
@@ -126,21 +127,24 @@ class Combination:
         return [multiplier / total for multiplier in self.multipliers]
 
 
-class Problem(NamedTuple):
+class Question(NamedTuple):
     """The linear inequalities that a separator of the classes must satisfy.
 
     Attributes
     ----------
-    signs : list of int arrays of shape (constraints of a row, blocks of weights)
-        The vectors c of each class; no rows for a class that is not part of the problem.
+    signs : list of int8 arrays of shape (constraints of a row, blocks of weights)
+        The vectors c of each class; no rows for a class that is not part of the question.
     width : int
         Number of weights of one block: the features, and the intercept.
     intercept : bool
+    rounded : bool
+        Whether the floats of the rows are rounded.
     """
 
     signs: list[np.ndarray]
     width: int
     intercept: bool
+    rounded: bool = False
 
     @property
     def blocks(self) -> int:
@@ -152,24 +156,43 @@ class Problem(NamedTuple):
         """Number of weights."""
         return self.blocks * self.width
 
+    @property
+    def active(self) -> np.ndarray:
+        """For every code, whether its class has constraints."""
+        return np.array([len(C) > 0 for C in self.signs])
 
-def problem_of(subject: Subject) -> Problem:
-    """Return the problem of two sides, or the multinomial one if both sides are empty."""
+    def signs_of(self, codes: np.ndarray, which: np.ndarray) -> np.ndarray:
+        """Return the vectors c of some constraints: class code of the row, number within it."""
+        starts = np.cumsum([0, *map(len, self.signs)])
+        return np.concatenate(self.signs)[starts[codes] + which]
+
+    def matrix(self, X: Any, signs: np.ndarray) -> sp.csr_matrix:
+        """Return ``c (x) [x; 1]`` of rows and vectors c as floats, without stored zeros."""
+        X = sp.csr_matrix(X, dtype=np.float64)
+        if self.intercept:
+            X = sp.hstack([X, np.ones((X.shape[0], 1))], format="csr")
+        A = sp.hstack([sp.diags(c.astype(float)) @ X for c in signs.T], format="csr")
+        A.eliminate_zeros()
+        return A
+
+
+def question_of(subject: Subject) -> Question:
+    """Return the question of two sides, or the multinomial one if both sides are empty."""
     classes, positive, negative = subject.classes, subject.positive, subject.negative
     last = len(classes) - 1
     if positive:
         sign = dict.fromkeys(positive, 1) | dict.fromkeys(negative, -1)
-        sides = [np.array([[sign[k]]] if k in sign else np.empty((0, 1)), int) for k in classes]
-        return Problem(sides, subject.width, subject.fit_intercept)
-    one = np.eye(last + 1, dtype=int)[:, :last]
+        sides = [np.array([[sign[k]]] if k in sign else np.empty((0, 1)), np.int8) for k in classes]
+        return Question(sides, subject.width, subject.fit_intercept)
+    one = np.eye(last + 1, dtype=np.int8)[:, :last]
     rivals = [[one[own] - one[k] for k in range(last + 1) if k != own] for own in range(last + 1)]
-    return Problem([np.array(rows) for rows in rivals], subject.width, subject.fit_intercept)
+    return Question([np.array(rows) for rows in rivals], subject.width, subject.fit_intercept)
 
 
 class Constraints(NamedTuple):
     """The constraints of a block: position and class code of the row, number within the row."""
 
-    problem: Problem
+    question: Question
     block: Block
     place: np.ndarray
     code: np.ndarray
@@ -177,37 +200,30 @@ class Constraints(NamedTuple):
 
     def exact(self, k: int) -> tuple[Row, Fraction]:
         """Return a constraint in whole numbers, and the positive fraction to multiply them by."""
-        signs = self.problem.signs[self.code[k]][self.which[k]]
-        columns, values = self.block.row(int(self.place[k]))
-        return exact_constraint(self.problem, signs, columns, values)
+        question, row = self.question, self.block.row(int(self.place[k]))
+        signs = question.signs[self.code[k]][self.which[k]]
+        return whole_row(*row, signs, question.width, question.intercept)
 
     def number(self, k: int) -> int:
         """Return the number of the row in the data."""
         return self.block.first + int(self.place[k])
 
+    def outside(self, space: Membership, chosen: np.ndarray, each: Any = iter) -> np.ndarray:
+        """Return which chosen constraints lie outside a space, as :class:`Membership` does."""
+        if space.is_everything or not chosen.size:
+            return np.zeros(len(chosen), dtype=bool)
+        signs = self.question.signs_of(self.code[chosen], self.which[chosen])
+        A = self.question.matrix(self.block.floats[self.place[chosen]], signs)
+        rounded = self.block.X.dtype == object
+        return space.outside(A, lambda k: self.exact(int(chosen[k]))[0], rounded, each)
 
-def constraints_of(problem: Problem, block: Block, codes: np.ndarray) -> Constraints:
+
+def constraints_of(question: Question, block: Block, codes: np.ndarray) -> Constraints:
     """Return the constraints of a block whose rows have these class codes."""
-    counts = np.array([len(signs) for signs in problem.signs])[codes]
+    counts = np.array([len(signs) for signs in question.signs])[codes]
     place = np.repeat(np.arange(len(codes)), counts)
     which = np.arange(len(place)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return Constraints(problem, block, place, codes[place], which)
-
-
-def exact_constraint(
-    problem: Problem, signs: np.ndarray, columns: np.ndarray, values: np.ndarray
-) -> tuple[Row, Fraction]:
-    """Return ``signs (x) [x; 1]`` as integers, and the positive fraction to multiply them by."""
-    whole, scale = whole_numbers(values)
-    if problem.intercept:  # the constant 1, as a multiple of this scale or a smaller one
-        factor = scale.numerator
-        whole = [m * factor for m in whole] if factor > 1 else whole
-        whole.append(scale.denominator)
-        scale = Fraction(1, scale.denominator)
-        columns = np.append(columns, problem.width - 1)
-    z = [(j, m) for j, m in zip(columns.tolist(), whole, strict=True) if m]
-    starts = [(b * problem.width, s) for b, s in enumerate(signs.tolist()) if s]
-    return {start + j: s * m for start, s in starts for j, m in z}, scale
+    return Constraints(question, block, place, codes[place], which)
 
 
 class Weights:
@@ -222,26 +238,23 @@ class Weights:
         Squared length, without intercepts.
     """
 
-    def __init__(self, problem: Problem, exact: Row) -> None:
-        self.exact, self.problem = exact, problem
-        dense = np.zeros(problem.size)
-        top = max((abs(m).bit_length() for m in exact.values()), default=0)
-        for j, m in exact.items():
-            spare = max(0, abs(m).bit_length() - 128)
-            dense[j] = math.ldexp(m >> spare, spare - top)
+    def __init__(self, question: Question, exact: Row) -> None:
+        self.exact, self.question = exact, question
+        dense = np.zeros(question.size)
+        dense[list(exact)] = floats_of(exact.values())
         dense[np.abs(dense) < TINY] = 0.0
-        self.floats = dense.reshape(problem.blocks, problem.width)
-        features = problem.width - problem.intercept
-        self.square = sum(m * m for j, m in exact.items() if j % problem.width < features)
-        lengths = np.sqrt(np.einsum("ij,ij->i", self.floats, self.floats) + problem.width * TINY)
+        self.floats = dense.reshape(question.blocks, question.width)
+        features = question.width - question.intercept
+        self.square = sum(m * m for j, m in exact.items() if j % question.width < features)
+        lengths = np.sqrt(np.einsum("ij,ij->i", self.floats, self.floats) + question.width * TINY)
         self._lengths = lengths
 
     def length(self) -> tuple[float, float]:
         """Lower and upper bound of the length of the float weights, without the intercept."""
-        d = self.problem.width - self.problem.intercept
+        d = self.question.width - self.question.intercept
         root = float(np.sqrt(np.einsum("ij,ij->", self.floats[:, :d], self.floats[:, :d])))
-        slack = 4 * (self.problem.size + 8) * UNIT
-        tiny = math.sqrt(self.problem.size * TINY)
+        slack = 4 * (self.question.size + 8) * UNIT
+        tiny = math.sqrt(self.question.size * TINY)
         return max(0.0, root * (1 - slack) - tiny), root * (1 + slack) + tiny
 
     def products(self, given: Constraints) -> tuple[np.ndarray, np.ndarray]:
@@ -255,16 +268,14 @@ class Weights:
         TINY each, even if the processor flushes them to zero. If anything overflows, the bound is
         infinite.
         """
-        problem, block = self.problem, given.block
-        d = problem.width - problem.intercept
-        n = problem.width + problem.blocks + 16
+        question, block = self.question, given.block
+        d = question.width - question.intercept
+        n = question.width + question.blocks + 16
         with np.errstate(all="ignore"):
             scores = block.floats @ np.ascontiguousarray(self.floats[:, :d].T)
-            scores = scores + self.floats[:, d] if problem.intercept else scores
-            norms = np.hypot(block.lengths, float(problem.intercept))
-            signs = np.concatenate(problem.signs).astype(np.float64)
-            starts = np.cumsum([0, *map(len, problem.signs)])
-            C = signs[starts[given.code] + given.which]
+            scores = scores + self.floats[:, d] if question.intercept else scores
+            norms = np.hypot(block.lengths, float(question.intercept))
+            C = question.signs_of(given.code, given.which).astype(np.float64)
             value = np.einsum("ij,ij->i", scores[given.place], C)
             reach = norms[given.place] * (np.abs(C) @ self._lengths)
             share = n * UNIT / (1 - n * UNIT) * (1 + 8 * n * UNIT)
@@ -283,36 +294,41 @@ class Membership:
     are tested one by one.
     """
 
-    def __init__(self, space: Space, problem: Problem) -> None:
-        self.space, self.problem = space, problem
+    def __init__(self, space: Space, size: int) -> None:
+        self.space = space
         used = {j for pivot, row in space.rows.items() for j in row if j != pivot}
-        free = [j for j in range(problem.size) if j not in space.rows]
+        free = [j for j in range(size) if j not in space.rows]
         self.is_everything = not free
         self._alone = np.array([j for j in free if j not in used], dtype=np.int64)
         self._mixed = sorted(used)
-        self._table = self._whole_table()
+        self._table = self._whole_table(size)
 
-    def _whole_table(self) -> sp.csc_matrix | None:
+    def _whole_table(self, size: int) -> sp.csr_matrix | None:
         """Return the matrix from rows to remainders in mixed columns; None if too large."""
         rows = self.space.rows
         below = lcm(*(row[pivot] for pivot, row in rows.items() if len(row) > 1))
-        entries = [(j, k, below) for k, j in enumerate(self._mixed)]
         place = {j: k for k, j in enumerate(self._mixed)}
+        entries = [(j, k, below) for j, k in place.items()]
         for pivot, row in rows.items():
             factor = below // row[pivot] if len(row) > 1 else 0
             entries += [(pivot, place[j], -m * factor) for j, m in row.items() if j != pivot]
         if any(abs(m) >= EXACT for _, _, m in entries):
             return None
         lines, columns, numbers = zip(*entries, strict=True) if entries else ((), (), ())
-        shape = (self.problem.size, len(self._mixed))
+        shape = (size, len(self._mixed))
         return sp.csr_matrix((np.array(numbers, float), (lines, columns)), shape=shape)
 
-    def outside(self, given: Constraints, chosen: np.ndarray, each: Any = iter) -> np.ndarray:
-        """Return which chosen constraints lie outside; ``each`` wraps the loop over single ones."""
-        if self.is_everything or not chosen.size:
-            return np.zeros(len(chosen), dtype=bool)
-        if given.block.X.dtype != object:
-            A = _matrix(given, chosen)
+    def outside(
+        self, A: sp.csr_matrix, whole: Callable[[int], Row], rounded: bool, each: Any = iter
+    ) -> np.ndarray:
+        """Return which rows of a matrix without stored zeros lie outside the space.
+
+        ``whole(k)`` returns row k in integers, which decide if its floats are ``rounded``, or too
+        long; ``each`` wraps the loop over such rows.
+        """
+        if self.is_everything or not A.shape[0]:
+            return np.zeros(A.shape[0], dtype=bool)
+        if not rounded:
             found = np.diff(A[:, self._alone].tocsr().indptr) > 0
             if not self._mixed:
                 return found
@@ -320,21 +336,7 @@ class Membership:
                 left = sp.csr_matrix(A @ self._table)
                 left.eliminate_zeros()
                 return found | (np.diff(left.indptr) > 0)
-        left = [self.space.remainder(given.exact(k)[0]) for k in each(chosen.tolist())]
-        return np.array([bool(row) for row in left])
-
-
-def _matrix(given: Constraints, chosen: np.ndarray) -> sp.csr_matrix:
-    """Return some constraints as a float matrix without stored zeros, one row each."""
-    problem, places = given.problem, given.place[chosen]
-    X = sp.csr_matrix(given.block.floats[places])
-    if problem.intercept:
-        X = sp.hstack([X, np.ones((len(places), 1))], format="csr")
-    signs = [problem.signs[given.code[k]][given.which[k]] for k in chosen.tolist()]
-    columns = np.array(signs, dtype=np.float64).reshape(len(chosen), problem.blocks).T
-    A = sp.hstack([sp.diags(column) @ X for column in columns], format="csr")
-    A.eliminate_zeros()
-    return A
+        return np.array([not self.space.holds(whole(k)) for k in each(range(A.shape[0]))])
 
 
 def _exact(A: sp.csr_matrix, table: sp.csr_matrix) -> bool:

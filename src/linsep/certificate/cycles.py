@@ -15,6 +15,8 @@ from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from linsep.certificate.canonical import Reading
 from linsep.certificate.checking import TIME_LIMIT, Check, Clock, TooLong
 from linsep.certificate.verdicts import AS_STORED, FORMAT
@@ -187,7 +189,7 @@ class Cycle(WithRows):
         why = self._not_about(given)
         if why is not None or given.rows is None:
             return self.fails(why or "the rows have more digits than its own")
-        after, mistakes = _replay(self, given.rows, clock.over)
+        after, mistakes = replay(self, given.rows, clock.over)
         many = f"{self.passes:,} pass{'es' * (self.passes > 1)}"
         if after != self.vectors():
             return self.fails(f"after {many} the weights differ")
@@ -376,7 +378,7 @@ def _json(plain: dict[str, Any]) -> str:
     return json.dumps({"format": FORMAT, **plain}, indent=1) + "\n"
 
 
-# The replay, in integers and independent of the search for cycles.
+# The replay, in integers.
 
 
 def _read_rows(
@@ -395,8 +397,7 @@ def _read_rows(
             continue
         for place, number in enumerate(block.numbers.tolist()):
             columns, given = block.row(place)
-            exact = given.tolist() if base == 2 or given.dtype.kind in "iu" else map(str, given)
-            values = [Fraction(x) * base**power for x in exact]
+            values = scaled(given, base, power)
             whole = whole and all(x.denominator == 1 for x in values)
             rows.append(WholeRow(columns.tolist(), [int(x) for x in values], number))
     found, labels = reading.canonical, reading.canonical.labels
@@ -405,8 +406,16 @@ def _read_rows(
     return WholeRows(coded if whole else None, found.n_rows, found.n_features, len(labels))
 
 
-def _replay(
-    cycle: Cycle, rows: list[WholeRow], over: Callable[[Iterable[WholeRow]], Iterable[WholeRow]]
+def scaled(values: np.ndarray, base: int, power: int) -> list[Fraction]:
+    """Return values times ``base ** power``; base 10 takes floats as the decimals they print."""
+    exact = values.tolist() if base == 2 or values.dtype.kind in "iu" else map(str, values)
+    return [Fraction(x) * base**power for x in exact]
+
+
+def replay(
+    cycle: Cycle,
+    rows: list[WholeRow],
+    over: Callable[[Iterable[WholeRow]], Iterable[WholeRow]] = iter,
 ) -> tuple[list[list[int]], int]:
     """Replay the passes of a cycle; return the final weights (or scores) and the mistakes.
 

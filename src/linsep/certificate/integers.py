@@ -1,5 +1,8 @@
-"""Rows as integers, and the integer linear algebra of a check: sums, spaces, ranks, lengths."""
+"""Rows as integers, and the integer linear algebra that proofs and their check share: sums, spaces,
+ranks, lengths. (``linsep.check`` shares nothing with either.)
+"""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -32,6 +35,29 @@ def whole_numbers(values: Any) -> tuple[list[int], Fraction]:
     shifts = np.where(whole != 0, exponents - lowest, 0).tolist()
     numbers = [m << shift for m, shift in zip(whole.tolist(), shifts, strict=True)]
     return numbers, Fraction(2) ** (lowest - 53)
+
+
+def whole_row(
+    columns: np.ndarray, values: np.ndarray, signs: np.ndarray, width: int, intercept: bool
+) -> tuple[Row, Fraction]:
+    """Return ``signs (x) [x; 1]`` for a row x as integers and the positive fraction to multiply
+    them by; ``width`` counts the weights of one sign, the intercept last.
+    """
+    if intercept:
+        columns = np.append(columns, width - 1)
+        values = np.append(values, np.ones(1, values.dtype))
+    whole, scale = whole_numbers(values)
+    z = [(j, m) for j, m in zip(columns.tolist(), whole, strict=True) if m]
+    blocks = [(b * width, s) for b, s in enumerate(signs.tolist()) if s]
+    return {start + j: s * m for start, s in blocks for j, m in z}, scale
+
+
+def floats_of(numbers: Iterable[int]) -> list[float]:
+    """Return integers of any length as floats, divided by a power of two near the largest."""
+    numbers = list(numbers)
+    top = max((abs(m).bit_length() for m in numbers), default=0)
+    spare = [max(0, abs(m).bit_length() - 128) for m in numbers]
+    return [math.ldexp(m >> k, k - top) for m, k in zip(numbers, spare, strict=True)]
 
 
 def dot(a: Row, w: Row) -> int:
@@ -72,12 +98,33 @@ class Space:
     def __repr__(self) -> str:
         return f"<Space of dimension {len(self.rows):,}>"
 
-    def remainder(self, a: Row) -> Row:
-        """Return the remainder of a row, times a positive number: empty if it lies in the space."""
+    @property
+    def one(self) -> int:
+        """The smallest common multiple of all pivots."""
+        return lcm(*(row[pivot] for pivot, row in self.rows.items()))
+
+    def remainder(self, a: Row, below: int | None = None) -> Row:
+        """Return the remainder of a row, times ``below`` or the smallest positive number that makes
+        it whole: empty if it lies in the space.
+        """
+        below, used = self._used(a, below)
+        return combination([(below, a), *((-m, row) for m, row in used)])
+
+    def holds(self, a: Row) -> bool:
+        """Return whether a row lies in the space; it ends at the first column that tells."""
+        below, used = self._used(a)
+        columns = a.keys() | {j for _, row in used for j in row}
+        return all(
+            below * a.get(j, 0) == sum(m * row[j] for m, row in used if j in row)
+            for j in columns
+            if j not in self.rows
+        )
+
+    def _used(self, a: Row, below: int | None = None) -> tuple[int, list[tuple[int, Row]]]:
+        """Return the rows that a row has in its pivot columns, and how often: times a number."""
         used = [(self.rows[j], j) for j in a if j in self.rows]
-        below = lcm(*(row[pivot] for row, pivot in used)) if used else 1
-        taken = [(-a[pivot] * (below // row[pivot]), row) for row, pivot in used]
-        return combination([(below, a), *taken])
+        below = below or lcm(*(row[pivot] for row, pivot in used))
+        return below, [(a[pivot] * (below // row[pivot]), row) for row, pivot in used]
 
     def coefficients(self, width: int, intercept: bool) -> dict[int, Row]:
         """Return the coefficients that rows of this space determine.

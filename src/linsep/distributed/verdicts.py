@@ -4,7 +4,7 @@ A worker keeps the lanes of rows that begin in its shard. Its part of an answer 
 of its neighbours on the workers, eight at a time; the client gets the whole.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -26,7 +26,6 @@ from linsep.errors import DataError, ParameterError
 from linsep.lanes import in_tree
 from linsep.separability.data import (
     Data,
-    Pass,
     Piece,
     check_two_classes,
     lane_rows,
@@ -195,10 +194,12 @@ class ShardedData(Data):
         self._cluster.wait(list(self._lanes))
         self._holders = self._cluster.holders(self._lanes)
 
-    def ask(self, work: Pass[Answer]) -> Answer:
-        """Return the answer of all rows."""
-        cluster = self._cluster
-        shared = cluster.submit("share question", given, (work, seconds_left()), priority=FIRST)
+    def ask(
+        self, part: Callable[[Iterable[Piece]], Answer], merge: Callable[[list[Answer]], Answer]
+    ) -> Answer:
+        """Return what one reading of all rows finds out, on the workers."""
+        cluster, work = self._cluster, (part, merge, seconds_left())
+        shared = cluster.submit("share question", given, work, priority=FIRST)
         parts = [
             cluster.submit("ask shard", _answer, shared, lanes, at=at)
             for lanes, at in zip(self._lanes, self._holders, strict=True)
@@ -241,13 +242,13 @@ def _lanes_of(cut: _Cut, unit: Unit, shards: list[Rows]) -> list[Piece]:
     return list(lanes_of(parts, cut.rows))
 
 
-def _answer(shared: tuple[Pass[Any], float], lanes: list[Piece]) -> Any:
+def _answer(shared: tuple[Callable, Callable, float], lanes: list[Piece]) -> Any:
     """Return the part of an answer that some lanes give."""
-    work, seconds = shared
+    part, _, seconds = shared
     task = Task(max(seconds, 1e-3))
     with limited(task), one_blas_thread, np.errstate(all="ignore"):
-        return work.of(lanes)
+        return part(lanes)
 
 
-def _merged(shared: tuple[Pass[Any], float], parts: list[Any]) -> Any:
-    return shared[0].merged(parts)
+def _merged(shared: tuple[Callable, Callable, float], parts: list[Any]) -> Any:
+    return shared[1](parts)

@@ -2,8 +2,9 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
-from typing import Any, Generic, NamedTuple, TypeVar
+from functools import cached_property, partial
+from itertools import chain
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,7 +21,7 @@ PIECE_VALUES = 1 << 18
 SPARSE_ROWS = 1 << 15
 #: error bound of a product that underflows
 TINY = 2.0**-1074
-Answer = TypeVar("Answer")
+Answer, T = TypeVar("Answer"), TypeVar("T")
 
 
 class Piece(NamedTuple):
@@ -136,23 +137,6 @@ def _joined(pieces: list[Piece]) -> Piece:
     return Piece(X, np.concatenate(codes), np.concatenate(numbers), found)
 
 
-class Pass(ABC, Generic[Answer]):
-    """What one reading of all rows is to find out.
-
-    Rows may be in several places. Each computes its part of the answer, neighbouring parts are
-    merged in order, in groups of any size, and the last of them is the answer. It must not depend
-    on the places: they begin where lanes begin. A pass and its answers can be pickled.
-    """
-
-    @abstractmethod
-    def of(self, lanes: Iterable[Piece]) -> Answer:
-        """Return the part of the answer that some neighbouring lanes give."""
-
-    @abstractmethod
-    def merged(self, parts: list[Answer]) -> Answer:
-        """Return the parts of neighbouring lanes as one."""
-
-
 class Data(ABC):
     """Rows and labels that can be asked many times.
 
@@ -175,8 +159,16 @@ class Data(ABC):
         self.sparse = self.rounded = False
 
     @abstractmethod
-    def ask(self, work: Pass[Answer]) -> Answer:
-        """Return the answer of all rows."""
+    def ask(
+        self, part: Callable[[Iterable[Piece]], Answer], merge: Callable[[list[Answer]], Answer]
+    ) -> Answer:
+        """Return what one reading of all rows finds out.
+
+        Rows may be in several places. Each computes its ``part`` of the answer, from neighbouring
+        lanes; neighbouring parts are merged in order, in groups of any size, and the last of them
+        is the answer. It must not depend on the places: they begin where lanes begin. Both
+        functions and the answers can be pickled.
+        """
 
     @abstractmethod
     def sha256(self) -> str:
@@ -185,11 +177,11 @@ class Data(ABC):
     @cached_property
     def longest(self) -> float:
         """An upper bound on the length of every row."""
-        return self.ask(Longest())
+        return self.ask(_longest, max)
 
     def codes(self) -> np.ndarray:
         """Return the codes of all labels."""
-        return self.ask(Codes())
+        return self.ask(_codes, np.concatenate)
 
     def labels(self) -> list[Any]:
         """Return the classes as plain values."""
@@ -197,56 +189,37 @@ class Data(ABC):
 
     def rows(self, numbers: np.ndarray) -> Iterator[tuple[int, Piece, int]]:
         """Yield the rows with these sorted numbers as (number, piece, index in the piece)."""
-        for piece in self.ask(Numbered(numbers)):
+        for piece in self.ask(partial(_numbered, numbers), joined):
             for place, number in enumerate(piece.numbers.tolist()):
                 yield number, piece, place
 
 
-class Longest(Pass[float]):
-    """The length of the longest row."""
-
-    def of(self, lanes: Iterable[Piece]) -> float:
-        """Return the largest length."""
-        return max(float(piece.lengths().max()) for piece in lanes)
-
-    def merged(self, parts: list[float]) -> float:
-        """Return the largest."""
-        return max(parts)
+def _longest(lanes: Iterable[Piece]) -> float:
+    """Return the length of the longest row."""
+    return max(float(piece.lengths().max()) for piece in lanes)
 
 
-class Codes(Pass[np.ndarray]):
-    """The class codes of all rows."""
-
-    def of(self, lanes: Iterable[Piece]) -> np.ndarray:
-        """Return those of the lanes."""
-        return np.concatenate([piece.codes for piece in lanes])
-
-    def merged(self, parts: list[np.ndarray]) -> np.ndarray:
-        """Return all."""
-        return np.concatenate(parts)
+def _codes(lanes: Iterable[Piece]) -> np.ndarray:
+    """Return the class codes of all rows."""
+    return np.concatenate([piece.codes for piece in lanes])
 
 
-class Numbered(Pass[list[Piece]]):
-    """The rows with some numbers, sorted."""
+def _numbered(numbers: np.ndarray, lanes: Iterable[Piece]) -> list[Piece]:
+    """Return the rows with these sorted numbers."""
+    found = []
+    for piece in lanes:
+        first, last = piece.numbers[[0, -1]]
+        start, stop = np.searchsorted(numbers, [first, last + 1])
+        if start < stop:
+            found.append(piece.at(numbers[start:stop] - first))
+        if stop == len(numbers):
+            break
+    return found
 
-    def __init__(self, numbers: np.ndarray):
-        self.numbers = numbers
 
-    def of(self, lanes: Iterable[Piece]) -> list[Piece]:
-        """Return those that are in the lanes."""
-        found = []
-        for piece in lanes:
-            first, last = piece.numbers[[0, -1]]
-            start, stop = np.searchsorted(self.numbers, [first, last + 1])
-            if start < stop:
-                found.append(piece.at(self.numbers[start:stop] - first))
-            if stop == len(self.numbers):
-                break
-        return found
-
-    def merged(self, parts: list[list[Piece]]) -> list[Piece]:
-        """Return all."""
-        return [piece for part in parts for piece in part]
+def joined(parts: list[list[T]]) -> list[T]:
+    """Return the items of all parts."""
+    return list(chain(*parts))
 
 
 class LocalData(Data):
@@ -267,10 +240,12 @@ class LocalData(Data):
         super().__init__(classes, shape, names)
         self._pieces = pieces
 
-    def ask(self, work: Pass[Answer]) -> Answer:
-        """Return the answer of all rows."""
+    def ask(
+        self, part: Callable[[Iterable[Piece]], Answer], merge: Callable[[list[Answer]], Answer]
+    ) -> Answer:
+        """Return what one reading of all rows finds out: they are in one place."""
         rows = lane_rows(self.sparse, self.n_features)
-        return work.of(lanes_of(self._pieces(), rows))
+        return part(lanes_of(self._pieces(), rows))
 
     def sha256(self) -> str:
         """Return the hash of rows and labels."""

@@ -9,14 +9,13 @@ import numpy as np
 
 from linsep._system.threads import one_blas_thread
 from linsep.certificate.checking import TIME_LIMIT
-from linsep.certificate.constraints import FORMULATIONS, Subject
+from linsep.certificate.constraints import FORMULATIONS, Question, Subject, question_of
 from linsep.certificate.verdicts import Separable, Separations, Undecided, Verdict
 from linsep.errors import ParameterError
 from linsep.separability.data import Data, data_of
 from linsep.separability.evidence import blocked_verdict, separable_verdict
 from linsep.separability.kernel_space import Gram, checked, in_floats, spanning
 from linsep.separability.margin import Separated, widened
-from linsep.separability.questions import Question, multinomial, two_sides
 from linsep.separability.search import Inseparable, search
 from linsep.separability.time_limit import Task, TooLarge, limited, next_question
 from linsep.separability.working_set import separates
@@ -183,12 +182,11 @@ def decide(
     labels, codes = data.labels(), range(len(data.classes))
     # many small factorisations: threads cost more
     with limited(task), one_blas_thread:
-        whole = _subject(data, fit_intercept, columns)
+        whole = _subject(data, fit_intercept, columns, data.sha256())
 
         def sides(positive: list[int], negative: list[int]) -> Verdict:
-            question = two_sides(data, positive, negative, fit_intercept)
             given = (tuple(labels[k] for k in side) for side in (positive, negative))
-            return _verdict(data, question, tolerance, whole.of_sides(*given), known)
+            return _verdict(data, tolerance, whole.of_sides(*given), known)
 
         if len(codes) == 2:
             return sides([1], [0])
@@ -208,7 +206,7 @@ def decide(
         }
         every = None
         if "multinomial" in formulations:
-            every = _verdict(data, multinomial(data, fit_intercept), None, whole, known)
+            every = _verdict(data, None, whole, known)
         return Separations(rest, pairs, every)
 
 
@@ -225,24 +223,30 @@ def separated_by(data: Data, weights: np.ndarray, fit_intercept: bool) -> Separa
         weights are zero. The intercept comes last in each.
     fit_intercept : bool
     """
-    two, labels = len(data.classes) == 2, data.labels()
-    question = two_sides(data, [1], [0], fit_intercept) if two else multinomial(data, fit_intercept)
+    subject = _subject(data, fit_intercept, None, "")
+    if len(data.classes) == 2:
+        subject = subject.of_sides(subject.classes[1:], subject.classes[:1])
+    question = _question(data, subject)
     with one_blas_thread, np.errstate(over="ignore", invalid="ignore", under="ignore"):
         if not separates(data, question, weights):
             return None
-        subject = _subject(data, fit_intercept, None)
-        if two:
-            subject = subject.of_sides((labels[1],), (labels[0],))
         found = Separated(weights, [], np.zeros(0))
+        subject = replace(subject, sha256=data.sha256())
         return separable_verdict(data, question, found, subject)
 
 
-def _subject(data: Data, fit_intercept: bool, columns: tuple[int, ...] | None) -> Subject:
+def _subject(
+    data: Data, fit_intercept: bool, columns: tuple[int, ...] | None, sha256: str
+) -> Subject:
     """Return the subject of all classes."""
     return Subject(
         tuple(data.labels()), (), (), fit_intercept, data.n_rows, data.n_features,
-        None if data.names is None else tuple(data.names), data.sha256(), columns,
+        None if data.names is None else tuple(data.names), sha256, columns,
     )  # fmt: skip
+
+
+def _question(data: Data, subject: Subject) -> Question:
+    return question_of(subject)._replace(rounded=data.rounded)
 
 
 def counts(n_classes: int) -> tuple[int, int, int]:
@@ -250,15 +254,10 @@ def counts(n_classes: int) -> tuple[int, int, int]:
     return n_classes, n_classes * (n_classes - 1) // 2, 1
 
 
-def _verdict(
-    data: Data,
-    question: Question,
-    tolerance: float | None,
-    subject: Subject,
-    known: Known | None,
-) -> Verdict:
-    """Decide a question; Undecided if it takes too long."""
+def _verdict(data: Data, tolerance: float | None, subject: Subject, known: Known | None) -> Verdict:
+    """Decide the question of a subject; Undecided if it takes too long."""
     next_question()
+    question = _question(data, subject)
     try:
         # overflow only spoils a guess
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):

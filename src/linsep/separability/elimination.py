@@ -7,7 +7,6 @@ rows and weight vectors are scaled to integers, which are added and multiplied e
 import sys
 from collections.abc import Iterable
 from fractions import Fraction
-from itertools import chain
 from math import gcd, lcm
 from typing import Any, NamedTuple
 
@@ -16,7 +15,7 @@ import scipy.sparse as sp
 from flint import fmpz_mat, nmod_mat
 from scipy.linalg import qr
 
-from linsep.certificate.integers import Row, combination, in_lowest_terms
+from linsep.certificate.integers import Row, Space, combination, in_lowest_terms
 from linsep.separability.elimination_process import reduced_elsewhere
 from linsep.separability.time_limit import check_time
 
@@ -26,39 +25,17 @@ PRIMES = (2**61 - 1, 2**61 - 31, 2**61 - 45)
 SHORT = 0.3
 
 
-class Reduced(NamedTuple):
-    """A row space in reduced echelon form, which does not depend on the rows that span it.
+def orthogonal(space: Space, w: Row) -> Row:
+    """Extend ``w`` by integers in the pivot columns so that it is orthogonal to every row.
 
-    The row ``rows[p]`` has its first entry, ``one`` > 0, in the pivot column p. Stored are its
-    other entries, {column: number}, all in columns without pivot.
+    ``w`` has no entries in pivot columns; the result may be scaled by a positive number.
     """
-
-    rows: dict[int, Row]
-    one: int = 1
-
-    def basis(self) -> list[Row]:
-        """Return the rows in lowest terms."""
-        return [shortened({p: self.one, **line}) for p, line in self.rows.items()]
-
-    def remainder(self, a: Row) -> Row:
-        """Return the remainder of a row, times ``one``: empty if it lies in the row space."""
-        left = {j: self.one * m for j, m in a.items() if j not in self.rows}
-        for pivot in a.keys() & self.rows.keys():
-            check_time()
-            for j, number in self.rows[pivot].items():
-                left[j] = left.get(j, 0) - a[pivot] * number
-        return {j: number for j, number in left.items() if number}
-
-    def orthogonal(self, w: Row) -> Row:
-        """Extend ``w`` by integers in the pivot columns so that it is orthogonal to every row.
-
-        ``w`` has no entries in pivot columns; the result may be scaled by a positive number.
-        """
-        found = {j: self.one * m for j, m in w.items()}
-        for pivot, row in self.rows.items():
-            check_time()
-            found[pivot] = -sum(x * w[j] for j, x in row.items() if j in w)
-        return shortened(found)
+    one = space.one
+    found = {j: one * m for j, m in w.items()}
+    for pivot, row in space.rows.items():
+        check_time()
+        found[pivot] = -sum(x * w[j] for j, x in row.items() if j in w) * (one // row[pivot])
+    return shortened(found)
 
 
 def shortened(row: Row) -> Row:
@@ -109,26 +86,25 @@ def solution(square: fmpz_mat, right: fmpz_mat) -> tuple[fmpz_mat, int] | None:
     return found, below * side
 
 
-def reduced(rows: list[Row]) -> Reduced:
-    """Return the reduced echelon form of some rows."""
+def reduced(rows: list[Row]) -> Space:
+    """Return the space of some rows, in reduced echelon form."""
     columns = sorted({j for row in rows for j in row})
     if not columns:
-        return Reduced({})
+        return Space({})
     matrix = _matrix(rows, columns)
     if len(rows) >= len(columns) and _has_rank(matrix, len(columns)):
-        return Reduced({j: {} for j in columns})
+        return Space({j: {j: 1} for j in columns})
     matrix, below, rank = rref(matrix)
     pivots = _pivots(matrix, rank)
     others = sorted(set(range(len(columns))) - set(pivots))
-    lines = {
-        columns[pivot]: {columns[k]: int(m) for k in others if (m := matrix[i, k]) != 0}
+    side = 1 if below > 0 else -1
+    return Space({
+        columns[pivot]: shortened(
+            {columns[pivot]: side * below}
+            | {columns[k]: side * int(m) for k in others if (m := matrix[i, k]) != 0}
+        )
         for i, pivot in enumerate(pivots)
-    }
-    common = common_divisor(chain([below], *(line.values() for line in lines.values())))
-    if below < 0:
-        common = -common
-    short = {p: {j: m // common for j, m in line.items()} for p, line in lines.items()}
-    return Reduced(short, below // common)
+    })  # fmt: skip
 
 
 def _has_rank(matrix: fmpz_mat, rank: int) -> bool:
@@ -174,7 +150,7 @@ def independent(rows: list[Row]) -> list[int]:
     return best
 
 
-def remainders(rows: list[Row], span: Reduced) -> list[tuple[Row, Fraction]]:
+def remainders(rows: list[Row], span: Space) -> list[tuple[Row, Fraction]]:
     """Return the remainders of some rows modulo a space, as integers in lowest terms and a factor.
 
     The remainder is the row minus the vector of the space that agrees with it in the pivot columns.
@@ -184,16 +160,19 @@ def remainders(rows: list[Row], span: Reduced) -> list[tuple[Row, Fraction]]:
     pivots = sorted(span.rows)
     free = sorted({j for row in rows for j in row} | {j for r in span.rows.values() for j in r})
     free = [j for j in free if j not in span.rows]
-    lines = [span.rows[p] for p in pivots]
+    one = span.one
+    lines = [
+        {j: one // span.rows[p][p] * m for j, m in span.rows[p].items() if j != p} for p in pivots
+    ]
     if not free:
         return [({}, Fraction(1))] * len(rows)
-    left = _matrix(rows, free) * span.one - _matrix(rows, pivots) * _matrix(lines, free)
+    left = _matrix(rows, free) * one - _matrix(rows, pivots) * _matrix(lines, free)
     found = []
     for line in left.tolist():
         numbers = [int(m) for m in line]
         common = common_divisor(numbers)
         row = {j: m // common for j, m in zip(free, numbers, strict=True) if m}
-        found.append((row, Fraction(span.one, common)))
+        found.append((row, Fraction(one, common)))
     return found
 
 
@@ -210,7 +189,7 @@ def far_apart(rows: sp.csr_matrix) -> np.ndarray:
 
 
 def vanishing(
-    rows: list[Row], multipliers: list[Fraction], span: Reduced, basis: list[int]
+    rows: list[Row], multipliers: list[Fraction], span: Space, basis: list[int]
 ) -> list[Fraction] | None:
     """Return multipliers near the given ones, up to scale, whose combination of the rows is zero.
 

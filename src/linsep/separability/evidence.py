@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
-from itertools import chain
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.certificate.constraints import Combination, Subject
+from linsep.certificate.constraints import Combination, Membership, Question, Subject
 from linsep.certificate.integers import Row, Space, combination, in_lowest_terms
 from linsep.certificate.verdicts import Overlapping, QuasiSeparable, Separable, Verdict
-from linsep.separability.data import Data, Pass, Piece
-from linsep.separability.elimination import Reduced, reduced, shortened
+from linsep.separability.data import Data, Piece, joined
+from linsep.separability.elimination import reduced
 from linsep.separability.margin import Separated, lowest_margin, square_of
-from linsep.separability.questions import Question, Scan, Span, constraint, root_above
+from linsep.separability.questions import Scan, constraint, outside, root_above
 from linsep.separability.recession import Cone, Sign
 from linsep.separability.search import Inseparable
 from linsep.separability.splitting import Proof, witness
 from linsep.separability.time_limit import TooLarge, doing
-from linsep.separability.working_set import Key, WorkingSet, exact_rows, table_of
+from linsep.separability.working_set import (
+    Key,
+    WorkingSet,
+    exact_rows,
+    members_outside,
+    table_of,
+)
 
 Keys = tuple[Key, ...]
 #: most rows of a lane that are added to a space at once
@@ -79,11 +84,10 @@ def blocked_verdict(
     doing("a short proof")
     proof = found.proof
     table = table_of(found.members, question.size)
-    outside = Span(proof.span, question).outside_rows(table, lambda k: found.members[k].whole[0])
-    bound = np.flatnonzero(~outside)
+    bound = np.flatnonzero(~members_outside(proof.span, question, found.members, table))
     contradictory = contradictory_pair(data, question) if question.blocks == 1 else None
     few = _pair(contradictory) if contradictory else _witness(found, table, bound)
-    evidence = (few, _combination(proof), _space(proof.span))
+    evidence = (few, _combination(proof), proof.span)
     if not proof.direction:
         return Overlapping(subject, *evidence)
     everything, basis = _everything(data, question, found)
@@ -91,12 +95,12 @@ def blocked_verdict(
     signs, unchecked = _signs(data, question, found, everything)
     direction = in_lowest_terms(proof.direction)
     return QuasiSeparable(
-        subject, *evidence, direction, boundary, _space(everything), basis, signs, unchecked
+        subject, *evidence, direction, boundary, everything, basis, signs, unchecked
     )
 
 
 def _signs(
-    data: Data, question: Question, found: Inseparable, everything: Reduced
+    data: Data, question: Question, found: Inseparable, everything: Space
 ) -> tuple[dict[int, Combination], tuple[int, ...]]:
     """Return the coefficients with one sign under all weights with no row on the wrong side, and
     those for which the work limit ended before that was known.
@@ -105,7 +109,7 @@ def _signs(
     working = WorkingSet(data, question)
     working.include(found.members)
     cone = Cone(working, found.proof.span, found.proof.direction)
-    kept = _space(everything).coefficients(question.width, question.intercept)
+    kept = everything.coefficients(question.width, question.intercept)
     signs: dict[int, Combination] = {}
     unchecked = []
     for j, function in sorted(kept.items()):
@@ -127,51 +131,37 @@ def _pair(rows: tuple[int, int]) -> Combination:
     return Combination(rows, (0, 0), (1, 1))
 
 
-@dataclass(frozen=True)
-class Outside(Pass[list[tuple[Key, Row]]]):
-    """Some constraints of each lane that lie outside a space."""
-
-    scan: Scan
-    span: Span
-
-    def of(self, lanes: Iterable[Piece]) -> list[tuple[Key, Row]]:
-        """Return those of the lanes."""
-        found = []
-        for piece, values in self.scan.values(lanes):
-            outside = self.span.outside(piece, values, np.arange(len(values.row)))
-            places = np.flatnonzero(outside)[:MOST_OUTSIDE]
-            for i, (row, _) in exact_rows(self.scan.question, piece, values, places):
-                key = int(piece.numbers[values.row[i]]), int(values.which[i])
-                found.append((key, row))
-        return found
-
-    def merged(self, parts: list[list[tuple[Key, Row]]]) -> list[tuple[Key, Row]]:
-        """Return all."""
-        return list(chain(*parts))
+def _outside(
+    question: Question, space: Membership, lanes: Iterable[Piece]
+) -> list[tuple[Key, Row]]:
+    """Return some constraints of each lane that lie outside a space."""
+    found = []
+    for piece, values in Scan(question, np.zeros(question.size)).values(lanes):
+        every = np.arange(len(values.row))
+        places = np.flatnonzero(outside(space, question, piece, values, every))[:MOST_OUTSIDE]
+        for i, (row, _) in exact_rows(question, piece, values, places):
+            found.append(((int(piece.numbers[values.row[i]]), int(values.which[i])), row))
+    return found
 
 
-def _everything(data: Data, question: Question, found: Inseparable) -> tuple[Reduced, Keys]:
+def _everything(data: Data, question: Question, found: Inseparable) -> tuple[Space, Keys]:
     """Return the space of all rows, and rows that span it."""
     space, keys = found.proof.span, [member.key for member in found.proof.members]
     table = table_of(found.members, question.size)
     while len(space.rows) < question.size:
-        outside = Span(space, question).outside_rows(table, lambda k: found.members[k].whole[0])
-        new = [found.members[i] for i in np.flatnonzero(outside)[: question.size]]
+        out = members_outside(space, question, found.members, table)
+        new = [found.members[i] for i in np.flatnonzero(out)[: question.size]]
         if not new:
             break
         keys += [member.key for member in new]
-        space = reduced(space.basis() + [member.whole[0] for member in new])
+        space = reduced([*space.rows.values(), *(member.whole[0] for member in new)])
     while len(space.rows) < question.size:
-        more = data.ask(Outside(Scan(question, np.zeros(question.size)), Span(space, question)))
+        more = data.ask(partial(_outside, question, Membership(space, question.size)), joined)
         if not more:
             break
         keys += [key for key, _ in more]
-        space = reduced(space.basis() + [row for _, row in more])
+        space = reduced([*space.rows.values(), *(row for _, row in more)])
     return space, tuple(sorted(keys))
-
-
-def _space(space: Reduced) -> Space:
-    return Space({p: shortened({p: space.one, **row}) for p, row in space.rows.items()})
 
 
 def _combination(proof: Proof | Sign) -> Combination:
@@ -191,27 +181,19 @@ class Marks(NamedTuple):
     rows: np.ndarray
 
 
-@dataclass(frozen=True)
-class Marked(Pass[tuple[Marks, ...]]):
-    """The hashes of the rows on the positive side, and of those on the negative side."""
+def _marked(question: Question, lanes: Iterable[Piece]) -> tuple[Marks, ...]:
+    """Return the hashes of the rows on the positive side, and of those on the negative side."""
+    sides = np.array([int(C[0, 0]) if len(C) else 0 for C in question.signs])
+    odd = _column_numbers(question.width - question.intercept)
+    found = []
+    for piece in lanes:
+        marks, signs = row_marks(piece, odd), sides[piece.codes]
+        found.append(tuple(Marks(marks[signs == s], piece.numbers[signs == s]) for s in (1, -1)))
+    return _of_both_sides(found)
 
-    question: Question
 
-    def of(self, lanes: Iterable[Piece]) -> tuple[Marks, ...]:
-        """Return those of the lanes."""
-        sides = np.array([int(C[0, 0]) if len(C) else 0 for C in self.question.coefficients])
-        odd = _column_numbers(self.question.width - self.question.intercept)
-        found = []
-        for piece in lanes:
-            marks, signs = row_marks(piece, odd), sides[piece.codes]
-            found.append(
-                tuple(Marks(marks[signs == s], piece.numbers[signs == s]) for s in (1, -1))
-            )
-        return self.merged(found)
-
-    def merged(self, parts: list[tuple[Marks, ...]]) -> tuple[Marks, ...]:
-        """Return those of all."""
-        return tuple(_first_of_each(of_side) for of_side in zip(*parts, strict=True))
+def _of_both_sides(parts: list[tuple[Marks, ...]]) -> tuple[Marks, ...]:
+    return tuple(_first_of_each(of_side) for of_side in zip(*parts, strict=True))
 
 
 def _first_of_each(parts: tuple[Marks, ...]) -> Marks:
@@ -227,7 +209,7 @@ def contradictory_pair(data: Data, question: Question) -> tuple[int, int] | None
     by number. If different rows share a hash, which is unlikely, a pair may be missed, and the
     witness is longer than necessary.
     """
-    above, below = data.ask(Marked(question))
+    above, below = data.ask(partial(_marked, question), _of_both_sides)
     _, *places = np.intersect1d(above.marks, below.marks, assume_unique=True, return_indices=True)
     pairs = np.sort(np.column_stack([above.rows[places[0]], below.rows[places[1]]]), axis=1)
     for pair in pairs[np.argsort(pairs[:, 1])][:MOST_PAIRS]:

@@ -7,11 +7,11 @@ import scipy.sparse as sp
 from flint import fmpz_mat
 from scipy.linalg import LinAlgError, cholesky, lapack
 
-from linsep.certificate.integers import Row
+from linsep.certificate.constraints import Question
+from linsep.certificate.integers import Row, whole_row
 from linsep.certificate.numbers import exact_rows
 from linsep.errors import DataError
 from linsep.separability.elimination import common_scale, independent, solution
-from linsep.separability.questions import Question, whole_row
 from linsep.separability.time_limit import check_time, doing
 
 #: tolerance for K - K.T, relative to the largest entry
@@ -118,7 +118,7 @@ class Gram:
         if not self.is_regular:
             return None
         doing("weights of all rows")
-        signs = [C.astype(int) for C in question.coefficients]
+        signs = [C.astype(int) for C in question.signs]
         values = np.array([C.sum(axis=0) for C in signs])[codes]
         table, _ = common_scale(self._rows, list(range(len(codes))))
         found = solution(table, fmpz_mat(values.tolist()))

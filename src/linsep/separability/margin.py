@@ -10,24 +10,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from flint import fmpz_mat
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, lstsq
 
-from linsep.certificate.integers import Row, dot, in_lowest_terms, squared_bound
-from linsep.separability.data import Data, Pass, Piece
-from linsep.separability.elimination import common_scale, equality_point
-from linsep.separability.questions import (
-    Question,
-    Scan,
-    dense_floats,
-    root_above,
+from linsep.certificate.constraints import Question
+from linsep.certificate.integers import (
+    Row,
+    dot,
+    in_lowest_terms,
+    squared_bound,
     whole_numbers,
 )
+from linsep.separability.data import Data, Piece
+from linsep.separability.elimination import common_scale, equality_point
+from linsep.separability.questions import Scan, dense_floats, root_above
 from linsep.separability.time_limit import TooLarge, Work, check_time
 from linsep.separability.working_set import Member, WorkingSet, as_row, exact_rows, grow
 
@@ -506,47 +507,33 @@ def square_of(members: list[Member], multipliers: Sequence[int], question: Quest
     return squared_bound(features, groups, multipliers)
 
 
-@dataclass(frozen=True)
-class Ends(Pass[tuple[float, float]]):
-    """Two numbers between which the smallest value of all constraints lies."""
-
-    scan: Scan
-
-    def of(self, lanes: Iterable[Piece]) -> tuple[float, float]:
-        """Return those of the lanes."""
-        low, high = np.inf, np.inf
-        for _, values in self.scan.values(lanes):
-            low = min(low, float(np.nan_to_num(values.value - values.bound, nan=-np.inf).min()))
-            high = min(high, float(np.nan_to_num(values.value + values.bound, nan=np.inf).min()))
-        return low, high
-
-    def merged(self, parts: list[tuple[float, float]]) -> tuple[float, float]:
-        """Return those of all."""
-        return min(low for low, _ in parts), min(high for _, high in parts)
+def _ends(scan: Scan, lanes: Iterable[Piece]) -> tuple[float, float]:
+    """Return two numbers between which the smallest value of all constraints lies."""
+    low, high = np.inf, np.inf
+    for _, values in scan.values(lanes):
+        low = min(low, float(np.nan_to_num(values.value - values.bound, nan=-np.inf).min()))
+        high = min(high, float(np.nan_to_num(values.value + values.bound, nan=np.inf).min()))
+    return low, high
 
 
-@dataclass(frozen=True)
-class Smallest(Pass[Fraction | None]):
-    """The exact smallest product of weights with rows that may lie below a number; None if there
-    are none.
+def _least_of_each(parts: list[tuple[float, float]]) -> tuple[float, float]:
+    return min(low for low, _ in parts), min(high for _, high in parts)
+
+
+def _smallest(scan: Scan, whole: Row, high: float, lanes: Iterable[Piece]) -> Fraction | None:
+    """Return the exact smallest product of weights with rows that may lie below a number; None if
+    there are none.
     """
+    found: Fraction | None = None
+    for piece, values in scan.values(lanes):
+        places = np.flatnonzero(~(values.value - values.bound > high))
+        for _, (row, scale) in exact_rows(scan.question, piece, values, places):
+            found = _least([found, dot(row, whole) * scale])
+    return found
 
-    scan: Scan
-    whole: Row
-    high: float
 
-    def of(self, lanes: Iterable[Piece]) -> Fraction | None:
-        """Return that of the lanes."""
-        found: list[Fraction | None] = []
-        for piece, values in self.scan.values(lanes):
-            places = np.flatnonzero(~(values.value - values.bound > self.high))
-            for _, (row, scale) in exact_rows(self.scan.question, piece, values, places):
-                found = [self.merged([*found, dot(row, self.whole) * scale])]
-        return self.merged(found)
-
-    def merged(self, parts: list[Fraction | None]) -> Fraction | None:
-        """Return the smallest."""
-        return min((part for part in parts if part is not None), default=None)
+def _least(parts: list[Fraction | None]) -> Fraction | None:
+    return min((part for part in parts if part is not None), default=None)
 
 
 def lowest_margin(data: Data, question: Question, weights: np.ndarray) -> float:
@@ -558,10 +545,10 @@ def lowest_margin(data: Data, question: Question, weights: np.ndarray) -> float:
         return 0.0
     scan = Scan(question, w)
     with np.errstate(all="ignore"):
-        low, high = data.ask(Ends(scan))
+        low, high = data.ask(partial(_ends, scan), _least_of_each)
         if 0 < high * (1 - 1e-9) < low:
             return low / (float(np.linalg.norm(w[: data.n_features])) * (1 + 1e-14)) * (1 - 1e-12)
-        exact = data.ask(Smallest(scan, whole, high))
+        exact = data.ask(partial(_smallest, scan, whole, high), _least)
     assert exact is not None
     square = max(exact, Fraction(0)) ** 2 / squares
     found = root_above(square)

@@ -11,42 +11,41 @@ positive multipliers add up to it, modulo the space of the boundary.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import NamedTuple
 
 import highspy
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.certificate.constraints import Subject
-from linsep.certificate.integers import Row, dot, in_lowest_terms
+from linsep.certificate.constraints import Question, question_of
+from linsep.certificate.integers import Row, Space, dot, in_lowest_terms
 from linsep.certificate.verdicts import QuasiSeparable, Separable
-from linsep.separability.data import Data, Pass, Piece
+from linsep.separability.data import Data, Piece
 from linsep.separability.elimination import (
-    Reduced,
     null_combination,
-    reduced,
+    orthogonal,
     remainders,
     seconds_of,
 )
 from linsep.separability.margin import nearest
 from linsep.separability.programs import FINE, alternatives, equilibrated, opened, run
-from linsep.separability.questions import (
-    Question,
-    Span,
-    constraints,
-    multinomial,
-    sparse_floats,
-    two_sides,
-)
+from linsep.separability.questions import constraints, sparse_floats
 from linsep.separability.splitting import all_positive, alternative, roundings, signed, true_scale
-from linsep.separability.time_limit import TooLarge, Work, check_time, seconds_left
+from linsep.separability.time_limit import (
+    TooLarge,
+    Work,
+    check_time,
+    seconds_left,
+    within_time,
+)
 from linsep.separability.working_set import (
     Member,
     WorkingSet,
     boundary_of,
     first_members,
+    members_outside,
     table_of,
 )
 
@@ -74,22 +73,14 @@ class Sign(NamedTuple):
 
 def cone_of(verdict: Separable | QuasiSeparable, data: Data) -> Cone:
     """Return the recession cone of the data of a verdict."""
-    working = WorkingSet(data, _question_of(verdict.subject, data))
+    working = WorkingSet(data, question_of(verdict.subject)._replace(rounded=data.rounded))
     working.sample(first_members(working.question))
     if isinstance(verdict, QuasiSeparable):
-        return Cone(working, reduced(list(verdict.space.rows.values())), verdict.direction)
+        return Cone(working, verdict.space, verdict.direction)
     d, constant = verdict.subject.n_features, verdict.subject.fit_intercept
     blocks = zip(verdict.coef, verdict.intercept, strict=True)
     inside = [x for row, b in blocks for x in (*row[:d], *[b] * constant)]
-    return Cone(working, Reduced({}), in_lowest_terms(dict(enumerate(map(Fraction, inside)))))
-
-
-def _question_of(subject: Subject, data: Data) -> Question:
-    if subject.multinomial:
-        return multinomial(data, subject.fit_intercept)
-    code = {label: k for k, label in enumerate(data.labels())}
-    positive, negative = ([code[k] for k in side] for side in (subject.positive, subject.negative))
-    return two_sides(data, positive, negative, subject.fit_intercept)
+    return Cone(working, Space({}), in_lowest_terms(dict(enumerate(map(Fraction, inside)))))
 
 
 class Cone:
@@ -99,15 +90,14 @@ class Cone:
     ----------
     working : WorkingSet
         Some of the rows; it grows as needed.
-    boundary : Reduced
+    boundary : Space
         The space of the rows on which all these weights are zero.
     inside : Row
         Weights of the cone that are positive on all other rows.
     """
 
-    def __init__(self, working: WorkingSet, boundary: Reduced, inside: Row) -> None:
-        self.working, self.boundary = working, boundary
-        self._span = Span(boundary, working.question)
+    def __init__(self, working: WorkingSet, boundary: Space, inside: Row) -> None:
+        self.working, self.boundary, self._one = working, boundary, boundary.one
         self._found = [inside]
         self._seen = 0
         self._members: list[Member] = []
@@ -128,7 +118,7 @@ class Cone:
         TooLarge
             If the work for all functions together has run out before the sign was found.
         """
-        left = self.boundary.remainder(function)
+        left = self.boundary.remainder(function, self._one)
         here = dot(left, self._found[0])
         if not here or any(here * dot(left, w) < 0 for w in self._found):
             return None
@@ -158,8 +148,9 @@ class Cone:
         new = self.working.members[self._seen :]
         self._seen += len(new)
         if new:
-            table = table_of(new, self.working.question.size)
-            outside = self._span.outside_rows(table, lambda k: new[k].whole[0])
+            question = self.working.question
+            table = table_of(new, question.size)
+            outside = members_outside(self.boundary, question, new, table)
             new = [new[k] for k in np.flatnonzero(outside)]
             rows = remainders([member.whole[0] for member in new], self.boundary)
             self._members += new
@@ -181,7 +172,7 @@ class Cone:
         if exact is None:
             free, found = alternative(rows, self.work)
             if free is not None:
-                return self.boundary.orthogonal(free)
+                return orthogonal(self.boundary, free)
         else:
             found = dict(zip(used, exact, strict=True))
         found.pop(len(rows) - 1, None)  # the target
@@ -248,10 +239,10 @@ def both_signs(data: Data, question: Question, functions: list[Row]) -> np.ndarr
     array of bool of shape (functions,)
     """
     seen = np.zeros((len(functions), 2), dtype=bool)
-    most = data.n_rows * max(map(len, question.coefficients))
+    most = data.n_rows * max(map(len, question.signs))
     if question.size > MOST_WEIGHTS or most * question.size > MOST_NUMBERS:
         return seen[:, 0] & seen[:, 1]
-    table, _, powers = equilibrated(data.ask(EveryConstraint(question)))
+    table, _, powers = equilibrated(data.ask(partial(_every_constraint, question), _stacked))
     with np.errstate(all="ignore"):
         goals = sparse_floats(functions, question.size).toarray() * np.ldexp(
             1.0, powers.astype(int)
@@ -287,24 +278,17 @@ def _corner(solver: highspy.Highs, cost: np.ndarray) -> np.ndarray | None:
     return np.array(solver.getSolution().col_value)
 
 
-@dataclass(frozen=True)
-class EveryConstraint(Pass[sp.csr_matrix]):
-    """All constraints as a matrix."""
+def _every_constraint(question: Question, lanes: Iterable[Piece]) -> sp.csr_matrix:
+    """Return all constraints as a matrix."""
+    counts = np.array([len(C) for C in question.signs])
+    parts = []
+    for piece in within_time(lanes):
+        each = counts[piece.codes]
+        rows = np.repeat(np.arange(len(piece.codes)), each)
+        which = np.concatenate([np.arange(count) for count in each])
+        parts.append(constraints(question, piece, rows, which))
+    return _stacked(parts)
 
-    question: Question
 
-    def of(self, lanes: Iterable[Piece]) -> sp.csr_matrix:
-        """Return those of the lanes."""
-        counts = np.array([len(C) for C in self.question.coefficients])
-        parts = []
-        for piece in lanes:
-            check_time()
-            each = counts[piece.codes]
-            rows = np.repeat(np.arange(len(piece.codes)), each)
-            which = np.concatenate([np.arange(count) for count in each])
-            parts.append(constraints(self.question, piece, rows, which))
-        return self.merged(parts)
-
-    def merged(self, parts: list[sp.csr_matrix]) -> sp.csr_matrix:
-        """Return all."""
-        return sp.vstack(parts, format="csr")
+def _stacked(parts: list[sp.csr_matrix]) -> sp.csr_matrix:
+    return sp.vstack(parts, format="csr")

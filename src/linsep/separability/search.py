@@ -9,10 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import minimize
 
+from linsep.certificate.constraints import Question
 from linsep.separability.data import Data
 from linsep.separability.margin import Separated, nearest, polished
 from linsep.separability.programs import pushes, split
-from linsep.separability.questions import Question
 from linsep.separability.splitting import Proof, proved
 from linsep.separability.time_limit import TooLarge, Work, check_time
 from linsep.separability.working_set import (

@@ -23,21 +23,22 @@ import numpy as np
 import scipy.sparse as sp
 from flint import arb, arb_mat, ctx, fmpz_mat
 
-from linsep.certificate.integers import Row, dot
+from linsep.certificate.constraints import Question
+from linsep.certificate.integers import Row, Space, dot, whole_numbers
 from linsep.separability.elimination import (
-    Reduced,
     far_apart,
     independent,
     null_combination,
+    orthogonal,
     reduced,
     remainders,
     solution,
     vanishing,
 )
 from linsep.separability.programs import Split, few_rows, split
-from linsep.separability.questions import Question, Span, dense_floats, whole_numbers
+from linsep.separability.questions import dense_floats
 from linsep.separability.time_limit import TooLarge, Work
-from linsep.separability.working_set import Member, WorkingSet
+from linsep.separability.working_set import Member, WorkingSet, members_outside
 
 PRECISIONS = (128, 512, 2048, 8192, 32768)
 #: steps after which the inverse is recomputed
@@ -55,14 +56,14 @@ class Proof(NamedTuple):
         Bound rows that span the space of all of them.
     multipliers : list of Fraction
         Positive; the members times these add up to zero.
-    span : Reduced
+    span : Space
         The span of the bound rows.
     """
 
     direction: Row
     members: list[Member]
     multipliers: list[Fraction]
-    span: Reduced
+    span: Space
 
 
 def proved(working: WorkingSet, guess: Split | None) -> Proof:
@@ -103,26 +104,24 @@ def _near(working: WorkingSet, guess: Split) -> Proof | None:
     return Proof(direction, chosen, true_scale(chosen, list(multipliers.values())), span)
 
 
-def spanned(
-    members: list[Member], A: sp.csr_matrix, question: Question
-) -> tuple[Reduced, list[int]]:
+def spanned(members: list[Member], A: sp.csr_matrix, question: Question) -> tuple[Space, list[int]]:
     """Return the span of some rows, and the indices of a basis among them."""
     if not members:
-        return Reduced({}), []
+        return Space({}), []
     some = A[: 3 * question.size + 8]
     basis = far_apart(some).tolist()
     while True:
         rows = [members[i].whole[0] for i in basis]
         basis = [basis[k] for k in independent(rows)]  # independent in floats only
         span = reduced(rows)
-        outside = Span(span, question).outside_rows(A, lambda k: members[k].whole[0])
+        outside = members_outside(span, question, members, A)
         if not outside.any():
             return span, basis
         basis += np.flatnonzero(outside)[: question.size].tolist()
 
 
 def _multipliers(
-    members: list[Member], A: sp.csr_matrix, span: Reduced, basis: list[int]
+    members: list[Member], A: sp.csr_matrix, span: Space, basis: list[int]
 ) -> dict[int, Fraction] | None:
     """Return exact multipliers of few rows that span the space, or None if floats fail."""
     if not span.rows:
@@ -143,7 +142,7 @@ def _multipliers(
 
 
 def _direction(
-    members: list[Member], A: sp.csr_matrix, weights: dict[int, float], span: Reduced
+    members: list[Member], A: sp.csr_matrix, weights: dict[int, float], span: Space
 ) -> Row | None:
     """Return integers near the weights, with the fewest sufficient digits, or None."""
     if not members:
@@ -154,14 +153,14 @@ def _direction(
     return None
 
 
-def roundings(weights: dict[int, float], span: Reduced) -> Iterator[Row]:
+def roundings(weights: dict[int, float], span: Space) -> Iterator[Row]:
     """Yield integer vectors ever closer to the weights, orthogonal to a space."""
     columns, floats = list(weights), np.array(list(weights.values()))
     mantissas, exponents = np.frexp(floats)
     for bits in (4, 10, 24, 53):
         rounded = np.ldexp(np.round(np.ldexp(mantissas, bits)), exponents - bits)
         whole, _ = whole_numbers(rounded)
-        yield span.orthogonal({j: m for j, m in zip(columns, whole, strict=True) if m})
+        yield orthogonal(span, {j: m for j, m in zip(columns, whole, strict=True) if m})
 
 
 def all_positive(members: list[Member], A: sp.csr_matrix, direction: Row) -> bool:
@@ -464,7 +463,7 @@ def _dyadic(numbers: list[arb]) -> list[int]:
     return [int(m) << (int(e) - lowest) if m else 0 for m, e in pairs]
 
 
-def exact_split(rows: list[Row], work: Work) -> tuple[Row, dict[int, Fraction], Reduced]:
+def exact_split(rows: list[Row], work: Work) -> tuple[Row, dict[int, Fraction], Space]:
     """Return an exact weight vector and combination that split the rows.
 
     Each round finds a combination that vanishes, and continues in the space orthogonal to its rows:
@@ -472,7 +471,7 @@ def exact_split(rows: list[Row], work: Work) -> tuple[Row, dict[int, Fraction], 
     outside the span of the rows with multipliers, the multipliers, and that span.
     """
     multipliers: dict[int, Fraction] = {}
-    span = Reduced({})
+    span = Space({})
     while True:
         left = {i: row for i, row in enumerate(remainders(rows, span)) if row[0]}
         zero = [i for i, row in enumerate(rows) if not row and i not in multipliers]
@@ -482,7 +481,7 @@ def exact_split(rows: list[Row], work: Work) -> tuple[Row, dict[int, Fraction], 
         numbers = list(left)
         w, more = alternative([left[i][0] for i in numbers], work)
         if w is not None:
-            return span.orthogonal(w), multipliers, span
+            return orthogonal(span, w), multipliers, span
         # remainders are rows times positive numbers: use the rows themselves
         scaled = {numbers[k]: x * left[numbers[k]][1] for k, x in more.items()}
         multipliers = _joined(rows, multipliers, scaled)

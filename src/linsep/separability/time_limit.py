@@ -6,11 +6,14 @@ It applies to the code in a ``with`` block, in the same thread.
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TypeVar
 
 from linsep.errors import ParameterError
+
+T = TypeVar("T")
 
 
 class TooLarge(Exception):
@@ -66,6 +69,13 @@ def check_time() -> None:
     task = _task.get(_UNLIMITED)
     if time.monotonic() > task.until:
         raise TooLarge(f"the time limit of {task.limit:g} s was over ({task.doing})")
+
+
+def within_time(items: Iterable[T]) -> Iterator[T]:
+    """Yield the items; raise TooLarge if the time is up before one of them."""
+    for item in items:
+        check_time()
+        yield item
 
 
 def doing(what: str) -> None:

@@ -5,31 +5,26 @@ rounding cannot matter, else in integers.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from operator import itemgetter
 
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.certificate.integers import Row, dot
-from linsep.separability.data import Data, Pass, Piece
-from linsep.separability.elimination import Reduced
+from linsep.certificate.constraints import Membership, Question
+from linsep.certificate.integers import Row, Space, dot, whole_numbers, whole_row
+from linsep.separability.data import Data, Piece, joined
 from linsep.separability.questions import (
-    Question,
     Scan,
-    Span,
     Values,
     constraint,
     dense_floats,
-    power_of_two,
+    outside,
     scan_below,
-    whole_numbers,
-    whole_row,
 )
-from linsep.separability.time_limit import Work, check_time
+from linsep.separability.time_limit import Work, within_time
 
 #: values below this share of the lengths are zero to a linear program
 NOISE = 1e-9
@@ -58,7 +53,7 @@ class Member:
 
     def __init__(self, question: Question, piece: Piece, row: int, which: int) -> None:
         self.key = (int(piece.numbers[row]), which)
-        self._signs = question.coefficients[piece.codes[row]][which].copy()
+        self._signs = question.signs[piece.codes[row]][which].copy()
         self._space = question.width, question.intercept
         self.group = int(self._signs[0])
         columns, numbers = piece.row(row)
@@ -117,39 +112,30 @@ class Lowest:
         return self._kept
 
 
-def lowest(parts: Iterable[Ranked], most: int) -> Ranked:
-    """Return the lowest of several; of equal ones the first."""
+def lowest(most: int, parts: Iterable[Ranked]) -> Ranked:
+    """Return the lowest of several parts; of equal ones the first."""
     return sorted(chain(*parts), key=itemgetter(0))[:most]
 
 
-@dataclass(frozen=True)
-class Sample(Pass[list[Ranked]]):
-    """Some constraints of every class, one of each row that is drawn.
+def _sample(question: Question, share: int, lanes: Iterable[Piece]) -> list[Ranked]:
+    """Return some constraints of every class, one of each row that is drawn.
 
     A row is drawn if its number, shuffled, is among the lowest of its class, so that the sample
     does not depend on the blocks in which rows come.
     """
+    active = np.flatnonzero(question.active).tolist()
+    kept = {code: Lowest(question, share) for code in active}
+    for piece in within_time(lanes):
+        drawn = shuffled(piece.numbers)
+        for code in active:
+            rows = np.flatnonzero(piece.codes == code)
+            which = shuffled(drawn[rows]) % np.uint64(len(question.signs[code]))
+            kept[code].offer(piece, drawn[rows] * 2.0**-64, rows, which)
+    return [kept[code].found() for code in active]
 
-    question: Question
-    share: int
 
-    def of(self, lanes: Iterable[Piece]) -> list[Ranked]:
-        """Return those of each class."""
-        active = np.flatnonzero(self.question.active).tolist()
-        kept = {code: Lowest(self.question, self.share) for code in active}
-        for piece in lanes:
-            check_time()
-            drawn = shuffled(piece.numbers)
-            for code in active:
-                rows = np.flatnonzero(piece.codes == code)
-                kinds = len(self.question.coefficients[code])
-                which = shuffled(drawn[rows]) % np.uint64(kinds)
-                kept[code].offer(piece, drawn[rows] * 2.0**-64, rows, which)
-        return [kept[code].found() for code in active]
-
-    def merged(self, parts: list[list[Ranked]]) -> list[Ranked]:
-        """Return those of each class."""
-        return [lowest(of_class, self.share) for of_class in zip(*parts, strict=True)]
+def _lowest_of_each(most: int, parts: list[list[Ranked]]) -> list[Ranked]:
+    return [lowest(most, of_class) for of_class in zip(*parts, strict=True)]
 
 
 def shuffled(numbers: np.ndarray) -> np.ndarray:
@@ -164,25 +150,14 @@ def shuffled(numbers: np.ndarray) -> np.ndarray:
     return z ^ z >> np.uint64(31)
 
 
-@dataclass(frozen=True)
-class Every(Pass[list[Member]]):
-    """All constraints."""
-
-    question: Question
-
-    def of(self, lanes: Iterable[Piece]) -> list[Member]:
-        """Return those of the lanes."""
-        found = []
-        for piece in lanes:
-            check_time()
-            for row, code in enumerate(piece.codes.tolist()):
-                kinds = range(len(self.question.coefficients[code]))
-                found += [Member(self.question, piece, row, which) for which in kinds]
-        return found
-
-    def merged(self, parts: list[list[Member]]) -> list[Member]:
-        """Return all."""
-        return list(chain(*parts))
+def _every(question: Question, lanes: Iterable[Piece]) -> list[Member]:
+    """Return all constraints."""
+    return [
+        Member(question, piece, row, which)
+        for piece in within_time(lanes)
+        for row, code in enumerate(piece.codes.tolist())
+        for which in range(len(question.signs[code]))
+    ]
 
 
 class WorkingSet:
@@ -214,14 +189,14 @@ class WorkingSet:
     def sample(self, wanted: int) -> None:
         """Add some constraints of every class, drawn evenly over the data."""
         share = max(1, wanted // int(np.count_nonzero(self.question.active)))
-        for drawn in self.data.ask(Sample(self.question, share)):
+        sample = partial(_sample, self.question, share)
+        for drawn in self.data.ask(sample, partial(_lowest_of_each, share)):
             self.include_lowest(drawn)
 
     def fill(self, most: int) -> None:
         """Add all constraints if there are at most ``most``."""
-        if self.data.n_rows * max(map(len, self.question.coefficients)) <= most:
-            every: list[Member] = self.data.ask(Every(self.question))
-            self.include(every)
+        if self.data.n_rows * max(map(len, self.question.signs)) <= most:
+            self.include(self.data.ask(partial(_every, self.question), joined))
 
     def table(self) -> sp.csr_matrix:
         """Return the floats of all members, one row each."""
@@ -244,6 +219,14 @@ def table_of(members: list[Member], size: int) -> sp.csr_matrix:
     return table
 
 
+def members_outside(
+    space: Space, question: Question, members: list[Member], table: sp.csr_matrix
+) -> np.ndarray:
+    """Return which members lie outside a space; ``table`` has their floats."""
+    inside = Membership(space, question.size)
+    return inside.outside(table, lambda k: members[k].whole[0], question.rounded, within_time)
+
+
 def first_members(question: Question) -> int:
     """Return the initial size of a working set, which is also the most added in a round."""
     return int(np.clip(4 * question.size, LEAST_ADDED, MOST_ADDED))
@@ -257,15 +240,15 @@ def exact_rows(
         yield i, constraint(question, piece, int(values.row[i]), int(values.which[i]))
 
 
-def as_row(weights: np.ndarray) -> tuple[Row, int]:
-    """Return weights as integers times a power of two: the integers and the exponent.
+def as_row(weights: np.ndarray) -> tuple[Row, Fraction]:
+    """Return weights as integers, and the positive fraction to multiply them by.
 
     Integer weights are divided by the power of two that ``dense_floats`` divides by.
     """
-    whole, power = whole_numbers(weights)
+    whole, factor = whole_numbers(weights)
     if weights.dtype == object:
-        power = -max(abs(m).bit_length() for m in whole)
-    return {j: m for j, m in enumerate(whole) if m}, power
+        factor = Fraction(1, 2 ** max(abs(m).bit_length() for m in whole))
+    return {j: m for j, m in enumerate(whole) if m}, factor
 
 
 class Worst(Lowest):
@@ -278,46 +261,32 @@ class Worst(Lowest):
         self.offer(piece, relative, values.row[places], values.which[places])
 
 
-@dataclass(frozen=True)
-class Below(Pass[tuple[bool, Ranked]]):
-    """Whether any value is not positive, and the lowest constraints among those that are not
-    positive, or below the number of the scan.
-
-    Attributes
-    ----------
-    scan : Scan
-    whole, power : the weights as :func:`as_row` returns them
-    most : int
+def _below(
+    scan: Scan, whole: Row, factor: Fraction, most: int, lanes: Iterable[Piece]
+) -> tuple[bool, Ranked]:
+    """Return whether any value is not positive, and the lowest constraints among those that are
+    not positive, or below the number of the scan. The weights are ``whole`` times ``factor``.
     """
+    found, worst = False, Worst(scan.question, most)
+    for piece, values in scan.values(lanes):
+        clear = values.value < scan.above - values.bound
+        unsure = np.abs(values.value - scan.above) <= values.bound
+        unsure |= np.abs(values.value) <= values.bound
+        found |= bool((values.value < -values.bound).any())
+        wrong = np.zeros(len(values.value), dtype=bool)
+        close = np.flatnonzero(unsure)
+        for i, (row, scale) in exact_rows(scan.question, piece, values, close):
+            product = dot(row, whole)
+            found |= product <= 0
+            wrong[i] = product <= 0 or product * scale * factor < scan.above
+        worst.offer_some(piece, values, clear & ~unsure)
+        worst.offer_some(piece, values, wrong)
+    return found, worst.found()
 
-    scan: Scan
-    whole: Row
-    power: int
-    most: int
 
-    def of(self, lanes: Iterable[Piece]) -> tuple[bool, Ranked]:
-        """Return those of the lanes."""
-        found, worst = False, Worst(self.scan.question, self.most)
-        above = self.scan.above
-        for piece, values in self.scan.values(lanes):
-            clear = values.value < above - values.bound
-            unsure = np.abs(values.value - above) <= values.bound
-            unsure |= np.abs(values.value) <= values.bound
-            found |= bool((values.value < -values.bound).any())
-            wrong = np.zeros(len(values.value), dtype=bool)
-            close = np.flatnonzero(unsure)
-            for i, (row, scale) in exact_rows(self.scan.question, piece, values, close):
-                product = dot(row, self.whole)
-                found |= product <= 0
-                wrong[i] = product <= 0 or product * scale * power_of_two(self.power) < above
-            worst.offer_some(piece, values, clear & ~unsure)
-            worst.offer_some(piece, values, wrong)
-        return found, worst.found()
-
-    def merged(self, parts: list[tuple[bool, Ranked]]) -> tuple[bool, Ranked]:
-        """Return the lowest of all."""
-        found, worst = zip(*parts, strict=True)
-        return any(found), lowest(worst, self.most)
+def _lowest_and_any(most: int, parts: list[tuple[bool, Ranked]]) -> tuple[bool, Ranked]:
+    found, worst = zip(*parts, strict=True)
+    return any(found), lowest(most, worst)
 
 
 def grow(working: WorkingSet, weights: np.ndarray, target: float | None) -> bool:
@@ -326,43 +295,30 @@ def grow(working: WorkingSet, weights: np.ndarray, target: float | None) -> bool
     Returns whether any is not positive, new or not.
     """
     question = working.question
-    whole, power = as_row(weights)
+    whole, factor = as_row(weights)
     floats = dense_floats(whole, len(weights)) if weights.dtype == object else weights
     scan = scan_below(working.data, question, floats, 0.0 if target is None else target)
-    found, worst = working.data.ask(Below(scan, whole, power, first_members(question)))
+    most = first_members(question)
+    below = partial(_below, scan, whole, factor, most)
+    found, worst = working.data.ask(below, partial(_lowest_and_any, most))
     working.include_lowest(worst)
     return found
 
 
-@dataclass(frozen=True)
-class AllPositive(Pass[bool]):
-    """Whether weights are positive on every constraint; False if integers would take too long.
-
-    Attributes
-    ----------
-    scan : Scan
-    whole : the weights as integers
+def _all_positive(scan: Scan, whole: Row, lanes: Iterable[Piece]) -> bool:
+    """Return whether weights are positive on every constraint, False if integers would take too
+    long; the rest of the lanes is not read after a "no".
     """
-
-    scan: Scan
-    whole: Row
-
-    def of(self, lanes: Iterable[Piece]) -> bool:
-        """Return whether they are on the lanes; the rest of them is not read after a "no"."""
-        left = MOST_OPEN
-        for piece, values in self.scan.values(lanes):
-            close = np.flatnonzero(values.value <= values.bound)
-            left -= len(close)
-            if left < 0 or (values.value < -values.bound).any():
-                return False
-            rows = exact_rows(self.scan.question, piece, values, close)
-            if any(dot(row, self.whole) <= 0 for _, (row, _) in rows):
-                return False
-        return True
-
-    def merged(self, parts: list[bool]) -> bool:
-        """Return whether all are."""
-        return all(parts)
+    left = MOST_OPEN
+    for piece, values in scan.values(lanes):
+        close = np.flatnonzero(values.value <= values.bound)
+        left -= len(close)
+        if left < 0 or (values.value < -values.bound).any():
+            return False
+        rows = exact_rows(scan.question, piece, values, close)
+        if any(dot(row, whole) <= 0 for _, (row, _) in rows):
+            return False
+    return True
 
 
 def separates(data: Data, question: Question, weights: np.ndarray) -> bool:
@@ -370,76 +326,59 @@ def separates(data: Data, question: Question, weights: np.ndarray) -> bool:
     if not np.isfinite(weights).all():
         return False
     scan = scan_below(data, question, weights, 0.0)
-    return data.ask(AllPositive(scan, as_row(weights)[0]))
+    return data.ask(partial(_all_positive, scan, as_row(weights)[0]), all)
 
 
-@dataclass(frozen=True)
-class Clear(Pass[Ranked]):
-    """The lowest constraints among those that weights of some length clearly violate."""
-
-    scan: Scan
-    length: float
-    most: int
-
-    def of(self, lanes: Iterable[Piece]) -> Ranked:
-        """Return those of the lanes."""
-        worst = Worst(self.scan.question, self.most)
-        for piece, values in self.scan.values(lanes):
-            slack = np.maximum(values.bound, NOISE * self.length * values.norm)
-            worst.offer_some(piece, values, values.value < -slack)
-        return worst.found()
-
-    def merged(self, parts: list[Ranked]) -> Ranked:
-        """Return the lowest of all."""
-        return lowest(parts, self.most)
+def _clearly_wrong(scan: Scan, length: float, most: int, lanes: Iterable[Piece]) -> Ranked:
+    """Return the lowest constraints among those that weights of some length clearly violate."""
+    worst = Worst(scan.question, most)
+    for piece, values in scan.values(lanes):
+        slack = np.maximum(values.bound, NOISE * length * values.norm)
+        worst.offer_some(piece, values, values.value < -slack)
+    return worst.found()
 
 
 def grow_by_clear(working: WorkingSet, weights: np.ndarray) -> bool:
     """Add constraints that the weights clearly violate; return whether any is new."""
-    scan = Scan(working.question, weights)
-    length = float(np.linalg.norm(weights))
-    worst = working.data.ask(Clear(scan, length, first_members(working.question)))
-    return working.include_lowest(worst)
+    scan, most = Scan(working.question, weights), first_members(working.question)
+    wrong = partial(_clearly_wrong, scan, float(np.linalg.norm(weights)), most)
+    return working.include_lowest(working.data.ask(wrong, partial(lowest, most)))
 
 
-@dataclass(frozen=True)
-class AtBoundary(Pass[tuple[Ranked, np.ndarray]]):
-    """The lowest constraints that a direction violates, and the rows in a space."""
-
-    scan: Scan
-    direction: Row
-    span: Span
-    most: int
-
-    def of(self, lanes: Iterable[Piece]) -> tuple[Ranked, np.ndarray]:
-        """Return those of the lanes, and the numbers of the rows."""
-        question, worst = self.scan.question, Worst(self.scan.question, self.most)
-        inside = [np.zeros(0, dtype=np.int64)]
-        for piece, values in self.scan.values(lanes):
-            worst.offer_some(piece, values, values.value < -values.bound)
-            close = np.flatnonzero(np.abs(values.value) <= values.bound)
-            outside = self.span.outside(piece, values, close)
-            inside.append(np.unique(piece.numbers[values.row[close[~outside]]]))
-            wrong = np.zeros(len(values.value), dtype=bool)
-            for i, (row, _) in exact_rows(question, piece, values, close[outside]):
-                wrong[i] = dot(row, self.direction) <= 0
-            worst.offer_some(piece, values, wrong)
-        return worst.found(), np.concatenate(inside)
-
-    def merged(self, parts: list[tuple[Ranked, np.ndarray]]) -> tuple[Ranked, np.ndarray]:
-        """Return the lowest, and all rows."""
-        worst, inside = zip(*parts, strict=True)
-        return lowest(worst, self.most), np.concatenate(inside)
+def _at_boundary(
+    scan: Scan, direction: Row, space: Membership, most: int, lanes: Iterable[Piece]
+) -> tuple[Ranked, np.ndarray]:
+    """Return the lowest constraints that a direction violates, and the rows in a space."""
+    question, worst = scan.question, Worst(scan.question, most)
+    inside = [np.zeros(0, dtype=np.int64)]
+    for piece, values in scan.values(lanes):
+        worst.offer_some(piece, values, values.value < -values.bound)
+        close = np.flatnonzero(np.abs(values.value) <= values.bound)
+        out = outside(space, question, piece, values, close)
+        inside.append(np.unique(piece.numbers[values.row[close[~out]]]))
+        wrong = np.zeros(len(values.value), dtype=bool)
+        for i, (row, _) in exact_rows(question, piece, values, close[out]):
+            wrong[i] = dot(row, direction) <= 0
+        worst.offer_some(piece, values, wrong)
+    return worst.found(), np.concatenate(inside)
 
 
-def boundary_of(working: WorkingSet, direction: Row, space: Reduced) -> tuple[int, ...] | None:
+def _lowest_and_rows(
+    most: int, parts: list[tuple[Ranked, np.ndarray]]
+) -> tuple[Ranked, np.ndarray]:
+    worst, inside = zip(*parts, strict=True)
+    return lowest(most, worst), np.concatenate(inside)
+
+
+def boundary_of(working: WorkingSet, direction: Row, space: Space) -> tuple[int, ...] | None:
     """Return the rows in the space of the bound rows if the direction is positive on all others.
 
     Else return None, after adding constraints that the direction violates.
     """
     question = working.question
     scan = Scan(question, dense_floats(direction, question.size))
-    span, most = Span(space, question), first_members(question)
-    worst, inside = working.data.ask(AtBoundary(scan, direction, span, most))
+    inside, most = Membership(space, question.size), first_members(question)
+    at_boundary = partial(_at_boundary, scan, direction, inside, most)
+    worst, rows = working.data.ask(at_boundary, partial(_lowest_and_rows, most))
     new = working.include_lowest(worst)
-    return None if new else tuple(inside.tolist())
+    return None if new else tuple(rows.tolist())
