@@ -20,8 +20,8 @@ from linsep.kernels import (
     Spectrum,
     Subsequence,
     check_gram,
-    counting as counting_room,
     kernel_from_dict,
+    strings as counting_room,
 )
 from linsep.teaching.textbook import kernels as twin
 from thoroughness import THOROUGH, examples
