@@ -475,10 +475,10 @@ class Likelihood:
         return self.lanes.sum(work, adding, self.terms.lane_rows)
 
     def _with_shares(self, point: Point, work: Work) -> np.ndarray:
-        shares = point.shares or []
-        if isinstance(shares, Lost):
-            shares.extend(self._evaluated(shares.B, False, True).shares or ())
-        return self.lanes.sum_with(shares, work, add, self.terms.lane_rows)
+        shares = point.shares
+        if isinstance(shares, Lost) and not shares:
+            shares.extend(self._evaluated(shares.B, hessian=False, shares=True).shares or ())
+        return self.lanes.sum_with(list(shares or ()), work, add, self.terms.lane_rows)
 
     def moments(self, n_rows: int) -> np.ndarray:
         """Return sums of products of the features over about ``n_rows`` rows, evenly spread over
