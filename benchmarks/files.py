@@ -16,7 +16,7 @@ from sklearn.datasets import load_svmlight_file
 
 from benchmarks.data import svmlight_text
 from benchmarks.harness import Race, Side
-from linsep.sources.svmlight.source import load_svmlight
+from linsep.sources.svmlight import load_svmlight
 
 MEGABYTES = 1000
 SCRATCH = Path(tempfile.gettempdir()) / f"linsep-bench-{os.getpid()}"

@@ -17,7 +17,7 @@ import linsep
 from campaign.batches import folder
 from linsep import Checkpoint, KernelPerceptron, LogisticRegression, Perceptron, open_source
 from linsep._system.files import SCRATCH_NAME
-from linsep.checkpoints.file import Lock
+from linsep.checkpoints.saving import Lock
 from linsep.errors import CheckpointError
 
 #: fits by name: the estimator, and whether it learns from a file, without and with a row cache

@@ -10,10 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from campaign.batches import folder
+from linsep.batches import Batch
 from linsep.errors import LinsepError
-from linsep.sources.base import Batch
-from linsep.sources.row_cache.reading import RowCache, RowCacheDamaged
-from linsep.sources.row_cache.writing import RowCacheWriter
+from linsep.sources.row_cache import RowCache, RowCacheDamaged, RowCacheWriter
 
 #: lengths of runs of one byte; one in a hundred is of nearly a megabyte
 RUNS = [*(1, 3, 300, 3000) * 25, 900_000]

@@ -18,7 +18,7 @@ from campaign.batches import folder
 from campaign.web_server import FAULTS, WebServer
 from linsep import open_source
 from linsep.errors import DataError
-from linsep.sources.remote import faults, file, streams
+from linsep.sources.remote import answers, file, streams
 
 ROWS = 300
 #: what no message may hold
@@ -50,7 +50,7 @@ def fetched(draw: random.Random) -> str | None:
     with (
         server,
         patch.multiple(streams, **sizes),
-        patch.multiple(faults, WAIT=1e-4, SILENCE=2.0),
+        patch.multiple(answers, WAIT=1e-4, SILENCE=2.0),
         patch.multiple(
             file, FRESH=draw.choice((0.0, 0.01, 5.0)), PIECE=draw.randrange(300, 20_000)
         ),

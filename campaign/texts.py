@@ -14,11 +14,9 @@ from campaign.batches import folder
 from campaign.damage import mutated
 from linsep import open_source
 from linsep.errors import LinsepError
-from linsep.sources.chunks import Chunk
-from linsep.sources.svmlight.plain import LABELS_BELOW, parse_svmlight
-from linsep.sources.svmlight.source import PADDING, scan_chunk
-from linsep.sources.vw.plain import Rules
-from linsep.sources.vw.source import scan_chunk as scan_vw, scan_plainly
+from linsep.sources.lines import Chunk
+from linsep.sources.svmlight import LABELS_BELOW, PADDING, parse_svmlight, scan_chunk
+from linsep.sources.vw import Rules, scan_chunk as scan_vw, scan_plainly
 
 # svmlight text, against the plain parser.
 

@@ -21,7 +21,7 @@ from .learners.kernel import KernelPerceptron as KernelPerceptron
 
 # isort: on
 from .certificate.proofs import from_json as from_json
-from .checkpoints.file import Checkpoint as Checkpoint
+from .checkpoints.saving import Checkpoint as Checkpoint
 from .estimators._common.calibration import calibrate as calibrate
 from .exports.exporting import export as export
 from .exports.onnx_file import to_onnx as to_onnx

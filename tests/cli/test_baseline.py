@@ -8,8 +8,9 @@ import scipy.sparse as sp
 
 import linsep
 from command_line import here
+from linsep.batches import Batch
 from linsep.catalog import LEARNERS
-from linsep.rows.sample import Sample
+from linsep.rows.stored import Sample
 from linsep.sources import open_source
 
 pytestmark = pytest.mark.compiled
@@ -109,8 +110,8 @@ def test_a_sample_is_spread_evenly_whatever_the_batches():
     for cuts in ([], [1, 2, 500], range(0, 1000, 7)):
         sample = Sample(3, most_rows=100)
         for rows in np.split(np.arange(1000), cuts):
-            sample.take(X[rows], codes[rows], np.empty(0))
-        rows, drawn, _ = sample.rows(1)
+            sample.take(Batch(X[rows], codes[rows]))
+        rows, drawn, *_ = sample.rows(1)
         assert sample.counts.tolist() == [334, 333, 333]
         assert drawn.tolist() == codes[rows.ravel().astype(int)].tolist()
         found.append(rows.ravel().tolist())
@@ -134,8 +135,8 @@ def test_a_sample_has_few_bytes_whatever_the_batches(sparse, most_bytes):
     for cuts in ([], [1, 2, 200], range(0, 300, 11), range(300)):
         sample = Sample(2, most_rows=250, most_bytes=most_bytes)
         for rows in np.split(np.arange(300), cuts):
-            sample.take(whole[rows], codes[rows] % 2, weights[rows])
-        found, drawn, own = sample.rows(9)
+            sample.take(Batch(whole[rows], codes[rows] % 2, weights=weights[rows]))
+        found, drawn, _, own, _ = sample.rows(9)
         assert np.array_equal(found.toarray() if sparse else found, X[expected])
         assert drawn.tolist() == (codes[expected] % 2).tolist()
         assert own.tolist() == weights[expected].tolist()

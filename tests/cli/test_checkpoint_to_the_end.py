@@ -119,7 +119,7 @@ def test_a_full_disk_or_another_error_after_the_fit(folder, learnt, step):
 
 
 def test_killed_before_the_checkpoint_is_removed(folder, learnt):
-    step = "linsep.checkpoints.file.Checkpoint.remove"
+    step = "linsep.checkpoints.saving.Checkpoint.remove"
     ended(folder, step, signal.SIGKILL, (*CALIBRATED, "--checkpoint", "c"))
     assert {"c", "m", "p.png"} < set(os.listdir(folder))
     assert_goes_on(folder, learnt)

@@ -301,7 +301,7 @@ def test_ctrl_c_leaves_nothing(folder, tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("linsep.rewriting.converting.svmlight_lines", pressed)
-    monkeypatch.setattr("linsep.sources.row_cache.writing.RowCacheWriter.write", pressed)
+    monkeypatch.setattr("linsep.sources.row_cache.RowCacheWriter.write", pressed)
     for out in ("o.svm", "o.rows"):
         done = here("convert", folder / "t.svm", out, cwd=tmp_path)
         assert done.returncode == 130

@@ -16,7 +16,7 @@ from command_line import assert_refused, here, table
 from data_files import write
 from linsep.describing import columns, tables, vectors
 from linsep.describing.describing import Description
-from linsep.sources.svmlight.source import SvmlightSource
+from linsep.sources.svmlight import SvmlightSource
 from linsep.sources.tables import text_file
 
 pytestmark = pytest.mark.compiled

@@ -219,7 +219,7 @@ def test_permissions_come_from_the_system_and_folders_are_synced(tmp_path, monke
 def test_advice_about_the_cache_is_an_option(tmp_path):
     (tmp_path / "t.svm").write_text("0 1:1\n1 2:1\n" * 40)
     (tmp_path / "file").write_text("")
-    from linsep.sources.row_cache.writing import RowCacheWriter
+    from linsep.sources.row_cache import RowCacheWriter
 
     writer = object.__new__(RowCacheWriter)
     writer.path = tmp_path / "rows"

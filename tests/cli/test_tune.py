@@ -10,7 +10,7 @@ from command_line import assert_refused, here
 from linsep import load
 from linsep.rows.source_stream import SourceStream
 from linsep.sources.base import Source
-from linsep.sources.svmlight.source import SvmlightSource
+from linsep.sources.svmlight import SvmlightSource
 from linsep.tuning.side_by_side import Missed, combinations
 
 pytestmark = pytest.mark.compiled
@@ -128,7 +128,7 @@ def test_a_class_that_comes_late(folder, tmp_path, monkeypatch):
     """Learning begins again when it is seen."""
     lines = (folder / "t.svm").read_text().splitlines(keepends=True)
     (tmp_path / "late.svm").write_text("".join(lines) + "3 1:2 2:7\n" * 60)
-    monkeypatch.setattr("linsep.sources.svmlight.source.CHUNK_BYTES", 4000)
+    monkeypatch.setattr("linsep.sources.svmlight.CHUNK_BYTES", 4000)
     late = SvmlightSource.__init__.__kwdefaults__ | {"chunk_bytes": 4000}
     monkeypatch.setattr(SvmlightSource.__init__, "__kwdefaults__", late)
     found = tuned("late.svm", "--grid", "keep=last,average", cwd=tmp_path)

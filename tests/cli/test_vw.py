@@ -10,8 +10,7 @@ import scipy.sparse as sp
 from command_line import assert_refused, here
 from linsep import LogisticRegression, Perceptron, open_source
 from linsep.errors import DataError
-from linsep.sources.vw.plain import Rules, parse_line, summed
-from linsep.sources.vw.source import VwSource
+from linsep.sources.vw import Rules, VwSource, parse_line, summed
 
 WORDS = ["free", "prize", "call", "home", "see", "you", "win", "12", "été"]
 

@@ -24,10 +24,10 @@ def impatient(patch, silence=30.0, fresh=0.02, small=True):
     """Wait shortly before requests are made again, and for answers; ask for small ranges, and take
     nothing for fresh for long.
     """
-    from linsep.sources.remote import faults, file
+    from linsep.sources.remote import answers, file
 
-    patch.setattr(faults, "WAIT", 0.001)
-    patch.setattr(faults, "SILENCE", silence)
+    patch.setattr(answers, "WAIT", 0.001)
+    patch.setattr(answers, "SILENCE", silence)
     patch.setattr(file, "FRESH", fresh)
     if small:
         small_blocks(patch)

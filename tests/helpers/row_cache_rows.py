@@ -6,8 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 from numba import config
 
-from linsep.sources.base import Batch
-from linsep.sources.row_cache.writing import RowCacheWriter
+from linsep.batches import Batch
+from linsep.sources.row_cache import RowCacheWriter
 
 KEY = {"files": [["rows.svm", 10, 20]], "options": {"zero_based": True}}
 # How much less to do where every loop runs in plain Python.

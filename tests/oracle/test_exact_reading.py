@@ -21,7 +21,7 @@ from linsep.certificate.canonical import sha256_of
 from linsep.certificate.numbers import exact_rows
 from linsep.errors import DataError
 from linsep.sources import ArraySource
-from linsep.sources.svmlight.source import SvmlightSource
+from linsep.sources.svmlight import SvmlightSource
 from linsep.sources.tables.table import TableSource
 from thoroughness import examples
 

@@ -14,9 +14,14 @@ from sklearn.datasets import load_svmlight_file
 from linsep.compiled.jit import COMPILING
 from linsep.compiled.scanners.numbers import LEAST_POWER, MOST_POWER, PADDING
 from linsep.errors import DataError
-from linsep.sources.chunks import Chunk
-from linsep.sources.svmlight.plain import LABELS_BELOW, parse_line, parse_svmlight
-from linsep.sources.svmlight.source import load_svmlight, scan_chunk
+from linsep.sources.lines import Chunk
+from linsep.sources.svmlight import (
+    LABELS_BELOW,
+    load_svmlight,
+    parse_line,
+    parse_svmlight,
+    scan_chunk,
+)
 from thoroughness import THOROUGH, examples
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "libsvm"

@@ -11,9 +11,8 @@ from hypothesis import given, strategies as st
 
 from linsep.compiled.scanners.numbers import PADDING
 from linsep.errors import DataError
-from linsep.sources.chunks import Chunk
-from linsep.sources.vw.plain import Rules, hash_name, parse_line
-from linsep.sources.vw.source import VwSource, read_plainly, scan_chunk
+from linsep.sources.lines import Chunk
+from linsep.sources.vw import Rules, VwSource, hash_name, parse_line, read_plainly, scan_chunk
 from thoroughness import examples
 
 

@@ -9,7 +9,7 @@ import linsep
 from command_line import here
 from linsep import GaussianNaiveBayes, LinearRegression, open_source
 from linsep.linear import solving as room
-from linsep.sources.svmlight.source import SvmlightSource
+from linsep.sources.svmlight import SvmlightSource
 
 pytestmark = pytest.mark.compiled
 

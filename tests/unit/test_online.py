@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 
 from linsep.compiled.loop import most_wins
 from linsep.learners.state import State
-from linsep.rows.arrays import FEW, MANY, SMALL, Mixing, shuffled, slices
+from linsep.rows.arrays import FEW, MANY, SMALL, ClassRuns, shuffled, slices
 from linsep.teaching.textbook import predict_ovo
 
 
@@ -42,12 +42,12 @@ def test_neighbours_of_one_class_need_more_mixing():
     mixed, by_class = rng.integers(0, 3, 1000), np.repeat([0, 1, 2], 300)
     rare = (np.arange(1000) % 50 == 0).astype(int)
     for codes, group_size in ((mixed, FEW), (by_class, MANY), (rare, FEW)):
-        assert Mixing().see(codes).group_size == group_size
+        assert ClassRuns().see(codes).group_size == group_size
     for codes in (mixed, by_class):
-        pieces = Mixing()
+        pieces = ClassRuns()
         for a, b in pairwise([0, 0, 1, 400, len(codes)]):
             pieces.see(codes[a:b])
-        whole = Mixing().see(codes)
+        whole = ClassRuns().see(codes)
         assert pieces._changes == whole._changes
         assert pieces._counts.tolist() == whole._counts.tolist()
 

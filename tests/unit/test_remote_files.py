@@ -19,7 +19,7 @@ from interrupting import in_pass
 from linsep import Perceptron, open_source, save
 from linsep._system.caches import CacheWarning
 from linsep.errors import CheckpointError, DataError
-from linsep.sources.chunks import CODECS
+from linsep.sources.formats import CODECS
 from linsep.sources.remote.address import identified, shown
 from linsep.sources.remote.file import located, no_file
 from remote_tables import impatient, new_stores

@@ -6,10 +6,15 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, strategies as st
 
-from linsep.sources.base import Batch
-from linsep.sources.row_cache import reading, writing
-from linsep.sources.row_cache.reading import RowCache, RowCacheError, row_cache_path, source_key
-from linsep.sources.row_cache.writing import RowCacheWriter
+from linsep.batches import Batch
+from linsep.sources import row_cache
+from linsep.sources.row_cache import (
+    RowCache,
+    RowCacheError,
+    RowCacheWriter,
+    row_cache_path,
+    source_key,
+)
 from row_cache_rows import KEY, some_rows, sparse_rows, write
 from thoroughness import examples
 
@@ -97,31 +102,30 @@ def folder(tmp_path_factory):
 def test_any_rows_come_back_in_any_order_of_blocks(folder, case, gulp):
     batches, width, y, blocks = case
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reading, "GULP", gulp)
-        patch.setattr(writing, "GULP", gulp)
+        patch.setattr(row_cache, "GULP", gulp)
         with RowCacheWriter(folder / "any.rows", KEY) as writer:
             for batch in batches:
                 writer.write(batch)
-            row_cache = writer.commit(n_features=width)
+            stored = writer.commit(n_features=width)
         everything = joined(batches, width)
-        assert (row_cache.n_rows, row_cache.n_features) == everything.shape
-        assert row_cache.n_blocks == (len(y) + 63) // 64
+        assert (stored.n_rows, stored.n_features) == everything.shape
+        assert stored.n_blocks == (len(y) + 63) // 64
         first = sorted(set(y.tolist()), key=y.tolist().index)
-        assert row_cache.labels == first
-        assert list(map(type, row_cache.labels)) == list(map(type, first))
-        X, codes, _ = row_cache.read_blocks(blocks)
+        assert stored.labels == first
+        assert list(map(type, stored.labels)) == list(map(type, first))
+        X, codes, *_ = stored.read_blocks(blocks)
         rows = np.concatenate([np.arange(len(y))[64 * b : 64 * b + 64] for b in blocks] or [[]])
         rows = rows.astype(int)
         same_rows(X, everything[rows])
         if sp.issparse(X):
             assert X.indices.dtype == X.indptr.dtype == batches[0].X.indices.dtype
         assert codes.dtype == np.int32
-        assert [row_cache.labels[code] for code in codes] == y[rows].tolist()
-        parts = list(row_cache.iterate(2000))
-        assert [label for _, codes, _ in parts for label in codes] == [first.index(v) for v in y]
+        assert [stored.labels[code] for code in codes] == y[rows].tolist()
+        parts = list(stored.iterate(2000))
+        assert [label for part in parts for label in part.y] == [first.index(v) for v in y]
         stack = sp.vstack if sp.issparse(X) else np.vstack
         same_rows(stack([X for X, *_ in parts]), everything)
-        row_cache.close()
+        stored.close()
 
 
 def test_what_the_file_says_about_itself(tmp_path):
@@ -235,7 +239,7 @@ def test_other_versions_and_machines_are_stale(tmp_path, monkeypatch):
     path.write_bytes(data[:8] + data[8:16][::-1] + data[16:])  # the other byte order
     assert RowCache.open(path, KEY) is None
     path.write_bytes(data)
-    monkeypatch.setattr(reading, "FORMAT", 2)
+    monkeypatch.setattr(row_cache, "FORMAT", 2)
     assert RowCache.open(path, KEY) is None
     assert RowCache.open(tmp_path, KEY) is None
     assert RowCache.open(tmp_path / "none", KEY) is None
@@ -247,7 +251,7 @@ def test_batches_have_about_the_size_asked_for(tmp_path):
         writer.write(Batch(X[:, :1].copy(), X[:, 0], 0))
         writer.write(Batch(X, X[:, 0], 6400))
         row_cache = writer.commit()
-    sizes = [X.nbytes + codes.nbytes for X, codes, _ in row_cache.iterate(100_000)]
+    sizes = [X.nbytes + codes.nbytes for X, codes, *_ in row_cache.iterate(100_000)]
     assert max(sizes) <= 100_000
     assert len(sizes) < 15
     assert len(list(row_cache.iterate(1))) == row_cache.n_blocks

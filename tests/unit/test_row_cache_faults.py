@@ -10,11 +10,15 @@ import numpy as np
 import pytest
 from numba import config
 
+from linsep.batches import Batch
 from linsep.compiled.row_records import checksum
-from linsep.sources.base import Batch
-from linsep.sources.row_cache import reading, writing
-from linsep.sources.row_cache.reading import RowCache, RowCacheDamaged, RowCacheError
-from linsep.sources.row_cache.writing import RowCacheWriter
+from linsep.sources import row_cache as row_cache_module
+from linsep.sources.row_cache import (
+    RowCache,
+    RowCacheDamaged,
+    RowCacheError,
+    RowCacheWriter,
+)
 from row_cache_rows import KEY, SLOW, some_rows, sparse_rows, write
 
 
@@ -77,7 +81,7 @@ def test_a_file_cut_or_changed_while_open_is_noticed(tmp_path, monkeypatch):
     def broken(*arguments):
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
-    monkeypatch.setattr(reading, "_pread", broken)
+    monkeypatch.setattr(row_cache_module, "_pread", broken)
     with pytest.raises(RowCacheDamaged, match="error"):
         row_cache.read_blocks([2])
 
@@ -120,7 +124,7 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch,
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return real(*arguments)
 
-    monkeypatch.setattr(writing.os, call, full)
+    monkeypatch.setattr(row_cache_module.os, call, full)
     with pytest.raises(RowCacheError, match=r"cannot be written in .*No space left.*: make room"):
         write(path, *some_rows(), cuts=(10, 74, 120))
     assert os.listdir(tmp_path) == ["a"]
@@ -209,7 +213,7 @@ def test_replaced_between_commit_and_open(tmp_path, monkeypatch):
         real(start, end)
         real(tmp_path / "b", end)
 
-    monkeypatch.setattr(writing.os, "replace", overtaken)
+    monkeypatch.setattr(row_cache_module.os, "replace", overtaken)
     with pytest.raises(RowCacheError, match="replaced by another process"):
         write(tmp_path / "a", *some_rows())
 
@@ -251,7 +255,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
             row_cache = writer.commit()
         wrote = tracemalloc.get_traced_memory()[1]
         tracemalloc.reset_peak()
-        assert sum(len(codes) for _, codes, _ in row_cache.iterate(1 << 20)) == 160_000
+        assert sum(batch.size for batch in row_cache.iterate(1 << 20)) == 160_000
         read = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

@@ -8,7 +8,7 @@ import pytest
 import linsep._system.caches
 from linsep._system.caches import cache_limit
 from linsep.errors import LinsepError
-from linsep.sources.row_cache.reading import RowCache
+from linsep.sources.row_cache import RowCache
 from row_cache_rows import KEY, some_rows, write
 
 YOUNG, MIDDLE, OLD, NEW, UNMARKED, FOLDER, LINK = (f"{digit}" * 32 + ".rows" for digit in "0123456")
@@ -57,7 +57,7 @@ def test_reading_a_cache_is_using_it(folder, monkeypatch):
 def test_the_cache_just_written_stays_whatever_its_size(folder, monkeypatch):
     monkeypatch.setenv("LINSEP_CACHE_GB", "0")
     row_cache = write(folder / NEW, *some_rows(900))
-    assert sum(codes.size for _, codes, _ in row_cache.iterate()) == 900
+    assert sum(batch.size for batch in row_cache.iterate()) == 900
     assert left(folder) == [NEW]
 
 
@@ -67,7 +67,7 @@ def test_a_cache_removed_while_it_is_read_is_read_to_its_end(folder, monkeypatch
     write(folder / NEW, *some_rows()).close()
     if (folder / OLD).exists():
         pytest.skip("this system removes no open file")
-    assert sum(codes.size for _, codes, _ in row_cache.iterate()) == 150
+    assert sum(batch.size for batch in row_cache.iterate()) == 150
 
 
 def test_without_limit_all_stay(folder, monkeypatch):

@@ -14,7 +14,7 @@ from linsep.errors import CheckpointError
 from linsep.rows import source_stream as stream
 from linsep.serving.model import signature
 from linsep.sources import fingerprints
-from linsep.sources.row_cache.reading import RowCache, source_key
+from linsep.sources.row_cache import RowCache, source_key
 from row_cache_rows import some_rows, write
 
 ROWS = 20_000

@@ -11,11 +11,11 @@ import linsep.rows.arrays
 import linsep.rows.source_stream
 import linsep.rows.stored
 from linsep import PassiveAggressive, Perceptron, open_source
+from linsep.batches import Batch
 from linsep.compiled.jit import COMPILING
 from linsep.errors import DataError, LinsepError
 from linsep.sources import ArraySource, load_svmlight
-from linsep.sources.base import Batch
-from linsep.sources.row_cache.reading import RowCacheError
+from linsep.sources.row_cache import RowCacheError
 from thoroughness import met
 
 # Uncompiled loops take a hundred times as long.

@@ -13,8 +13,7 @@ from linsep import Perceptron, open_source
 from linsep.errors import DataError, LinsepError
 from linsep.rows.source_stream import SourceStream
 from linsep.sources import ArraySource, load_svmlight
-from linsep.sources.row_cache.reading import RowCacheError
-from linsep.sources.row_cache.writing import RowCacheWriter
+from linsep.sources.row_cache import RowCacheError, RowCacheWriter
 
 pytestmark = pytest.mark.uncompiled
 
@@ -222,7 +221,7 @@ def test_a_damaged_cache_that_cannot_be_removed_is_passed_by(file, tmp_path, mon
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr("pathlib.Path.unlink", refused)
-    monkeypatch.setattr("linsep.sources.row_cache.writing.os.replace", refused)
+    monkeypatch.setattr("linsep.sources.row_cache.os.replace", refused)
     with pytest.raises(RowCacheError, match="Permission denied"):
         from_file(path, cache)
     assert weights(from_file(path, cache, shuffle=False)) == weights(in_memory(path, shuffle=False))
@@ -347,7 +346,7 @@ def test_labels_missing_in_a_later_batch():
 
 
 def test_too_many_classes_are_refused_where_they_become_too_many(monkeypatch):
-    monkeypatch.setattr("linsep.rows.source_stream.MOST_CLASSES", 5)
+    monkeypatch.setattr("linsep.rows.label_book.MOST_CLASSES", 5)
     with pytest.raises(DataError, match=r"row 5: .*more than 5 different values"):
         Perceptron().fit(ArraySource(np.eye(9), np.arange(9), batch_rows=2))
     Perceptron(max_iter=1).fit(ArraySource(np.eye(9), np.arange(9) % 5, batch_rows=2))
@@ -426,9 +425,9 @@ def test_rows_sorted_by_class_are_not_read_all_at_once(file, monkeypatch, rows):
     batches = []
     row_batch = SourceStream._row_batch
 
-    def noted(stream, X, *rest):
-        batches.append(X.shape[0])
-        return row_batch(stream, X, *rest)
+    def noted(stream, batch, *rest):
+        batches.append(batch.size)
+        return row_batch(stream, batch, *rest)
 
     monkeypatch.setattr(SourceStream, "_row_batch", noted)
     learnt = Perceptron(max_iter=3).fit(source)

@@ -10,9 +10,8 @@ from numba import config
 
 from data_files import CODECS, write_text
 from linsep.errors import DataError
-from linsep.sources import chunks
-from linsep.sources.svmlight.plain import parse_svmlight
-from linsep.sources.svmlight.source import SvmlightSource, load_svmlight
+from linsep.sources import formats
+from linsep.sources.svmlight import SvmlightSource, load_svmlight, parse_svmlight
 
 SOME = b"+1 1:0.5 3:-2e-3\n-1 2:1\n\n# nothing here\n+1\n-1 1:4 2:5 7:6 # last\n"
 
@@ -318,7 +317,7 @@ def test_files_that_cannot_be_opened(tmp_path, monkeypatch):
         def OSFile(path):
             raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(chunks, "pa", Closed)
+    monkeypatch.setattr(formats, "pa", Closed)
     with pytest.raises(DataError, match=r"rows\.svm may not be read: ask for permission"):
         load_svmlight(path)
 

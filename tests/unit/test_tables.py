@@ -13,9 +13,9 @@ import scipy.sparse as sp
 
 from data_files import FORMATS, dense, encoded, sample, write
 from linsep import Perceptron
+from linsep.batches import Batch
 from linsep.errors import DataError
 from linsep.rows.stored import Keeper
-from linsep.sources.base import Batch
 from linsep.sources.opening import find_files, open_source
 from linsep.sources.tables import text_file
 from linsep.sources.tables.table import TableSource, load_table

@@ -1,15 +1,164 @@
-"""What all fits with a checkpoint do: lock it, read it, and refuse those of other fits."""
+"""Fits in a checkpoint: locked, read, and refused if version, parameters or data were others."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import partial
+from hashlib import blake2b
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from linsep.checkpoints import agreement
-from linsep.checkpoints.file import CHECKPOINT, Checkpoint, Writing
-from linsep.checkpoints.saving import Saving
+import linsep
+from linsep.checkpoints.saving import CHECKPOINT, Checkpoint, Saving, Writing
 from linsep.errors import CheckpointError, LinsepError
+from linsep.kernels.base import Kernel
+from linsep.sources.fingerprints import hashes, known
+from linsep.sources.remote.file import located
+
+#: longest text of a value in a message
+LONGEST = 90
+#: where an object is in memory, in its text
+PLACE = re.compile(r" at 0x[0-9a-fA-F]+")
+#: parameters that do not change what is learnt
+FREE = ("verbose", "n_jobs")
+#: what to say of a difference that has no two sides to show
+OTHERS = {
+    "hash": "the values of the rows, their labels or weights were others",
+    "start": "the initial weights were others",
+    "order": "its files came in another order",
+}
+OF_FILES = {
+    "content": "{} had other content, of the same size and time",
+    "marks": "{} was copied, moved or written since, which its size and time do not show",
+}
+
+
+def of_estimator(estimator: Any) -> dict[str, Any]:
+    """Return the version, the kind of estimator, and its parameters as text."""
+    given = estimator.get_params(deep=False)
+    parameters = {name: _text(value) for name, value in given.items() if name not in FREE}
+    return {
+        "version": linsep.__version__,
+        "learner": type(estimator).__name__,
+        "parameters": parameters,
+    }
+
+
+def _text(value: Any) -> str:
+    """Return a parameter as text, without places in memory; functions with a hash of their code."""
+    text = PLACE.sub("", repr(value))
+    codes = [_code(function.__code__) for function in _functions(value)]
+    return f"{text} of code {' '.join(codes)}" if codes else text
+
+
+def _functions(value: Any) -> Iterator[Any]:
+    """Yield the functions in a parameter: itself, or those of a kernel and its parts."""
+    if hasattr(value, "__code__"):
+        yield value
+    elif isinstance(value, partial):
+        yield from _functions(value.func)
+    elif isinstance(value, Kernel):
+        for part in vars(value).values():
+            yield from _functions(part)
+    elif callable(value) and not isinstance(value, type):
+        yield from _functions(type(value).__call__)
+
+
+def _code(code: Any) -> str:
+    """Return a hash of the code of a function, without what it refers to."""
+    constants = [_code(c) if hasattr(c, "co_code") else repr(c) for c in code.co_consts]
+    text = repr((code.co_code, constants, code.co_names, code.co_varnames))
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+
+
+def of_arrays(X: Any, *labels: np.ndarray) -> dict[str, Any]:
+    """Return the shape and a hash of rows in memory, with their labels and weights."""
+    digest = blake2b(digest_size=16)
+    parts = [X.data, X.indices, X.indptr] if sp.issparse(X) else [X]
+    for part in (*parts, *labels):
+        digest.update(f"{part.dtype} {part.shape}".encode())
+        if part.dtype == object:
+            digest.update(repr(part.tolist()).encode("utf-8", "surrogatepass"))
+        elif part.size:
+            digest.update(np.ascontiguousarray(part).view(np.uint8))  # type: ignore[arg-type]
+    return {"shape": list(X.shape), "hash": digest.hexdigest()}
+
+
+def of_source(source: Any, then: dict[str, Any] | None, whole: bool) -> dict[str, Any]:
+    """Return what is known of the files of a source, and how they are read.
+
+    Parameters
+    ----------
+    then : what this returned to the fit that is to go on, or None
+    whole : whether to hash all bytes for a fit that starts anew, so that it can go on with copies
+        of its files
+    """
+    if not source.paths:
+        raise CheckpointError(
+            f"{source.name} cannot be read again in another process, so a fit of it has no "
+            "checkpoint: save the rows in a file first."
+        )
+    files = [known(located(path)) for path in source.paths]
+    found: dict[str, Any] = {
+        "files": {f.name: f"of {f.size:,} bytes, {_written(f.version)}" for f in files},
+        "order": [f.name for f in files],
+        "content": {f.name: f.sample for f in files},
+        "marks": {f.name: list(f.marks) for f in files},
+        "options": {name: repr(value) for name, value in source.options().items()},
+    }
+    if then is None:
+        taken = hashes(files) if whole else [None] * len(files)
+        return found | {"hashes": dict(zip(found["order"], taken, strict=True))}
+    for file in files:
+        marks, hashed = then["marks"].get(file.name), then["hashes"].get(file.name)
+        alike = found["content"][file.name] == then["content"].get(file.name)
+        if alike and list(file.marks) != marks and hashed is not None:
+            (now,) = hashes([file])
+            found["content" if now != hashed else "marks"][file.name] = marks
+    return found | {"hashes": then["hashes"]}
+
+
+def _written(state: Any) -> str:
+    """Return when a file was written, in words; of remote files, their version."""
+    if isinstance(state, int):
+        return f"written at {datetime.fromtimestamp(state / 1e9, UTC):%Y-%m-%d %H:%M:%S.%f} UTC"
+    return f"version {state}"
+
+
+def refuse_other(path: Path, then: dict[str, Any], now: dict[str, Any]) -> None:
+    """Raise CheckpointError with the first difference between what was saved and what is given."""
+    found = _difference(then, now)
+    if found is not None:
+        raise CheckpointError(
+            f"{path} is the checkpoint of another fit: {found}. Repeat that fit, choose another "
+            "name, or remove the file to start anew."
+        )
+
+
+def _difference(then: dict[str, Any], now: dict[str, Any]) -> str | None:
+    for name in [*now, *(name for name in then if name not in now)]:
+        before, after = then.get(name), now.get(name)
+        if before == after:
+            continue
+        if name in OF_FILES and before is not None and after is not None:
+            file = next(file for file in after if after[file] != before.get(file))
+            return OF_FILES[name].format(file)
+        if isinstance(before, dict) and isinstance(after, dict):
+            return _difference(before, after)
+        if name in OTHERS:
+            return OTHERS[name]
+        if max(len(str(before)), len(str(after))) > LONGEST:
+            return f"{name} was another"
+        return f"{name} was {_or_missing(before)} and is {_or_missing(after)}"
+    return None
+
+
+def _or_missing(value: Any) -> str:
+    return "missing" if value is None else str(value)
 
 
 class SavedFit(Saving):
@@ -27,7 +176,7 @@ class SavedFit(Saving):
     def __init__(self, checkpoint: Checkpoint, estimator: Any) -> None:
         self.checkpoint, self.estimator = checkpoint, estimator
         self.found: tuple[dict[str, np.ndarray], dict[str, Any]] | None = None
-        self.agreed = agreement.of_estimator(estimator)
+        self.agreed = of_estimator(estimator)
         self.writing = Writing(checkpoint)
         self._lock = checkpoint.locked()
 
@@ -59,7 +208,7 @@ class SavedFit(Saving):
             with self.sound():
                 saved = self.found[1]["fit"]
                 then = {name: saved.get(name) for name in self.agreed}
-                agreement.refuse_other(self.checkpoint.path, then, self.agreed)
+                refuse_other(self.checkpoint.path, then, self.agreed)
 
     @contextmanager
     def sound(self) -> Iterator[None]:
@@ -76,11 +225,11 @@ class SavedFit(Saving):
 
     def check_arrays(self, X: Any, *labels: np.ndarray) -> None:
         """Raise CheckpointError if the run to go on with learnt other rows."""
-        self.agree(rows=agreement.of_arrays(X, *labels))
+        self.agree(rows=of_arrays(X, *labels))
 
     def check_source(self, source: Any, whole: bool = True) -> None:
         """Raise CheckpointError if the run to go on with read other files, or in another way."""
         with self.sound():
             then = None if self.found is None else self.found[1]["fit"].get("data")
-            data = agreement.of_source(source, then, whole)
+            data = of_source(source, then, whole)
         self.agree(data=data)

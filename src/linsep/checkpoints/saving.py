@@ -1,8 +1,193 @@
-"""A fit that is not saved: what every fit calls, and what a checkpoint overrides."""
+"""Saving a fit: the checkpoint that a user gives, its file, and what every fit calls."""
 
+import os
+import re
+import time
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+from filelock import FileLock, Timeout
+
+from linsep._system.files import check_free, remove_abandoned, written_whole
+from linsep._system.sealed import FileKind, sealed, unsealed
+from linsep.errors import CheckpointError, LinsepError, ModelFileError
+
+FORMAT = 1
+CHECKPOINT = FileKind(
+    "checkpoint", "`linsep fit --checkpoint`", "remove it to start anew", CheckpointError
+)
+EVERY = re.compile(r"(\d+(?:\.\d+)?(?! ?rows)|\d+(?= ?rows)) ?(s|m|h|rows)")
+SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+class Checkpoint:
+    """A file in which a fit saves its state, so that it can resume if the process ends.
+
+    Pass it to ``fit`` as ``checkpoint``. If the file exists, the fit resumes from it and gives the
+    same bits as an uninterrupted fit; otherwise the fit starts anew. The file is written regularly,
+    on Ctrl-C, and by the command line on SIGTERM: whole or not at all, with a checksum, never with
+    code. It is removed when the fit has ended.
+
+    Parameters
+    ----------
+    path : str or Path
+    every : str or float, default="60s"
+        Seconds between two writes, or text: "90s", "10m", "2h", or "1000000 rows".
+    keep : bool, default=False
+        Leave the file when the fit has ended, for :meth:`remove` once its results are safe. Until
+        then, the same fit does not learn again.
+
+    Raises
+    ------
+    ValueError
+        If ``every`` is no duration and no number of rows above 0.
+
+    Examples
+    --------
+    >>> import linsep
+    >>> checkpoint = linsep.Checkpoint("fit.checkpoint", every="10m")
+    >>> model = linsep.Perceptron().fit([[1.0], [-1.0]], [1, 0], checkpoint=checkpoint)
+    """
+
+    def __init__(self, path: str | Path, every: str | float = "60s", *, keep: bool = False):
+        self.path, self.every, self.keep = Path(path), every, keep
+        #: called with the place where a fit goes on
+        self.on_resume: Callable[[str], None] = lambda place: None
+        #: how the fit was started on the command line, stored with it
+        self.command: dict[str, Any] | None = None
+        self.seconds, self.rows = _interval(every)
+
+    def __repr__(self) -> str:
+        return f"Checkpoint({str(self.path)!r}, every={self.every!r})"
+
+    def read(self) -> tuple[dict[str, np.ndarray], dict[str, Any]] | None:
+        """Return the arrays and the description; None if there is no file.
+
+        Raises
+        ------
+        CheckpointError
+            If the file is cut short, altered, no checkpoint, or of another version of linsep.
+        """
+        if not self.path.exists():
+            return None
+        arrays, about = unsealed(self.path, CHECKPOINT)
+        if "checkpoint" not in about:
+            raise CheckpointError(
+                f"{self.path} is a model file, not a checkpoint; choose another name."
+            )
+        if about["checkpoint"] != FORMAT:
+            raise CheckpointError(
+                f"{self.path} has checkpoint format {about['checkpoint']!r}, this linsep reads "
+                f"{FORMAT}; go on with the linsep that wrote it."
+            )
+        return arrays, about
+
+    def write(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
+        """Replace the file, whole or not at all; raise ModelFileError if it cannot be written."""
+        about = {"checkpoint": FORMAT, "command": self.command} | about
+        content = sealed({k: np.ascontiguousarray(a) for k, a in arrays.items()}, about)
+        with written_whole(self.path, force=True) as file:
+            file.write(content)
+
+    def remove(self) -> None:
+        """Remove the file, once the results of the fit are safe."""
+        Path(os.path.realpath(self.path)).unlink(missing_ok=True)
+
+    def locked(self) -> "Lock":
+        """Return a context in which no other process uses the file."""
+        return Lock(self.path)
+
+
+def _interval(every: str | float) -> tuple[float, float]:
+    """Return seconds and rows between two writes; infinity for what does not matter."""
+    if isinstance(every, int | float) and 0 < every < np.inf:
+        return float(every), np.inf
+    found = EVERY.fullmatch(every) if isinstance(every, str) else None
+    number = float(found[1]) if found else 0.0
+    if found is None or number == 0.0:
+        raise ValueError(
+            f"every={every!r} is no time between checkpoints: give 60s, 10m, 2h or 1000000rows."
+        )
+    if found[2] == "rows":
+        return np.inf, number
+    return number * SECONDS[found[2]], np.inf
+
+
+def as_checkpoint(given: Any) -> Checkpoint:
+    """Return a checkpoint from the argument of ``fit``: a path, or a checkpoint."""
+    if isinstance(given, Checkpoint):
+        return given
+    if isinstance(given, str | os.PathLike):
+        return Checkpoint(Path(given))
+    raise ValueError(f"checkpoint={given!r} is no path and no linsep.Checkpoint; give one.")
+
+
+class Lock:
+    """Context in which no other process uses a checkpoint; raises CheckpointError if one does."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = Path(os.path.realpath(path))
+        self._file = self.path.with_name(f".{self.path.name}.lock")
+        self._lock = FileLock(self._file, timeout=0)
+
+    def __enter__(self) -> None:
+        try:
+            check_free(self.path, force=True)
+        except ModelFileError as problem:
+            raise CheckpointError(str(problem)) from None
+        try:
+            self._lock.acquire()
+        except Timeout:
+            raise CheckpointError(
+                f"{self.path} is used by another fit that runs now; wait for it, or choose another "
+                "name."
+            ) from None
+        except (OSError, NotImplementedError) as problem:  # network folders without locks
+            raise CheckpointError(
+                f"{self.path} cannot be locked against other fits ({problem}); choose a folder of "
+                "this machine."
+            ) from None
+        remove_abandoned(self.path.parent)  # what killed processes left
+
+    def __exit__(self, *_: Any) -> None:
+        with suppress(OSError):  # Windows removes no open file
+            self._file.unlink(missing_ok=True)
+        self._lock.release()
+
+
+class Writing:
+    """Decides when a checkpoint is written, and says once if it cannot be.
+
+    Parameters
+    ----------
+    checkpoint : Checkpoint
+    """
+
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        self.checkpoint = checkpoint
+        self._last, self._rows, self._failed = time.monotonic(), 0, False
+
+    def due(self, more_rows: int) -> bool:
+        """Return whether it is time to write, after ``more_rows`` rows since the last call."""
+        self._rows += more_rows
+        waited = time.monotonic() - self._last
+        return waited >= self.checkpoint.seconds or self._rows >= self.checkpoint.rows
+
+    def write(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
+        """Write now; warn if that fails, because learning can go on."""
+        try:
+            self.checkpoint.write(arrays, about)
+            self._failed = False
+        except LinsepError as problem:
+            if not self._failed:
+                message = f"The checkpoint was not written, the fit goes on: {problem}"
+                warnings.warn(message, UserWarning, stacklevel=2)
+            self._failed = True
+        self._last, self._rows = time.monotonic(), 0
 
 
 class Saving:

@@ -39,8 +39,7 @@ from linsep.rewriting import (
     TableWriter,
     VectorWriter,
 )
-from linsep.sources.chunks import CODECS
-from linsep.sources.formats import format_by_name, format_of
+from linsep.sources.formats import CODECS, format_by_name, format_of
 from linsep.sources.limits import MAX_LINE
 from linsep.sources.opening import find_files, kind_of, open_source
 from linsep.sources.remote.file import File

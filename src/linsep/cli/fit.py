@@ -14,7 +14,7 @@ import click
 from linsep import model_files
 from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
 from linsep.catalog import REGRESSIONS
-from linsep.checkpoints.file import Checkpoint
+from linsep.checkpoints.saving import Checkpoint
 from linsep.cli import (
     cluster as clusters,
     learner_options as learners,

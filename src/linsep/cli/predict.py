@@ -10,6 +10,7 @@ import click
 import numpy as np
 
 from linsep import model_files
+from linsep.batches import added
 from linsep.cli import options, report
 from linsep.cli.errors import note
 from linsep.cli.options import command
@@ -27,7 +28,6 @@ from linsep.cli.report import gap_pairs, gaps_of, unknown_text, unscored_pairs
 from linsep.errors import DataError
 from linsep.estimators._common.labels import plain_labels
 from linsep.estimators._common.predicting import probabilities_of
-from linsep.rows.weights import added
 from linsep.sources.base import Source
 from linsep.words import escaped
 

@@ -17,7 +17,7 @@ from linsep.errors import DataError
 from linsep.sources.base import Source
 from linsep.sources.opening import find_files, kind_of, open_source
 from linsep.sources.remote.file import File
-from linsep.sources.vw.source import VwSource
+from linsep.sources.vw import VwSource
 
 
 class Reading(NamedTuple):

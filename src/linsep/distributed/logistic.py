@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linsep.batches import added
 from linsep.checkpoints.saving import Saving
 from linsep.compiled.rows import as_rows
 from linsep.distributed.lanes import ClusterLanes
@@ -30,7 +31,6 @@ from linsep.logistic.rows import (
     order_of,
     with_head,
 )
-from linsep.rows.weights import added
 from linsep.sources.base import Source
 
 

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linsep.batches import added
 from linsep.distributed.cluster import Cluster, given, refuse_others, versions
 from linsep.distributed.shards import Reading, Rows, Shard, read, shards_of
 from linsep.errors import DataError, NoRows
-from linsep.rows.source_stream import BadLabel, LabelBook
-from linsep.rows.weights import added
+from linsep.rows.label_book import BadLabel, LabelBook
 from linsep.sources.arrays import ArraySource
 from linsep.sources.base import Source
 from linsep.sources.tables.csv_text import Fields

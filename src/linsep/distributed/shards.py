@@ -23,9 +23,8 @@ from linsep.errors import DataError, LinsepError, NoRows
 from linsep.separability.data import exact_batches
 from linsep.sources import fingerprints
 from linsep.sources.base import Source
-from linsep.sources.chunks import CODECS
-from linsep.sources.formats import format_of
-from linsep.sources.limits import Unchanged
+from linsep.sources.fingerprints import Unchanged
+from linsep.sources.formats import CODECS, format_of
 from linsep.sources.opening import open_source
 from linsep.sources.remote.file import RemoteFile, located
 from linsep.sources.tables.csv_text import Fields

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from linsep.checkpoints.file import Checkpoint
 from linsep.checkpoints.fits import SavedFit
+from linsep.checkpoints.saving import Checkpoint
 from linsep.estimators._common.fitted_state import StopReason
 from linsep.learners.passes import Best, Course, PassReport, Progress, Run, over
 from linsep.learners.state import Remembered, State

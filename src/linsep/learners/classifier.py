@@ -237,7 +237,7 @@ class OnlineClassifier(
         """Return how a fit is saved; ``checkpoint`` as given to ``fit``."""
         if checkpoint is None:
             return Saving()
-        from linsep.checkpoints.file import as_checkpoint
+        from linsep.checkpoints.saving import as_checkpoint
         from linsep.learners.checkpointing import Saved
 
         return Saved(as_checkpoint(checkpoint), self)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linsep._system.interrupts import interrupts_deferred
+from linsep.batches import added
 from linsep.checkpoints.saving import Saving
 from linsep.errors import DataError
 from linsep.estimators._common.fitted_state import StopReason
@@ -21,9 +22,8 @@ from linsep.estimators._common.labels import (
 from linsep.estimators._common.reading import describe
 from linsep.learners.passes import PassReport, Plan, passes
 from linsep.learners.state import Unlearnable
-from linsep.rows.sample import Sample
-from linsep.rows.source_stream import RowsAgain, SourceStream, StartAgain
-from linsep.rows.weights import added
+from linsep.rows.source_stream import SourceStream
+from linsep.rows.stored import Sample, StartAgain
 from linsep.sources.arrays import ArraySource
 from linsep.sources.base import Source
 from linsep.validation.labels import warn_of_many_classes
@@ -65,11 +65,11 @@ def _on_sample(model: Any, stream: SourceStream) -> Measured:
     sample: Sample = stream.sample
     if not sample.counts.any():
         return Measured(None, sample.totals, 0)
-    X, codes, weights = sample.rows(model.n_features_in_)
-    source = ArraySource(X, stream.classes[codes], weights if weights.size else None)
+    rows = sample.rows(model.n_features_in_)
+    source = ArraySource(rows.X, stream.classes[rows.y], rows.weights)
     right = model.predictions(source).share_right()
-    totals = added(np.zeros(stream.classes.size), codes, weights)
-    return Measured(right, totals, codes.size)
+    totals = added(np.zeros(stream.classes.size), rows.y, rows.importance)
+    return Measured(right, totals, rows.size)
 
 
 def class_importance(
@@ -160,8 +160,8 @@ class SourceRun:
             "fraction": held_out,
         }  # fmt: skip
         self.seed = estimator.draw_seed(saving)
-        if source.stream is not None:
-            self.stream: SourceStream = RowsAgain(source.stream, **visited)
+        if source.kept_rows is not None:
+            self.stream: SourceStream = source.kept_rows.again(**visited)
             return
         self.stream = SourceStream(
             source,

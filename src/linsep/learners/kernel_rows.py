@@ -15,12 +15,12 @@ import numpy as np
 from scipy.linalg import lapack, solve_triangular
 
 from linsep._system.interrupts import interruption_point, interrupts_allowed
+from linsep.batches import NO_IMPORTANCE
 from linsep.compiled.rows import Block, catch_up, csr_rows
 from linsep.errors import DataError, hint
 from linsep.learners.keeping import KeepLast
 from linsep.learners.state import State
 from linsep.rows.arrays import MemoryStream, RowBatch, slices
-from linsep.rows.weights import NO_IMPORTANCE
 
 
 class Grams:

@@ -8,6 +8,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import assert_all_finite, check_is_fitted
 
+from linsep.batches import Batch
 from linsep.errors import DataError
 from linsep.estimators._common.fitted_state import StopReason
 from linsep.estimators._common.labels import HasReference
@@ -16,7 +17,7 @@ from linsep.estimators._common.showing import PlotsDecision
 from linsep.learners.deciding import Draws, decision, numbered, predicted, seeded
 from linsep.learners.passes import Run
 from linsep.parameters import fitted_parameter
-from linsep.sources.base import Batch, Source
+from linsep.sources.base import Source
 from linsep.validation.sparse import as_csr
 from linsep.validation.values import faults_named
 

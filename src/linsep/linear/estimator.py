@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep._system.interrupts import interrupts_deferred
+from linsep.batches import Batch, added, check_summable
 from linsep.drawing import display
 from linsep.errors import DataError, ParameterError, hint
 from linsep.estimators._common.fitted_state import StopReason, count, finite
@@ -37,8 +38,7 @@ from linsep.linear.solving import (
 )
 from linsep.linear.summary import Summary, check_level
 from linsep.parameters import HasParameters, check_parameters, fitted_parameter, parameter
-from linsep.rows.weights import added, check_summable
-from linsep.sources.base import Batch, Source
+from linsep.sources.base import Source
 from linsep.validation.labels import check_beside, one_column, refuse_gaps
 from linsep.validation.sparse import as_csr
 from linsep.validation.values import check_prepared, faults_named, refuse_rounded_targets

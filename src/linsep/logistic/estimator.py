@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep._system.interrupts import interrupts_deferred
 from linsep._system.threads import one_blas_thread
+from linsep.batches import Batch
 from linsep.checkpoints.saving import Saving
 from linsep.errors import DataError, Hint, ParameterError, SeparationError, SeparationWarning, hint
 from linsep.estimators._common import labels
@@ -54,7 +55,7 @@ from linsep.logistic.rows import (
     order_of,
 )
 from linsep.parameters import HasParameters, ScheduleName, check_parameters, parameter
-from linsep.sources.base import Batch, Source
+from linsep.sources.base import Source
 from linsep.validation.sparse import as_csr
 from linsep.validation.values import check_prepared, faults_named
 
@@ -364,7 +365,7 @@ class LogisticRegression(
         """Return how a fit is saved; ``checkpoint`` as given to ``fit``."""
         if checkpoint is None:
             return Saving()
-        from linsep.checkpoints.file import as_checkpoint
+        from linsep.checkpoints.saving import as_checkpoint
         from linsep.logistic.checkpointing import SavedAscent
 
         return SavedAscent(as_checkpoint(checkpoint), self)

@@ -17,10 +17,10 @@ import scipy.sparse as sp
 
 from linsep._system.interrupts import interruption_point
 from linsep._system.threads import thread_count
+from linsep.batches import added
 from linsep.compiled.rows import Csr, Dense, as_rows, csr_rows
 from linsep.errors import DataError
 from linsep.lanes import Add, Tree, in_lanes
-from linsep.rows.weights import added
 from linsep.sources.base import Source
 
 if TYPE_CHECKING:

@@ -12,11 +12,12 @@ import pyarrow.parquet as pq
 import scipy.sparse as sp
 
 from linsep._system.interrupts import interruption_point
+from linsep.batches import Batch
 from linsep.errors import DataError, hint
-from linsep.sources.base import Batch, Source
+from linsep.sources.base import Source
 from linsep.sources.exact import EXACT, WholeNumbers, unrounded
-from linsep.sources.row_cache.source import KEY
-from linsep.sources.row_cache.writing import RowCacheWriter, footer_of
+from linsep.sources.row_cache import RowCacheWriter, footer_of
+from linsep.sources.rows_file import KEY
 from linsep.sources.tables.columns import Columns, check_column, column_types, family_of, first_rows
 from linsep.sources.tables.files import kinds_in, rechunked
 from linsep.sources.tables.table_file import TableFile, plain_values, rows_at_once

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from linsep.errors import DataError
-from linsep.sources.chunks import LineReader
+from linsep.sources.lines import LineReader
 from linsep.sources.remote.file import File
 from linsep.sources.tables.columns import check_column
 from linsep.sources.tables.csv_text import (

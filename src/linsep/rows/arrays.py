@@ -6,9 +6,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import scipy.sparse as sp
 
+from linsep.batches import NO_IMPORTANCE
 from linsep.compiled.loop import BLOCK, interleave
 from linsep.compiled.rows import Block, Csr, Dense, Unit, as_rows, packed
-from linsep.rows.weights import NO_IMPORTANCE
 
 
 def hold_out(codes: np.ndarray, fraction: float, start: np.ndarray, seen: np.ndarray) -> np.ndarray:
@@ -107,14 +107,14 @@ def shuffled_blocks(n_rows: int, seed: int, pass_number: int) -> np.ndarray:
     return np.random.default_rng([seed, pass_number]).permutation(-(-n_rows // BLOCK))
 
 
-class Mixing:
+class ClassRuns:
     """Measures in the first pass how well the classes of neighbouring rows are mixed."""
 
     def __init__(self) -> None:
         self._counts = np.zeros(0, dtype=np.int64)
         self._changes, self._last = 0, -1
 
-    def see(self, codes: np.ndarray) -> "Mixing":
+    def see(self, codes: np.ndarray) -> "ClassRuns":
         """Count the class changes in the next rows."""
         if codes.size:
             fresh = np.bincount(codes, minlength=self._counts.size)
@@ -298,7 +298,7 @@ class MemoryStream(AsGiven):
                 else np.flatnonzero(self._learnable)
             )
         if not self._group_size:
-            self._group_size = Mixing().see(self.codes).group_size
+            self._group_size = ClassRuns().see(self.codes).group_size
         order = shuffled(self.codes.size, self.seed, pass_number, self._group_size)
         return order if self._learnable is None else order[self._learnable[order]]
 

@@ -6,6 +6,7 @@ The order of rows is that of rows in memory, so the weights are the same to the 
 import tempfile
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, suppress
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -15,143 +16,37 @@ import linsep
 from linsep._system.files import scratch_folder
 from linsep._system.interrupts import interruption_point, interrupts_deferred
 from linsep._system.threads import chained, in_background
+from linsep.batches import NO_IMPORTANCE, Batch, added
 from linsep.compiled.rows import as_rows
-from linsep.errors import DataError, LinsepError
+from linsep.errors import DataError
 from linsep.rows.arrays import (
     ArrayStream,
     AsGiven,
+    ClassRuns,
     HoldOut,
-    Mixing,
     RowBatch,
     after,
     held_groups,
     summed,
 )
-from linsep.rows.sample import Sample
-from linsep.rows.stored import Keeper, Parsed, StartAgain, shuffled_batches, weights_of
-from linsep.rows.weights import NO_IMPORTANCE, added
-from linsep.sources.base import Batch, Source
+from linsep.rows.label_book import BadLabel, LabelBook
+from linsep.rows.stored import (
+    Keeper,
+    Sample,
+    StartAgain,
+    shuffled_batches,
+)
+from linsep.sources.base import Source
 from linsep.sources.limits import check_weights
-from linsep.sources.row_cache.reading import (
+from linsep.sources.row_cache import (
     RowCache,
     RowCacheDamaged,
     RowCacheError,
+    RowCacheWriter,
     row_cache_path,
     row_folder,
     source_key,
-)  # fmt: skip
-from linsep.sources.row_cache.writing import RowCacheWriter
-
-MOST_CLASSES = 100_000
-
-
-class BadLabel(LinsepError):
-    """A label that is not a class. ``index`` is its position among the labels passed."""
-
-    def __init__(self, message: str, index: int):
-        super().__init__(message)
-        self.index = index
-
-
-class LabelBook:
-    """Gives every label a number, in order of first appearance.
-
-    Parameters
-    ----------
-    labels : known labels, in that order
-    reference : the class of two that has code 0; None for the smaller
-
-    Attributes
-    ----------
-    classes : array of labels in the order of their codes
-    codes : int32 array, the code of each number
-    """
-
-    def __init__(self, labels: Any = (), reference: Any = None):
-        self.labels: list[Any] = list(labels)
-        self.reference = reference
-        self._sort()
-
-    def _sort(self) -> None:
-        self._sorted = np.array(sorted(self.labels))
-        ranks = np.array(
-            np.argsort(np.argsort(np.array(self.labels))) if self.labels else [], dtype=np.int32
-        )
-        self._numbers = np.argsort(ranks).astype(np.int32)
-        turned = len(self.labels) == 2 and self._sorted.tolist()[1] == self.reference
-        self.classes, self.codes = (
-            (self._sorted[::-1], 1 - ranks) if turned else (self._sorted, ranks)
-        )
-
-    def numbers(self, y: np.ndarray) -> np.ndarray:
-        """Return the number of each label as int32; new labels get the next numbers.
-
-        Raises BadLabel for the first invalid label.
-        """
-        if y.dtype.kind not in "biufU":
-            y = self._plain(y)
-        found = self._look_up(y)
-        if found is None:
-            self._add(y)
-            found = self._look_up(y)
-            assert found is not None
-        return found
-
-    def _plain(self, y: np.ndarray) -> np.ndarray:
-        """Return labels that are Python objects as an array of text or numbers."""
-        labels = y.tolist()
-        for index, label in enumerate(labels):
-            if not isinstance(label, str | int | float):
-                raise BadLabel(
-                    f"the label {label!r} is of type {type(label).__name__}; give text, whole "
-                    "numbers or booleans",
-                    index,
-                )
-            self._check_alike(label, self.labels[0] if self.labels else labels[0], index)
-        return np.array(labels)
-
-    def _add(self, y: np.ndarray) -> None:
-        fresh, first = np.unique(y, return_index=True)
-        known = set(self.labels)
-        labels = (fresh + 0.0 if fresh.dtype.kind == "f" else fresh).tolist()  # -0.0 is 0.0
-        for k in np.argsort(first).tolist():
-            label, index = labels[k], int(first[k])
-            if label in known:
-                continue
-            if self.labels:
-                self._check_alike(label, self.labels[0], index)
-            if isinstance(label, float) and not label.is_integer():
-                raise BadLabel(
-                    f"the label {label!r} is continuous, not a whole number; a classifier learns "
-                    "classes, so choose another target, round it or learn numbers by linear "
-                    "regression",
-                    index,
-                )
-            if len(self.labels) == MOST_CLASSES:
-                raise BadLabel(
-                    f"up to here the labels have more than {MOST_CLASSES:,} different values; a "
-                    "classifier learns a few classes, so choose another target",
-                    index,
-                )
-            self.labels.append(label)
-        self._sort()
-
-    def _check_alike(self, label: Any, other: Any, index: int) -> None:
-        if isinstance(label, str) != isinstance(other, str):
-            raise BadLabel(
-                f"the label {label!r} is of type {type(label).__name__}, but one before is of "
-                f"type {type(other).__name__}; make them alike",
-                index,
-            )
-
-    def _look_up(self, y: np.ndarray) -> np.ndarray | None:
-        known = self._sorted
-        if not known.size or (known.dtype.kind == "U") != (y.dtype.kind == "U"):
-            return None
-        ranks = np.searchsorted(known, y)
-        ranks[ranks == known.size] = 0
-        return self._numbers[ranks] if np.array_equal(known[ranks], y) else None
-
+)
 
 BATCH_BYTES = 16 << 20
 RowBatches = Generator[RowBatch, None, None]
@@ -206,22 +101,42 @@ class SourceStream(AsGiven):
         self._temporary: tempfile.TemporaryDirectory | None = None
         self._folder: Path | None = None
         self._key: dict[str, Any] = {}
-        self._memory: tuple[Any, np.ndarray, np.ndarray] | None = None
+        # what was read: y are the numbers of labels, which the book turns into codes
+        self._memory: Batch | None = None
         self._fed: ArrayStream | None = None
-        self._reading: Generator[Parsed, None, None] | None = None
+        self._reading: Generator[Batch, None, None] | None = None
         self._row_batches_of: RowBatches | None = None
         self._totals = np.zeros(0)
         self._groups: list[np.ndarray] = []
         self._hold: HoldOut | None = None
+        self._owns_files = True
+
+    def again(self, *, shuffle: bool, unit: bool, fraction: float | None) -> "SourceStream":
+        """Return a stream of the same rows, which are in memory or in a row cache after the first
+        pass: nothing is parsed again. Close it before this one.
+
+        Parameters
+        ----------
+        shuffle, unit, fraction : see :class:`SourceStream`
+        """
+        stream = copy(self)
+        stream.shuffle, stream._unit, stream._fraction = shuffle, unit, fraction
+        stream._fed = stream._row_batches_of = None
+        stream.draws_sample = True
+        stream._owns_files = False
+        stream.from_cache = False  # a damaged cache is an error: it cannot be made again from here
+        return stream
 
     def begin(self) -> None:
         """Read the first rows, or all if classes or their counts are needed before learning."""
+        if not self._owns_files:
+            return
         self._open_cache()
         try:
             if self.row_cache is not None and self._counts:
-                for _, numbers, weights in self.row_cache.iterate(BATCH_BYTES):
+                for batch in self.row_cache.iterate(BATCH_BYTES):
                     interruption_point()
-                    self._totals = added(self._totals, numbers, weights)
+                    self._totals = added(self._totals, batch.y, batch.importance)
         except RowCacheDamaged:
             self._forget_cache()
         if self.row_cache is None:
@@ -270,6 +185,8 @@ class SourceStream(AsGiven):
     def close(self) -> None:
         """Stop all iterators and remove temporary files."""
         self.stop_reading()
+        if not self._owns_files:
+            return
         self.source.kept = None
         if self.row_cache is not None:
             self.row_cache.close()
@@ -321,8 +238,8 @@ class SourceStream(AsGiven):
             return RowCacheWriter(Path(self._temporary.name) / "rows.rows", self._key)
         return RowCacheWriter(row_cache_path(self._folder, self._key), self._key)
 
-    def _read(self) -> Generator[Parsed, None, None]:
-        """Yield every batch, and keep the rows if needed."""
+    def _read(self) -> Generator[Batch, None, None]:
+        """Yield every batch with numbers for its labels, and keep the rows if needed."""
         memory, needed = self.source.memory_bytes, self.source.memory_needed or 0
         # If the rows will not fit, do not fill the memory first.
         keeper = Keeper(self._writer, memory if needed <= memory else 0) if self.keep else None
@@ -334,14 +251,14 @@ class SourceStream(AsGiven):
             for given in reading:
                 batch = given._replace(X=summed(given.X)) if self._lengths else given
                 numbers = self._numbers(batch, reading)
-                self._totals = added(self._totals, numbers, weights_of(batch))
+                self._totals = added(self._totals, numbers, batch.importance)
                 if self._fraction is not None and batch.groups is not None:
                     self._groups.append(held_groups(batch.groups, self._fraction, self.seed))
                 rows, self.n_features = rows + len(numbers), max(self.n_features, batch.X.shape[1])
                 check_weights(self.source, self.n_features, len(self.classes))
                 if keeper is not None and not self._try_keep(keeper.keep, batch):
                     keeper = None
-                yield Parsed(batch.X, numbers, weights_of(batch), batch.first)
+                yield batch._replace(y=numbers)
             if rows == 0:
                 raise DataError(f"{self.source.name} has no rows to learn from.")
             self.n_rows = rows
@@ -377,7 +294,7 @@ class SourceStream(AsGiven):
         if isinstance(kept, RowCache):
             self.row_cache = kept
         else:
-            self._memory = kept[0], self.book.numbers(kept[1]), kept[2]
+            self._memory = kept._replace(y=self.book.numbers(kept.y))
 
     # Passes.
 
@@ -391,15 +308,14 @@ class SourceStream(AsGiven):
                 totals = np.zeros(k)
                 totals[self.book.codes] = self._totals
             self._class_importance = self._importance(self.classes, totals)
-        weights = NO_IMPORTANCE if self._memory is None else self._memory[2]
+        weights = NO_IMPORTANCE if self._memory is None else self._memory.importance
         self._hold = None
         if self._fraction is not None:
             masks = self._groups if self.source.grouped else None
             self._hold = HoldOut(self._fraction, k, self.seed, weights, masks)
-        self._mixing = Mixing()
+        self._class_runs = ClassRuns()
         if self._memory is not None:
-            X, numbers, _ = self._memory
-            codes = self.book.codes[numbers]
+            X, codes = self._memory.X, self.book.codes[self._memory.y]
             self._fed = ArrayStream(
                 X, codes, self._weights(codes, weights), self.seed, self.shuffle, self._hold,
                 self._unit,
@@ -419,8 +335,7 @@ class SourceStream(AsGiven):
             self.sample = Sample(self.classes.size)
         if self._fed is not None:
             if self._memory is not None and pass_number == 0:
-                X, numbers, weights = self._memory
-                self.sample.take(X, self.book.codes[numbers], weights)
+                self.sample.take(self._coded(self._memory))
             return self._fed.row_batches(pass_number, start)
         if self.row_cache is not None:
             if self.shuffle and pass_number:
@@ -450,7 +365,7 @@ class SourceStream(AsGiven):
         their classes); None when they were not kept.
         """
         if self._memory is not None and self._fed is not None:
-            weights = self._memory[2]
+            weights = self._memory.importance
             return (batch._replace(importance=weights) for batch in self._fed.every_row())
         return self._cached(self._sequential("all")) if self.row_cache is not None else None
 
@@ -480,87 +395,63 @@ class SourceStream(AsGiven):
         of_classes = self._class_importance[codes]
         return of_classes * own if own.size else of_classes
 
+    def _coded(self, batch: Batch) -> Batch:
+        """Return a batch with class codes for the numbers of its labels."""
+        return batch._replace(y=self.book.codes[batch.y])
+
     def _row_batch(
-        self, X: Any, codes: np.ndarray, own: np.ndarray, order: np.ndarray, first: int | None,
-        which: str = "learnt",
-    ) -> RowBatch:  # fmt: skip
-        weights = self._weights(codes, own)
+        self, batch: Batch, order: np.ndarray, first: int | None, which: str = "learnt"
+    ) -> RowBatch:
+        weights = self._weights(batch.y, batch.importance)
         if weights.size and which != "all":
             order = order[weights[order] > 0]
         if which != "learnt":  # in a score classes do not weigh
-            weights = own
-        return RowBatch(as_rows(X, self._unit), codes, weights, order, X.shape[1], first)
+            weights = batch.importance
+        rows = as_rows(batch.X, self._unit)
+        return RowBatch(rows, batch.y, weights, order, batch.X.shape[1], first)
 
     def _streamed(self, draw: bool) -> RowBatches:
         """Yield batches while reading the source; the first time, collect labels and features."""
         known, seen = self.classes.size, 0
         reading, self._reading = self._reading or self._read(), None
         with closing(reading):
-            for X, numbers, weights, first in reading:
+            for numbered in reading:
                 if self.classes.size > known:
                     for _ in reading:
                         pass
                     raise StartAgain("a class was seen late")
-                codes = self.book.codes[numbers]
+                batch = self._coded(numbered)
                 if draw:
-                    self._mixing.see(codes)
-                free = np.arange(codes.size)
+                    self._class_runs.see(batch.y)
+                free = np.arange(batch.size)
                 if self._hold is not None:
-                    free = free[~self._hold.mask(codes, seen, draw)]
+                    free = free[~self._hold.mask(batch.y, seen, draw)]
                 if draw and self.draws_sample:
-                    self.sample.take(X, codes, weights)
-                yield self._row_batch(X, codes, weights, free, first)
-                seen += codes.size
+                    self.sample.take(batch)
+                yield self._row_batch(batch, free, batch.first)
+                seen += batch.size
         if self._memory is not None:
             self.start()  # rows that fit in memory are now streamed as an array
 
     def _sequential(self, which: str = "learnt", draw: bool = False) -> RowBatches:
         assert self.row_cache is not None
-        first = 0
-        for X, numbers, weights in self.row_cache.iterate(BATCH_BYTES):
-            codes = self.book.codes[numbers]
+        for numbered in self.row_cache.iterate(BATCH_BYTES):
+            batch = self._coded(numbered)
             if draw:
-                self._mixing.see(codes)
-            order = np.arange(codes.size)
+                self._class_runs.see(batch.y)
+            order = np.arange(batch.size)
             if self._hold is not None and which != "all":
-                mask = self._hold.mask(codes, first, draw)
+                mask = self._hold.mask(batch.y, batch.first, draw)
                 order = order[mask if which == "held out" else ~mask]
             if draw:
-                self.sample.take(X, codes, weights)
-            yield self._row_batch(X, codes, weights, order, first, which)
-            first += codes.size
+                self.sample.take(batch)
+            yield self._row_batch(batch, order, batch.first, which)
 
     def _shuffled(self, pass_number: int) -> RowBatches:
         assert self.row_cache is not None
-        how = self.seed, pass_number, self._mixing.group_size
-        for batch in shuffled_batches(self.row_cache, BATCH_BYTES, *how):
-            order = batch.order
+        how = self.seed, pass_number, self._class_runs.group_size
+        for batch, numbers, whole in shuffled_batches(self.row_cache, BATCH_BYTES, *how):
+            order = whole
             if self._hold is not None:
-                order = order[~self._hold.drawn()[batch.rows[order]]]
-            codes = self.book.codes[batch.numbers]
-            yield self._row_batch(batch.X, codes, batch.weights, order, None)
-
-
-class RowsAgain(SourceStream):
-    """A stream of rows that are in memory or in a row cache already; nothing is parsed.
-
-    Parameters
-    ----------
-    kept : stream whose first pass is done, which is closed after this one
-    shuffle, unit, fraction : see :class:`SourceStream`; all else is as in ``kept``
-    """
-
-    def __init__(self, kept: SourceStream, *, shuffle: bool, unit: bool, fraction: float | None):
-        self.__dict__.update(kept.__dict__)
-        self.shuffle, self._unit, self._fraction = shuffle, unit, fraction
-        self._fed = self._row_batches_of = None
-        self.draws_sample = True
-        self.from_cache = False  # a damaged cache is an error: it cannot be made again from here
-
-    def begin(self) -> None:
-        """Do nothing: the rows have been read."""
-
-    def close(self) -> None:
-        """Stop the iteration; the files are those of the other stream."""
-        if self._row_batches_of is not None:
-            self._row_batches_of.close()
+                order = whole[~self._hold.drawn()[numbers[whole]]]
+            yield self._row_batch(self._coded(batch), order, None)

@@ -1,4 +1,4 @@
-"""Storage of a stream's rows after the first pass: in memory if they fit, else in a row cache."""
+"""What a stream keeps of its rows: all of them, in memory or in a row cache; an even sample."""
 
 import mmap
 import os
@@ -8,57 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from linsep.batches import Batch, added, joined
 from linsep.compiled.loop import BLOCK, interleave
 from linsep.errors import LinsepError
 from linsep.rows.arrays import SMALL, block_sizes, shuffled, shuffled_blocks
-from linsep.rows.weights import NO_IMPORTANCE
-from linsep.sources.base import Batch, Source
-from linsep.sources.row_cache.reading import RowCache
-from linsep.sources.row_cache.writing import RowCacheWriter, footer_of
+from linsep.sources.base import Source
+from linsep.sources.row_cache import RowCache, RowCacheWriter, footer_of
 
 #: smallest array with a memory map of its own: a process may have some 65,000 maps
 LARGE = 1 << 20
-
-
-def nbytes(X: Any) -> int:
-    """Return the size in bytes of an array or CSR matrix."""
-    return X.data.nbytes + X.indices.nbytes + X.indptr.nbytes if sp.issparse(X) else X.nbytes
-
-
-def join(parts: list[Any], n_features: int) -> Any:
-    """Stack row blocks of equal or growing width to one matrix of ``n_features`` columns.
-
-    The list is emptied while its blocks are copied, so that the rows are in memory about once.
-    """
-    rows, dtype = sum(part.shape[0] for part in parts), parts[0].dtype
-    if not sp.issparse(parts[0]):
-        whole = np.empty((rows, n_features), dtype)
-        for first, part in _taken(parts):
-            whole[first : first + part.shape[0], : part.shape[1]] = part
-            whole[first : first + part.shape[0], part.shape[1] :] = 0
-        return whole
-    size = sum(part.nnz for part in parts)
-    index = np.int64 if size >= 2**31 else parts[0].indices.dtype
-    data, indices = np.empty(size, dtype), np.empty(size, index)
-    indptr = np.zeros(rows + 1, index)
-    begin = 0
-    for first, part in _taken(parts):
-        end = begin + part.nnz
-        data[begin:end], indices[begin:end] = part.data, part.indices
-        ends = indptr[first + 1 : first + 1 + part.shape[0]]
-        np.add(part.indptr[1:], begin, out=ends, dtype=index)
-        begin = end
-    return sp.csr_matrix((data, indices, indptr), shape=(rows, n_features))
-
-
-def _taken(parts: list[Any]) -> Iterator[tuple[int, Any]]:
-    """Yield each block with the number of rows before it, and remove it from the list."""
-    first = 0
-    parts.reverse()
-    while parts:
-        part = parts.pop()
-        yield first, part
-        first += part.shape[0]
 
 
 def apart(X: Any) -> Any:
@@ -85,25 +43,11 @@ def _copied(array: np.ndarray) -> np.ndarray:
     return own
 
 
-def weights_of(batch: Batch) -> np.ndarray:
-    """Return the weights of a batch, an empty array if it has none."""
-    return NO_IMPORTANCE if batch.weights is None else batch.weights
-
-
 class StartAgain(LinsepError):
     """The first pass must be restarted: a new class turned up late, or a cache was damaged.
 
     When raised, the stream knows every class, or has removed the cache.
     """
-
-
-class Parsed(NamedTuple):
-    """Rows of a batch: X, label numbers, weights if any, and the number of the first row."""
-
-    X: Any
-    numbers: np.ndarray
-    weights: np.ndarray
-    first: int
 
 
 class Keeper:
@@ -125,24 +69,18 @@ class Keeper:
             self._row_cache.write(batch)
             return
         self._parts.append(batch._replace(X=apart(batch.X)))
-        self._held += nbytes(batch.X)
+        self._held += batch.nbytes
         if self._held > self._memory_bytes:
             self._row_cache = self._start_row_cache()
             for part in self._parts:
                 self._row_cache.write(part)
             self._parts = []
 
-    def finish(
-        self, n_features: int, source: Source
-    ) -> RowCache | tuple[Any, np.ndarray, np.ndarray]:
-        """Return the finished row cache, or all rows, labels and weights (if any) in memory."""
+    def finish(self, n_features: int, source: Source) -> RowCache | Batch:
+        """Return the finished row cache, or all rows in memory."""
         if self._row_cache is not None:
             return self._row_cache.commit(n_features, **footer_of(source))
-        y = np.concatenate([np.asarray(part.y) for part in self._parts])
-        weights = np.concatenate([weights_of(part) for part in self._parts])
-        blocks = [part.X for part in self._parts]
-        self._parts = []
-        return join(blocks, n_features), y, weights
+        return joined(self._parts, n_features)
 
     def abort(self) -> None:
         """Drop everything and remove files."""
@@ -156,12 +94,10 @@ MOST_BATCHES = 4
 
 
 class Shuffled(NamedTuple):
-    """Rows of a row cache: row numbers, X, label numbers, weights if any, and their order."""
+    """Rows of a row cache, the number of each in the data, and the order in which to learn them."""
 
-    rows: np.ndarray
-    X: Any
+    batch: Batch
     numbers: np.ndarray
-    weights: np.ndarray
     order: np.ndarray
 
 
@@ -186,10 +122,10 @@ def shuffled_batches(
     odd = blocks.size % at_once
     for start in range(odd - at_once if odd else 0, blocks.size, at_once):
         chosen = blocks[max(0, start) : start + at_once]
-        found = row_cache.read_blocks(chosen)
+        batch = row_cache.read_blocks(chosen)
         sizes = block_sizes(n, chosen)
         order = interleave(np.cumsum(sizes) - sizes, sizes, group_size)
-        yield Shuffled(_rows_of(chosen, n), *found, order)
+        yield Shuffled(batch, _rows_of(chosen, n), order)
 
 
 def _picked(row_cache: RowCache, order: np.ndarray, at_once: int) -> Iterator[Shuffled]:
@@ -202,18 +138,91 @@ def _picked(row_cache: RowCache, order: np.ndarray, at_once: int) -> Iterator[Sh
         wanted = order[start : start + at_once]
         rows = np.sort(wanted)
         blocks = np.unique(rows // BLOCK)
-        parts, numbers, weights = [], [], []
+        parts = []
         for piece in np.array_split(blocks, -(-BLOCK * blocks.size // at_once)):
-            found = row_cache.read_blocks(piece)
             asked = np.isin(_rows_of(piece, n), rows)
-            parts.append(found.X[asked])
-            numbers.append(found.codes[asked])
-            weights.append(found.weights[asked] if row_cache.weighted else found.weights)
-        X, places = join(parts, row_cache.n_features), np.searchsorted(rows, wanted)
-        yield Shuffled(rows, X, np.concatenate(numbers), np.concatenate(weights), places)
+            parts.append(row_cache.read_blocks(piece).rows(asked))
+        batch = joined(parts, row_cache.n_features)
+        yield Shuffled(batch, rows, np.searchsorted(rows, wanted))
 
 
 def _rows_of(blocks: np.ndarray, n_rows: int) -> np.ndarray:
     """Return the numbers of the rows in these blocks."""
     rows = (blocks[:, None] * BLOCK + np.arange(BLOCK)).ravel()
     return rows[rows < n_rows]
+
+
+class Sample:
+    """Every k-th row, learnt or not, and of each class the number and the weight of all rows.
+
+    ``k`` is a power of two that grows with the stream, so that the sample does not depend on the
+    batches.
+
+    Parameters
+    ----------
+    n_classes : int
+    most_rows, most_bytes : limits of the sample
+    """
+
+    def __init__(self, n_classes: int, most_rows: int = 1 << 15, most_bytes: int = 8 << 20):
+        self.counts, self.totals = np.zeros(n_classes, dtype=np.int64), np.zeros(n_classes)
+        self._most_rows, self._most_bytes = most_rows, most_bytes
+        self._every, self._seen = 1, 0
+        self._size = 0
+        self._parts: list[Batch] = []
+
+    def take(self, batch: Batch) -> None:
+        """Add the rows of a batch, whose y are class codes."""
+        fresh = np.bincount(batch.y, minlength=self.counts.size)
+        self.counts += fresh
+        self.totals = added(self.totals, batch.y, batch.importance)
+        rows, before = self._kept(batch), self._every
+        while self._too_many(rows.size, _bytes_of(batch.X, rows)):  # without a copy of so much
+            self._every *= 2
+            rows = self._kept(batch)
+        if self._every > before:
+            self._thin(self._every // before)
+        self._add(batch, rows)
+        self._seen += batch.size
+        while self._too_many(sum(part.size for part in self._parts), self._size):
+            self._every *= 2
+            self._thin(2)
+
+    def rows(self, n_features: int) -> Batch:
+        """Return the sample, with at least ``n_features`` columns; y are class codes."""
+        return joined(list(self._parts), max(n_features, self._width))
+
+    @property
+    def whole(self) -> bool:
+        """Whether the sample has all rows."""
+        return self._every == 1
+
+    @property
+    def _width(self) -> int:
+        return max(part.X.shape[1] for part in self._parts)
+
+    def _kept(self, batch: Batch) -> np.ndarray:
+        """Return which rows of a batch, which comes after those seen, are in the sample."""
+        return np.arange(-self._seen % self._every, batch.size, self._every)
+
+    def _add(self, batch: Batch, rows: np.ndarray) -> None:
+        if rows.size:
+            self._parts.append(batch.rows(rows))
+            self._size += _bytes_of(batch.X, rows)
+
+    def _thin(self, step: int) -> None:
+        """Keep every ``step``-th row of the sample."""
+        if self._parts:
+            sample, self._parts, self._size = joined(self._parts, self._width), [], 0
+            self._add(sample, np.arange(0, sample.size, step))
+
+    def _too_many(self, rows: int, size: int) -> bool:
+        return rows > 1 and (rows > self._most_rows or size > self._most_bytes)
+
+
+def _bytes_of(X: Any, rows: np.ndarray) -> int:
+    """Return how large some rows are, with one row start each."""
+    if not sp.issparse(X):
+        return int(rows.size * X[:1].nbytes)
+    values = int((X.indptr[rows + 1] - X.indptr[rows]).sum())
+    return values * (X.data.itemsize + X.indices.itemsize) + rows.size * X.indptr.itemsize

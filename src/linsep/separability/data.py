@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
+from linsep.batches import Batch
 from linsep.certificate.canonical import sha256_of
 from linsep.certificate.numbers import labelled_rows, same_as_doubles, tidy
 from linsep.errors import DataError, NoRows
@@ -294,14 +295,6 @@ def check_two_classes(classes: np.ndarray) -> None:
         raise DataError(f"All rows have the label {only}: separation needs at least two classes.")
 
 
-class Batch(NamedTuple):
-    """Exact rows of a source, their labels, and the number of the first."""
-
-    X: Any
-    y: np.ndarray
-    first: int
-
-
 def exact_batches(source: Any) -> Iterator[Batch]:
     """Yield the rows of a source, as Python's numbers where doubles are too short."""
     for X, y, first, *_ in source.exactly():
@@ -315,7 +308,7 @@ def _from_source(source: Any) -> Data:
     labels: set[Any] = set()
     n_rows = width = size = 0
     sparse = rounded = False
-    for X, y, first in exact_batches(source):
+    for X, y, first, *_ in exact_batches(source):
         labels.update(y.tolist())
         n_rows, width, sparse = first + X.shape[0], max(width, X.shape[1]), sp.issparse(X)
         rounded |= X.dtype == object
@@ -329,7 +322,7 @@ def _from_source(source: Any) -> Data:
     check_two_classes(classes)
 
     def pieces(batches: Iterable[Batch]) -> Iterator[Piece]:
-        for X, y, first in batches:
+        for X, y, first, *_ in batches:
             yield piece_of(padded(X, width), np.searchsorted(classes, y), first)
 
     shape, names = (n_rows, width), source.feature_names

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 import linsep
 from linsep import model_files
+from linsep.batches import Batch
 from linsep.errors import DataError, LinsepError, ModelFileError
 from linsep.estimators._common.explaining import (
     names_and_signs,
@@ -26,7 +27,7 @@ from linsep.naive_bayes import scoring_regression
 from linsep.serving.limits import Budget, Limits, Refused, too_many_rows
 from linsep.serving.log import digest_of
 from linsep.serving.rows import VALUE_BYTES, Bodies, PairReader, TableReader, columns_of, lines_of
-from linsep.sources.base import Batch, Source
+from linsep.sources.base import Source
 from linsep.sources.tables.columns import to_recipe
 
 #: rows of a request that may be joined with others

@@ -19,9 +19,10 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from linsep._system.files import scratch_folder
+from linsep.batches import Batch
 from linsep.errors import DataError, LinsepError
 from linsep.serving.limits import Budget, Limits, Refused, too_many_rows, too_wide
-from linsep.sources.base import Batch, Source
+from linsep.sources.base import Source
 from linsep.sources.declared import messages, text_sizes
 from linsep.sources.exact import EXACT
 from linsep.sources.opening import open_source

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from linsep.batches import Batch, number_of_weighed, weighed
 from linsep.certificate.numbers import exact_rows
 from linsep.errors import DataError
-from linsep.sources.base import Batch, Source, number_of_weighed, weighed
+from linsep.sources.base import Source
 from linsep.validation.labels import refuse_masked
 from linsep.validation.sparse import as_csr
 from linsep.validation.values import refuse_rounded

@@ -1,62 +1,22 @@
 """Base class of sources, which yield the same batches of rows each time they are read."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-import scipy.sparse as sp
+from linsep.batches import Batch
 
 if TYPE_CHECKING:
     from linsep.sources.remote.file import File
 
 
-class Batch(NamedTuple):
-    """Rows in memory, in file order.
+class KeptRows(Protocol):
+    """All rows of a source, which a stream of them has read and kept."""
 
-    Attributes
-    ----------
-    X : C-contiguous float array or csr_matrix of shape (rows, features)
-        Its width is the number of features seen so far and never shrinks from batch to batch.
-    y : array of shape (rows,) or None
-        Labels as they stand in the data: floats, ints, bools or strings. None when the file has
-        no label column (only when predicting).
-    first : int
-        How many rows of the source come before this batch.
-    weights : float64 array of shape (rows,) or None
-        What each row counts, finite and at least 0; None if all count 1.
-    groups : uint64 array of shape (rows,) or None
-        The same number for rows that are held out together; None if every row is drawn by itself.
-    """
-
-    X: np.ndarray | sp.csr_matrix
-    y: np.ndarray | None
-    first: int
-    weights: np.ndarray | None = None
-    groups: np.ndarray | None = None
-
-
-def weighed(batches: Iterable[Batch]) -> Iterator[Batch]:
-    """Yield the batches without their rows of weight 0, which proofs leave out."""
-    first = 0
-    for X, y, _, weights, _ in batches:
-        rows: Any = slice(None) if weights is None else weights > 0
-        batch = Batch(X[rows], None if y is None else y[rows], first)
-        yield batch
-        first += batch.X.shape[0]
-
-
-def number_of_weighed(batches: Iterable[Batch], row: int) -> int:
-    """Return the number, among all rows, of a row that :func:`weighed` gives this number."""
-    for batch in batches:
-        assert batch.weights is not None
-        rows = np.flatnonzero(batch.weights > 0)
-        if row < rows.size:
-            return batch.first + int(rows[row])
-        row -= rows.size
-    raise IndexError("No row of a weight above 0 has this number.")
+    def again(self, *, shuffle: bool, unit: bool, fraction: float | None) -> Any:
+        """Return a :class:`linsep.rows.source_stream.SourceStream` of them."""
 
 
 class Source(ABC):
@@ -102,8 +62,8 @@ class Source(ABC):
     before_growth: Callable[[int], None] | None = None
     #: where the last run left its parsed rows for the next, None where it left none
     kept: Path | None = None
-    #: a :class:`linsep.rows.source_stream.SourceStream` that has kept the rows, for later fits
-    stream: Any = None
+    #: what has read all rows and kept them, for later fits
+    kept_rows: KeptRows | None = None
 
     def __repr__(self) -> str:
         rows = "rows not counted yet" if self.n_rows is None else f"{self.n_rows:,} rows"

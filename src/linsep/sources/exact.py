@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from linsep.batches import Batch
 from linsep.errors import DataError, Hint, hint
-from linsep.sources.base import Batch, Source
+from linsep.sources.base import Source
 
 #: whole numbers up to here are floats
 EXACT = 2**53

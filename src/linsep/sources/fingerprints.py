@@ -2,12 +2,13 @@
 
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from linsep._system.interrupts import interruption_point
 from linsep._system.threads import map_in_order
+from linsep.errors import DataError
 from linsep.sources.remote.address import identified
 from linsep.sources.remote.file import File, RemoteFile
 
@@ -125,3 +126,42 @@ def whole(path: str | Path, start: int = 0, stop: int | None = None) -> str:
         interruption_point()
         digest.update(part)
     return digest.hexdigest()
+
+
+class Unchanged:
+    """Files that must stay as they are while they are read, all passes over them included.
+
+    Remote files see to that themselves, with every answer of their server.
+
+    Parameters
+    ----------
+    paths : files; one that is not there yet is looked at when it is first checked
+    """
+
+    def __init__(self, paths: Iterable[File]):
+        self._seen = {path: _marks(path) for path in paths}
+
+    def check(self, path: File) -> None:
+        """Raise DataError if the size, the inode, or the time of modification or of the last change
+        of the status is another: the latter if a file was written and its time put back.
+        """
+        seen, now = self._seen.get(path), _marks(path)
+        if seen is None:
+            self._seen[path] = now
+        elif now is None:
+            raise DataError(f"{path} was removed while it was read: put it back and start again.")
+        elif now != seen:
+            sizes = f" ({seen[0]:,} bytes at first, now {now[0]:,})" if seen[0] != now[0] else ""
+            raise DataError(
+                f"{path} changed while it was read{sizes}: start again when nothing writes to it."
+            )
+
+
+def _marks(path: File) -> tuple[int, ...] | None:
+    if isinstance(path, RemoteFile):
+        return (0,)
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_dev

@@ -1,11 +1,20 @@
-"""File formats: as declared, by the ending of the name, or by the first line."""
+"""Formats and compressions of files: as declared, by name or by first line; opened files."""
 
+import atexit
+import os
 import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+from weakref import WeakSet
+
+import pyarrow as pa
 
 from linsep.errors import DataError, hint
-from linsep.sources.chunks import CODECS, opened
-from linsep.sources.remote.file import File
+from linsep.sources.remote.file import File, RemoteFile
 
+CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 ENDINGS = {
     ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight", ".txt": "svmlight",
     ".vw": "vw",
@@ -93,3 +102,88 @@ def _looks_like_svmlight(path: File) -> bool:
         return False
     rows = [line for line in lines if line.strip() and not line.lstrip().startswith(b"#")]
     return not rows or _SVMLIGHT.fullmatch(rows[0].removeprefix(b"\xef\xbb\xbf")) is not None
+
+
+@contextmanager
+def opened(path: File) -> Iterator[tuple[Any, Callable[[], int]]]:
+    """Open a file for reading what it holds, decompressed by the ending of its name.
+
+    Yields the stream and a function that says how many bytes on disk it has read. Raises
+    DataError when there is no such file, or it is a directory or may not be read.
+    """
+    codec = CODECS.get(path.suffix.lower())
+    if isinstance(path, RemoteFile):
+        with path.reading() as stream:
+            yield from _decompressed(stream, codec)
+        return
+    try:
+        if path.is_dir():
+            raise DataError(f"{path} is a directory: give the files in it.")
+        if path.exists() and not path.is_file():
+            raise DataError(
+                f"{path} is a pipe or a device, which can be read only once: give a file (commands "
+                "take - for standard input)."
+            )
+        raw = pa.OSFile(os.fsencode(path))  # whose name may be of any bytes
+    except FileNotFoundError as error:
+        raise DataError(f"{path} does not exist: check the path.") from error
+    except PermissionError as error:
+        raise DataError(f"{path} may not be read: ask for permission to read it.") from error
+    except OSError as error:
+        raise DataError(f"{path} cannot be opened ({_reason(error)}): check the path.") from error
+    with raw:
+        yield from _decompressed(raw, codec)
+
+
+def _decompressed(raw: Any, codec: str | None) -> Iterator[tuple[Any, Callable[[], int]]]:
+    if codec is None:
+        yield raw, raw.tell
+    else:
+        file = raw if isinstance(raw, pa.NativeFile) else arrow_file(raw)
+        with pa.CompressedInputStream(file, codec) as stream:
+            yield stream, raw.tell
+
+
+def bytes_on_disk(paths: Sequence[File]) -> int | None:
+    """Sum of the file sizes; None when a file cannot be found."""
+    try:
+        return sum(path.stat().st_size for path in paths)
+    except OSError:
+        return None
+
+
+def damage(path: File, error: OSError) -> str:
+    """Return the sentence for a file that cannot be read to its end."""
+    message = _reason(error)
+    codec = CODECS.get(path.suffix.lower())
+    if codec is None:
+        return f"{path} cannot be read ({message}): check the disk."
+    if "runcated compressed stream" in message:
+        return f"{path} is cut short in its {codec} data: copy it again from where it is whole."
+    return f"{path} is damaged or not a {codec} file ({message}): copy it again or rename it."
+
+
+def _reason(error: OSError) -> str:
+    return str(error).partition("\n")[0].rstrip(".")
+
+
+# Arrow's threads read some Python files. The last to let go of one may be such a thread, which
+# needs Python for that: if Python ends meanwhile, the thread is torn out of C++ and the process
+# aborts. So the end waits.
+#: most seconds that the end of the process waits, as it does for files that are never closed
+PATIENCE = 0.2
+_given: "WeakSet[Any]" = WeakSet()
+
+
+def arrow_file(stream: Any) -> pa.PythonFile:
+    """Return a file for Arrow that reads a Python one."""
+    _given.add(stream)
+    return pa.PythonFile(stream, "r")
+
+
+@atexit.register
+def wait_for_threads() -> None:
+    """Wait until nobody has any of the files."""
+    end = time.monotonic() + PATIENCE
+    while len(_given) and time.monotonic() < end:
+        time.sleep(0.0005)

@@ -1,12 +1,10 @@
 """Limits of files: no changes while they are read, no endless lines, no excessive decompression."""
 
-import os
 import re
-from collections.abc import Iterable
 from typing import Any
 
 from linsep.errors import DataError, Hint, hint
-from linsep.sources.remote.file import File, RemoteFile
+from linsep.sources.remote.file import File
 from linsep.words import size_text
 
 #: default limit of the length of a line, in bytes
@@ -90,42 +88,3 @@ def _fewer(source: Any) -> list[Hint | str]:
     if source.kind == "vw" or layout.get("hash_bits"):
         return [hint("choose fewer {}", hash_bits=None)]
     return ["number its features from 0 or 1 without large gaps"]
-
-
-class Unchanged:
-    """Files that must stay as they are while they are read, all passes over them included.
-
-    Remote files see to that themselves, with every answer of their server.
-
-    Parameters
-    ----------
-    paths : files; one that is not there yet is looked at when it is first checked
-    """
-
-    def __init__(self, paths: Iterable[File]):
-        self._seen = {path: _state(path) for path in paths}
-
-    def check(self, path: File) -> None:
-        """Raise DataError if the size, the inode, or the time of modification or of the last change
-        of the status is another: the latter if a file was written and its time put back.
-        """
-        seen, now = self._seen.get(path), _state(path)
-        if seen is None:
-            self._seen[path] = now
-        elif now is None:
-            raise DataError(f"{path} was removed while it was read: put it back and start again.")
-        elif now != seen:
-            sizes = f" ({seen[0]:,} bytes at first, now {now[0]:,})" if seen[0] != now[0] else ""
-            raise DataError(
-                f"{path} changed while it was read{sizes}: start again when nothing writes to it."
-            )
-
-
-def _state(path: File) -> tuple[int, ...] | None:
-    if isinstance(path, RemoteFile):
-        return (0,)
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_dev

@@ -20,8 +20,8 @@ from linsep.sources.remote.file import (
     located,
     no_file,
 )
-from linsep.sources.row_cache.source import RowsSource
-from linsep.sources.svmlight.source import SvmlightSource
+from linsep.sources.rows_file import RowsSource
+from linsep.sources.svmlight import SvmlightSource
 
 
 def open_source(
@@ -230,7 +230,7 @@ def _svmlight(
 def _vw(
     paths: list[File], options: dict[str, Any], *, recipe: dict[str, Any] | None, **how: Any
 ) -> Source:
-    from linsep.sources.vw.source import VwSource, checked_recipe
+    from linsep.sources.vw import VwSource, checked_recipe
 
     given = {name: value for name, value in options.items() if value is not None}
     if recipe is not None:

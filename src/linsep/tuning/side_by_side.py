@@ -19,6 +19,7 @@ import scipy.sparse as sp
 
 from linsep._system.interrupts import interruption_point, interrupts_deferred
 from linsep._system.threads import thread_count
+from linsep.batches import added
 from linsep.checkpoints.saving import Saving
 from linsep.compiled.rows import Csr, Dense, Unit, csr_rows, read_only
 from linsep.errors import DataError, hint
@@ -39,8 +40,8 @@ from linsep.learners.passes import (
 from linsep.learners.state import Unlearnable
 from linsep.parameters import check_parameters
 from linsep.rows.arrays import RowBatch
-from linsep.rows.source_stream import RowsAgain, SourceStream, StartAgain
-from linsep.rows.weights import added
+from linsep.rows.source_stream import SourceStream
+from linsep.rows.stored import StartAgain
 from linsep.sources.base import Source
 
 
@@ -372,11 +373,11 @@ class SideBySide:
             except Unlearnable as problem:
                 first.stream.stop_reading()
                 raise self._described(problem) from None
-            self.source.stream = first.stream
+            self.source.kept_rows = first.stream
             try:
                 return finish(self.source)
             finally:
-                self.source.stream = None
+                self.source.kept_rows = None
 
     def _described(self, problem: Unlearnable) -> DataError:
         source, bad = self.source, problem.bad
@@ -405,7 +406,7 @@ class SideBySide:
             own = stream
             if groups:
                 fraction = self.models[0].estimator.validation_fraction
-                own = RowsAgain(stream, shuffle=shuffle, unit=unit, fraction=fraction)
+                own = stream.again(shuffle=shuffle, unit=unit, fraction=fraction)
             own.start()
             for fit in fits:
                 fit.start(own)

@@ -188,7 +188,7 @@ def names_and_signs(model: Any, source: Any, scored: Scored) -> list[tuple[str, 
 
 def _names_in_line(source: Any, number: int, columns: list[int]) -> list[str]:
     """Return the names in a line of Vowpal Wabbit's text; those that share a column are joined."""
-    from linsep.sources.vw.plain import parse_line
+    from linsep.sources.vw import parse_line
 
     line = parse_line(source.line(number)[2], source.rules, False)
     assert line is not None

@@ -12,9 +12,9 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from linsep.batches import NO_IMPORTANCE, check_summable
 from linsep.errors import DataError, FeatureOverflow
 from linsep.parameters import fitted_parameter
-from linsep.rows.weights import NO_IMPORTANCE, check_summable
 from linsep.sources.base import Source
 from linsep.validation.labels import check_beside, labels_of, warn_of_many_classes
 from linsep.validation.sparse import as_csr

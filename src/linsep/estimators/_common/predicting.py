@@ -8,10 +8,10 @@ import scipy.sparse as sp
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from linsep.batches import Batch, check_summable
 from linsep.errors import DataError
 from linsep.estimators._common.labels import brings_labels, check_sample_weight
-from linsep.rows.weights import check_summable
-from linsep.sources.base import Batch, Source
+from linsep.sources.base import Source
 from linsep.validation.labels import labels_of
 
 # Keys of a recipe that determine the features; recipes that agree in them give the same columns.

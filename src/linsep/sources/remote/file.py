@@ -25,8 +25,7 @@ from linsep.sources.remote.address import (
     protocol_of,
     shown,
 )
-from linsep.sources.remote.answers import Answer, Version
-from linsep.sources.remote.faults import run_sync, submit, with_retries
+from linsep.sources.remote.answers import Answer, Version, run_sync, submit, with_retries
 from linsep.sources.remote.stores import filesystem, ranges_of, request_lock
 
 if TYPE_CHECKING:

@@ -19,18 +19,16 @@ from linsep.sources.remote.answers import (
     CONTENT_RANGE,
     OTHER_BYTES,
     Answer,
+    Fault,
     GetRange,
     Version,
-    promised,
-    whole,
-)
-from linsep.sources.remote.faults import (
-    Fault,
     kinds_of,
+    promised,
     refused,
     run_sync,
     s3_head,
     unreadable,
+    whole,
     with_retries,
 )
 

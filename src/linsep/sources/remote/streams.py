@@ -15,7 +15,7 @@ from typing import Any
 from fsspec.caching import BaseCache
 from fsspec.spec import AbstractBufferedFile
 
-from linsep.sources.remote.faults import arrived
+from linsep.sources.remote.answers import arrived
 
 #: bytes of the first block, since some read only the head of a file, and of the largest ones; both
 #: are powers of two

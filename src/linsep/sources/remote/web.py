@@ -13,17 +13,17 @@ import aiohttp
 from fsspec.implementations.http import HTTPFileSystem
 
 from linsep.errors import DataError
-from linsep.sources.remote import faults
+from linsep.sources.remote import answers
 from linsep.sources.remote.address import WEB, shown
 from linsep.sources.remote.answers import (
     CONTENT_RANGE,
     OTHER_BYTES,
     Answer,
+    Fault,
     Version,
     promised,
     whole,
 )
-from linsep.sources.remote.faults import Fault
 
 #: answers that name another address, and how many of them are followed
 _REDIRECTS, MOST_REDIRECTS = {301, 302, 303, 307, 308}, 10
@@ -92,7 +92,7 @@ class WebFileSystem(HTTPFileSystem):
     async def _head_of_answer(self, url: Any, headers: dict[str, str]) -> Any:
         session, given = await self.set_session(), dict(self.kwargs)
         headers = {**given.pop("headers", {}), **headers, "Accept-Encoding": "identity"}
-        silence = faults.SILENCE
+        silence = answers.SILENCE
         given.setdefault("timeout", aiohttp.ClientTimeout(None, None, silence, silence))
         given["allow_redirects"] = False
         # aiohttp's limits start anew with each byte, so that a head might come for ever.
@@ -132,7 +132,7 @@ def _redirected(url: Any, location: str, address: str) -> Any:
 def _check(answer: Any, address: str) -> None:
     """Raise for an answer without the bytes of the file as they are."""
     if answer.status not in (200, 206):
-        raise faults.refused(answer.status, address, answer.headers)
+        raise answers.refused(answer.status, address, answer.headers)
     encoding = answer.headers.get("Content-Encoding", "identity")
     path = shown(address).removesuffix("?...").lower()
     if encoding not in ("", "identity") and not path.endswith(_COMPRESSED):

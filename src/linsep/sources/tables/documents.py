@@ -12,8 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from linsep.errors import DataError
+from linsep.sources.fingerprints import Unchanged
 from linsep.sources.formats import LABEL, TEXT
-from linsep.sources.limits import MAX_LINE, Unchanged
+from linsep.sources.limits import MAX_LINE
 from linsep.sources.remote.file import File
 from linsep.sources.tables.table_file import Kinds, Others, TableFile
 

@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from linsep.sources.arrow_files import arrow_file
 from linsep.sources.declared import INSTEAD, text_columns
+from linsep.sources.formats import arrow_file
 from linsep.sources.limits import check_growth
 from linsep.sources.remote.file import File, RemoteFile
 from linsep.sources.tables.table_file import (

@@ -11,8 +11,9 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from linsep._system.threads import in_background
+from linsep.batches import Batch
 from linsep.errors import DataError, NoRows
-from linsep.sources.base import Batch, Source
+from linsep.sources.base import Source
 from linsep.sources.exact import WholeNumbers
 from linsep.sources.formats import format_by_name
 from linsep.sources.limits import MAX_LINE

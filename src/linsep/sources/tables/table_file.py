@@ -16,10 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from linsep.errors import DataError, hint
-from linsep.sources.arrow_files import arrow_file
-from linsep.sources.chunks import opened
 from linsep.sources.declared import check_decoded, is_view
-from linsep.sources.limits import Unchanged
+from linsep.sources.fingerprints import Unchanged
+from linsep.sources.formats import arrow_file, opened
 from linsep.sources.remote.file import File, RemoteFile
 
 #: what each column is read as: "number", "bool" or "text"

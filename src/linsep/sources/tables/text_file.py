@@ -24,9 +24,9 @@ import pyarrow as pa
 
 from linsep._system.interrupts import interrupts_deferred
 from linsep.errors import DataError, hint
-from linsep.sources.arrow_files import arrow_file
-from linsep.sources.chunks import BYTE_ORDER_MARK, LineReader
+from linsep.sources.formats import arrow_file
 from linsep.sources.limits import MAX_LINE
+from linsep.sources.lines import BYTE_ORDER_MARK, LineReader
 from linsep.sources.remote.file import File
 from linsep.sources.tables.table_file import TableFile, first_line, reading
 

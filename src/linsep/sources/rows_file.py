@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from linsep.batches import Batch, number_of_weighed, weighed
 from linsep.errors import DataError
-from linsep.sources.base import Batch, Source, number_of_weighed, weighed
+from linsep.sources.base import Source
 from linsep.sources.remote.file import File, local
-from linsep.sources.row_cache.reading import RowCache, RowCacheDamaged
+from linsep.sources.row_cache import RowCache, RowCacheDamaged
 
 #: key of such files, which do not depend on others
 KEY = {"rows": 1}
@@ -57,13 +58,12 @@ class RowsSource(Source):
         return weighed(self._batches()) if self._proving else self._batches()
 
     def _batches(self) -> Iterator[Batch]:
-        labels, first = np.array(self._cache.labels), 0
+        labels = np.array(self._cache.labels)
         try:
-            for rows in self._cache.iterate(_BATCH_BYTES):
-                weights = rows.weights if self.weighted else None
-                yield Batch(rows.X, labels[rows.codes], first, weights)
-                first += rows.codes.size
-                self._position = self._cache.n_bytes * first // self._cache.n_rows
+            for batch in self._cache.iterate(_BATCH_BYTES):
+                yield batch._replace(y=labels[batch.y])
+                read = batch.first + batch.size
+                self._position = self._cache.n_bytes * read // self._cache.n_rows
         except RowCacheDamaged as error:
             raise DataError(f"{self.name} is damaged: convert the data again.") from error
 

@@ -1,0 +1,190 @@
+"""Rows in memory with their labels and weights: a batch, and what is made of some batches.
+
+Rows that can be read again are a function without arguments that returns an iterator over batches,
+from the first row: :data:`Batches`. :meth:`linsep.sources.Source.batches` is one.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from linsep.errors import DataError
+
+#: the weights of rows that all weigh 1
+NO_IMPORTANCE = np.empty(0)
+#: what the weights of all rows add up to at most, so that sums of products with features are finite
+MOST_WEIGHT = 1e200
+#: share of nonzeros below which operations on sparse rows are worthwhile
+WORTHWHILE = 0.05
+
+
+class Batch(NamedTuple):
+    """Neighbouring rows in memory, in their order.
+
+    Attributes
+    ----------
+    X : C-contiguous float array or csr_matrix of shape (rows, features)
+        In a sequence of batches, the width is the number of features seen so far: later batches may
+        be wider, with features that are zero in the earlier ones. For proofs, an array of Python's
+        numbers where doubles do not hold some.
+    y : array of shape (rows,) or None
+        Labels as they stand in the data (floats, ints, bools or strings), or the numbers that
+        classes have been given. None when there are no labels.
+    first : int
+        How many rows of the data come before this batch.
+    weights : float64 array of shape (rows,) or None
+        What each row counts, finite and at least 0; None if all count 1.
+    groups : uint64 array of shape (rows,) or None
+        The same number for rows that are held out together; None if every row is drawn by itself.
+    """
+
+    X: Any
+    y: Any
+    first: int = 0
+    weights: np.ndarray | None = None
+    groups: np.ndarray | None = None
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        rows: int = self.X.shape[0]
+        return rows
+
+    @property
+    def importance(self) -> np.ndarray:
+        """The weights as compiled loops take them: an empty array if all rows count 1."""
+        return NO_IMPORTANCE if self.weights is None else self.weights
+
+    @property
+    def nbytes(self) -> int:
+        """Size of the features in memory, in bytes."""
+        X = self.X
+        parts = (X.data, X.indices, X.indptr) if sp.issparse(X) else (X,)
+        return sum(part.nbytes for part in parts)
+
+    def between(self, start: int, stop: int) -> "Batch":
+        """Return some neighbouring rows."""
+        return self.rows(slice(start, stop))._replace(first=self.first + start)
+
+    def rows(self, chosen: Any) -> "Batch":
+        """Return the rows that a slice, a mask or an array of indices selects; ``first`` stays."""
+        X, y, first, weights, groups = self
+        y, weights, groups = (None if a is None else a[chosen] for a in (y, weights, groups))
+        return Batch(X[chosen], y, first, weights, groups)
+
+    def cut(self, rows: int) -> Iterator["Batch"]:
+        """Yield the rows in batches of at most ``rows`` rows."""
+        for start in range(0, self.size, rows):
+            yield self.between(start, start + rows)
+
+    @property
+    def sparse(self) -> bool:
+        """Whether sparse operations are worthwhile."""
+        X = self.X
+        return sp.issparse(X) and X.nnz < WORTHWHILE * X.shape[0] * X.shape[1]
+
+    def dense(self) -> np.ndarray:
+        """Return the features as an array."""
+        return self.X.toarray() if sp.issparse(self.X) else self.X
+
+
+#: rows that can be read again: each call returns an iterator over all rows, from the first
+Batches: TypeAlias = Callable[[], Iterator[Batch]]
+
+
+def weighed(batches: Iterable[Batch]) -> Iterator[Batch]:
+    """Yield X and y of the batches without rows of weight 0, which proofs leave out; ``first``
+    counts what is left.
+    """
+    first = 0
+    for batch in batches:
+        counted = batch if batch.weights is None else batch.rows(batch.weights > 0)
+        yield Batch(counted.X, counted.y, first)
+        first += counted.size
+
+
+def number_of_weighed(batches: Iterable[Batch], row: int) -> int:
+    """Return the number, among all rows, of a row that :func:`weighed` gives this number."""
+    for batch in batches:
+        assert batch.weights is not None
+        rows = np.flatnonzero(batch.weights > 0)
+        if row < rows.size:
+            return batch.first + int(rows[row])
+        row -= rows.size
+    raise IndexError("No row of a weight above 0 has this number.")
+
+
+def join(parts: list[Any], n_features: int) -> Any:
+    """Stack features of equal or growing width to one matrix of ``n_features`` columns.
+
+    The list is emptied while its parts are copied, so that the rows are in memory about once.
+    """
+    rows, dtype = sum(part.shape[0] for part in parts), parts[0].dtype
+    if not sp.issparse(parts[0]):
+        whole = np.empty((rows, n_features), dtype)
+        for first, part in _drain(parts):
+            whole[first : first + part.shape[0], : part.shape[1]] = part
+            whole[first : first + part.shape[0], part.shape[1] :] = 0
+        return whole
+    size = sum(part.nnz for part in parts)
+    index = np.int64 if size >= 2**31 else parts[0].indices.dtype
+    data, indices = np.empty(size, dtype), np.empty(size, index)
+    indptr = np.zeros(rows + 1, index)
+    begin = 0
+    for first, part in _drain(parts):
+        end = begin + part.nnz
+        data[begin:end], indices[begin:end] = part.data, part.indices
+        ends = indptr[first + 1 : first + 1 + part.shape[0]]
+        np.add(part.indptr[1:], begin, out=ends, dtype=index)
+        begin = end
+    return sp.csr_matrix((data, indices, indptr), shape=(rows, n_features))
+
+
+def _drain(parts: list[Any]) -> Iterator[tuple[int, Any]]:
+    """Yield each part with the number of rows before it, and remove it from the list."""
+    first = 0
+    parts.reverse()
+    while parts:
+        part = parts.pop()
+        yield first, part
+        first += part.shape[0]
+
+
+def joined(batches: list[Batch], n_features: int) -> Batch:
+    """Return neighbouring batches with labels as one; the list is emptied, see :func:`join`."""
+    y, first = np.concatenate([np.asarray(batch.y) for batch in batches]), batches[0].first
+    weights = None
+    if batches[0].weights is not None:
+        weights = np.concatenate([batch.importance for batch in batches])
+    parts = [batch.X for batch in batches]
+    batches.clear()
+    return Batch(join(parts, n_features), y, first, weights)
+
+
+def check_summable(weights: np.ndarray, name: str = "the weights") -> None:
+    """Raise DataError if the sum of the weights of rows, or of classes, is too large."""
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if not total <= MOST_WEIGHT:
+        raise DataError(
+            f"The sum of {name} is above {MOST_WEIGHT:g}: divide the weights by the largest."
+        )
+
+
+def added(totals: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return ``totals`` plus the weights of the rows of each code, extended by new codes.
+
+    Rows are added one after the other, so that no digit depends on the batches. Empty ``weights``
+    are ones. DataError if the sum overflows.
+    """
+    found = np.bincount(codes, minlength=totals.size).astype(totals.dtype)
+    if weights.size:
+        found[:] = 0
+    found[: totals.size] += totals
+    if weights.size:
+        with np.errstate(over="ignore"):
+            np.add.at(found, codes, weights)
+        check_summable(found)
+    return found

@@ -1,0 +1,118 @@
+"""Labels of classes as numbers, in order of first appearance."""
+
+from typing import Any
+
+import numpy as np
+
+from linsep.errors import LinsepError
+
+#: more different labels are no classes
+MOST_CLASSES = 100_000
+
+
+class BadLabel(LinsepError):
+    """A label that is not a class. ``index`` is its position among the labels passed."""
+
+    def __init__(self, message: str, index: int):
+        super().__init__(message)
+        self.index = index
+
+
+class LabelBook:
+    """Gives every label a number, in order of first appearance.
+
+    Parameters
+    ----------
+    labels : known labels, in that order
+    reference : the class of two that has code 0; None for the smaller
+
+    Attributes
+    ----------
+    classes : array of labels in the order of their codes
+    codes : int32 array, the code of each number
+    """
+
+    def __init__(self, labels: Any = (), reference: Any = None):
+        self.labels: list[Any] = list(labels)
+        self.reference = reference
+        self._sort()
+
+    def _sort(self) -> None:
+        self._sorted = np.array(sorted(self.labels))
+        ranks = np.array(
+            np.argsort(np.argsort(np.array(self.labels))) if self.labels else [], dtype=np.int32
+        )
+        self._numbers = np.argsort(ranks).astype(np.int32)
+        turned = len(self.labels) == 2 and self._sorted.tolist()[1] == self.reference
+        self.classes, self.codes = (
+            (self._sorted[::-1], 1 - ranks) if turned else (self._sorted, ranks)
+        )
+
+    def numbers(self, y: np.ndarray) -> np.ndarray:
+        """Return the number of each label as int32; new labels get the next numbers.
+
+        Raises BadLabel for the first invalid label.
+        """
+        if y.dtype.kind not in "biufU":
+            y = self._plain(y)
+        found = self._look_up(y)
+        if found is None:
+            self._add(y)
+            found = self._look_up(y)
+            assert found is not None
+        return found
+
+    def _plain(self, y: np.ndarray) -> np.ndarray:
+        """Return labels that are Python objects as an array of text or numbers."""
+        labels = y.tolist()
+        for index, label in enumerate(labels):
+            if not isinstance(label, str | int | float):
+                raise BadLabel(
+                    f"the label {label!r} is of type {type(label).__name__}; give text, whole "
+                    "numbers or booleans",
+                    index,
+                )
+            self._check_alike(label, self.labels[0] if self.labels else labels[0], index)
+        return np.array(labels)
+
+    def _add(self, y: np.ndarray) -> None:
+        fresh, first = np.unique(y, return_index=True)
+        known = set(self.labels)
+        labels = (fresh + 0.0 if fresh.dtype.kind == "f" else fresh).tolist()  # -0.0 is 0.0
+        for k in np.argsort(first).tolist():
+            label, index = labels[k], int(first[k])
+            if label in known:
+                continue
+            if self.labels:
+                self._check_alike(label, self.labels[0], index)
+            if isinstance(label, float) and not label.is_integer():
+                raise BadLabel(
+                    f"the label {label!r} is continuous, not a whole number; a classifier learns "
+                    "classes, so choose another target, round it or learn numbers by linear "
+                    "regression",
+                    index,
+                )
+            if len(self.labels) == MOST_CLASSES:
+                raise BadLabel(
+                    f"up to here the labels have more than {MOST_CLASSES:,} different values; a "
+                    "classifier learns a few classes, so choose another target",
+                    index,
+                )
+            self.labels.append(label)
+        self._sort()
+
+    def _check_alike(self, label: Any, other: Any, index: int) -> None:
+        if isinstance(label, str) != isinstance(other, str):
+            raise BadLabel(
+                f"the label {label!r} is of type {type(label).__name__}, but one before is of "
+                f"type {type(other).__name__}; make them alike",
+                index,
+            )
+
+    def _look_up(self, y: np.ndarray) -> np.ndarray | None:
+        known = self._sorted
+        if not known.size or (known.dtype.kind == "U") != (y.dtype.kind == "U"):
+            return None
+        ranks = np.searchsorted(known, y)
+        ranks[ranks == known.size] = 0
+        return self._numbers[ranks] if np.array_equal(known[ranks], y) else None

@@ -1,1 +1,0 @@
-"""svmlight text: the compiled scanner's source, and the plain parser that explains errors."""
