@@ -10,6 +10,7 @@ import time
 import pytest
 
 import linsep
+import linsep.serving
 from command_line import assert_refused
 from served import TOKEN, Client, Forked
 
@@ -111,5 +112,6 @@ def test_what_is_refused(tmp_path):
 def test_without_uvicorn_it_says_what_to_install(tmp_path, monkeypatch):
     fitted(tmp_path)
     monkeypatch.delitem(sys.modules, "linsep.serving.server", raising=False)
+    monkeypatch.delitem(vars(linsep.serving), "Server", raising=False)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     assert_refused("serve", "m.linsep", cwd=tmp_path, said=r"pip install 'linsep\[serve\]'")
