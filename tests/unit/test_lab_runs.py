@@ -226,6 +226,7 @@ def test_every_learner_has_its_bounds_or_a_reason(settings, bounds):
     assert [bound["name"] for bound in proof["bounds"]] == bounds
     for bound in proof["bounds"]:
         assert 0 < sum(run[bound["what"]]) <= bound["value"]
+        assert bound["about"].startswith("wrong predictions") == (bound["what"] == "errors")
     if scene["learner"] in ("passive-aggressive", "balanced-winnow"):
         model = arguments_of(scene).make(keep="last").fit(scene.X, scene.codes)
         known = {bound.name: bound.value for bound in model.bounds(scene.X, scene.codes)}

@@ -14,7 +14,7 @@ from linsep.lab.settings import SHOWN
 from linsep.learners.proofs import run_to_come
 from linsep.mistake_bounds import theorems
 from linsep.mistake_bounds.bounding import Case, RunSummary, bounds_of_run
-from linsep.mistake_bounds.bounds import Bounds, Unknown
+from linsep.mistake_bounds.bounds import Bound, Bounds, Unknown
 from linsep.teaching import short_number
 
 #: seconds that the exact arithmetic of a verdict may take
@@ -273,11 +273,19 @@ def listed_bounds(found: Bounds, passes: int) -> dict[str, Any]:
     return {
         "bounds": [
             {"name": bound.name, "value": float(bound.value), "what": bound.what,
-             "about": ABOUT.get(bound.name, bound.source).format(passes=many)}
+             "about": remark_on(bound, many)}
             for bound in found.bounds
         ],
         "unbounded": "" if found.bounds else f"No bound: {reason}.",
     }  # fmt: skip
+
+
+def remark_on(bound: Bound, passes: str) -> str:
+    """Return what is said beside a bound: what it counts, where it is proved, and of what run."""
+    if bound.name in ABOUT:
+        return ABOUT[bound.name].format(passes=passes)
+    counted = ["wrong predictions"] * (bound.what == "errors")
+    return "; ".join([*counted, bound.source, *[passes] * bool(bound.by_pass)])
 
 
 def of_kernel_run(scene: Scene, passes: int, codes: np.ndarray) -> dict[str, Any]:
