@@ -92,7 +92,12 @@ def test_a_changed_ready_made_scene_loses_its_name():
             "The setting gamma must be a number of at least 1e-06 and at most 1 or 'auto'.",
         ),
         ("intercept=True", "The setting intercept must be yes or no."),
-        ("keep=__import__", "The setting keep must be one of 'last', 'average', 'vote', 'best'."),
+        ("keep=__import__", "The setting keep must be one of last, average, vote, best."),
+        (
+            "learner=x",
+            "The setting learner must be one of perceptron, batch, margin, winnow, balanced-winnow, "
+            "passive-aggressive, kernel.",
+        ),
         ("spam=1", "The address has an unknown part 'spam'."),
         ("labels=a,a", "Name two to four classes, each differently."),
         ("at=-1", "The round is a whole number from 0 to 10,000."),

@@ -73,6 +73,8 @@ class Setting(NamedTuple):
         """Return the valid values in words."""
         if self.parameter.kind is bool:
             return "yes or no"
+        if self.parameter.choices:  # spelled as in an address
+            return "one of " + ", ".join(self.parameter.choices)
         wanted = self.parameter.typed
         if self.size > 1:
             wanted = f"{self.size} numbers, each {wanted.removeprefix('a number ')}"
