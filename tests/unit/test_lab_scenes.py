@@ -95,8 +95,8 @@ def test_a_changed_ready_made_scene_loses_its_name():
         ("keep=__import__", "The setting keep must be one of last, average, vote, best."),
         (
             "learner=x",
-            "The setting learner must be one of perceptron, batch, margin, winnow, balanced-winnow, "
-            "passive-aggressive, kernel.",
+            "The setting learner must be one of perceptron, batch, margin, winnow, "
+            "balanced-winnow, passive-aggressive, kernel.",
         ),
         ("spam=1", "The address has an unknown part 'spam'."),
         ("labels=a,a", "Name two to four classes, each differently."),
