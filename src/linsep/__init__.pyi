@@ -20,6 +20,7 @@ from .learners.passive_aggressive import PassiveAggressive as PassiveAggressive
 from .learners.kernel import KernelPerceptron as KernelPerceptron
 
 # isort: on
+from .bounding import bounds as bounds
 from .certificate.proofs import from_json as from_json
 from .checkpoints.saving import Checkpoint as Checkpoint
 from .estimators._common.calibration import calibrate as calibrate
@@ -28,7 +29,6 @@ from .exports.onnx_file import to_onnx as to_onnx
 from .linear.estimator import LinearRegression as LinearRegression
 from .logistic.estimator import LogisticRegression as LogisticRegression
 from .mistake_bounds.adversary import Adversary as Adversary
-from .mistake_bounds.bounding import bounds as bounds
 from .mistake_bounds.margins import (
     cosine_margin as cosine_margin,
     functional_margin as functional_margin,

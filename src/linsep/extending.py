@@ -5,8 +5,6 @@ example. A :class:`Learner` has the rule and whatever lasts from pass to pass. A
 :class:`LinearLearner` is the estimator: its parameters, and the learner that they describe.
 """
 
-from typing import Any
-
 from linsep.compiled.loop import step
 from linsep.compiled.rows import add, square
 from linsep.compiled.weights import machine, vectors
@@ -37,9 +35,3 @@ class LinearLearner(LinearClassifier):
     def learner(self) -> Learner:
         """Return the learner of these parameters; raise ValueError if they are incompatible."""
         raise NotImplementedError
-
-    def _theorems(self) -> tuple[str, dict[str, Any]]:
-        return type(self).__name__, {}
-
-    def _obstacle(self) -> str | None:
-        return f"no theorem about {type(self).__name__} is known"

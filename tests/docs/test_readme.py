@@ -73,7 +73,7 @@ def test_the_page_on_exports(tmp_path, monkeypatch):
         "learners.winnow",
         "kernels.gram_matrices",
         "mistake_bounds.adversary",
-        "mistake_bounds.bounding",
+        "bounding",
         "separability.deciding",
         "mistake_bounds.margins",
         "teaching.convergence",

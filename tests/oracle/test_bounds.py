@@ -15,8 +15,8 @@ from linsep import (
     Winnow,
     bounds,
 )
+from linsep.learners.winnow import most_mistakes
 from linsep.mistake_bounds.problems import Problem, best_comparator
-from linsep.mistake_bounds.theorems import winnow
 from thoroughness import THOROUGH, examples
 
 pytestmark = pytest.mark.compiled
@@ -204,8 +204,8 @@ def test_winnow_on_disjunctions():
     X = (rng.random((300, 40)) < 0.2).astype(float)
     y = X[:, [3, 7, 20]].any(axis=1)
     model = Winnow().fit(X, y)
-    assert model.bounds(X, y)["disjunction"].value == winnow(40, 3, 2.0, 20.0)
-    assert model.bounds(X, y, literals=5)["disjunction"].value == winnow(40, 5, 2.0, 20.0)
+    assert model.bounds(X, y)["disjunction"].value == most_mistakes(40, 3, 2.0, 20.0)
+    assert model.bounds(X, y, literals=5)["disjunction"].value == most_mistakes(40, 5, 2.0, 20.0)
     assert "not all 0 or 1" in bounds(X / 2, y).left_out["disjunction"]
     assert "no disjunction" in bounds(X, ~y).left_out["disjunction"]
 
@@ -222,9 +222,9 @@ def test_the_number_of_literals_is_checked():
         [[1, 0, 1], [1, 0, 1], [1, 0, 0], [0, 1, 1], [0, 1, 1], [0, 1, 0], [0, 0, 0]], float
     )
     y = X[:, 0] + X[:, 1] > 0
-    assert bounds(X, y)["disjunction"].value == winnow(3, 3, 2.0, 1.5)
-    assert bounds(X, y, literals=2)["disjunction"].value == winnow(3, 2, 2.0, 1.5)
-    assert bounds(X, y, literals=4)["disjunction"].value == winnow(3, 4, 2.0, 1.5)
+    assert bounds(X, y)["disjunction"].value == most_mistakes(3, 3, 2.0, 1.5)
+    assert bounds(X, y, literals=2)["disjunction"].value == most_mistakes(3, 2, 2.0, 1.5)
+    assert bounds(X, y, literals=4)["disjunction"].value == most_mistakes(3, 4, 2.0, 1.5)
     assert (
         "no disjunction of 1 feature is known" in bounds(X, y, literals=1).left_out["disjunction"]
     )

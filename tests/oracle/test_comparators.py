@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from linsep import Perceptron, Winnow, bounds, datasets
-from linsep.mistake_bounds.theorems import winnow
+from linsep.learners.winnow import most_mistakes
 from thoroughness import THOROUGH
 
 pytestmark = pytest.mark.compiled
@@ -104,7 +104,7 @@ def test_majorities_by_winnow(r, k, d):
 
 
 def test_a_majority_of_one_is_a_disjunction_and_needs_small_promotions():
-    assert winnow(20, 3, 1.25, 10.0, 1) == winnow(20, 3, 1.25, 10.0)
+    assert most_mistakes(20, 3, 1.25, 10.0, 1) == most_mistakes(20, 3, 1.25, 10.0)
     X = np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1], [1, 0, 0], [0, 0, 1]], float)
     y = [1, 1, 1, 0, 0]
     found = Winnow().fit(X, y).bounds(X, y, literals=3, majority=2)

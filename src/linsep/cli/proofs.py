@@ -339,7 +339,7 @@ PASSES = Option(
 )  # fmt: skip
 LITERALS = Option(
     "--literals", **options.number(at_least=1),
-    help="Number of features that Winnow's target depends on.",
+    help="Number of features that the disjunction depends on.",
 )  # fmt: skip
 MAJORITY = Option(
     "--majority", default=1, show_default=False, **options.number(at_least=1),

@@ -26,8 +26,6 @@ ABOUT = {
     "hinge, sharp": "the same proof, without its last estimate",
     "8/gamma^2": "updates, of points scaled to length 1",
 }
-#: the learner of the theorems about rows in the space of a kernel
-DUAL = "perceptron"
 #: a larger (R/margin)² in a kernel's space may come of rounding the features
 CLEAR = 1e10
 #: most dimensions of a kernel's space in which hinge bounds are computed
@@ -260,7 +258,7 @@ def bounds_of(scene: Scene, run: dict[str, Any]) -> dict[str, Any]:
     except (ValueError, LinsepError) as problem:
         return {"bounds": [], "unbounded": str(problem), "widest": None}
     widest = None
-    if "rate" in summary.numbers and len(set(scene.codes)) == 2:
+    if hasattr(estimator, "learning_rate") and len(set(scene.codes)) == 2:
         widest = {"rate": scene["rate"], "intercept": scene["intercept"],
                   "margin": found.margin[0] if found.margin else None}  # fmt: skip
     return listed_bounds(found, passes) | {"widest": widest}
@@ -294,7 +292,9 @@ def of_kernel_run(scene: Scene, passes: int, codes: np.ndarray) -> dict[str, Any
     The rows are features whose products are the Gram matrix. Hinge bounds need a program in as many
     dimensions, which takes too long in many.
     """
-    summary = RunSummary(DUAL, {}, scene["classes"], fit_intercept=False, passes=passes)
+    # The theorems about the perceptron hold in that space.
+    learner = linsep.Perceptron(fit_intercept=False)
+    summary = RunSummary(learner, scene["classes"], fit_intercept=False, passes=passes)
     features = features_of(gram_of(scene))
     case = Case(summary, features, codes, int(codes.max()) + 1, None)
     try:

@@ -508,10 +508,10 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         coef_init : array of the shape of ``coef_``, default zeros
         intercept_init : array of the shape of ``intercept_``, default zeros
         sample_weight : array of shape (rows,), default ones
-            Multiplies the row's update (for Winnow its exponent, for
-            :class:`linsep.PassiveAggressive` its C), its mistakes in ``keep="best"`` and, if held
-            out, its part in ``early_stopping``; rounds of an average or a vote count rows. A row of
-            weight 0 is skipped, but must be finite.
+            Multiplies the row's update (its exponent in multiplicative updates, its C where there
+            is one), its mistakes in ``keep="best"`` and, if held out, its part in
+            ``early_stopping``; rounds of an average or a vote count rows. A row of weight 0 is
+            skipped, but must be finite.
         checkpoint : path or :class:`linsep.Checkpoint`, default None
             A file in which the fit saves its state. If the process ends early, the fit can resume
             from it, to the same bits.
@@ -627,11 +627,11 @@ class LinearClassifier(HasEquation, OnlineClassifier):
             repeated, and rows that lead to other mistakes are refused.
         y : array of shape (rows,)
         literals : int, default=None
-            For Winnow: the number of features in the disjunction, which is checked; None searches
-            for one.
+            For multiplicative updates: the number of features in the disjunction, which is
+            checked; None searches for one.
         majority : int, default=1
-            For Winnow: how many of the ``literals`` are on in positive rows at least, and not in
-            others, which is checked; 1 is a disjunction.
+            How many of the ``literals`` are on in positive rows at least, and not in others,
+            which is checked; 1 is a disjunction.
 
         Returns
         -------
@@ -639,7 +639,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
             As :func:`linsep.bounds`, with the mistakes of the run. Bounds that do not apply, such
             as after initial weights or with weighted rows, are in ``left_out`` with the reason. The
             theorems assume real arithmetic, so none is stated if floats may have underflowed or
-            weights of Winnow reached 1e150.
+            multiplied weights have reached 1e150.
 
         Raises
         ------
@@ -690,16 +690,34 @@ class LinearClassifier(HasEquation, OnlineClassifier):
 
     # What theorems say of a run; a learner with theorems overrides these.
 
+    #: whether its theorems are about Euclidean lengths
+    euclidean: ClassVar[bool] = True
+    #: whether the rule scales rows, with their constant feature, to length 1
+    scales_rows: ClassVar[bool] = False
+    #: whether :func:`linsep.bounds` states its bounds, for its best parameters
+    bounded_in_advance: ClassVar[bool] = False
     #: whether the state counts the rates of the updates, which is restored with the weights
-    counts_rates = False
+    counts_rates: ClassVar[bool] = False
 
-    def _theorems(self) -> tuple[str, dict[str, Any]]:
-        """Return the learner's name in the mistake bounds and the parameters they need."""
-        raise NotImplementedError
+    def theorems(self, case: Any) -> list[Any]:
+        """Return each :class:`linsep.mistake_bounds.bounding.Theorem` about a ``case`` of this
+        learner, which a :class:`linsep.mistake_bounds.bounding.Case` describes.
+        """
+        return []
 
-    def _obstacle(self) -> str | None:
+    def premises(self) -> tuple[Any, ...]:
+        """Return the parameters that its theorems are about."""
+        return ()
+
+    def obstacle(self) -> str | None:
         """Return why mistake bounds do not apply to this run, or None if they do."""
+        if type(self).theorems is LinearClassifier.theorems:
+            return f"no theorem about {type(self).__name__} is known"
         return proofs.obstacle_to_all(self._run) if hasattr(self, "_run") else None
+
+    def beyond_floats(self, case: Any) -> str | None:
+        """Return why underflow or saturation may have affected a run, or None."""
+        return None
 
     def _total_rate(self) -> float | None:
         """Return the sum of the rates of all updates; None if the learner does not add examples."""

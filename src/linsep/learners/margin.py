@@ -1,5 +1,7 @@
 """The margin perceptron as a scikit-learn estimator."""
 
+from collections.abc import Sequence
+from itertools import product
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -9,6 +11,8 @@ from linsep.compiled.rules.margin import MarginRule
 from linsep.learners.classifier import LinearClassifier
 from linsep.learners.state import ROUNDING, TOO_LARGE, Learner, State
 from linsep.parameters import Control, Demonstration, fitted_parameter, parameter
+
+BLUM = "A. Blum, Machine Learning Theory, lecture 4 (2014)"
 
 
 class MarginPerceptron(LinearClassifier):
@@ -56,6 +60,7 @@ class MarginPerceptron(LinearClassifier):
     """
 
     command_name = "margin"
+    scales_rows = bounded_in_advance = counts_rates = True
     grid_example = "gamma=0.01,0.1"
     demonstrations = (
         Demonstration(
@@ -86,11 +91,27 @@ class MarginPerceptron(LinearClassifier):
 
         return MarginPerceptron(self.gamma, self.epsilon)
 
-    def _theorems(self) -> tuple[str, dict[str, Any]]:
-        gamma = self.gamma_ if hasattr(self, "_run") else self.gamma
-        return "margin", {"gamma": gamma, "epsilon": float(self.epsilon)}
+    def theorems(self, case: Any) -> list[Any]:
+        """Return the bound on updates for the margin that was found, that is given or, in advance,
+        that the rows have.
+        """
+        from linsep.mistake_bounds.bounding import Theorem
+        from linsep.mistake_bounds.theorems import widest
 
-    counts_rates = True
+        epsilon, gamma = float(self.epsilon), None if self.gamma == "auto" else float(self.gamma)
+        if hasattr(self, "_run"):
+            gamma = self.gamma_
+
+        def most() -> float:
+            low, _ = widest(case.problems)
+            return margin_bound(case.problems, gamma or min(low, 1.0), epsilon)
+
+        name = "8/gamma^2" if epsilon == 0.5 else "2/(epsilon gamma)^2"
+        return [Theorem(name, most, "updates", BLUM)]
+
+    def premises(self) -> tuple[Any, ...]:
+        """Return the parameters that its theorem is about."""
+        return (float(self.epsilon),)
 
     def _total_rate(self) -> float | None:
         return float(self._run.state.per_machine("total", np.float64).sum())
@@ -190,3 +211,19 @@ def most_updates(gamma: float, epsilon: float) -> float:
     """
     square = (epsilon * gamma) ** 2
     return 2.0 / square if square else float("inf")
+
+
+def margin_bound(problems: Sequence[Any], gamma: float, epsilon: float) -> float:
+    """Return 2 / (epsilon gamma)^2 per machine, if every machine's margin is at least gamma.
+
+    The larger of two values: with the parameters as floats, and as the decimals that they print as.
+    """
+    from linsep.mistake_bounds.bounds import Unknown
+    from linsep.mistake_bounds.rounding import float_above, parameter_readings, shown
+    from linsep.mistake_bounds.theorems import widest
+
+    low, high = widest(problems)
+    if gamma > low:
+        raise Unknown(f"the margin aimed at is {gamma:.4g}, that of the rows below {shown(high)}")
+    pairs = product(parameter_readings(gamma), parameter_readings(epsilon))
+    return float_above(len(problems) * max(2 / (one * other) ** 2 for one, other in pairs))

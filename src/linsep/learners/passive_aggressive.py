@@ -1,5 +1,7 @@
 """Passive-aggressive learning as a scikit-learn estimator."""
 
+from collections.abc import Sequence
+from math import log2
 from typing import Any, Literal
 
 import numpy as np
@@ -10,6 +12,7 @@ from linsep.learners.state import Learner
 from linsep.parameters import Control, Demonstration, parameter
 
 Loss = Literal["hinge", "squared_hinge"]
+CRAMMER = "K. Crammer et al., Online passive-aggressive algorithms, JMLR 7 (2006), theorems 2, 4, 5"
 
 
 class PassiveAggressive(LinearClassifier):
@@ -82,17 +85,45 @@ class PassiveAggressive(LinearClassifier):
 
         return PassiveAggressive(self.C, self.loss)
 
-    def _theorems(self) -> tuple[str, dict[str, Any]]:
-        soft = 1 / (2 * float(self.C)) if self.loss == "squared_hinge" else 0.0
-        return "pa", {"C": float(self.C), "soft": soft}
+    def theorems(self, case: Any) -> list[Any]:
+        """Return the bound on errors; there is none in advance, for it is about a given C."""
+        from linsep.mistake_bounds.bounding import Theorem
+        from linsep.mistake_bounds.bounds import Unknown
 
-    def _obstacle(self) -> str | None:
+        def most() -> float:
+            if len(case.problems) > 1:
+                raise Unknown("errors of single machines are not counted")
+            return most_errors(case.problems, case.run.passes, *self.premises(), case.weights)
+
+        return [Theorem("passive-aggressive", most, "errors", CRAMMER)]
+
+    def premises(self) -> tuple[Any, ...]:
+        """Return C, and what softens the steps of PA-II."""
+        C = float(self.C)
+        return C, 1 / (2 * C) if self.loss == "squared_hinge" else 0.0
+
+    def obstacle(self) -> str | None:
+        """Return why mistake bounds do not apply to this run, or None if they do."""
+        if hasattr(self, "_run") and self._run.mixture is not None:
+            return "the theorem of mixing is about the perceptron"
         if self.fit_intercept:
             return (
                 "its steps leave the constant feature out of the length of a row, as "
                 "scikit-learn's do; with fit_intercept=False and a column of ones they hold"
             )
-        return super()._obstacle()
+        return super().obstacle()
+
+    def beyond_floats(self, case: Any) -> str | None:
+        """Return why underflow may have affected steps up to C, as long as a row is short."""
+        from linsep.mistake_bounds.margins import lengths
+
+        for problem in case.problems:
+            found = lengths(problem.A)
+            shortest = 2 * problem.log2(float(found[found > 0].min(initial=1.0)))
+            longest = log2(float(self.C)) + 2 * problem.log2(problem.longest)
+            if (why := problem.underflow(shortest, longest)) is not None:
+                return str(why)
+        return None
 
 
 class PassiveAggressiveLearner(Learner):
@@ -105,3 +136,32 @@ class PassiveAggressiveLearner(Learner):
         soft = loss == "squared_hinge"
         most = np.inf if soft else float(C)
         super().__init__(PassiveAggressiveRule(most, 1.0 / (2.0 * C) if soft else 0.0))
+
+
+def most_errors(
+    problems: Sequence[Any], passes: int, C: float, soft: float, given: np.ndarray | None = None
+) -> float:
+    """Return the bound on errors of PA-I (``soft`` 0) and PA-II (infinite ``C``)."""
+    from linsep.mistake_bounds.bounds import Unknown
+    from linsep.mistake_bounds.problems import best_comparator
+    from linsep.mistake_bounds.rounding import ROUNDING
+    from linsep.mistake_bounds.theorems import brought, novikoff
+
+    total = 0.0
+    for problem in problems:
+        square, w = problem.longest**2 * (1 + ROUNDING), brought(problem, given)
+        # Rows over 2^e and C times 4^e make the same mistakes.
+        most, softened = np.ldexp(C, 2 * problem.exponent), np.ldexp(soft, -2 * problem.exponent)
+        if not 0 < most < np.inf and np.isfinite(C):
+            raise Unknown("C relative to the length of the rows is beyond floating point")
+        if softened:
+            # The bound is in squared losses; weights that minimise the hinge are good enough.
+            best = best_comparator(problem, passes / softened, w)
+            loss = passes / softened * best.squared_hinge
+            total += (square + softened) * (best.square + loss)
+        elif np.isfinite(most):
+            best = best_comparator(problem, 2 * most * passes, w)
+            total += max(square, 1 / most) * (best.square + 2 * most * passes * best.hinge)
+        else:
+            total += novikoff([problem])
+    return total * (1 + ROUNDING)

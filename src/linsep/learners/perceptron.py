@@ -1,6 +1,7 @@
 """The perceptron as a scikit-learn estimator."""
 
 from collections.abc import Callable
+from math import log2
 from numbers import Real
 from typing import Any, Literal
 
@@ -26,6 +27,16 @@ Zero = Literal["mistake", "negative", "correct"]
 CONTROLS = (
     Control(parameter="learning_rate", name="rate", label="Learning rate"),
     Control(parameter="schedule", label="Schedule"),
+)
+COLLINS = "M. Collins, Discriminative training methods for hidden Markov models (2002), theorem 1"
+HINGE = (
+    "A. Blum, Machine Learning Theory, lecture 4 (2014), times R^2; S. Shalev-Shwartz, Online "
+    "learning and online convex optimization (2012), section 3.3"
+)
+SCHAPIRE = "Y. Freund and R. Schapire, Machine Learning 37 (1999), theorem 2"
+MCDONALD = (
+    "R. McDonald, K. Hall and G. Mann, Distributed training strategies for the structured "
+    "perceptron (2010), theorem 3"
 )
 
 
@@ -157,6 +168,7 @@ class Perceptron(LinearClassifier):
     """
 
     command_name = "perceptron"
+    bounded_in_advance = True
     mixable = True
     demonstrations = (
         Demonstration(
@@ -202,15 +214,61 @@ class Perceptron(LinearClassifier):
         rule = BatchPerceptron if self.update == "batch" else Perceptron
         return rule(self.learning_rate, self.schedule, self.zero)
 
-    def _theorems(self) -> tuple[str, dict[str, Any]]:
-        return "perceptron", {"rate": self._rate()}
+    def theorems(self, case: Any) -> list[Any]:
+        """Return Novikoff's theorem, and those for rows that are not separable; of shards, that of
+        parameter mixing.
+        """
+        from linsep.mistake_bounds.bounding import NOVIKOFF, Theorem
+        from linsep.mistake_bounds.theorems import Compared, novikoff
 
-    def _obstacle(self) -> str | None:
+        def most() -> float:
+            return novikoff(case.problems)
+
+        if case.run.mixture is not None:
+            # For mistakes that count the share of their shard in the mixture. The shares are equal,
+            # or proportional to the mistakes, so that times the shards it holds for all.
+            shards = case.run.mixture.learning_shards
+            return [
+                Theorem("parameter mixing", most, "weighted mistakes", MCDONALD),
+                Theorem(
+                    "parameter mixing, all shards", lambda: shards * most(), "mistakes", MCDONALD
+                ),
+            ]
+        found = [
+            Theorem("Novikoff", most, "mistakes", COLLINS if case.joint else NOVIKOFF),
+            case.comparison("hinge", Compared.linear, HINGE),
+            case.comparison("hinge, sharp", Compared.sharp, HINGE),
+            case.comparison("squared hinge", Compared.distances, SCHAPIRE),
+        ]
+        if case.run.gamma is not None:
+            moved = case.comparison("total distance", Compared.linear, HINGE, lambda: case.moved)
+            found.append(moved)
+        return found
+
+    def premises(self) -> tuple[Any, ...]:
+        """Return the parameters that its theorems are about."""
+        return (self._rate(),)
+
+    def obstacle(self) -> str | None:
+        """Return why mistake bounds do not apply to this run, or None if they do."""
         if self._rate() is None:
             return "its rate is not constant"
         if self.update == "batch":
             return "they hold for updates at every mistake"
-        return super()._obstacle()
+        return super().obstacle()
+
+    def beyond_floats(self, case: Any) -> str | None:
+        """Return why underflow may have affected a run, or None."""
+        for problem, one in zip(case.problems, case.compared, strict=True):
+            eta, R = log2(self._rate() or 1.0), problem.log2(problem.longest)
+            steps = [eta + 2 * R]
+            if problem.margin is not None:
+                steps.append(eta + problem.log2(problem.margin[0]))
+            if one.weights.square:
+                steps.append(eta + problem.exponent - log2(one.weights.square) / 2)
+            if (why := problem.underflow(*steps)) is not None:
+                return str(why)
+        return None
 
     def _rate(self) -> float | None:
         """Return the rate if it is constant, else None."""

@@ -1,6 +1,7 @@
 """What is proved about a fit: mistake bounds, and the margin that no separator exceeds."""
 
 from copy import copy
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -43,38 +44,25 @@ def bounds_of(model: Any, X: Any, y: Any, literals: int | None, majority: int) -
     """Return the mistake bounds of a fitted linear classifier on its rows, as its method
     :meth:`bounds` does.
     """
-    from linsep.mistake_bounds.bounding import RunSummary, bounds_of_run, check_literals
+    from linsep.mistake_bounds.bounding import RunSummary, bounds_of_run
     from linsep.mistake_bounds.bounds import Bounds
 
     run = model.fitted_run()
     check_literals(literals, majority)
     given, (X, codes) = X, same_data(model, X, y)
     fit, mistakes = in_its_fit(model), int(model.mistakes_.sum())
-    learner, numbers = fit._theorems()
-    why = fit._obstacle() or why_not_again(model)
-    mixture = run.mixture
-    if mixture is not None and learner != MIXED:
-        why = "the theorem of mixing is about the perceptron"
+    why = fit.obstacle() or why_not_again(model)
     if why is not None:
         return Bounds((), {"mistake bounds": why}, mistakes=mistakes)
     refuse_others(fit, given, y)
+    errors = None
+    if run.open_mistakes is None and run.mixture is None:
+        errors = sum(report.errors for report in run.reports)
     summary = RunSummary(
-        learner,
-        numbers | {"literals": literals, "majority": majority},
-        run.state.multiclass,
-        fit.learns_intercept,
-        bool(fit.normalize),
-        model.n_iter_,
-        mistakes,
-        int(fit._counted_updates()),
-        sum(report.errors for report in run.reports) if run.open_mistakes is None else None,
-        widest_margin(fit)[0],
-    )
-    if mixture is not None:
-        shares = {"shards": mixture.learning_shards, "weighted mistakes": mixture.weighted_mistakes}
-        summary = summary._replace(
-            learner="mixing", numbers=numbers | shares, updates=None, errors=None
-        )
+        fit, run.state.multiclass, fit.learns_intercept, bool(fit.normalize), model.n_iter_,
+        mistakes, int(fit._counted_updates()) if run.mixture is None else None, errors,
+        widest_margin(fit)[0], literals, majority, mixture=run.mixture,
+    )  # fmt: skip
     return bounds_of_run(summary, X, codes, np.arange(len(model.classes_)))
 
 
@@ -84,14 +72,22 @@ def run_to_come(model: Any, passes: int) -> tuple[Any, str | None]:
     """
     from linsep.mistake_bounds.bounding import RunSummary
 
-    learner, numbers = model._theorems()
-    known = numbers | {"literals": None, "majority": 1}
     how = model.multiclass, model.learns_intercept, bool(model.normalize)
-    return RunSummary(learner, known, *how, passes=passes), model._obstacle()
+    return RunSummary(model, *how, passes=passes), model.obstacle()
 
 
-#: the learner for which the theorem about mixtures holds
-MIXED = "perceptron"
+def check_literals(literals: Any, majority: Any = 1) -> None:
+    """Raise ValueError unless ``literals`` is None or a positive integer, and ``majority`` is a
+    positive integer that is no larger.
+    """
+    for name, value in (("literals", 1 if literals is None else literals), ("majority", majority)):
+        whole = isinstance(value, Integral) and not isinstance(value, bool)
+        if not (whole and value >= 1):
+            raise ValueError(f"{name} is {value!r}: it must be a whole number of at least 1.")
+    if majority > (literals or 1):
+        raise ValueError(
+            f"majority is {majority}, but literals {literals}: give as many literals, or more."
+        )
 
 
 def in_its_fit(model: Any) -> Any:
@@ -109,7 +105,7 @@ def runs_otherwise(model: Any) -> bool:
 
 def _premises(model: Any) -> tuple[Any, ...]:
     """Return what the parameters of a model say about a run that proves something."""
-    return model._theorems(), model._obstacle(), bool(model.early_stopping)
+    return model.premises(), model.obstacle(), bool(model.early_stopping)
 
 
 def examples_added(model: Any) -> float:

@@ -127,9 +127,9 @@ def cosine_margin(estimator: Any, X: Any, y: Any) -> float:
 def l1_margin(estimator: Any, X: Any, y: Any) -> float:
     """Return the smallest ``y <w, z> / (sum |w_j| max |z_j|)``, between -1 and 1.
 
-    The margin in the bounds of Winnow: the L1 length of the weights and the L-infinity length of
-    each row take the place of Euclidean lengths. With an intercept z = [x; 1], and the intercept is
-    the last weight of w.
+    The margin in the bounds of multiplicative updates: the L1 length of the weights and the
+    L-infinity length of each row take the place of Euclidean lengths. With an intercept
+    z = [x; 1], and the intercept is the last weight of w.
 
     Parameters
     ----------

@@ -7,6 +7,7 @@ norms and losses of the result are then computed with outward rounding.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
@@ -36,6 +37,12 @@ SMALLEST = 1e-290
 SMOOTHING = (1.0, 0.1, 0.01, 0.001)
 #: rows whose directions are tried on the sphere, and searches from the best directions
 MOST_STARTS, MOST_SEARCHES = 12, 4
+#: factor by which steps must exceed the smallest number, as a power of two
+FAR = -1000.0
+TOO_SMALL = (
+    "the theorems are about real arithmetic, and with rows so short, or steps so small, products "
+    "may have been rounded to zero"
+)
 
 
 class Problem:
@@ -91,6 +98,14 @@ class Problem:
             coef = tuple(float(Fraction(weight) / top) for weight in coef)
         self.separator = np.array(coef)
         return found.margin
+
+    def log2(self, size: float) -> float:
+        """Return the base-2 logarithm of a size in the units of the data's rows, 0 for 0."""
+        return math.log2(size) + self.exponent if size else 0.0
+
+    def underflow(self, *steps: float) -> str | None:
+        """Return why floats may have lost steps with these base-2 logarithms, None if not."""
+        return TOO_SMALL if min(steps) < FAR + math.log2(self.A.shape[1]) else None
 
     def suppose(self, w: np.ndarray) -> None:
         """Use these weights as the separator instead of searching for the best."""

@@ -1,0 +1,121 @@
+"""Mistake bounds of all learners on given rows, before any of them learns."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from linsep.catalog import LINEAR
+from linsep.errors import DataError
+from linsep.learners.perceptron import Perceptron
+from linsep.learners.proofs import check_literals
+from linsep.mistake_bounds.bounding import RunSummary, bounds_of_run
+from linsep.mistake_bounds.bounds import Bounds
+from linsep.validation.labels import check_beside, labels_of
+
+#: the largest float
+LARGEST = float(np.finfo(np.float64).max)
+
+
+def bounds(
+    X: Any,
+    y: Any,
+    *,
+    fit_intercept: bool = True,
+    multiclass: str = "native",
+    weights: Any = None,
+    mistakes: int | None = None,
+    passes: int = 1,
+    literals: int | None = None,
+    majority: int = 1,
+    gamma: float | None = None,
+) -> Bounds:
+    """Bound the number of mistakes of online learners on these rows, in any order.
+
+    With an intercept the theory is about z = [x; 1]: R and the margin are those of z. For a run of
+    a fitted estimator use ``estimator.bounds(X, y)``.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (rows, features)
+    y : array of shape (rows,)
+        Labels, two or more classes.
+    fit_intercept : bool, default=True
+    multiclass : {"native", "ovr", "ovo"}, default="native"
+        Bounds of several machines are summed; the native rule has 2 R^2 / gamma^2 (Collins).
+    weights : array of shape (features,), or with the intercept (features + 1,); default=None
+        A separator or comparator, two classes only; None searches for the best. Any weights give
+        valid bounds.
+    mistakes : int, default=None
+        Counted mistakes of a perceptron, to compare with its bounds.
+    passes : int, default=1
+        Number of passes: the hinge loss counts once per pass; Novikoff's bound stays the same.
+    literals : int, default=None
+        For multiplicative updates: number of features of the disjunction, which is checked. None
+        searches for a disjunction greedily.
+    majority : int, default=1
+        How many of the ``literals`` are on in positive rows at least, and not in others,
+        which is checked. Beyond 1 the bound is for ``promotion=1 + 1 / (2 * majority)``.
+    gamma : float > 0, default=None
+        Two classes: also bound the mistakes by the total distance TD that the rows must be moved to
+        have this margin, R^2/gamma^2 + 2 TD/gamma; a local search finds their direction.
+
+    Returns
+    -------
+    Bounds
+        Bounds in real arithmetic, rounded up. (``estimator.bounds`` states none for a run whose
+        floats may have underflowed, or whose multiplied weights may have reached 1e150.) For the
+        perceptron (from zero weights, at a constant rate): ``Novikoff`` (R/gamma)^2 and, separable
+        or not, ``hinge`` ||w||^2 R^2 + 2 hinge(w), ``hinge, sharp`` (the same proof without its
+        last estimate) and ``squared hinge`` ((R + D)/gamma)^2, all at the w that minimises
+        ``hinge``. For MarginPerceptron ``8/gamma^2`` (updates, rows of length 1), for
+        multiplicative updates ``disjunction`` or ``majority``, and ``L1 margin`` if weights may
+        have either sign. With ``gamma`` also
+        ``total distance``. The hinge bounds of two classes have the ``comparator`` w and its
+        ``distance``. Bounds that cannot be stated are in ``left_out``, with the reason.
+
+    Raises
+    ------
+    ValueError
+        For NaN, infinity, a single class, X and y of different lengths, and weights of the wrong
+        shape.
+
+    References
+    ----------
+    Each bound names its ``source``.
+
+    Examples
+    --------
+    >>> print(bounds([[4, 0], [1, 1], [0, 1], [-2, -2]], [1, 0, 0, 1], fit_intercept=False,
+    ...              mistakes=3)["Novikoff"])
+    kept: 3 of at most 26 mistakes (Novikoff)
+    """
+    if multiclass not in ("native", "ovr", "ovo"):
+        raise ValueError(f"multiclass is {multiclass!r}: choose native, ovr or ovo.")
+    if passes < 1:
+        raise ValueError(f"passes is {passes!r}: it must be at least 1.")
+    check_literals(literals, majority)
+    if gamma is not None and not (isinstance(gamma, Real) and 0 < gamma <= LARGEST):
+        raise ValueError(f"gamma is {gamma!r}: it must be a finite number above 0.")
+    check_beside(X, y=y)
+    y = labels_of(y)
+    classes = np.unique(y)
+    if len(classes) < 2:
+        raise DataError(f"All rows have the label {classes[0]!s}: bounds need two classes.")
+    runs = [
+        RunSummary(
+            kind(), multiclass, fit_intercept, False, passes,
+            mistakes=mistakes if kind is Perceptron else None,
+            literals=literals, majority=majority, gamma=gamma, in_advance=True,
+        )
+        for kind in LINEAR.values() if kind.bounded_in_advance
+    ]  # fmt: skip
+    found = [bounds_of_run(run, X, y, classes, weights) for run in runs]
+    return Bounds(
+        tuple(bound for one in found for bound in one.bounds),
+        {name: why for one in found for name, why in one.left_out.items()},
+        found[0].longest,
+        found[0].margin,
+    )
