@@ -10,8 +10,8 @@ import pytest
 from sklearn.datasets import dump_svmlight_file
 
 import linsep
-import linsep.learners.checkpointing
 import linsep.learners.passes
+import linsep.learners.stored
 import linsep.rows.source_stream
 from interrupting import in_pass
 from linsep import (
@@ -51,7 +51,7 @@ def small_slices(monkeypatch):
 @pytest.fixture
 def interrupted(monkeypatch):
     """Interrupt fits at every n-th pause until one ends; return it and how many there were."""
-    pause = linsep.learners.checkpointing.Saved.pause
+    pause = linsep.learners.stored.Saved.pause
 
     def run(fit, n):
         count = []
@@ -62,7 +62,7 @@ def interrupted(monkeypatch):
             if len(count) % n == 0:
                 raise KeyboardInterrupt
 
-        monkeypatch.setattr(linsep.learners.checkpointing.Saved, "pause", pressed)
+        monkeypatch.setattr(linsep.learners.stored.Saved, "pause", pressed)
         for times in range(1, 500):
             try:
                 return fit(), times

@@ -19,8 +19,7 @@ from sklearn.utils.multiclass import _ovr_decision_function
 from linsep import KernelPerceptron, MarginPerceptron, Perceptron
 from linsep.estimators._common.labels import pairs
 from linsep.kernels import RBF, Normalized, Pairwise, Polynomial, Spectrum
-from linsep.learners.deciding import decision, predicted
-from linsep.learners.state import State
+from linsep.learners.state import State, decision, predicted
 from storages import SCHEMES, blobs, classes_of, store, twin_predict, weights
 
 pytestmark = pytest.mark.compiled

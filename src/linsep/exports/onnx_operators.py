@@ -17,8 +17,7 @@ from linsep.compiled.rows import HUGE, TINY
 from linsep.exports.scoring import ExportError, Rule, is_turned, linear_scores, rule_of
 from linsep.kernels.base import Constant, Kernel, Normalized, Product, Scaled, Sum
 from linsep.kernels.vectors import RBF, AllSubsets, Laplacian, Linear, Polynomial
-from linsep.learners.keeping import KeepVote
-from linsep.learners.vote_scoring import VoteScoring
+from linsep.learners.voting import KeepVote, VoteScoring
 
 #: versions of the operators: read by onnxruntime 1.12 (2022) and later
 OPSET, ML_OPSET, IR_VERSION = 17, 3, 8
@@ -365,7 +364,7 @@ def interpolated(graph: Graph, column: str, x: np.ndarray, y: np.ndarray) -> str
 
 
 def won_pairs(graph: Graph, rule: Rule, scores: str) -> Predicted:
-    """Return decision values and codes of one-vs-one, see linsep.learners.deciding.decision."""
+    """Return decision values and codes of one-vs-one, see linsep.learners.state.decision."""
     k, pairs = len(rule.classes), rule.pairs
     gains, starts = np.zeros((len(pairs), k)), np.zeros(k)
     for machine, (a, b) in enumerate(pairs):

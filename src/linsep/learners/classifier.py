@@ -21,14 +21,14 @@ from linsep.estimators._common import labels
 from linsep.estimators._common.fitted_state import StopReason
 from linsep.estimators._common.labels import FLOATS, brings_labels, codes_given
 from linsep.estimators._common.showing import HasEquation
-from linsep.learners import proofs
-from linsep.learners.keeping import KeepBest, KeepLast, keeping_of
+from linsep.learners.keeping import KeepBest, KeepLast
 from linsep.learners.passes import (
     PassReport,
     Plan,
     Progress,
     Run,
     close_pass,
+    keeping_of,
     learn_batch,
     passes,
     stop_sentence,
@@ -206,7 +206,7 @@ class OnlineClassifier(
 
         Returns
         -------
-        arrays : dict of arrays, by the names that :mod:`linsep.learners.saved_state` lists
+        arrays : dict of arrays, by the names that :mod:`linsep.learners.stored` lists
         facts : dict
             ``classes`` (type and values), ``calibration`` (method or None), ``kernel`` (a dict, or
             None) and ``training``: counts, reports of the passes, and what proofs need to know.
@@ -216,10 +216,10 @@ class OnlineClassifier(
         ValueError
             If parameters that shape the weights are not those of the fit.
         """
-        from linsep.learners import saved_state
+        from linsep.learners import stored
 
         self.check_same_parameters("save")
-        return saved_state.state_of(self)
+        return stored.state_of(self)
 
     def set_state(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
         """Take what :meth:`get_state` returned, with the parameters of now.
@@ -229,16 +229,16 @@ class OnlineClassifier(
         LookupError, TypeError, ValueError
             If it is incomplete or inconsistent: shapes, types and sizes are checked.
         """
-        from linsep.learners import saved_state
+        from linsep.learners import stored
 
-        saved_state.set_state(self, arrays, facts)
+        stored.set_state(self, arrays, facts)
 
     def saving(self, checkpoint: Any) -> Saving:
         """Return how a fit is saved; ``checkpoint`` as given to ``fit``."""
         if checkpoint is None:
             return Saving()
         from linsep.checkpoints.saving import as_checkpoint
-        from linsep.learners.checkpointing import Saved
+        from linsep.learners.stored import Saved
 
         return Saved(as_checkpoint(checkpoint), self)
 
@@ -588,6 +588,8 @@ class LinearClassifier(HasEquation, OnlineClassifier):
             (``multiclass``, ``fit_intercept``, ``threshold``, ``keep``, ``reference``,
             ``normalize``, ``tie``, ``zero``) has changed.
         """
+        from linsep.learners.proofs import runs_otherwise
+
         learner, first = self.check_partial_fit(classes), not hasattr(self, "_run")
         check_beside(X, y=y, sample_weight=sample_weight)
         X, y = self.checked_rows(X, y, learner, reset=first, checked=True)
@@ -602,7 +604,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
                 self.start_run(learner, known, X.shape[1], None, None)
             self.check_same_parameters("partial_fit")
             run = self._run
-            run.fresh = run.fresh and not proofs.runs_otherwise(self)
+            run.fresh = run.fresh and not runs_otherwise(self)
             run.weighted = run.weighted or bool(counted.size)
             run.state.own()
             run.go_on_with(learner)
@@ -615,7 +617,9 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         ||w||/M. A :class:`linsep.mistake_bounds.bounds.Bounds`; :meth:`bounds` adds bounds that
         need the rows.
         """
-        return proofs.report_of(self)
+        from linsep.learners.proofs import report_of
+
+        return report_of(self)
 
     def bounds(self, X: Any, y: Any, *, literals: int | None = None, majority: int = 1) -> Any:
         """Return the mistake bounds of this learner on its training rows, with its mistakes.
@@ -647,7 +651,9 @@ class LinearClassifier(HasEquation, OnlineClassifier):
             If rows, features or labels are not those of the fit, or X has NaN or infinity or is a
             source, or ``literals`` or ``majority`` is not a positive number.
         """
-        return proofs.bounds_of(self, X, y, literals, majority)
+        from linsep.learners.proofs import bounds_of
+
+        return bounds_of(self, X, y, literals, majority)
 
     def separation(self, X: Any, y: Any = None, **how: Any) -> Any:
         """Decide whether a hyperplane separates the rows, with a proof: :func:`linsep.separation`.
@@ -713,7 +719,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         """Return why mistake bounds do not apply to this run, or None if they do."""
         if type(self).theorems is LinearClassifier.theorems:
             return f"no theorem about {type(self).__name__} is known"
-        return proofs.obstacle_to_all(self._run) if hasattr(self, "_run") else None
+        return self._run.obstacle() if hasattr(self, "_run") else None
 
     def beyond_floats(self, case: Any) -> str | None:
         """Return why underflow or saturation may have affected a run, or None."""

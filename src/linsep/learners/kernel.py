@@ -28,11 +28,11 @@ from linsep.estimators._common.labels import (
 from linsep.kernels.base import Kernel, listed, refuse_text
 from linsep.kernels.naming import NAMES, as_kernel, described, kernel_from_dict
 from linsep.learners.classifier import OnlineClassifier
-from linsep.learners.deciding import numbered, numbered_texts
 from linsep.learners.keeping import KeepLast
 from linsep.learners.kernel_rows import Grams, KernelStream
 from linsep.learners.passes import Run
 from linsep.learners.perceptron import PerceptronLearner, Schedule
+from linsep.learners.predicting import numbered, numbered_texts
 from linsep.learners.state import Learner, State
 from linsep.parameters import Control, Demonstration, check_parameters, parameter
 from linsep.sources.base import Source

@@ -21,7 +21,7 @@ from linsep.estimators._common import labels
 from linsep.estimators._common.fitted_state import StopReason
 from linsep.estimators._common.labels import codes_given
 from linsep.lanes import Tree
-from linsep.learners.keeping import KeepAverage, keeping_of
+from linsep.learners.keeping import KeepAverage
 from linsep.learners.passes import (
     NO_SCORES,
     Course,
@@ -30,6 +30,7 @@ from linsep.learners.passes import (
     Progress,
     Run,
     check_some_rows,
+    keeping_of,
     one_pass,
     over,
 )

@@ -15,8 +15,7 @@ from linsep.compiled.rows import Block
 from linsep.compiled.weights import Last
 from linsep.errors import DataError, hint
 from linsep.estimators._common.fitted_state import StopReason
-from linsep.learners.cycle_detection import CycleDetection, cycle_detection_for
-from linsep.learners.keeping import KeepLast, count_changes
+from linsep.learners.keeping import KeepAverage, KeepBest, KeepLast, count_changes
 from linsep.learners.state import (
     TOO_LARGE,
     BadRow,
@@ -192,6 +191,15 @@ class Run:
         """Return coefficients (columns, features) and intercepts to predict with."""
         return self.state.split(self.keeping.weights(self.state))
 
+    def obstacle(self) -> str | None:
+        """Return why no theorem applies to it, None if one may."""
+        if not self.fresh:
+            return (
+                "it did not start from the learner's own initial weights, mixed other weights, or "
+                "changed its parameters"
+            )
+        return "its rows or classes have weights" if self.weighted else None
+
     def go_on_with(self, learner: Learner) -> None:
         """Take the learner of parameters that may have changed."""
         learner.continue_from(self.learner)
@@ -205,6 +213,17 @@ class Run:
             keeping=deepcopy(self.keeping),
             reports=list(self.reports),
         )
+
+
+def keeping_of(keep: str, vote_mb: float, tie: str, zero: str = "mistake") -> KeepLast:
+    """Return a new keeper of weights; ``vote_mb`` and ``tie`` are for "vote" only, ``zero`` is for
+    "best".
+    """
+    if keep == "vote":
+        from linsep.learners.voting import KeepVote
+
+        return KeepVote(vote_mb, tie)
+    return KeepBest(zero) if keep == "best" else {"last": KeepLast, "average": KeepAverage}[keep]()
 
 
 class Best(NamedTuple):
@@ -224,16 +243,14 @@ class Course:
     learnt : bool, whether all rows of the next pass are learnt and its last update is made
     n_updates : int, updates in the passes that are over
     best, since_best : Best or None, and the passes since then
-    detection : CycleDetection or None
+    detection : :class:`linsep.learners.cycle_detection.CycleDetection` or None
     """
 
-    def __init__(
-        self, n_updates: int, detection: CycleDetection | None = None, number: int = 0
-    ) -> None:
+    def __init__(self, n_updates: int, number: int = 0) -> None:
         self.number, self.learnt, self.n_updates = number, False, n_updates
         self.best: Best | None = None
         self.since_best = 0
-        self.detection = detection
+        self.detection: Any = None
 
     def advance(self, n_updates: int) -> None:
         """Count a pass."""
@@ -333,12 +350,12 @@ def passes(
     passes that are over are not reported again, but for the last of a run that has ended.
     """
     state, saving = run.state, saving or Saving()
-    # With held-out rows, earlier weights may be restored.
-    detects = plan.patience is None
-    course = Course(
-        state.n_updates,
-        cycle_detection_for(state, run.learner, run.keeping, stream, plan.tie) if detects else None,
-    )
+    course = Course(state.n_updates)
+    # With held-out rows, earlier weights may be restored; in a new order, passes do not repeat.
+    if plan.patience is None and not stream.shuffle:
+        from linsep.learners.cycle_detection import cycle_detection_for
+
+        course.detection = cycle_detection_for(state, run.learner, run.keeping, stream, plan.tie)
     saving.resume(run, stream, course, progress)
     try:
         if over(run.reports):

@@ -18,7 +18,6 @@ from linsep.compiled.rules.perceptron import (
 )
 from linsep.errors import LinsepError, ParameterError, hint
 from linsep.learners.classifier import LinearClassifier
-from linsep.learners.proofs import examples_added
 from linsep.learners.state import Learner, State, sparing
 from linsep.parameters import Control, Demonstration, ScheduleName, parameter
 
@@ -277,9 +276,10 @@ class Perceptron(LinearClassifier):
         return float(self.learning_rate)
 
     def _total_rate(self) -> float | None:
-        rate = self._rate()
-        # The batch rule adds all mistakes of a pass with the same rate.
-        return None if rate is None else rate * examples_added(self)
+        rate, mixture = self._rate(), self.fitted_run().mixture
+        # The batch rule adds all mistakes of a pass with the same rate; shards count their share.
+        added = float(self.mistakes_.sum()) if mixture is None else mixture.weighted_mistakes
+        return None if rate is None else rate * added
 
 
 class BadSchedule(LinsepError, ValueError):

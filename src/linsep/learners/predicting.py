@@ -1,9 +1,11 @@
-"""Prediction methods of the online classifiers."""
+"""Prediction methods of the online classifiers, and the draws that break their ties."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import assert_all_finite, check_is_fitted
@@ -14,12 +16,53 @@ from linsep.estimators._common.fitted_state import StopReason
 from linsep.estimators._common.labels import HasReference
 from linsep.estimators._common.predicting import Prediction, share_right
 from linsep.estimators._common.showing import PlotsDecision
-from linsep.learners.deciding import Draws, decision, numbered, predicted, seeded
 from linsep.learners.passes import Run
+from linsep.learners.state import Draws, decision, predicted
 from linsep.parameters import fitted_parameter
 from linsep.sources.base import Source
 from linsep.validation.sparse import as_csr
 from linsep.validation.values import faults_named
+
+# Constants of SplitMix64: shift and multiply, twice; then shift.
+SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))
+FACTORS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+
+
+def mixed(numbers: np.ndarray) -> np.ndarray:
+    """Return uint64 hashes, every bit of which depends on all bits of the input."""
+    for shift, factor in zip(SHIFTS, FACTORS, strict=False):
+        numbers = (numbers ^ (numbers >> shift)) * factor
+    return numbers ^ (numbers >> SHIFTS[-1])
+
+
+def numbered(X: Any, n_features: int) -> np.ndarray:
+    """Hash the first ``n_features`` values of each row; uint64 of shape (rows,)."""
+    if sp.issparse(X):
+        X = X[:, :n_features].tocsr()
+        X.sum_duplicates()
+        values, columns, starts = X.data, X.indices, X.indptr
+    else:
+        X = X[:, :n_features]
+        rows, columns = np.nonzero(X)
+        values, starts = X[rows, columns], np.searchsorted(rows, np.arange(X.shape[0] + 1))
+    values = values.astype(np.float64)
+    hashes = mixed(values.view(np.uint64) ^ mixed(columns.astype(np.uint64) + np.uint64(1)))
+    hashes[values == 0] = 0  # stored zeros do not matter
+    sums = np.append(np.uint64(0), np.cumsum(hashes, dtype=np.uint64))
+    return sums[starts[1:]] - sums[starts[:-1]]
+
+
+def numbered_texts(texts: Iterable[str | bytes]) -> np.ndarray:
+    """Hash texts; uint64 of shape (rows,)."""
+    plain = (t.encode("utf-8", "surrogatepass") if isinstance(t, str) else t for t in texts)
+    digests = b"".join(blake2b(text, digest_size=8).digest() for text in plain)
+    return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
+
+
+def seeded(numbers: Callable[[np.ndarray], np.ndarray], seed: int) -> Draws:
+    """Return the random draws of rows from their hashes by ``numbers`` and a seed."""
+    salt = mixed(np.array([seed], dtype=np.uint64))
+    return lambda rows: mixed(numbers(rows) ^ salt)
 
 
 class OnlinePrediction(Prediction):

@@ -11,7 +11,6 @@ from linsep.checkpoints.saving import Saving
 from linsep.errors import DataError
 from linsep.estimators._common import labels
 from linsep.estimators._common.fitted_state import StopReason
-from linsep.learners.passes import Run
 from linsep.validation.labels import check_beside
 from linsep.validation.values import check_columns
 
@@ -108,22 +107,6 @@ def _premises(model: Any) -> tuple[Any, ...]:
     return model.premises(), model.obstacle(), bool(model.early_stopping)
 
 
-def examples_added(model: Any) -> float:
-    """Return how many examples were added to the weights; of shards, as far as they count."""
-    mixture = model.fitted_run().mixture
-    return float(model.mistakes_.sum()) if mixture is None else mixture.weighted_mistakes
-
-
-def obstacle_to_all(run: Run) -> str | None:
-    """Return why no theorem applies to a run, None if one may."""
-    if not run.fresh:
-        return (
-            "it did not start from the learner's own initial weights, mixed other weights, or "
-            "changed its parameters"
-        )
-    return "its rows or classes have weights" if run.weighted else None
-
-
 def widest_margin(model: Any) -> tuple[float | None, str]:
     """Return ||w||/M, an upper bound on every separator's margin, or why it is not known.
 
@@ -134,7 +117,7 @@ def widest_margin(model: Any) -> tuple[float | None, str]:
     from linsep.mistake_bounds.rounding import length
 
     run = model.fitted_run()
-    why = obstacle_to_all(run)
+    why = run.obstacle()
     if why is not None:
         return None, why
     total = model._total_rate()

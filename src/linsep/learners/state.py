@@ -1,5 +1,6 @@
-"""The state of a linear learner and the base class of its rules."""
+"""The state of a linear learner, the classes that scores mean, and the base class of learners."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,8 @@ from linsep.compiled.rules.perceptron import SparingRule
 from linsep.errors import LinsepError
 from linsep.estimators._common.labels import pairs
 
+#: function from row numbers to a 64-bit number each
+Draws = Callable[[np.ndarray], np.ndarray]
 LANES = 8
 TIES = {"negative": LOWEST, "positive": HIGHEST, "random": RANDOM}
 #: arrays like the weights that hold sums of changes; the others hold weights
@@ -219,6 +222,59 @@ class State:
         out = np.empty((n_rows, weights.shape[1]))
         score_matrix(rows, n_rows, weights, self.bias, out)
         return out[:, : self.n_columns]
+
+
+# Win of the larger class in a one-vs-one match with score zero, and the range of scaled sums of
+# scores, smaller than the least difference in wins.
+ZERO_MATCH = {"negative": (0.0, 3), "positive": (1.0, 3), "random": (0.5, 6)}
+
+
+def decision(state: State, scores: np.ndarray, tie: str) -> np.ndarray:
+    """Return the decision values: scores, or for one-vs-one matches won.
+
+    One-vs-one counts the matches that a class wins; a score of zero is a win of the class given by
+    ``tie``, or half a win for each with "random". The summed scores, scaled into (-1/3, 1/3), or
+    (-1/6, 1/6) with half wins, are added to break ties. If sums are too large to differ when
+    scaled, the class with the highest is raised above the others by the last bit.
+    """
+    if state.n_classes == 2 or state.multiclass != "ovo":
+        return scores
+    at_zero, part = ZERO_MATCH[tie]
+    won = np.where(scores == 0, at_zero, scores > 0)
+    wins = np.zeros((scores.shape[0], state.n_classes))
+    sums = np.zeros_like(wins)
+    for machine, (a, b) in enumerate(pairs(state.n_classes)):
+        score = scores[:, machine]
+        wins[:, b] += won[:, machine]
+        wins[:, a] += 1 - won[:, machine]
+        sums[:, b] += score
+        sums[:, a] -= score
+    values = wins + sums / (part * (np.abs(sums) + 1))
+    most = wins == wins.max(axis=1, keepdims=True)
+    winner = most & (sums == np.where(most, sums, -np.inf).max(axis=1, keepdims=True))
+    top = np.where(winner, values, -np.inf).max(axis=1, keepdims=True)
+    return np.where(winner, values, np.minimum(values, np.nextafter(top, -np.inf)))
+
+
+def predicted(scores: np.ndarray, tie: str, draws: Draws | None = None) -> np.ndarray:
+    """Return the code of the winning class of each row.
+
+    Equal scores go to the smaller class ("negative"), the larger ("positive"), or by the ``draws``
+    of the rows ("random").
+    """
+    if scores.ndim == 1:
+        scores = np.column_stack([np.zeros_like(scores), scores])
+    if tie == "negative":
+        return scores.argmax(axis=1)
+    if tie == "positive":
+        return scores.shape[1] - 1 - scores[:, ::-1].argmax(axis=1)
+    codes, best = scores.argmax(axis=1), scores == scores.max(axis=1, keepdims=True)
+    tied = np.flatnonzero(best.sum(axis=1) > 1)
+    if tied.size and draws is not None:
+        equals = best[tied]
+        chosen = draws(tied) % equals.sum(axis=1).astype(np.uint64)
+        codes[tied] = (equals.cumsum(axis=1) > chosen[:, None]).argmax(axis=1)
+    return codes
 
 
 # A sum of weights may be rounded upwards, which keeps the bounds valid.

@@ -1,0 +1,351 @@
+"""An online classifier in files: what it has learnt, and where its fit stands, and back.
+
+Both are arrays and plain JSON. The arrays of what was learnt: ``coef`` and ``intercept`` to predict
+with, ``last.*`` the current weights if others predict, ``weights.NAME.*`` other arrays of their
+shape, ``counts.NAME`` one number per machine, ``vote.*`` the changes of a vote, ``calibration.K``
+its curves. A kernel classifier adds ``support.*``.
+"""
+
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from linsep.checkpoints.fits import SavedFit
+from linsep.checkpoints.saving import Checkpoint
+from linsep.estimators._common.calibration import METHODS, Calibration
+from linsep.estimators._common.fitted_state import StopReason, classes_of, count, described
+from linsep.estimators._common.labels import is_turned
+from linsep.learners.passes import Best, Course, PassReport, Progress, Run, keeping_of, over
+from linsep.learners.proofs import runs_otherwise
+from linsep.learners.state import Remembered, State, columns_of
+from linsep.learners.voting import KeepVote
+
+Arrays = dict[str, np.ndarray]
+VOTES = ("features", "columns", "amounts", "starts", "rounds", "machines")
+
+
+def state_of(model: Any) -> tuple[Arrays, dict[str, Any]]:
+    """Return the arrays of a fitted classifier, and the rest as plain JSON."""
+    run = model.fitted_run()
+    calibration = getattr(model, "calibration_", None)
+    return arrays_of(model), {
+        "classes": described(model.classes_),
+        "calibration": getattr(calibration, "method", None),
+        "kernel": None,
+        "training": {
+            "n_updates": model.n_updates_,
+            "rounds": run.state.rounds,
+            "stop_reason": model.stop_reason_,
+            "passes": [list(report) for report in run.reports],
+            "open_mistakes": run.open_mistakes,
+            "accuracy": getattr(model, "training_accuracy_", None),
+            "began": _began(model, run),
+            "cycle": None if run.cycle is None else run.cycle.to_json(),
+            "rows_seen": None,
+        },
+    }
+
+
+def _began(model: Any, run: Run) -> dict[str, Any]:
+    """Return what theorems need to know about the start."""
+    changed = hasattr(model, "bounds") and runs_otherwise(model)
+    return {
+        "fresh": run.fresh and run.mixture is None and not changed, "weighted": run.weighted,
+        "left_out": run.left_out or changed, "seed": run.seed,
+    }  # fmt: skip
+
+
+def set_state(model: Any, arrays: Arrays, facts: dict[str, Any]) -> None:
+    """Give an estimator what :func:`state_of` returned; raise ValueError if it is inconsistent."""
+    training = facts["training"]
+    model.classes_ = classes_of(**facts["classes"])
+    is_turned(model.reference, model.classes_)  # refuses one that is no class
+    model._learnt_with = model.get_params(deep=False)
+    model._run = _restored(model, arrays, training.pop("rounds"))
+    if getattr(model, "kernel", None) is None:
+        model.n_features_in_ = model._run.state.n_features
+    _remember_training(model, **training)
+    if facts.get("calibration") is not None:
+        model.calibration_ = _calibrated(model, arrays, facts["calibration"])
+
+
+def _calibrated(model: Any, arrays: Arrays, method: str) -> Calibration:
+    """Return the calibration of a model file; raise ValueError if its curves are none."""
+    k = model.classes_.size
+    curves = [arrays[f"calibration.{number}"] for number in range(1 if k == 2 else k)]
+    for curve in curves:
+        shape = (2,) if method == "sigmoid" else (2, curve.shape[-1])
+        if method not in METHODS or curve.dtype != np.float64 or curve.shape != shape:
+            raise ValueError(f"a calibration of {curve.dtype} {curve.shape}")
+        if not np.isfinite(curve).all() or not curve.size:
+            raise ValueError("a calibration that is not finite")
+        ends = (0.0, 1.0) if method == "sigmoid" else curve[1, [0, -1]]
+        if (method == "isotonic" and (np.diff(curve) < 0).any()) or ends[0] < 0 or ends[1] > 1:
+            raise ValueError("an isotonic calibration that is none")
+    return Calibration(method, curves)
+
+
+def arrays_of(model: Any) -> Arrays:
+    """Return arrays by name, see this module."""
+    run = model.fitted_run()
+    state, keeping = run.state, run.keeping
+    coef, intercept = run.weights()
+    found = {"coef": coef, "intercept": intercept}
+    if model.keep != "last":
+        found["last.coef"], found["last.intercept"] = state.split(state.W)
+    for name, array in state.shaped.items():
+        if name == "pocket" or (name != "W" and array.any()):
+            found[f"weights.{name}.coef"], found[f"weights.{name}.intercept"] = state.split(array)
+    found |= {f"counts.{name}": array for name, array in state.counts.items()}
+    if calibration := getattr(model, "calibration_", None):
+        found |= {f"calibration.{k}": curve for k, curve in enumerate(calibration.curves)}
+    if isinstance(keeping, KeepVote) and keeping.first is not None:
+        first = keeping.first_weights(state)
+        found["vote.first.coef"], found["vote.first.intercept"] = state.split(first)
+        found |= {f"vote.{name}": array for name, array in keeping.changes().items()}
+    return {name: np.ascontiguousarray(array) for name, array in found.items()}
+
+
+def _restored(model: Any, arrays: Arrays, rounds: int) -> Run:
+    """Return the run of ``model``; raise ValueError if the arrays are inconsistent."""
+    coef = arrays["coef"]
+    if coef.ndim != 2 or len(coef) != columns_of(model.multiclass, model.classes_.size):
+        raise ValueError(f"weights of shape {coef.shape}")
+    learner, intercept = model.learner(), bool(getattr(model, "fit_intercept", False))
+    state = State(model.multiclass, model.classes_.size, coef.shape[1], intercept, learner.fill)
+    state.rounds = count(rounds)
+    keeping = keeping_of(
+        model.keep, getattr(model, "vote_mb", np.inf), model.tie, getattr(model, "zero", "mistake")
+    )
+    last = "last." if "last.coef" in arrays else ""
+    _fill(state, state.W, arrays, last)
+    for key, array in arrays.items():
+        if key.startswith("weights.") and key.endswith(".coef"):
+            name = key.split(".")[1]
+            _fill(state, state.like_weights(name), arrays, f"weights.{name}.")
+        if key.startswith("counts."):
+            own = state.per_machine(key.removeprefix("counts."), array.dtype.type)
+            if array.shape != own.shape:
+                raise ValueError(f"{key} of shape {array.shape}")
+            own[:] = array
+    if isinstance(keeping, KeepVote) and "vote.first.coef" in arrays:
+        first = np.zeros_like(state.W)
+        _fill(state, first, arrays, "vote.first.")
+        keeping.restore(state, first, {name: arrays[f"vote.{name}"] for name in VOTES})
+    return Run(state, learner, keeping)
+
+
+def _fill(state: State, array: np.ndarray, arrays: Arrays, prefix: str) -> None:
+    for own, name in zip(state.split(array), ("coef", "intercept"), strict=True):
+        stored = arrays[prefix + name]
+        if stored.shape != own.shape or stored.dtype != np.float64:
+            raise ValueError(f"{prefix}{name} of {stored.dtype} {stored.shape}")
+        if not np.isfinite(stored).all():
+            raise ValueError(f"{prefix}{name} that is not finite")
+        own[:] = stored
+
+
+def _remember_training(
+    model: Any,
+    n_updates: int,
+    stop_reason: str | None,
+    passes: list[list[Any]],
+    open_mistakes: int | None,
+    accuracy: float | None,
+    began: dict[str, Any],
+    cycle: str | None = None,
+    rows_seen: int | None = None,
+) -> None:
+    reports = _reports(passes)
+    for one in [n_updates, open_mistakes or 0, *(n for report in reports for n in report[:5])]:
+        count(one)
+    shares = [accuracy, *(share for report in reports for share in report[5:8])]
+    for share in shares:
+        if not isinstance(share, float | int | None):
+            raise ValueError("an invalid accuracy")
+        float(share or 0)  # OverflowError for an integer beyond floats
+    run = model._run
+    run.state.n_updates, run.open_mistakes = n_updates, open_mistakes
+    run.reports = reports
+    model.stop_reason_, model.training_accuracy_ = _reason(stop_reason), accuracy
+    run.fresh, run.weighted = began["fresh"] is True, began["weighted"] is not False
+    run.left_out = began["left_out"] is not False
+    run.seed = None if began["seed"] is None else int(began["seed"])
+    run.cycle = None if cycle is None else _cycle(cycle, len(reports))
+
+
+def _cycle(stored: str, passes: int) -> Any:
+    from linsep.certificate.cycles import Cycle, Cycles
+    from linsep.certificate.proofs import from_json
+
+    claim = from_json(stored)
+    if not isinstance(claim, Cycle | Cycles):
+        raise ValueError("an invalid cycle")
+    return claim.of_run(passes)
+
+
+def _reports(stored: list[list[Any]]) -> list[PassReport]:
+    reports = [PassReport(*fields) for fields in stored]
+    return [report._replace(stop_reason=_reason(report.stop_reason)) for report in reports]
+
+
+def _reason(stored: str | None) -> StopReason | None:
+    return None if stored is None else StopReason(stored)
+
+
+class Saved(SavedFit):
+    """Saves an online fit, and goes on from what is there."""
+
+    def __init__(self, checkpoint: Checkpoint, estimator: Any) -> None:
+        super().__init__(checkpoint, estimator)
+        self._at, self._start = (0, 0), ""
+
+    def begin(self, arrays: Arrays, about: dict[str, Any]) -> None:
+        """Take the seed and the classes."""
+        self.seed, self.classes = int(about["seed"]), tuple(about["classes"])
+
+    def resume(self, run: Any, stream: Any, course: Course, progress: Any) -> None:
+        """Go on with an earlier run, if there is one: restore its state and its course."""
+        self._start = _digest(run.state)
+        if self.found is None:
+            return
+        arrays, about = self.found
+        # Learning changes them; a damaged row cache may restart the run.
+        arrays = {name: array.copy() for name, array in arrays.items()}
+        with self.sound():
+            n_classes, n_columns = about["machines"]
+            # A class that this stream has not met yet restarts the first pass, as it did then.
+            if [n_classes, n_columns] != [run.state.n_classes, run.state.n_columns]:
+                return
+            self.agree(start=self._start)
+            where = about["course"]
+            passed = where["number"] + (where["learnt"] is True)
+            stream.resume(passed, _within("rows", arrays))
+            restore_contents(arrays, where, run, course, progress)
+            if not stream.of_features and stream.n_features != run.state.n_features:
+                raise ValueError(f"{run.state.n_features} examples")
+        self._at = course.number, progress.rows
+        place = f"pass {course.number + 1}, after {progress.rows:,} of its rows"
+        self.checkpoint.on_resume("all is learnt" if over(run.reports) else place)
+
+    def pause(self, run: Any, stream: Any, course: Course, progress: Any) -> None:
+        """Save the run between two slices of rows, if it is time."""
+        number, rows = self._at
+        fresh = progress.rows - rows
+        if number != course.number:
+            fresh = run.reports[-1].rows - rows + progress.rows
+        self._at = course.number, progress.rows
+        if self.writing.due(fresh):
+            self._write(run, stream, course, progress)
+
+    def interrupted(self, run: Any, stream: Any, course: Course, progress: Any) -> None:
+        """Save the run, because it is stopped now."""
+        self._write(run, stream, course, progress)
+
+    def ended(self, run: Any, stream: Any, course: Course, progress: Any) -> None:
+        """Save the run, which is over, unless the file is removed next."""
+        if self.checkpoint.keep:
+            self._write(run, stream, course, progress)
+
+    def _write(self, run: Any, stream: Any, course: Course, progress: Any) -> None:
+        arrays, where = contents_of(run, stream, course, progress)
+        classes = self.estimator.classes_.tolist()
+        plain = all(isinstance(label, str | int | float) for label in classes)
+        about = {
+            "fit": self.agreed | {"start": self._start},
+            "course": where,
+            "seed": run.seed,
+            "classes": classes if plain else [],
+            "machines": [run.state.n_classes, run.state.n_columns],
+        }
+        self.writing.write(arrays, about)
+
+
+def _digest(state: State) -> str:
+    """Return a hash of the initial weights, which does not depend on the room for features."""
+    W = state.W[: state.n_features]
+    at = np.flatnonzero(state.fill != W)
+    parts = at, W.ravel()[at], state.W[-1:]
+    return blake2b(b"".join(part.tobytes() for part in parts), digest_size=16).hexdigest()
+
+
+def contents_of(run: Run, stream: Any, course: Course, progress: Progress) -> tuple[Arrays, Any]:
+    """Return all that a run needs to go on, between two slices of rows."""
+    state, best, detection = run.state, course.best, course.detection
+    rows, tally = progress.of_pass(course.number)
+    arrays = {"tally": tally}
+    arrays |= _named("state", _of_state(state)) | _named("kept", run.keeping.arrays())
+    arrays |= _named("rows", stream.arrays())
+    if best is not None:
+        arrays |= _named("best", _of_state(best.state))
+    if detection is not None:
+        arrays |= _named("cycle", detection.arrays())
+    return arrays, {
+        "number": course.number,
+        "learnt": course.learnt,
+        "rows": rows,
+        "features": state.n_features,
+        "rounds": state.rounds,
+        "n_updates": course.n_updates,
+        "since_best": course.since_best,
+        "best": None if best is None else [best.score, best.state.rounds, best.kept],
+        "reports": [list(report) for report in run.reports[: course.number]],
+    }
+
+
+def restore_contents(
+    arrays: Arrays, about: dict[str, Any], run: Run, course: Course, progress: Progress
+) -> None:
+    """Put a run where another stood; raise ValueError if the arrays do not fit."""
+    state = run.state
+    number, rows = count(about["number"]), count(about["rows"])
+    reports = _reports(about["reports"])
+    if len(reports) != number:
+        raise ValueError(f"{len(reports)} reports of {number} passes")
+    n_features = count(about["features"])
+    found = _to_state(state, _within("state", arrays), count(about["rounds"]), n_features)
+    state.restore(found)
+    state.n_features, state.n_updates = n_features, count(about["n_updates"])
+    run.keeping.set_arrays(state, _within("kept", arrays))
+    run.reports[:] = reports
+    course.number, course.learnt = number, about["learnt"] is True
+    course.n_updates, course.since_best = state.n_updates, count(about["since_best"])
+    if about["best"] is not None:
+        score, rounds, kept = about["best"]
+        best = _to_state(state, _within("best", arrays), count(rounds), n_features)
+        course.best = Best(float(score), best, kept)
+    if course.detection is not None:
+        course.detection.restore(_within("cycle", arrays))
+    tally = arrays["tally"]
+    if tally.shape != (3,) or tally.dtype != np.int64:
+        raise ValueError(f"counts of shape {tally.shape}")
+    progress.resume(number, rows, tally, [report.mistakes for report in reports])
+
+
+def _of_state(state: State | Remembered) -> Arrays:
+    return _named("shaped", state.shaped) | _named("counts", state.counts)
+
+
+def _to_state(state: State, arrays: Arrays, rounds: int, n_features: int) -> Remembered:
+    """Return weights and counters for ``state``; raise ValueError if they do not fit."""
+    shaped, counts = _within("shaped", arrays), _within("counts", arrays)
+    shape = shaped["W"].shape
+    if shape[1:] != state.W.shape[1:] or not shape or shape[0] < n_features + 1:
+        raise ValueError(f"weights of shape {shape} for {n_features} features")
+    for name, array in shaped.items():
+        if array.shape != shape or array.dtype != np.float64:
+            raise ValueError(f"{name} of {array.dtype} {array.shape}")
+    for name, array in counts.items():
+        if array.shape != (state.n_machines,) or array.dtype not in (np.int64, np.float64):
+            raise ValueError(f"{name} of {array.dtype} {array.shape}")
+    return Remembered(shaped, counts, rounds)
+
+
+def _named(prefix: str, arrays: Arrays) -> Arrays:
+    return {f"{prefix}.{name}": array for name, array in arrays.items()}
+
+
+def _within(prefix: str, arrays: Arrays) -> Arrays:
+    start = f"{prefix}."
+    return {k.removeprefix(start): array for k, array in arrays.items() if k.startswith(start)}
