@@ -7,7 +7,6 @@ from linsep.distributed.cluster import given
 from linsep.distributed.rows import FIRST, ShardedRows, measure
 from linsep.distributed.shards import Rows
 from linsep.errors import DataError
-from linsep.estimators._common.labels import is_turned
 from linsep.lanes import in_tree
 from linsep.learners.mixing import (
     Coded,
@@ -20,7 +19,6 @@ from linsep.learners.mixing import (
     fit_mixed,
     setting_of,
 )
-from linsep.parameters import fitted_parameter
 
 
 def fit_online(
@@ -88,5 +86,4 @@ def _learning(
 def _labelled(model: Any, rows: Coded) -> Rows:
     """Return the rows of a shard with their labels."""
     weights = rows.weights if rows.weights.size else None
-    turned = is_turned(fitted_parameter(model, "reference"), model.classes_)
-    return Rows(rows.X, model.classes_[1 - rows.codes if turned else rows.codes], weights)
+    return Rows(rows.X, model.classes_[model.codes_turned(rows.codes)], weights)

@@ -87,35 +87,6 @@ class Part(NamedTuple):
     counts: list[Counts]
 
 
-def learn_part(
-    run: Run, start: Mixed, stream: ArrayStream | None, plan: Plan, number: int, mixing: str
-) -> Part:
-    """Learn the rows of a shard once, from the mixed weights.
-
-    Parameters
-    ----------
-    run : Run
-        Its state has never been used.
-    stream : ArrayStream or None
-        The rows; None if there is none of positive weight.
-    number : int, number of the pass, from 0
-    mixing : "uniform" or "mistakes"
-    """
-    state, progress = run.state, Progress()
-    state.W[:] = start.W
-    if stream is not None:
-        one_pass(run, stream, plan, progress, Course(0, number=number), Saving())
-        state.n_updates = progress.updates
-    mistakes, updates, errors = (int(n) for n in progress.tally)
-    amount = mistakes if mixing == "mistakes" else int(stream is not None)
-    average = None
-    if isinstance(run.keeping, KeepAverage):
-        average = amount * run.keeping.weights(state)
-    zeros = int(run.learner.leaves_zeros(state))
-    counts = Counts(progress.rows, mistakes, updates, errors, amount, zeros)
-    return Part(amount * state.W, average, state.machine_rounds().copy(), [counts])
-
-
 def added(parts: list[Part]) -> Part:
     """Return the sum of parts, from the first to the last."""
 
@@ -188,12 +159,6 @@ class Mixture(NamedTuple):
         )  # fmt: skip
 
 
-def no_passes(n_shards: int, mixing: str) -> Mixture:
-    """Return the mixture before the first pass."""
-    none: Any = np.zeros((0, n_shards), dtype=np.int64)
-    return Mixture(none, none, (0,) * n_shards, mixing)
-
-
 #: parameters that the pass of a shard cannot keep, and the values that it can
 MIXABLE = {
     "keep": ("last", "average"), "schedule": ("constant",), "update": ("single",),
@@ -245,17 +210,18 @@ class Setting(NamedTuple):
         return Coded(X, codes_given(model, self.classes, codes), importance, weights)
 
     def learn(self, shard: int, rows: Coded, start: Mixed, number: int) -> Part:
-        """Return what shard ``shard`` learns in pass ``number``."""
-        model = self.estimator
-        learner, n_classes = model.learner(), self.classes.size
+        """Return what a shard learns from the mixed weights in pass ``number``, from 0."""
+        model, n_classes = self.estimator, self.classes.size
+        learner = model.learner()
         state = State(
             model.multiclass, n_classes, self.n_features, bool(model.fit_intercept), learner.fill
         )
         learner.begin(state)
         learner.start(state)
+        state.W[:] = start.W
         run = Run(state, learner, keeping_of(model.keep, model.vote_mb, model.tie))
+        progress, plan = Progress(), Plan(1, None, model.tie)
         some = rows.codes.size and (not rows.importance.size or rows.importance.any())
-        stream = None
         if some:
             stream = ArrayStream(
                 rows.X, rows.codes, rows.importance, self.seed + shard, bool(model.shuffle),
@@ -263,11 +229,19 @@ class Setting(NamedTuple):
             )  # fmt: skip
             if n_classes > 2 and model.max_iter > 1 and not learner.needs_lengths:
                 stream.pack()
-        try:
-            return learn_part(run, start, stream, Plan(1, None, model.tie), number, self.mixing)
-        except Unlearnable as problem:
-            row = "" if problem.row is None else f"row {problem.row + 1:,} of "
-            raise DataError(f"{row}shard {shard + 1:,}: {problem}.") from None
+            try:
+                one_pass(run, stream, plan, progress, Course(0, number=number), Saving())
+            except Unlearnable as problem:
+                row = "" if problem.row is None else f"row {problem.row + 1:,} of "
+                raise DataError(f"{row}shard {shard + 1:,}: {problem}.") from None
+        mistakes, updates, errors = (int(n) for n in progress.tally)
+        amount = mistakes if self.mixing == "mistakes" else int(bool(some))
+        average = None
+        if isinstance(run.keeping, KeepAverage):
+            average = amount * run.keeping.weights(state)
+        zeros = int(learner.leaves_zeros(state))
+        counts = Counts(progress.rows, mistakes, updates, errors, amount, zeros)
+        return Part(amount * state.W, average, state.machine_rounds().copy(), [counts])
 
 
 #: returns the sum of what all shards learn in a pass, given the mixed weights and its number
@@ -323,7 +297,8 @@ def fit_mixed(
         estimator.learner(), setting.classes, setting.n_features, coef_init, intercept_init
     )
     run.seed, run.weighted = setting.seed, weighted or setting.class_weights is not None
-    run.mixture = no_passes(n_shards, setting.mixing)
+    none: Any = np.zeros((0, n_shards), dtype=np.int64)
+    run.mixture = Mixture(none, none, (0,) * n_shards, setting.mixing)
     estimator.run_passes(
         lambda plan: _passes(estimator, run, learn, plan, saving or Saving()), None, None, None
     )

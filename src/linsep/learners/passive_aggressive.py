@@ -93,7 +93,8 @@ class PassiveAggressive(LinearClassifier):
         def most() -> float:
             if len(case.problems) > 1:
                 raise Unknown("errors of single machines are not counted")
-            return most_errors(case.problems, case.run.passes, *self.premises(), case.weights)
+            C, soft = self.premises()
+            return most_errors(case.problems, case.run.passes, C, soft, case.weights)
 
         return [Theorem("passive-aggressive", most, "errors", CRAMMER)]
 

@@ -71,7 +71,7 @@ class OnlinePrediction(Prediction):
     def decisions(self) -> Iterator[tuple[Batch, np.ndarray]]:
         """Yield each batch with its decision values."""
         for batch, values in self._decisions():
-            yield batch, self.model._scores_turned(values)
+            yield batch, self.model.scores_turned(values)
 
     def _decisions(self) -> Iterator[tuple[Batch, np.ndarray]]:
         """Yield each batch with the decision values of the learner."""
@@ -91,7 +91,7 @@ class OnlinePrediction(Prediction):
         draws = model._draws() if tie == "random" else None
         for batch, values in self._decisions():
             codes = predicted(values, tie, draws and draws(batch.X))
-            yield batch, model._scores_turned(values), model._codes_turned(codes)
+            yield batch, model.scores_turned(values), model.codes_turned(codes)
 
 
 class PredictsOnline(PlotsDecision, HasReference):
@@ -158,7 +158,7 @@ class PredictsOnline(PlotsDecision, HasReference):
         check_is_fitted(self)
         if isinstance(X, Source):
             return np.concatenate([values for _, values in self.predictions(X).decisions()])
-        return self._scores_turned(self._decisions(X))
+        return self.scores_turned(self._decisions(X))
 
     def _decisions(self, X: Any) -> np.ndarray:
         """Return decision values, of two classes positive for the one that is not the reference."""
@@ -207,7 +207,7 @@ class PredictsOnline(PlotsDecision, HasReference):
         scores = self._decisions(X)
         tie = fitted_parameter(self, "tie")
         draws = self._draws()(self._rows_to_score(X)) if tie == "random" else None
-        return self.classes_[self._codes_turned(predicted(scores, tie, draws))]
+        return self.classes_[self.codes_turned(predicted(scores, tie, draws))]
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the accuracy on X and y.

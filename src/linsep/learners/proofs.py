@@ -156,7 +156,7 @@ def same_data(model: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
     if codes is None:
         unknown = labels.unknown_labels(y, known)
         raise DataError(f"y has labels that were not learnt: {unknown}.")
-    return X, model._codes_turned(codes)
+    return X, model.codes_turned(codes)
 
 
 #: weights learnt from dense and from sparse rows differ by rounding

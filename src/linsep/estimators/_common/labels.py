@@ -353,11 +353,11 @@ class HasReference:
     def _turned(self) -> bool:
         return is_turned(fitted_parameter(self, "reference"), self.classes_)
 
-    def _codes_turned(self, codes: Any) -> Any:
+    def codes_turned(self, codes: Any) -> Any:
         """Return a learner's codes for those of the sorted classes, or the reverse."""
         return 1 - codes if self._turned else codes
 
-    def _scores_turned(self, scores: np.ndarray) -> np.ndarray:
+    def scores_turned(self, scores: np.ndarray) -> np.ndarray:
         """Return scores that are positive for the larger class, for those of the learner."""
         return 0.0 - scores if self._turned else scores
 
