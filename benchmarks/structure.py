@@ -37,7 +37,7 @@ DOWN = {"core", "files"}
 OF_TUPLES = {"_asdict", "_fields", "_field_defaults", "_make", "_replace"}
 HEAVY = ("pyarrow", "flint", "highspy")
 #: how the files that name one learner are known
-LEARNERS = {"Winnow": r"winnow", "PassiveAggressive": r'passive|"pa"'}
+LEARNERS = {"Winnow": r"winnow", "PassiveAggressive": r'passive.?aggressive|"pa"'}
 
 
 def main() -> None:

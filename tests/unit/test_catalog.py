@@ -1,0 +1,42 @@
+"""The learners say of themselves what commands, pages, traces and proofs have to know."""
+
+import inspect
+
+import pytest
+
+import linsep
+from linsep import textbook
+from linsep.catalog import LEARNERS, LINEAR, REGRESSIONS, UNSCALED
+from linsep.parameters import parameters_of
+
+
+def test_learners_are_public_and_have_names_of_their_own():
+    assert all(getattr(linsep, kind.__name__) is kind for kind in LEARNERS.values())
+    assert list(LEARNERS) == [kind.command_name for kind in LEARNERS.values()]
+    assert not LEARNERS.keys() & REGRESSIONS.keys()
+
+
+def test_what_takes_no_negative_values_is_not_centered():
+    assert set(UNSCALED) == {n for n, kind in LEARNERS.items() if kind.positive_only} | set(
+        REGRESSIONS
+    )
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_a_twin_is_a_public_rule_with_the_same_parameters(name):
+    kind, twin = LINEAR[name], LINEAR[name]().twin()
+    assert isinstance(twin, textbook.Rule)
+    assert getattr(textbook, type(twin).__name__) is type(twin)
+    shared = inspect.signature(type(twin)).parameters.keys() & parameters_of(kind).keys()
+    assert shared
+    assert all(getattr(twin, one) == getattr(kind(), one) for one in shared)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_page_turns_parameters_that_the_learner_has(name):
+    kind = LEARNERS[name]
+    shown = [one.name for one in kind.demonstrations]
+    assert len(shown) == len(set(shown)) >= 1
+    for one in kind.demonstrations:
+        turned = {control.parameter for control in one.controls} | one.fixed.keys()
+        assert turned <= set(parameters_of(kind))
