@@ -18,7 +18,7 @@ from linsep import LogisticRegression, separation
 from linsep.errors import ParameterError, SeparationWarning
 from linsep.logistic import no_maximum
 from linsep.logistic.no_maximum import Contrasts
-from linsep.mistake_bounds import theorems as mistake_bounds
+from linsep.mistake_bounds import bounding as mistake_bounds
 from linsep.mistake_bounds.bounds import Unknown
 from linsep.separability import recession
 from linsep.separability.data import data_of

@@ -12,8 +12,7 @@ from linsep.lab.run import arguments_of, dense_codes
 from linsep.lab.scene import Scene
 from linsep.lab.settings import SHOWN
 from linsep.learners.proofs import run_to_come
-from linsep.mistake_bounds import theorems
-from linsep.mistake_bounds.bounding import Case, RunSummary, bounds_of_run
+from linsep.mistake_bounds.bounding import Case, RunSummary, bounds_of_run, novikoff
 from linsep.mistake_bounds.bounds import Bound, Bounds, Unknown
 from linsep.teaching import short_number
 
@@ -298,7 +297,7 @@ def of_kernel_run(scene: Scene, passes: int, codes: np.ndarray) -> dict[str, Any
     features = features_of(gram_of(scene))
     case = Case(summary, features, codes, int(codes.max()) + 1, None)
     try:
-        value = theorems.novikoff(case.problems)
+        value = novikoff(case.problems)
     except Unknown:
         value = np.inf
     if value < CLEAR:

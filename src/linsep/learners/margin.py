@@ -95,8 +95,7 @@ class MarginPerceptron(LinearClassifier):
         """Return the bound on updates for the margin that was found, that is given or, in advance,
         that the rows have.
         """
-        from linsep.mistake_bounds.bounding import Theorem
-        from linsep.mistake_bounds.theorems import widest
+        from linsep.mistake_bounds.bounding import Theorem, widest
 
         epsilon, gamma = float(self.epsilon), None if self.gamma == "auto" else float(self.gamma)
         if hasattr(self, "_run"):
@@ -218,9 +217,9 @@ def margin_bound(problems: Sequence[Any], gamma: float, epsilon: float) -> float
 
     The larger of two values: with the parameters as floats, and as the decimals that they print as.
     """
+    from linsep.mistake_bounds.bounding import widest
     from linsep.mistake_bounds.bounds import Unknown
     from linsep.mistake_bounds.rounding import float_above, parameter_readings, shown
-    from linsep.mistake_bounds.theorems import widest
 
     low, high = widest(problems)
     if gamma > low:

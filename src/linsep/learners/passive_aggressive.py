@@ -143,10 +143,10 @@ def most_errors(
     problems: Sequence[Any], passes: int, C: float, soft: float, given: np.ndarray | None = None
 ) -> float:
     """Return the bound on errors of PA-I (``soft`` 0) and PA-II (infinite ``C``)."""
+    from linsep.mistake_bounds.bounding import brought, novikoff
     from linsep.mistake_bounds.bounds import Unknown
     from linsep.mistake_bounds.problems import best_comparator
     from linsep.mistake_bounds.rounding import ROUNDING
-    from linsep.mistake_bounds.theorems import brought, novikoff
 
     total = 0.0
     for problem in problems:

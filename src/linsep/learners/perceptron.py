@@ -217,8 +217,7 @@ class Perceptron(LinearClassifier):
         """Return Novikoff's theorem, and those for rows that are not separable; of shards, that of
         parameter mixing.
         """
-        from linsep.mistake_bounds.bounding import NOVIKOFF, Theorem
-        from linsep.mistake_bounds.theorems import Compared, novikoff
+        from linsep.mistake_bounds.bounding import NOVIKOFF, Compared, Theorem, novikoff
 
         def most() -> float:
             return novikoff(case.problems)
@@ -235,12 +234,12 @@ class Perceptron(LinearClassifier):
             ]
         found = [
             Theorem("Novikoff", most, "mistakes", COLLINS if case.joint else NOVIKOFF),
-            case.comparison("hinge", Compared.linear, HINGE),
-            case.comparison("hinge, sharp", Compared.sharp, HINGE),
-            case.comparison("squared hinge", Compared.distances, SCHAPIRE),
+            case.hinge_theorem("hinge", Compared.linear, HINGE),
+            case.hinge_theorem("hinge, sharp", Compared.sharp, HINGE),
+            case.hinge_theorem("squared hinge", Compared.distances, SCHAPIRE),
         ]
         if case.run.gamma is not None:
-            moved = case.comparison("total distance", Compared.linear, HINGE, lambda: case.moved)
+            moved = case.hinge_theorem("total distance", Compared.linear, HINGE, lambda: case.moved)
             found.append(moved)
         return found
 

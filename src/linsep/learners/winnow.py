@@ -429,9 +429,9 @@ def l1_margin_bound(problem: Any, promotion: float | None) -> tuple[float, float
     """
     from flint import arb
 
+    from linsep.mistake_bounds.bounding import l1_margin
     from linsep.mistake_bounds.bounds import Unknown
     from linsep.mistake_bounds.rounding import balls, float_above
-    from linsep.mistake_bounds.theorems import l1_margin
 
     A = problem.A
     largest, gamma = float(abs(A).max()), l1_margin(problem)
