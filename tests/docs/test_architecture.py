@@ -36,7 +36,7 @@ TOOLS_TIED = {
 #: files in circles of imports, by room
 IN_CIRCLES: dict[str, int] = {}
 #: lines that read what a class of another room keeps to itself, by the room that reads
-PRIVATE_READS = {}
+PRIVATE_READS: dict[str, int] = {}
 
 
 def test_every_file_is_in_a_room_of_the_list():
