@@ -22,7 +22,8 @@ PIECE_VALUES = 1 << 18
 SPARSE_ROWS = 1 << 15
 #: error bound of a product that underflows
 TINY = 2.0**-1074
-Answer, T = TypeVar("Answer"), TypeVar("T")
+Answer = TypeVar("Answer")
+T = TypeVar("T")
 
 
 class Piece(NamedTuple):
