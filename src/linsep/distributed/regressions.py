@@ -9,7 +9,7 @@ from linsep.checkpoints.saving import Saving
 from linsep.distributed.lanes import ClusterLanes
 from linsep.distributed.rows import ShardedRows, measure
 from linsep.distributed.shards import Rows
-from linsep.errors import DataError, hint
+from linsep.errors import DataError
 from linsep.estimators._common import labels
 from linsep.lanes import Block, no_weight
 from linsep.linear import estimator as linear
@@ -33,13 +33,8 @@ class Numbers(NamedTuple):
                 "for a classifier."
             )
         y = y.astype(np.float64)
-        if self.whole and weights is not None and (parts := weights % 1 != 0).any():
-            row = int(np.argmax(parts))
-            raise DataError(
-                f"{name}, row {row + 1:,} of it has the weight {weights[row]:g}, which is no "
-                "number of rows",
-                hint("take weights for inverse variances with {}", weight_type="precision"),
-            )
+        if self.whole and weights is not None:
+            linear.check_whole(weights, lambda row: f"{name}, row {row + 1:,} of it")
         if weights is not None and not weights.all():
             X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
         return Block(X, y, weights)

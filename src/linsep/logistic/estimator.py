@@ -27,7 +27,7 @@ from linsep.estimators._common.predicting import (
 )
 from linsep.estimators._common.showing import PlotsProbability
 from linsep.linear.summary import OPPOSITE
-from linsep.logistic.fitting import climbed, fitted, null_log_likelihood
+from linsep.logistic.fitting import fitted, gradient_ascent, null_log_likelihood
 from linsep.logistic.inference import LogisticResults, Nearer, in_use, order_of_classes
 from linsep.logistic.outcomes import (
     BY_L2,
@@ -434,7 +434,7 @@ class LogisticRegression(
         """Maximise the (penalised) likelihood, or find its limit if there is no maximum."""
         if self.solver == "gradient_ascent" and task.q:
             rates = self.learning_rate, self.schedule, bool(self.trace)
-            fit, self.ascent_ = climbed(task, *rates, steps)
+            fit, self.ascent_ = gradient_ascent(task, *rates, steps)
         else:
             fit = fitted(task, steps)
         limits = limits_without(fit.standardization.dependent, (task.q, task.width))

@@ -244,10 +244,10 @@ def _newton(
         inverse = inverse_of(basis.T @ matrix @ basis)
         if inverse is not None:
             return inverse @ slope
-    standardization = basis.T @ information @ basis
-    diagonal = np.diag(standardization)
+    curvature = basis.T @ information @ basis
+    diagonal = np.diag(curvature)
     roots = np.where(diagonal > NOTHING, 1.0 / np.sqrt(np.maximum(diagonal, NOTHING)), 0.0)
-    scaled = np.linalg.pinv(standardization * roots * roots[:, None], rcond=1e-12, hermitian=True)
+    scaled = np.linalg.pinv(curvature * roots * roots[:, None], rcond=1e-12, hermitian=True)
     return roots * (scaled @ (roots * slope))
 
 

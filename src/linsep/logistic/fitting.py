@@ -106,9 +106,9 @@ def fitted(task: Task, steps: Steps) -> Fit:
     with thread_pool() as pool:
         most = max(20_000, 20 * task.q * task.width)
         sample, whole = sampled(task.batches, most)
-        how = looked(task, sample, whole, pool)
+        how = estimate_scaling(task, sample, whole, pool)
         start = _start(task, how, sample, whole, pool)
-        found = _climbed(task, how, start, pool, reporter(task, how, steps))
+        found = _maximize(task, how, start, pool, reporter(task, how, steps))
         return fit_of(task, how, found._replace(suspect=found.suspect or _nearly(task, how, pool)))
 
 
@@ -117,7 +117,7 @@ def reporter(task: Task, how: Standardization, steps: Steps) -> Report:
     return steps.of(lambda B: how.raw(B, task.intercept), how.dependent, how.around)
 
 
-def climbed_on(task: Task, fit: Fit, steps: Steps) -> Fit:
+def resume(task: Task, fit: Fit, steps: Steps) -> Fit:
     """Continue a fit to its maximum, which is known to exist."""
     with thread_pool() as pool:
         problem = problem_of(task, fit.standardization, pool)
@@ -128,7 +128,9 @@ def climbed_on(task: Task, fit: Fit, steps: Steps) -> Fit:
         return fit_of(task, fit.standardization, found._replace(n_iter=fit.n_iter + found.n_iter))
 
 
-def looked(task: Task, sample: Batches, whole: bool, pool: ThreadPoolExecutor) -> Standardization:
+def estimate_scaling(
+    task: Task, sample: Batches, whole: bool, pool: ThreadPoolExecutor
+) -> Standardization:
     """Return the standardisation; with too many weights, only a scaling."""
     if not task.factored:
         return preparing.sized(task.batches, task.n_features, not task.l2)
@@ -181,7 +183,7 @@ def lanes_as(task: Task, how: Standardization, pool: ThreadPoolExecutor) -> Lane
     return (task.lanes or RowLanes(task.batches, pool)).replaced(how)
 
 
-def _climbed(
+def _maximize(
     task: Task,
     how: Standardization,
     start: np.ndarray,
@@ -192,18 +194,18 @@ def _climbed(
     problem, goal = problem_of(task, how, pool), goal_of(task)
     if task.solver != "lbfgs":
         newton = ascent.newton if task.factored else ascent.newton_cg
-        return answered(*problem, newton(*problem, start, goal, report), goal)
+        return with_existence(*problem, newton(*problem, start, goal, report), goal)
     if not task.factored:
-        return answered(*problem, ascent.lbfgs(*problem, start, goal, report), goal)
+        return with_existence(*problem, ascent.lbfgs(*problem, start, goal, report), goal)
     found = ascent.lbfgs(*problem, start, goal._replace(tol=max(goal.tol, NEAR)), report)
     if found.reason in ("converged", "stuck"):  # Newton's method takes the last steps
         most = LAST if found.reason == "converged" else max(1, goal.max_iter - found.n_iter)
         last = ascent.newton(*problem, found.B, goal._replace(max_iter=most), report)
         found = last._replace(n_iter=found.n_iter + last.n_iter)
-    return answered(*problem, found, goal)
+    return with_existence(*problem, found, goal)
 
 
-def answered(likelihood: Likelihood, penalty: Penalty, found: Ascent, goal: Goal) -> Ascent:
+def with_existence(likelihood: Likelihood, penalty: Penalty, found: Ascent, goal: Goal) -> Ascent:
     """Return the ascent with ``proved`` or ``suspect`` set.
 
     If neither is, Newton steps follow until one proves that there is a maximum. Without a Hessian
@@ -268,7 +270,7 @@ def null_log_likelihood(totals: np.ndarray, intercept: bool) -> float:
     return float((totals * np.log(totals / total)).sum())
 
 
-def climbed(
+def gradient_ascent(
     task: Task, learning_rate: Any, schedule: str, trace: bool, steps: Steps
 ) -> tuple[Fit, "Descent"]:
     """Maximise from zero, in the raw features, then check that there is a maximum.
@@ -282,11 +284,13 @@ def climbed(
     """
     refuse_overflow(task.batches, task.n_features, task.intercept)
     with thread_pool() as pool:
-        how = looked(task, *sampled(task.batches, 20 * task.q * task.width + 20_000), pool)
+        how = estimate_scaling(
+            task, *sampled(task.batches, 20 * task.q * task.width + 20_000), pool
+        )
         free = np.ones(task.width, dtype=bool)
         free[list(how.dependent)] = False
         report = steps.of(lambda W: W, how.dependent)
-        found = _ascended(task, learning_rate, schedule, trace, free, pool, report)
+        found = _ascend(task, learning_rate, schedule, trace, free, pool, report)
         if found.reason in {"cycle", "diverged"}:
             raise DataError(f"Gradient ascent diverged: {found.sentence}.")
         problem = problem_of(task, how, pool)
@@ -297,11 +301,11 @@ def climbed(
             information = there.hessian + problem[1].matrix(task.q)
         reason = "converged" if found.reason == "converged" else "max_iter"
         ended = Ascent(B, there.value, information, found.n_iter, reason, np.nan, task.l2 > 0.0)
-        fit = fit_of(task, how, answered(*problem, ended, goal_of(task)))
+        fit = fit_of(task, how, with_existence(*problem, ended, goal_of(task)))
         return replace(fit, weights=found.x), found
 
 
-def _ascended(
+def _ascend(
     task: Task, learning_rate: Any, schedule: str, trace: bool, free: np.ndarray,
     pool: ThreadPoolExecutor, report: Report,
 ) -> "Descent":  # fmt: skip

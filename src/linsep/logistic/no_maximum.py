@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from linsep._system.interrupts import interruption_point, interrupts_allowed
 from linsep.certificate.checking import TIME_LIMIT
 from linsep.certificate.verdicts import QuasiSeparable, Separable, Separations, Undecided, Verdict
-from linsep.logistic.fitting import Fit, climbed_on, sharpened
+from linsep.logistic.fitting import Fit, resume, sharpened
 from linsep.logistic.inference import FAR
 from linsep.logistic.outcomes import FitOutcome, Steps
 from linsep.logistic.rows import UNSIGNED, BatchRows, Rows, Task, matrix_of
@@ -366,7 +366,7 @@ def outcome_of_suspect(
             return _without_maximum(asked, fit, limits, verdict)
     steps.suspect = None
     if fit.reason == "suspect":
-        fit = climbed_on(task, fit, steps)
+        fit = resume(task, fit, steps)
     if not isinstance(verdict, Undecided):
         sharp = None
         if task.factored and fit.reason in ("converged", "stuck"):

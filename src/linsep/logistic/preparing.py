@@ -33,7 +33,7 @@ MOST_ROUNDS = 100
 RawBlocks = Callable[[], Iterator[np.ndarray]]
 
 
-class Straight(NamedTuple):
+class Orthogonalized(NamedTuple):
     """Replacements of nearly dependent columns.
 
     Attributes
@@ -218,12 +218,12 @@ class Columns:
                 row[[k]] = row[[k]] + np.array([-multiple])
         self.parts[j] = row
 
-    def straight(self) -> Straight | None:
+    def straight(self) -> Orthogonalized | None:
         """Return the replacements; None if there are none."""
         columns = tuple(sorted(self.replaced))
         if not columns:
             return None
-        return Straight(columns, self.centres, self.units, self.parts[list(columns)])
+        return Orthogonalized(columns, self.centres, self.units, self.parts[list(columns)])
 
 
 #: a relative Cholesky pivot above this proves that no column is dependent, even so nearly that
@@ -243,14 +243,14 @@ class Standardization(NamedTuple):
     centres, scales : arrays of shape (features,); scale 0 leaves a feature out
     dependent : indices of the features left out, as combinations of others
     nearly : indices of those among them that are only nearly combinations of others
-    straight : Straight or None, the replacements of nearly dependent features
+    straight : Orthogonalized or None, the replacements of nearly dependent features
     """
 
     centres: np.ndarray
     scales: np.ndarray
     dependent: tuple[int, ...] = ()
     nearly: tuple[int, ...] = ()
-    straight: Straight | None = None
+    straight: Orthogonalized | None = None
 
     def raw(self, B: np.ndarray, intercept: bool) -> np.ndarray:
         """Convert weights to the raw features, the intercept last."""
@@ -322,7 +322,7 @@ class Standardization(NamedTuple):
         return lambda: (_with(batch, straight) for batch in batches())
 
 
-def _with(batch: Batch, straight: Straight) -> Batch:
+def _with(batch: Batch, straight: Orthogonalized) -> Batch:
     d = len(straight.centres)
     parts = [straight.of(X) for X, _ in raw_blocks([batch], d)]
     return batch._replace(columns=straight.columns, extra=np.concatenate(parts))

@@ -405,6 +405,17 @@ class Task:
         return 1.0 / (self.q + 1) if self.several and self.l2 else 0.0
 
 
+def task_of(
+    model: Any, known: FittedClasses, batches: Batches, n_features: int, n_rows: int
+) -> Task:
+    """Return the task of fitting the batches of ``n_rows`` rows with weight by a model."""
+    return Task(
+        batches, n_features, len(known.codes) - 1, known.totals, n_rows,
+        bool(model.fit_intercept), float(model.l2), model.solver, model.tol, int(model.max_iter),
+        len(known.order) > 2,
+    )  # fmt: skip
+
+
 #: dense rows with a smaller share of nonzeros are copied into a CSR matrix
 SPARSE = 0.3
 
@@ -433,16 +444,10 @@ class Rows:
         """Return the task of fitting these rows."""
         q, width = len(self.known.codes) - 1, self.X.shape[1] + bool(model.fit_intercept)
         many = not has_hessian(q * width)
-        standardization: Any = as_rows(
-            sp.csr_matrix(self.X) if many and _mostly_zeros(self.X) else self.X
-        )
-        batch = Batch(standardization, self.places, self.weights)
+        rows: Any = as_rows(sp.csr_matrix(self.X) if many and _mostly_zeros(self.X) else self.X)
+        batch = Batch(rows, self.places, self.weights)
         n_rows = int((self.weights > 0).sum()) if self.weights.size else len(self.places)
-        return Task(
-            lambda: [batch], self.X.shape[1], q, self.known.totals, n_rows,
-            bool(model.fit_intercept), float(model.l2), model.solver, model.tol,
-            int(model.max_iter), len(self.known.order) > 2,
-        )  # fmt: skip
+        return task_of(model, self.known, lambda: [batch], self.X.shape[1], n_rows)
 
     def in_memory(self, task: Task) -> "Rows | None":
         """Return self."""
@@ -509,11 +514,7 @@ class BatchRows:
 
     def task(self, model: Any) -> Task:
         """Return the task of fitting these rows."""
-        return Task(
-            self.batches, self.n_features, len(self.known.codes) - 1, self.known.totals,
-            self._n_rows, bool(model.fit_intercept), float(model.l2), model.solver, model.tol,
-            int(model.max_iter), len(self.known.order) > 2,
-        )  # fmt: skip
+        return task_of(model, self.known, self.batches, self.n_features, self._n_rows)
 
     def in_memory(self, task: Task) -> Rows | None:
         """Return the rows in memory; None if they need more than may be kept there."""
