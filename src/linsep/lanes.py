@@ -14,51 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep._system.threads import map_in_order
+from linsep.batches import Batch, Batches
 from linsep.errors import NoRows
-
-
-class Block(NamedTuple):
-    """A block of rows.
-
-    Attributes
-    ----------
-    X : array or CSR matrix of shape (rows, features)
-        Later blocks may have more features, which are zero in earlier blocks.
-    y : array of shape (rows,)
-    weights : array of shape (rows,), all positive; None if all are 1
-    """
-
-    X: Any
-    y: np.ndarray
-    weights: np.ndarray | None
-
-    def cut(self, rows: int) -> Iterator["Block"]:
-        """Yield the rows in blocks of at most ``rows`` rows."""
-        for first in range(0, self.y.size, rows):
-            yield self.between(first, first + rows)
-
-    @property
-    def size(self) -> int:
-        """Number of rows."""
-        return len(self.y)
-
-    def between(self, start: int, stop: int) -> "Block":
-        """Return some of the rows."""
-        weights = None if self.weights is None else self.weights[start:stop]
-        return Block(self.X[start:stop], self.y[start:stop], weights)
-
-    @property
-    def sparse(self) -> bool:
-        """Whether sparse operations are worthwhile."""
-        return sp.issparse(self.X) and self.X.nnz < 0.05 * self.X.shape[0] * self.X.shape[1]
-
-    def dense(self) -> np.ndarray:
-        """Return the features as an array."""
-        return self.X.toarray() if sp.issparse(self.X) else self.X
-
-
-#: each call iterates over all rows from the first
-Blocks = Callable[[], Iterator[Block]]
 
 
 def no_weight() -> NoRows:
@@ -227,9 +184,9 @@ class Lanes:
     width : int, number of features so far
     """
 
-    def __init__(self, blocks: Blocks):
+    def __init__(self, blocks: Batches):
         self._blocks, self.width = blocks, 0
-        self._begun: Iterator[Block] | None = None
+        self._begun: Iterator[Batch] | None = None
 
     def sum(self, work: Work, add: Add) -> Any:
         """Return the sum of ``work(lane)`` over all lanes; ``work`` and ``add`` can be pickled."""
@@ -239,7 +196,7 @@ class Lanes:
             tree.push(value)
         return tree.total()
 
-    def first(self) -> Block:
+    def first(self) -> Batch:
         """Return the first lane; the next sum goes on with this reading."""
         lanes = lanes_of(self._seen())
         lane = next(lanes, None)
@@ -248,12 +205,12 @@ class Lanes:
         self._begun = chain([lane], lanes)
         return lane
 
-    def _seen(self) -> Iterator[Block]:
+    def _seen(self) -> Iterator[Batch]:
         for block in self._blocks():
             self.width = max(self.width, block.X.shape[1])
             yield block
 
-    def few(self, most: Callable[[int, int], bool]) -> list[Block] | None:
+    def few(self, most: Callable[[int, int], bool]) -> list[Batch] | None:
         """Return all rows as blocks, or None if ``most(rows, features)`` says they are too many."""
         found, rows = [], 0
         for block in self._blocks():
@@ -271,7 +228,7 @@ def lane_rows(X: Any) -> int:
     return max(LEAST_ROWS, DENSE_VALUES // (2 + X.shape[1]))
 
 
-def lanes_of(blocks: Iterable[Block]) -> Iterator[Block]:
+def lanes_of(blocks: Iterable[Batch]) -> Iterator[Batch]:
     """Yield the rows of blocks in lanes; the last may be shorter."""
     given = iter(blocks)
     first = next((block for block in given if block.size), None)
@@ -279,7 +236,7 @@ def lanes_of(blocks: Iterable[Block]) -> Iterator[Block]:
         yield from in_lanes(chain([first], given), lane_rows(first.X), joined)
 
 
-def joined(blocks: list[Block]) -> Block:
+def joined(blocks: list[Batch]) -> Batch:
     """Return the rows of blocks as one; sparse rows up to the last column that is used, whatever
     columns other rows have.
     """
@@ -291,7 +248,8 @@ def joined(blocks: list[Block]) -> Block:
     y = blocks[0].y if len(blocks) == 1 else np.concatenate([block.y for block in blocks])
     if not sp.issparse(blocks[0].X):
         X = blocks[0].X if len(blocks) == 1 else np.concatenate([block.X for block in blocks])
-        return Block(X, y, weights)
+        return Batch(X, y, weights=weights)
     width = max(int(block.X.indices.max(initial=-1)) + 1 for block in blocks)
     cut = [sp.csr_matrix((b.X.data, b.X.indices, b.X.indptr), (b.y.size, width)) for b in blocks]
-    return Block(cut[0] if len(cut) == 1 else sp.vstack(cut, format="csr"), y, weights)
+    X = cut[0] if len(cut) == 1 else sp.vstack(cut, format="csr")
+    return Batch(X, y, weights=weights)

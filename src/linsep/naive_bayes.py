@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
+from linsep.batches import Batch
 from linsep.errors import DataError, FeatureOverflow, SeparationWarning
 from linsep.estimators._common import labels
 from linsep.estimators._common.fitted_state import StopReason, classes_of, count, described, finite
@@ -19,7 +20,7 @@ from linsep.estimators._common.labels import FLOATS, brings_labels, checked_rows
 from linsep.estimators._common.predicting import Prediction
 from linsep.estimators._common.reading import Reading, describe
 from linsep.estimators._common.showing import HasEquation, PlotsProbability
-from linsep.lanes import Block, Lanes, no_weight
+from linsep.lanes import Lanes, no_weight
 from linsep.linear.extended_precision import two_sum
 from linsep.sources.base import Source
 from linsep.validation.labels import check_beside
@@ -60,7 +61,7 @@ class InClasses(NamedTuple):
 
     n_classes: int
 
-    def __call__(self, lane: Block) -> ClassMoments:
+    def __call__(self, lane: Batch) -> ClassMoments:
         """Return them."""
         X, codes = lane.X, lane.y
         weights = np.ones(codes.size) if lane.weights is None else lane.weights
@@ -245,7 +246,7 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
         classes, codes = encode_outcomes(y)
         labels.check_two_classes(classes)
         weights = labels.check_sample_weight(sample_weight, len(y))
-        block = Block(X, codes, weights if weights.size else None)
+        block = Batch(X, codes, weights=weights if weights.size else None)
         self._take(classes, class_moments(Lanes(lambda: iter([block])), classes.size))
         self.n_rows_ = int((weights > 0).sum()) if weights.size else len(y)
         self.__dict__.pop("recipe_", None)
@@ -520,7 +521,7 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
         return model.predict_log_proba(X)
 
 
-def _counted(reading: Reading, stream: "SourceStream", counted: list[int]) -> Iterator[Block]:
+def _counted(reading: Reading, stream: "SourceStream", counted: list[int]) -> Iterator[Batch]:
     """Yield the rows of a stream with their codes and weights, until interrupted; add the number of
     rows of positive weight to ``counted``.
     """
@@ -530,7 +531,8 @@ def _counted(reading: Reading, stream: "SourceStream", counted: list[int]) -> It
         reading.count(row_batch.codes.size)
         counted[0] += len(row_batch.order)
         weights = row_batch.importance if row_batch.importance.size else None
-        yield Block(matrix_of(row_batch, row_batch.n_features), row_batch.codes, weights)
+        X = matrix_of(row_batch, row_batch.n_features)
+        yield Batch(X, row_batch.codes, weights=weights)
 
 
 def scoring_regression(model: GaussianNaiveBayes) -> "LogisticRegression":

@@ -9,8 +9,8 @@ from flint import fmpq, fmpq_mat
 from hypothesis import given, strategies as st
 
 from linsep import LinearRegression
+from linsep.batches import Batch
 from linsep.errors import DataError
-from linsep.lanes import Block
 from linsep.linear import solving as room
 from linsep.linear.extended_precision import Pair, slices, two_product
 from linsep.linear.solving import least_squares
@@ -48,7 +48,7 @@ def small_integers(draw):
 
 
 def walk(X, y, weights=None, rows=None):
-    block = Block(X, y, weights)
+    block = Batch(X, y, weights=weights)
     return lambda: iter([block]) if rows is None else block.cut(rows)
 
 
@@ -129,7 +129,7 @@ def test_blocks_of_any_size_and_width_give_the_same(reread, monkeypatch):
     X = sp.csr_array(rng.standard_normal((4000, 30)) * (rng.random((4000, 30)) < 0.04))
     y = X @ rng.standard_normal(30) + rng.standard_normal(4000)
     whole = least_squares(walk(X.toarray(), y), reread=reread)
-    parts = [Block(X[:1500, :20], y[:1500], None), Block(X[1500:], y[1500:], None)]
+    parts = [Batch(X[:1500, :20], y[:1500]), Batch(X[1500:], y[1500:])]
     narrow = X.tolil()
     narrow[:1500, 20:] = 0
     whole = least_squares(walk(narrow.toarray(), y), reread=reread)

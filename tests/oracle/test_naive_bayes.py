@@ -5,8 +5,9 @@ from hypothesis import given, strategies as st
 from sklearn.datasets import load_breast_cancer, load_iris
 
 from linsep import GaussianNaiveBayes
+from linsep.batches import Batch
 from linsep.errors import DataError, SeparationWarning
-from linsep.lanes import Block, Lanes
+from linsep.lanes import Lanes
 from linsep.naive_bayes import InClasses, added_moments, class_moments
 
 pytestmark = pytest.mark.compiled
@@ -60,7 +61,7 @@ def test_weights_count_rows_and_batches_are_merged(seed):
     assert np.allclose(weighted.variances_, repeated.variances_, rtol=1e-8)
     assert np.allclose(weighted.means_, repeated.means_, rtol=1e-14)
     cut = int(rng.integers(1, 29))
-    parts = [Block(X[:cut], y[:cut], None), Block(X[cut:], y[cut:], None)]
+    parts = [Batch(X[:cut], y[:cut]), Batch(X[cut:], y[cut:])]
     whole = GaussianNaiveBayes().fit(X, y)
     merged = class_moments(Lanes(lambda: iter(parts)), 3)
     assert np.array_equal(merged.squares / 30, whole.variances_)

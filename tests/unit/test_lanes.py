@@ -7,7 +7,15 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, strategies as st
 
-from linsep.lanes import FAN, Block, Lanes, Tree, lane_rows, lanes_of, merged
+from linsep.batches import Batch
+from linsep.lanes import (
+    FAN,
+    Lanes,
+    Tree,
+    lane_rows,
+    lanes_of,
+    merged,
+)
 
 pytestmark = pytest.mark.compiled  # nothing of it is compiled
 
@@ -83,14 +91,12 @@ def test_lanes_do_not_depend_on_blocks(kind, monkeypatch):
     X, y = rows_of(kind, 203), np.arange(203.0)
     for sizes in ([203], [1] * 203, [50, 3, 150], [40, 40, 40, 40, 43]):
         edges = np.cumsum([0, *sizes])
-        blocks = [Block(X[a:b], y[a:b], None) for a, b in pairwise(edges)]
+        blocks = [Batch(X[a:b], y[a:b]) for a, b in pairwise(edges)]
         lanes = list(lanes_of(blocks))
         assert {lane.y.size for lane in lanes[:-1]} == {lane_rows(X)}
         assert np.array_equal(np.concatenate([lane.y for lane in lanes]), y)
         total = Lanes(lambda blocks=blocks: iter(blocks)).sum(column_sums, np.add)
-        assert np.array_equal(
-            total, Lanes(lambda: iter([Block(X, y, None)])).sum(column_sums, np.add)
-        )
+        assert np.array_equal(total, Lanes(lambda: iter([Batch(X, y)])).sum(column_sums, np.add))
 
 
 def column_sums(lane):

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from linsep._system.threads import one_blas_thread
+from linsep.batches import Batch
 from linsep.distributed.cluster import Cluster, given
 from linsep.distributed.rows import FIRST, ShardedRows
 from linsep.lanes import (
     FAN,
     Add,
-    Block,
     Lanes,
     Piece,
     Tree,
@@ -31,7 +31,7 @@ from linsep.lanes import (
 #: a function from the rows of a shard, and its name for errors, to their block
 AsBlock: TypeAlias = Any
 #: yields the lanes that begin at a row of the first of some blocks
-Cut = Callable[[list[Block], int], Iterator[Any]]
+Cut = Callable[[list[Batch], int], Iterator[Any]]
 
 
 class Known(NamedTuple):
@@ -42,17 +42,17 @@ class Known(NamedTuple):
     lane: int
 
 
-def _known(block: Block) -> Known:
+def _known(block: Batch) -> Known:
     return Known(block.y.size, block.X.shape[1], lane_rows(block.X))
 
 
-def whole_lanes(parts: list[Block], start: int) -> Iterator[Block]:
+def whole_lanes(parts: list[Batch], start: int) -> Iterator[Batch]:
     """Yield the lanes that begin at row ``start`` of the first part."""
     return lanes_of([parts[0].between(start, parts[0].size), *parts[1:]])
 
 
 def _pieces(
-    shared: tuple[Cut, Work, Add, bool], first: int, start: int, parts: list[Block],
+    shared: tuple[Cut, Work, Add, bool], first: int, start: int, parts: list[Batch],
     kept: tuple[Any, list[Any]] | None = None,
 ) -> Any:  # fmt: skip
     """Return the sums of the lanes from number ``first`` on; they begin at row ``start`` of the
@@ -196,14 +196,14 @@ class ClusterLanes(Lanes):
             firsts = firsts[::FAN]
         return merged(add, 0, self._cluster.results(tasks)).total()
 
-    def in_order(self, work: Callable[[Any, Block], Any], start: Any) -> Any:
+    def in_order(self, work: Callable[[Any, Batch], Any], start: Any) -> Any:
         """Return ``work(... work(work(start, first block), second) ..., last block)``."""
         found = start
         for block in self.blocks:
             found = self._cluster.submit("count classes", work, found, block, priority=FIRST)
         return self._cluster.results([found])[0]
 
-    def each(self) -> Iterator[Block]:
+    def each(self) -> Iterator[Batch]:
         """Yield the blocks of all shards, one after the other."""
         for block in self.blocks:
             (found,) = self._cluster.results([block])
@@ -216,19 +216,19 @@ class ClusterLanes(Lanes):
             return self.blocks[shard]
         if (shard, rows) not in self._heads:
             self._heads[shard, rows] = self._cluster.submit(
-                "send first rows", Block.between, self.blocks[shard], 0, rows, priority=FIRST,
+                "send first rows", Batch.between, self.blocks[shard], 0, rows, priority=FIRST,
                 at=self._holders[shard],
             )  # fmt: skip
         return self._heads[shard, rows]
 
-    def first(self) -> Block:
+    def first(self) -> Batch:
         """Return the first lane."""
         (shard, unit), *_ = self.units(self._lane).items()
         parts = [self.blocks[shard], *(self._head(*other) for other in unit.others)]
         task = self._cluster.submit("send first rows", _first_lane, parts)
         return self._cluster.results([task])[0]
 
-    def few(self, most: Callable[[int, int], bool]) -> list[Block] | None:
+    def few(self, most: Callable[[int, int], bool]) -> list[Batch] | None:
         """Return all rows as blocks, or None if they are too many."""
         if most(sum(self._sizes), self.width):
             return None
@@ -236,5 +236,5 @@ class ClusterLanes(Lanes):
         return [block for block in blocks if block.y.size]
 
 
-def _first_lane(parts: list[Block]) -> Block:
+def _first_lane(parts: list[Batch]) -> Batch:
     return next(lanes_of(parts))

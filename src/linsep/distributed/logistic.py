@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.batches import added
+from linsep.batches import Batch as UncodedBatch, added
 from linsep.checkpoints.saving import Saving
 from linsep.compiled.rows import as_rows
 from linsep.distributed.lanes import ClusterLanes
@@ -17,7 +17,7 @@ from linsep.distributed.regressions import Codes, labelled
 from linsep.distributed.rows import ShardedRows, measure
 from linsep.distributed.shards import Rows
 from linsep.estimators._common import labels
-from linsep.lanes import Add, Block, Work
+from linsep.lanes import Add, Work
 from linsep.learners.from_source import class_importance
 from linsep.logistic.estimator import fit_rows
 from linsep.logistic.preparing import Standardization
@@ -46,12 +46,12 @@ class Placed(NamedTuple):
     places: np.ndarray
     class_weights: np.ndarray | None
 
-    def batch(self, block: Block) -> Batch:
+    def batch(self, block: UncodedBatch) -> Batch:
         """Return the rows of a block."""
         rows: Any = as_rows(block.X)
         return Batch(rows, self.places[block.y], self.weights(block))
 
-    def weights(self, block: Block) -> np.ndarray:
+    def weights(self, block: UncodedBatch) -> np.ndarray:
         """Return the weights of the classes times those of the rows; empty if all are 1."""
         own = labels.NO_IMPORTANCE if block.weights is None else block.weights
         if self.class_weights is None:
@@ -68,7 +68,7 @@ class BatchCut:
     placed: Placed
     how: Standardization | None
 
-    def __call__(self, parts: list[Block], start: int) -> Iterator[Batch]:
+    def __call__(self, parts: list[UncodedBatch], start: int) -> Iterator[Batch]:
         """Yield the lanes that begin at row ``start`` of the first part."""
         batches = [self.placed.batch(block) for block in parts]
         batches[0] = batches[0].between(start, batches[0].size)
@@ -131,7 +131,7 @@ class Counting:
 
     class_weights: np.ndarray | None
 
-    def __call__(self, before: Counted, block: Block) -> Counted:
+    def __call__(self, before: Counted, block: UncodedBatch) -> Counted:
         """Return the counts with those of the block."""
         weights = Placed(labels.NO_IMPORTANCE, self.class_weights).weights(block)
         rows = int((weights > 0).sum()) if weights.size else block.y.size
@@ -178,7 +178,7 @@ class ClusterRows(BatchRows):
                 self._first = self._first or batch
                 yield batch
 
-    def _blocks(self) -> Iterator[Block]:
+    def _blocks(self) -> Iterator[UncodedBatch]:
         if self.source is None:
             yield from self._shards.each()
             return

@@ -5,26 +5,27 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linsep import naive_bayes
+from linsep.batches import Batch
 from linsep.checkpoints.saving import Saving
 from linsep.distributed.lanes import ClusterLanes
 from linsep.distributed.rows import ShardedRows, measure
 from linsep.distributed.shards import Rows
 from linsep.errors import DataError
 from linsep.estimators._common import labels
-from linsep.lanes import Block, no_weight
+from linsep.lanes import no_weight
 from linsep.linear import estimator as linear
 from linsep.rows.arrays import summed
 from linsep.sources.base import Source
 
 
 class Numbers(NamedTuple):
-    """Blocks of rows of positive weight whose y are numbers; ``whole`` refuses weights that are no
+    """Batches of rows of positive weight whose y are numbers; ``whole`` refuses weights that are no
     number of rows.
     """
 
     whole: bool
 
-    def __call__(self, rows: Rows, name: str) -> Block:
+    def __call__(self, rows: Rows, name: str) -> Batch:
         """Return the block of a shard."""
         X, y, weights = rows.X, rows.y, rows.weights
         if y.dtype.kind not in "biuf":
@@ -37,21 +38,21 @@ class Numbers(NamedTuple):
             linear.check_whole(weights, lambda row: f"{name}, row {row + 1:,} of it")
         if weights is not None and not weights.all():
             X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
-        return Block(X, y, weights)
+        return Batch(X, y, weights=weights)
 
 
 class Codes(NamedTuple):
-    """Blocks of rows whose y are codes of ``classes``, an array of sorted labels."""
+    """Batches of rows whose y are codes of ``classes``, an array of sorted labels."""
 
     classes: np.ndarray
 
-    def __call__(self, rows: Rows, name: str) -> Block:
+    def __call__(self, rows: Rows, name: str) -> Batch:
         """Return the block of a shard."""
         if not rows.y.size:
-            return Block(rows.X, np.zeros(0, np.int32), rows.weights)
+            return Batch(rows.X, np.zeros(0, np.int32), weights=rows.weights)
         codes = labels.encode_with(rows.y, self.classes)
         assert codes is not None
-        return Block(summed(rows.X), codes, rows.weights)
+        return Batch(summed(rows.X), codes, weights=rows.weights)
 
 
 def fit_linear(estimator: Any, rows: ShardedRows, source: Any, saving: Saving) -> None:
@@ -72,6 +73,6 @@ def fit_naive_bayes(estimator: Any, rows: ShardedRows, source: Any, saving: Savi
     measure(estimator, rows, lanes.blocks, labelled, totals)
 
 
-def labelled(model: Any, block: Block) -> Rows:
+def labelled(model: Any, block: Batch) -> Rows:
     """Return the rows of a block with their labels."""
     return Rows(block.X, model.classes_[block.y], block.weights)

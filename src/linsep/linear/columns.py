@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.lanes import Block
+from linsep.batches import Batch
 from linsep.linear.extended_precision import Elimination, Rules, design_matrix, floats
 from linsep.linear.result import LeastSquares, Targets
 
@@ -70,7 +70,7 @@ class Ranges(NamedTuple):
         return Ranges(*ends, *(np.pad(e, more, constant_values=NONE) for e in self[2:]))
 
 
-def ranges_of(block: Block) -> Ranges:
+def ranges_of(block: Batch) -> Ranges:
     """Return the ranges of y and the features of some rows."""
     return _joined(_dense(block.y[:, None]), _features(block))
 
@@ -87,7 +87,7 @@ def _joined(first: Ranges, second: Ranges) -> Ranges:
     return Ranges(*(np.concatenate(pair) for pair in zip(first, second, strict=True)))
 
 
-def _features(block: Block) -> Ranges:
+def _features(block: Batch) -> Ranges:
     return _sparse(sp.csr_array(block.X)) if block.sparse else _dense(block.dense())
 
 
@@ -254,7 +254,7 @@ class ScaledColumns:
 MOST_SPAN, MOST_EXPONENT = 150, 400
 
 
-def slices_suffice(ranges: Ranges, blocks: Iterable[Block]) -> bool:
+def slices_suffice(ranges: Ranges, blocks: Iterable[Batch]) -> bool:
     """Return whether :func:`linsep.linear.extended_precision.products` is exact for these
     rows.
     """
@@ -266,12 +266,12 @@ def slices_suffice(ranges: Ranges, blocks: Iterable[Block]) -> bool:
     return span <= MOST_SPAN and max(map(abs, ends)) <= MOST_EXPONENT
 
 
-def whole_products(blocks: list[Block], exponents: np.ndarray) -> np.ndarray:
+def whole_products(blocks: list[Batch], exponents: np.ndarray) -> np.ndarray:
     """Return the sums over rows of w z z' as exact balls, with columns z = (1, y, features).
 
     Parameters
     ----------
-    blocks : list of Block
+    blocks : list of Batch
     exponents : int array of shape (width,)
         Column j is multiplied by 2^-exponents[j].
     """
@@ -294,7 +294,7 @@ def whole_products(blocks: list[Block], exponents: np.ndarray) -> np.ndarray:
     return G
 
 
-def _weights(block: Block) -> np.ndarray:
+def _weights(block: Batch) -> np.ndarray:
     """Return the row weights as a column."""
     weights = np.ones(block.y.size) if block.weights is None else block.weights
     return weights[:, None]

@@ -17,9 +17,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import gammaincc
 
+from linsep.batches import Batch
 from linsep.drawing import display
 from linsep.errors import DataError
-from linsep.lanes import Block
 from linsep.linear.inference import Inference, f_tail, t_tail
 from linsep.linear.result import LeastSquares
 from linsep.linear.solving import IllConditionedWarning, least_squares
@@ -166,7 +166,7 @@ class Deletion(NamedTuple):
 
 
 def deletion(
-    fit: LeastSquares, block: Block, residuals: np.ndarray, leverage: np.ndarray
+    fit: LeastSquares, block: Batch, residuals: np.ndarray, leverage: np.ndarray
 ) -> Deletion:
     """Compute the deletion diagnostics.
 
@@ -174,7 +174,7 @@ def deletion(
     ----------
     fit : LeastSquares
         With more rows than estimates, and not perfect.
-    block : Block, the rows of the fit
+    block : Batch, the rows of the fit
     residuals : array of shape (rows,)
         Multiplied by the square roots of the weights, divided by the residual norm.
     leverage : array of shape (rows,), multiplied by the weights
@@ -199,7 +199,7 @@ def deletion(
     return Deletion(studentized if df > 1 else np.full(rows.size, np.nan), cooks, decided, perfect)
 
 
-def _decided(fit: LeastSquares, block: Block, rows: np.ndarray) -> np.ndarray:
+def _decided(fit: LeastSquares, block: Batch, rows: np.ndarray) -> np.ndarray:
     """Return which rows have leverage 1: the rank falls by one if such a row is left out."""
     found = np.zeros(fit.n_rows, dtype=bool)
     groups = [rows] if rows.size else []
@@ -212,7 +212,7 @@ def _decided(fit: LeastSquares, block: Block, rows: np.ndarray) -> np.ndarray:
     return found
 
 
-def _on_row(again: LeastSquares, fit: LeastSquares, block: Block, row: int) -> tuple[float, float]:
+def _on_row(again: LeastSquares, fit: LeastSquares, block: Batch, row: int) -> tuple[float, float]:
     """Return the deleted residual of a row, in residual norms, and 1 + its leverage in that fit."""
     one = _some(fit, block, slice(row, row + 1))
     weight = 1.0 if one.weights is None else float(one.weights[0])
@@ -220,21 +220,22 @@ def _on_row(again: LeastSquares, fit: LeastSquares, block: Block, row: int) -> t
     return error * np.sqrt(weight), 1 + weight * float(Inference(again).leverage(one.dense())[0])
 
 
-def _without(fit: LeastSquares, block: Block, rows: list[int]) -> LeastSquares:
+def _without(fit: LeastSquares, block: Batch, rows: list[int]) -> LeastSquares:
     """Return the fit without some rows, on the features kept."""
     return least_squares(lambda: _pieces(fit, block, rows), fit_intercept=fit.fit_intercept)
 
 
-def _pieces(fit: LeastSquares, block: Block, rows: list[int]) -> Iterator[Block]:
+def _pieces(fit: LeastSquares, block: Batch, rows: list[int]) -> Iterator[Batch]:
     """Yield the blocks between the rows left out, which are sorted."""
     for before, after in pairwise([-1, *rows, fit.n_rows]):
         if after - before > 1:
             yield _some(fit, block, slice(before + 1, after))
 
 
-def _some(fit: LeastSquares, block: Block, span: slice) -> Block:
+def _some(fit: LeastSquares, block: Batch, span: slice) -> Batch:
     X = block.X[span] if fit.kept.all() else block.X[span][:, fit.kept]
-    return Block(X, block.y[span], None if block.weights is None else block.weights[span])
+    weights = None if block.weights is None else block.weights[span]
+    return Batch(X, block.y[span], weights=weights)
 
 
 #: most values of the matrix of White's test, which has a column for each product of two features
@@ -256,14 +257,14 @@ ROUNDING = 64 * float(np.finfo(np.float64).eps)
 
 
 def check_assumptions(
-    fit: LeastSquares, block: Block, numbers: np.ndarray | None = None
+    fit: LeastSquares, block: Batch, numbers: np.ndarray | None = None
 ) -> Assumptions:
     """Test the assumptions of a fit on its rows.
 
     Parameters
     ----------
     fit : LeastSquares
-    block : Block
+    block : Batch
         All rows of the fit, in their order.
     numbers : array of shape (rows,), default 0, 1, ...
         What messages call the rows; equal for copies of a row.
@@ -340,12 +341,12 @@ def _verdict(p: float, against: str, undefined: str) -> str:
     return against if p < DOUBT else "nothing against it"
 
 
-def _leverage(inference: Inference, block: Block) -> np.ndarray:
+def _leverage(inference: Inference, block: Batch) -> np.ndarray:
     parts = [inference.leverage(part.dense()) for part in block.cut(8192)]
     return np.concatenate(parts).astype(np.float64)
 
 
-def _reset(fit: LeastSquares, block: Block, about: np.ndarray) -> Finding:
+def _reset(fit: LeastSquares, block: Batch, about: np.ndarray) -> Finding:
     """Test linearity by squares and cubes of the centred predictions (RESET)."""
     f = p = np.nan
     undefined = _undefined(fit)
@@ -370,7 +371,7 @@ def _reset(fit: LeastSquares, block: Block, about: np.ndarray) -> Finding:
     )  # fmt: skip
 
 
-def _beside(block: Block, more: np.ndarray) -> Iterator[Block]:
+def _beside(block: Batch, more: np.ndarray) -> Iterator[Batch]:
     """Yield the rows with more columns, in parts, to avoid a copy of the whole."""
     rows = 1 << 14
     for part, first in zip(block.cut(rows), range(0, block.y.size, rows), strict=True):
@@ -379,7 +380,7 @@ def _beside(block: Block, more: np.ndarray) -> Iterator[Block]:
         yield part._replace(X=np.column_stack([part.X, added]) if both is None else both)
 
 
-def _breusch_pagan(fit: LeastSquares, block: Block, residuals: np.ndarray) -> Finding:
+def _breusch_pagan(fit: LeastSquares, block: Batch, residuals: np.ndarray) -> Finding:
     """Test whether features explain squared residuals (in Koenker's form, without normality)."""
     lm, p, undefined = _explained(fit, block.X, residuals)
     return Finding(
@@ -390,7 +391,7 @@ def _breusch_pagan(fit: LeastSquares, block: Block, residuals: np.ndarray) -> Fi
     )  # fmt: skip
 
 
-def _white(fit: LeastSquares, block: Block, residuals: np.ndarray) -> Finding:
+def _white(fit: LeastSquares, block: Batch, residuals: np.ndarray) -> Finding:
     """Test whether features, their squares and products explain squared residuals."""
     n, d = block.X.shape
     lm = p = np.nan
@@ -418,7 +419,7 @@ def _explained(fit: LeastSquares, X: Any, residuals: np.ndarray) -> tuple[float,
         return np.nan, np.nan, AS_MANY
     with warnings.catch_warnings():  # about these columns, which are not the user's
         warnings.simplefilter("ignore", IllConditionedWarning)
-        found = Inference(least_squares(lambda: iter([Block(X, squares, None)])))
+        found = Inference(least_squares(lambda: iter([Batch(X, squares)])))
     if found.df_model == 0 or found.df_residual <= 0:
         undefined = AS_MANY
         if found.df_model == 0:

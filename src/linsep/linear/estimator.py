@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep._system.interrupts import interrupts_deferred
-from linsep.batches import Batch, added, check_summable
+from linsep.batches import Batch, Batches, added, check_summable
 from linsep.drawing import display
 from linsep.errors import DataError, ParameterError, hint
 from linsep.estimators._common.fitted_state import StopReason, count, finite
@@ -26,7 +26,7 @@ from linsep.estimators._common.labels import (
 from linsep.estimators._common.predicting import Prediction, weights_to_score
 from linsep.estimators._common.reading import Reading, describe
 from linsep.estimators._common.showing import HasEquation
-from linsep.lanes import Block, Blocks, Lanes
+from linsep.lanes import Lanes
 from linsep.linear.diagnostics import Assumptions, check_assumptions
 from linsep.linear.inference import Bands, Inference, dependence
 from linsep.linear.result import LeastSquares
@@ -77,13 +77,13 @@ def numbers(y: np.ndarray | None, source: Source, first: int) -> np.ndarray:
     return y
 
 
-def source_blocks(source: Source, reading: Reading, whole: bool = False) -> Blocks:
+def source_blocks(source: Source, reading: Reading, whole: bool = False) -> Batches:
     """Return the blocks of a source.
 
     ``whole`` refuses weights that are no whole numbers.
     """
 
-    def blocks() -> Iterator[Block]:
+    def blocks() -> Iterator[Batch]:
         total = np.zeros(1)
         for batch in reading.of(iter(source.batches())):
             y = numbers(batch.y, source, batch.first)
@@ -95,7 +95,7 @@ def source_blocks(source: Source, reading: Reading, whole: bool = False) -> Bloc
                 total = added(total, np.zeros(y.size, dtype=np.intp), weights)
             if weights is not None and not weights.all():
                 X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
-            yield Block(X, y, weights)
+            yield Batch(X, y, weights=weights)
         if not reading.rows:
             raise DataError(f"{source.name} has no rows to learn from.")
 
@@ -313,7 +313,7 @@ class LinearRegression(HasEquation, RegressorMixin, HasParameters, BaseEstimator
             fitted = least_squares(lambda: iter([block]), fit_intercept=self.fit_intercept)
         self._take(fitted, None if name is None else str(name))
 
-    def _block(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Block:
+    def _block(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Batch:
         """Return the checked rows as a block, without those of weight 0."""
         X = self._features(X, reset)
         y = self._targets(y, X.shape[0])
@@ -327,7 +327,7 @@ class LinearRegression(HasEquation, RegressorMixin, HasParameters, BaseEstimator
         ):
             X = X.astype(np.float64)
         y = y.astype(np.longdouble if X.dtype == np.longdouble else np.float64, copy=False)
-        return Block(X, y, weights if weights.size else None)
+        return Batch(X, y, weights=weights if weights.size else None)
 
     def _features(self, X: Any, reset: bool) -> Any:
         kinds = (np.float64, np.float32, np.longdouble)
@@ -380,7 +380,7 @@ class LinearRegression(HasEquation, RegressorMixin, HasParameters, BaseEstimator
             if reading.interrupted:
                 reading.finish_interrupted(self, source.name)
 
-    def _take_rows(self, rows: Blocks | Lanes, reread: bool = False) -> None:
+    def _take_rows(self, rows: Batches | Lanes, reread: bool = False) -> None:
         """Fit to rows of files, which are expensive to read again unless ``reread``."""
         self._take(least_squares(rows, fit_intercept=self.fit_intercept, reread=reread))
         self.training_deviation_ = self._fitted.deviation
@@ -619,7 +619,7 @@ class LinearRegression(HasEquation, RegressorMixin, HasParameters, BaseEstimator
             numbers = np.flatnonzero(check_sample_weight(sample_weight, len(y)))
         if fitted_parameter(self, "weight_type") == "frequency" and block.weights is not None:
             rows = np.repeat(np.arange(block.y.size), block.weights.astype(np.int64))
-            block, numbers = Block(block.X[rows], block.y[rows], None), numbers[rows]
+            block, numbers = Batch(block.X[rows], block.y[rows]), numbers[rows]
         if block.y.size != self._fitted.n_rows:
             raise DataError(
                 f"The model was fitted to {self._fitted.n_rows:,} rows of positive weight, and "

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.lanes import Block
+from linsep.batches import Batch
 
 #: 2 * BITS + log2(ROWS) is the number of bits of a float
 BITS, ROWS = 21, 2048
@@ -143,7 +143,7 @@ def floats(numbers: Any) -> np.ndarray:
     return np.asarray(_float(numbers), dtype=np.float64)
 
 
-def design_matrix(block: Block, width: int) -> Any:
+def design_matrix(block: Batch, width: int) -> Any:
     """Return the columns 1, y and the features, ``width`` in all, as one array or CSR matrix."""
     ones = np.ones(block.y.size)
     if block.sparse:
@@ -157,13 +157,13 @@ def design_matrix(block: Block, width: int) -> Any:
 
 
 def products(
-    block: Block, exponents: np.ndarray, centres: np.ndarray, zeros: Callable[[Any], Any]
+    block: Batch, exponents: np.ndarray, centres: np.ndarray, zeros: Callable[[Any], Any]
 ) -> Any:
     """Return the sums over rows of w z z' for the columns z = (1, y, features).
 
     Parameters
     ----------
-    block : Block
+    block : Batch
         At most ``ROWS`` rows.
     exponents : int array of shape (width,)
         Column j is multiplied by 2^-exponents[j], which scales its values to about 1.

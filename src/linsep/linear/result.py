@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.lanes import Block, no_weight
+from linsep.batches import Batch
+from linsep.lanes import no_weight
 
 
 class Targets(NamedTuple):
@@ -31,7 +32,7 @@ class Targets(NamedTuple):
     two: bool
 
     @classmethod
-    def of(cls, block: Block) -> "Targets":
+    def of(cls, block: Batch) -> "Targets":
         """Count the rows of a block; DataError if all were of weight 0."""
         if not block.y.size:
             raise no_weight()

@@ -32,8 +32,9 @@ import scipy.sparse as sp
 from scipy.linalg import blas, lapack
 
 from linsep._system.threads import one_blas_thread
+from linsep.batches import Batch, Batches
 from linsep.errors import DataError, FeatureOverflow, hint
-from linsep.lanes import Block, Blocks, Lanes, joined
+from linsep.lanes import Lanes, joined
 from linsep.linear.columns import (
     ScaledColumns,
     added_ranges,
@@ -137,7 +138,7 @@ class Shifted(NamedTuple):
     scale: np.ndarray
 
     @classmethod
-    def of_first(cls, first: Block, centre: bool) -> "Shifted":
+    def of_first(cls, first: Batch, centre: bool) -> "Shifted":
         """Shift by the means of the first lane, and scale columns that could overflow."""
         width = 2 + first.X.shape[1]
         shift = np.zeros(width)
@@ -162,7 +163,7 @@ class Shifted(NamedTuple):
             np.pad(self.scale, (0, more), constant_values=1.0)[:width],
         )
 
-    def __call__(self, lane: Block) -> Products:
+    def __call__(self, lane: Batch) -> Products:
         """Return the sums of products of a lane."""
         refuse_too_many(lane.X.shape[1], FLOATS_BYTES)
         if self.keeps_zeros(lane):
@@ -176,11 +177,11 @@ class Shifted(NamedTuple):
             product = blas.dsyrk(1.0, self.columns(lane).T, lower=1)
         return Products(product, np.zeros_like(product), Targets.of(lane))
 
-    def keeps_zeros(self, lane: Block) -> bool:
+    def keeps_zeros(self, lane: Batch) -> bool:
         """Return whether a lane stays sparse: its features are not shifted."""
         return lane.sparse and not self.shift[2:].any()
 
-    def columns(self, lane: Block) -> np.ndarray:
+    def columns(self, lane: Batch) -> np.ndarray:
         """Return the shifted and scaled columns of some rows, in a buffer reused by each thread."""
         features, rows = lane.dense(), lane.y.size
         end, width = 2 + features.shape[1], max(2 + features.shape[1], len(self.shift))
@@ -199,7 +200,7 @@ class Shifted(NamedTuple):
             Z *= np.sqrt(lane.weights)[:, None]
         return Z
 
-    def sparse_columns(self, lane: Block) -> tuple[Any, np.ndarray]:
+    def sparse_columns(self, lane: Batch) -> tuple[Any, np.ndarray]:
         """Return the features, scaled but not shifted, and the columns 1 and y, of some rows."""
         X, (shift, scale) = sp.csr_array(lane.X), self.wider(2 + lane.X.shape[1])
         ones = np.column_stack([np.ones(lane.y.size), (lane.y - shift[1]) / scale[1]])
@@ -222,7 +223,7 @@ class Residues(NamedTuple):
     columns: Shifted
     beta: np.ndarray
 
-    def __call__(self, lane: Block) -> np.ndarray:
+    def __call__(self, lane: Batch) -> np.ndarray:
         """Return those of a lane, in a column each for sums and errors; the squares come last."""
         found = np.zeros((len(self.beta) + 1, 2))
         if self.columns.keeps_zeros(lane):
@@ -397,7 +398,7 @@ class IllConditionedWarning(UserWarning):
 
 
 def least_squares(
-    blocks: Blocks | Lanes, *, fit_intercept: bool = True, reread: bool = True
+    blocks: Batches | Lanes, *, fit_intercept: bool = True, reread: bool = True
 ) -> LeastSquares:
     """Return the least squares solution for the rows of ``blocks``.
 
@@ -449,7 +450,7 @@ def _too_many(rows: int, features: int) -> bool:
     return width > EXACT_WIDTH or rows * width > EXACT_VALUES
 
 
-def _exact(found: list[Block], fit_intercept: bool) -> LeastSquares:
+def _exact(found: list[Batch], fit_intercept: bool) -> LeastSquares:
     """Solve in balls, with increasing precision until every digit is proved."""
     from flint import ctx
 
@@ -521,7 +522,7 @@ class Doubled(NamedTuple):
     exponents: np.ndarray
     centres: np.ndarray
 
-    def __call__(self, lane: Block) -> Pair:
+    def __call__(self, lane: Batch) -> Pair:
         """Return those of a lane."""
         parts = [products(part, *self, pairs) for part in lane.cut(ROWS)]
         return reduce(operator.add, parts)
@@ -532,7 +533,7 @@ def _digits(dtype: np.dtype) -> int:
     return min(53, digits_of(dtype))
 
 
-def _parts(blocks: Iterable[Block]) -> Iterator[Block]:
+def _parts(blocks: Iterable[Batch]) -> Iterator[Batch]:
     for block in blocks:
         yield from block.cut(ROWS)
 
