@@ -38,7 +38,7 @@ from linsep.certificate.integers import (
     squared_bound,
     whole_numbers,
 )
-from linsep.certificate.numbers import exact_rows
+from linsep.certificate.numbers import exact_rows, padded
 
 #: default time limit, in seconds, of the exact arithmetic in a check
 TIME_LIMIT = 60.0
@@ -435,9 +435,10 @@ def _read(verdicts: Sequence[Claim], reading: Reading, exact: bool, clock: Clock
             failure = Fails("the labels differ")
         else:
             numbers = np.array([classes[type(label), label] for label in labels])
+            wide = Block(padded(block.X, subject.n_features), block.numbers, block.first)
             try:
                 for checker in checkers:
-                    checker.see(_widened(block, subject.n_features), numbers[block.numbers])
+                    checker.see(wide, numbers[block.numbers])
             except Fails as first:
                 failure = first
     _same_data(subject, reading)
@@ -469,19 +470,6 @@ def _different_subjects(verdicts: Sequence[Claim]) -> Fails | None:
     first = verdicts[0].subject
     same = all(verdict.subject.same_data(first) for verdict in verdicts)
     return None if same else Fails("the verdicts are about different data")
-
-
-def _widened(block: Block, width: int) -> Block:
-    """Return the block with zero columns for features that only later rows have."""
-    missing = width - block.X.shape[1]
-    if not missing:
-        return block
-    if hasattr(block.X, "indptr"):
-        X = block.X.copy()
-        X.resize(X.shape[0], width)
-    else:
-        X = np.hstack([block.X, np.zeros((block.X.shape[0], missing), block.X.dtype)])
-    return Block(X, block.numbers, block.first)
 
 
 def _same_data(subject: Subject, reading: Reading) -> None:

@@ -91,6 +91,15 @@ def tidy(X: Any) -> Any:
     return X
 
 
+def padded(X: Any, width: int) -> Any:
+    """Return the rows with zero columns for features that appear in later batches."""
+    if X.shape[1] == width:
+        return tidy(X)
+    if sp.issparse(X):
+        return tidy(sp.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], width)))
+    return np.hstack([X, np.zeros((X.shape[0], width - X.shape[1]), X.dtype)])
+
+
 def names_of(X: Any) -> list[str] | None:
     """Return the column names of a data frame, or None."""
     names = X.column_names if hasattr(X, "column_names") else getattr(X, "columns", None)

@@ -153,7 +153,11 @@ class Verdict(WithRows, Claims):
     def plain(self) -> dict[str, Any]:
         """Return the verdict as a JSON object."""
         positive, negative = self.subject.positive, self.subject.negative
-        return {"kind": self.kind, "positive": positive, "negative": negative}
+        return {"kind": self.kind, "positive": positive, "negative": negative, **self._evidence()}
+
+    def _evidence(self) -> dict[str, Any]:
+        """Return what proves the verdict as JSON values, by the names of its fields."""
+        raise NotImplementedError
 
     def plot(self, X: Any, y: Any, **kwargs: Any) -> Any:
         """Draw the verdict with its rows, by :meth:`linsep.plot.SeparationDisplay.from_verdict`."""
@@ -225,10 +229,9 @@ class Separable(Verdict):
         low, high = self.margin
         return "" if high == math.inf else f"{low:.4g} to {high:.4g}"
 
-    def plain(self) -> dict[str, Any]:
-        """Return the verdict as a JSON object."""
+    def _evidence(self) -> dict[str, Any]:
         low, high = self.margin
-        return super().plain() | {
+        return {
             "coef": [[_plain_weight(w) for w in row] for row in self.coef],
             "intercept": [_plain_weight(w) for w in self.intercept],
             "margin": [low + 0.0, None if high == math.inf else high + 0.0],
@@ -290,9 +293,8 @@ class Blocked(Verdict):
         """Return the witness."""
         return f"{len(self.witness.rows)} rows: {_some(self.witness.rows, most=4)}"
 
-    def plain(self) -> dict[str, Any]:
-        """Return the verdict as a JSON object."""
-        return super().plain() | {
+    def _evidence(self) -> dict[str, Any]:
+        return {
             "witness": _plain_combination(self.witness),
             "spanning": _plain_combination(self.spanning),
             "space": _plain_space(self.space),
@@ -414,10 +416,9 @@ class QuasiSeparable(Blocked):
             f"{n:,} of {self.subject.n_rows:,} rows must lie on the boundary"
         )
 
-    def plain(self) -> dict[str, Any]:
-        """Return the verdict as a JSON object."""
+    def _evidence(self) -> dict[str, Any]:
         signs = sorted(self.signs.items())
-        found = super().plain() | {
+        found = super()._evidence() | {
             "direction": _plain_row(self.direction),
             "boundary": self.boundary,
             "everything": _plain_space(self.everything),
@@ -450,9 +451,8 @@ class Undecided(Verdict):
         """Return the verdict in one sentence."""
         return f"undecided{_values(self.subject)}: {self.reason}"
 
-    def plain(self) -> dict[str, Any]:
-        """Return the verdict as a JSON object."""
-        return super().plain() | {"reason": self.reason}
+    def _evidence(self) -> dict[str, Any]:
+        return {"reason": self.reason}
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from linsep._system.threads import one_blas_thread
 from linsep.certificate.canonical import read_whole, sha256_of
 from linsep.certificate.checking import TIME_LIMIT
 from linsep.certificate.constraints import FORMULATIONS
+from linsep.certificate.numbers import padded
 from linsep.certificate.verdicts import Separations, Verdict
 from linsep.distributed.cluster import Cluster, client_given, given
 from linsep.distributed.collections import exact_numbers, names_of, rows_of_collections
@@ -30,7 +31,6 @@ from linsep.separability.data import (
     check_two_classes,
     lane_rows,
     lanes_of,
-    padded,
     piece_of,
 )
 from linsep.separability.deciding import decide

@@ -17,12 +17,13 @@ import scipy.sparse as sp
 
 from linsep._system.interrupts import interruption_point, interrupts_allowed
 from linsep.certificate.checking import TIME_LIMIT
+from linsep.certificate.numbers import padded
 from linsep.certificate.verdicts import QuasiSeparable, Separable, Separations, Undecided, Verdict
 from linsep.logistic.fitting import Fit, resume, sharpened
 from linsep.logistic.inference import FAR
 from linsep.logistic.outcomes import FitOutcome, Steps
 from linsep.logistic.rows import UNSIGNED, BatchRows, Rows, Task, matrix_of
-from linsep.separability.data import Data, LocalData, Piece, data_of, padded, piece_of
+from linsep.separability.data import Data, LocalData, Piece, data_of, piece_of
 from linsep.separability.deciding import separated_by, separation
 from linsep.separability.recession import Cone, both_signs, cone_of
 from linsep.separability.search import MOST_WEIGHTS

@@ -13,10 +13,9 @@ import scipy.sparse as sp
 from linsep.certificate.constraints import Combination, Membership, Question, Subject
 from linsep.certificate.integers import Row, Space, combination, in_lowest_terms
 from linsep.certificate.verdicts import Overlapping, QuasiSeparable, Separable, Verdict
-from linsep.separability.data import Data, Piece, joined
+from linsep.separability.data import Data, Piece, Scan, constraint, joined, outside, root_above
 from linsep.separability.elimination import reduced
 from linsep.separability.margin import Separated, lowest_margin, square_of
-from linsep.separability.questions import Scan, constraint, outside, root_above
 from linsep.separability.recession import Cone, Sign
 from linsep.separability.search import Inseparable
 from linsep.separability.splitting import Proof, witness

@@ -26,9 +26,8 @@ from linsep.certificate.integers import (
     squared_bound,
     whole_numbers,
 )
-from linsep.separability.data import Data, Piece
+from linsep.separability.data import Data, Piece, Scan, dense_floats, root_above
 from linsep.separability.elimination import common_scale, equality_point
-from linsep.separability.questions import Scan, dense_floats, root_above
 from linsep.separability.time_limit import TooLarge, Work, check_time
 from linsep.separability.working_set import Member, WorkingSet, as_row, exact_rows, grow
 

@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from linsep.certificate.constraints import Question, question_of
 from linsep.certificate.integers import Row, Space, dot, in_lowest_terms
 from linsep.certificate.verdicts import QuasiSeparable, Separable
-from linsep.separability.data import Data, Piece
+from linsep.separability.data import Data, Piece, constraints, sparse_floats
 from linsep.separability.elimination import (
     null_combination,
     orthogonal,
@@ -31,7 +31,6 @@ from linsep.separability.elimination import (
 )
 from linsep.separability.margin import nearest
 from linsep.separability.programs import FINE, alternatives, equilibrated, opened, run
-from linsep.separability.questions import constraints, sparse_floats
 from linsep.separability.splitting import all_positive, alternative, roundings, signed, true_scale
 from linsep.separability.time_limit import (
     TooLarge,

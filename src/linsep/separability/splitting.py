@@ -25,6 +25,7 @@ from flint import arb, arb_mat, ctx, fmpz_mat
 
 from linsep.certificate.constraints import Question
 from linsep.certificate.integers import Row, Space, dot, whole_numbers
+from linsep.separability.data import dense_floats
 from linsep.separability.elimination import (
     far_apart,
     independent,
@@ -36,7 +37,6 @@ from linsep.separability.elimination import (
     vanishing,
 )
 from linsep.separability.programs import Split, few_rows, split
-from linsep.separability.questions import dense_floats
 from linsep.separability.time_limit import TooLarge, Work
 from linsep.separability.working_set import Member, WorkingSet, members_outside
 

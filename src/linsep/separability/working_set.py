@@ -15,12 +15,14 @@ import scipy.sparse as sp
 
 from linsep.certificate.constraints import Membership, Question
 from linsep.certificate.integers import Row, Space, dot, whole_numbers, whole_row
-from linsep.separability.data import Data, Piece, joined
-from linsep.separability.questions import (
+from linsep.separability.data import (
+    Data,
+    Piece,
     Scan,
     Values,
     constraint,
     dense_floats,
+    joined,
     outside,
     scan_below,
 )
