@@ -198,7 +198,8 @@ class WorkingSet:
     def fill(self, most: int) -> None:
         """Add all constraints if there are at most ``most``."""
         if self.data.n_rows * max(map(len, self.question.signs)) <= most:
-            self.include(self.data.ask(partial(_every, self.question), joined))
+            every: list[Member] = self.data.ask(partial(_every, self.question), joined)
+            self.include(every)
 
     def table(self) -> sp.csr_matrix:
         """Return the floats of all members, one row each."""
