@@ -19,15 +19,13 @@ pytestmark = pytest.mark.compiled
 rng = np.random.default_rng(2)
 Y = rng.integers(0, 2, 200)
 X = rng.normal(size=(200, 5)) + np.outer(Y, rng.normal(size=5))
-FIT = ("fit", "t.svm", "--max-iter", "4", "--model", "m", "--test", "new.svm", "--plot", "p.png")
+FIT = ("fit", "t.svm", "--max-iter", "4", "--model", "m", "--test", "new.svm")
 CALIBRATED = (*FIT, "--calibrate", "new.svm")
 #: what comes after the fit, and what of it is written when it is ended before or within a step
 STEPS = {
     "linsep.estimators._common.calibration.calibrate": [],
     "linsep.model_files.save": [],
     "linsep.cli.fit.score_source": ["m"],
-    "linsep.cli.fit.rows_of": ["m"],
-    "linsep.cli.fit.write_picture": ["m"],
 }
 
 
@@ -85,7 +83,7 @@ def assert_goes_on(folder, learnt):
     assert [line for line in said if line.startswith(kept)] == [
         line for line in whole if line.startswith(kept)
     ]
-    assert sorted(os.listdir(folder)) == ["m", "new.svm", "p.png", "t.svm"]
+    assert sorted(os.listdir(folder)) == ["m", "new.svm", "t.svm"]
     ours, theirs = linsep.load(folder / "m"), linsep.load(learnt / "m")
     assert ours.coef_.tolist() == theirs.coef_.tolist()
     assert ours.predict_proba(X[:9]).tolist() == theirs.predict_proba(X[:9]).tolist()
@@ -121,7 +119,7 @@ def test_a_full_disk_or_another_error_after_the_fit(folder, learnt, step):
 def test_killed_before_the_checkpoint_is_removed(folder, learnt):
     step = "linsep.checkpoints.saving.Checkpoint.remove"
     ended(folder, step, signal.SIGKILL, (*CALIBRATED, "--checkpoint", "c"))
-    assert {"c", "m", "p.png"} < set(os.listdir(folder))
+    assert {"c", "m"} < set(os.listdir(folder))
     assert_goes_on(folder, learnt)
 
 
@@ -143,11 +141,6 @@ def test_without_a_checkpoint_it_says_what_is_missing(folder):
     assert done.returncode == 130
     assert done.stderr == "linsep: the model is not calibrated: the command was interrupted.\n"
     assert not hasattr(linsep.load(folder / "m"), "predict_proba")
-    done = ended(folder, "linsep.cli.fit.rows_of", signal.SIGINT, (*CALIBRATED, "--force"))
-    assert (done.returncode, done.stderr) == (
-        130,
-        "linsep: interrupted; m is saved, p.png is not.\n",
-    )
 
 
 def test_a_logistic_regression_is_covered(folder):

@@ -58,7 +58,6 @@ def test_what_is_missing_is_said_beside_an_output_to_overwrite(learnt):
     for command in (
         ("export", "none", "old.csv"),
         ("plot", "curve", "none", "--output", "old.png"),
-        ("summary", "none", "--plot", "old.png"),
     ):
         said = "There is no model file none"
         assert_refused(*command, "--force", cwd=learnt, said=said)

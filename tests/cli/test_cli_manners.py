@@ -1,6 +1,7 @@
 """Small things that people meet on the command line."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -67,9 +68,12 @@ def test_errors_are_part_of_the_package():
 
 
 def test_shells_complete_commands(folder):
-    done = here("--show-completion", "bash", cwd=folder)
-    assert "show-completion" not in done.stderr
-    assert "No such option" not in done.stderr
+    asked = {"_LINSEP_COMPLETE": "bash_complete", "COMP_WORDS": "linsep sep", "COMP_CWORD": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "linsep"], cwd=folder, env=os.environ | asked, capture_output=True,
+        text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == "plain,separate\n"
 
 
 @pytest.mark.parametrize(

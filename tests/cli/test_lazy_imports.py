@@ -19,14 +19,30 @@ def python(code, cwd):
 
 def test_commands_start_without_what_they_do_not_use(tmp_path):
     (tmp_path / "t.svm").write_text("1 1:1\n-1 1:-1\n" * 20)
-    code = """
+    (tmp_path / "t.csv").write_text("x,kind\n" + "1,a\n-1,b\n" * 20)
+    for data in (["t.svm"], ["t.csv", "--target", "kind"]):
+        code = f"""
 import atexit, sys
 from linsep.cli.main import main
-atexit.register(lambda: print(*sorted({"pandas.core", "scipy.stats._stats_py"} & set(sys.modules))))
-sys.argv = ["linsep", "fit", "t.svm", "--json"]
+unused = {{"pandas.core", "scipy.stats._stats_py", "numpy.f2py.f2py2e", "numpy.testing._private"}}
+atexit.register(lambda: print(*sorted(unused & set(sys.modules))))
+sys.argv = ["linsep", "fit", *{data}, "--json"]
 main()
 """
-    assert python(code, tmp_path).splitlines()[1:] == []
+        assert python(code, tmp_path).splitlines()[1:] == []
+
+
+def test_parts_of_numpy_that_were_put_off_are_the_real_ones_when_used(tmp_path):
+    code = """
+from linsep.cli.app import import_lazily
+import_lazily("numpy.testing")
+import numpy, numpy.testing as put_off
+from numpy.testing import assert_array_equal
+numpy.testing.assert_array_equal([1], [1])
+put_off.assert_allclose([1.0], [1.0])
+print(type(numpy.testing).__name__)
+"""
+    assert python(code, tmp_path) == "module"
 
 
 @pytest.mark.parametrize(
@@ -40,7 +56,7 @@ main()
     ],
 )
 def test_a_module_put_off_is_the_real_one_when_used(tmp_path, use):
-    start = "from linsep.cli.lazy_imports import import_lazily; import_lazily('scipy.stats')\n"
+    start = "from linsep.cli.app import import_lazily; import_lazily('scipy.stats')\n"
     after = "\nimport sys; print(type(sys.modules['scipy.stats']).__name__, scipy.stats.norm.pdf)"
     out = python(start + "import scipy.stats\n" + use + after, tmp_path).splitlines()
     assert out[0] == "0.5"
@@ -50,7 +66,7 @@ def test_a_module_put_off_is_the_real_one_when_used(tmp_path, use):
 def test_estimators_see_tables_of_pandas_that_was_put_off(tmp_path):
     pytest.importorskip("pandas")
     code = """
-from linsep.cli.lazy_imports import import_lazily
+from linsep.cli.app import import_lazily
 import_lazily("pandas")
 import_lazily("no_such_module")
 import pandas

@@ -1,4 +1,4 @@
-"""``--plot FILE`` of the commands that learn and report."""
+"""``--plot FILE`` of the commands whose result is no model."""
 
 import pytest
 
@@ -18,11 +18,6 @@ def folder(tmp_path):
 @pytest.mark.parametrize(
     "words",
     [
-        ("fit", "two.csv", "--target", "kind"),
-        ("fit", "two.csv", "--target", "kind", "--learner", "kernel"),
-        ("fit", "two.csv", "--target", "kind", "--learner", "logistic", "--l2", 1),
-        ("fit", "two.csv", "--target", "kind", "--learner", "naive-bayes"),
-        ("fit", "two.csv", "--target", "b", "--learner", "linear"),
         ("trace", "two.csv", "--target", "kind", "--no-shuffle"),
         ("separate", "two.csv", "--target", "kind"),
         ("separate", "two.csv", "--target", "kind", "--margin", "max"),
@@ -38,27 +33,9 @@ def test_a_command_draws_its_result(folder, words):
     assert_refused(*words, "--plot", "p.png", cwd=folder, said="p.png exists")
 
 
-def test_a_summary_draws_its_coefficients(folder):
-    fit = ("fit", "two.csv", "--target", "b", "--learner", "linear", "--exclude", "kind")
-    assert here(*fit, "--model", "m", cwd=folder).returncode == 0
-    assert here("summary", "m", "--plot", "p.svg", cwd=folder).returncode == 0
-    assert (folder / "p.svg").read_bytes().startswith(b"<?xml")
-    assert_refused("summary", "m", "--plot", "m", cwd=folder, said="must end in .png", code=2)
-
-
 def test_verdicts_on_several_classes_are_not_drawn(folder):
     (folder / "three.csv").write_text("a,b,kind\n1,0,x\n2,1,y\n3,3,z\n4,1,z\n")
     done = here("separate", "three.csv", "--target", "kind", "--plot", "p.png", cwd=folder)
     assert done.returncode == 1
     assert "several classes are not drawn" in done.stderr
-    assert not (folder / "p.png").exists()
-
-
-def test_a_picture_that_cannot_be_drawn_keeps_the_model(folder):
-    (folder / "one.csv").write_text("a,kind\n1,x\n2,y\n3,y\n")
-    words = ("fit", "one.csv", "--target", "kind", "--learner", "kernel", "--model", "m")
-    done = here(*words, "--plot", "p.png", cwd=folder)
-    assert done.returncode == 1
-    assert done.stderr.startswith("linsep: ")
-    assert (folder / "m").exists()
     assert not (folder / "p.png").exists()

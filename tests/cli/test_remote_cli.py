@@ -102,7 +102,7 @@ def test_a_remote_file_is_no_place_to_write(folder, tmp_path):
         "score SECRET x.csv", "predict SECRET x.csv", "audit SECRET x.csv --row 1", "plot SECRET",
         "inspect SECRET", "summary SECRET", "export SECRET m.json", "serve SECRET",
         "bounds x.csv --target kind --model SECRET", "verify SECRET x.csv",
-        "fit x.csv --target kind --plot SECRET", "fit x.csv --target kind --model SECRET",
+        "separate x.csv --target kind --plot SECRET", "fit x.csv --target kind --model SECRET",
         "fit x.csv --target kind --model m --checkpoint SECRET", "fit --resume SECRET",
         "convert x.csv SECRET --target kind", "split x.csv --output SECRET", "lab SECRET",
         "lab --scene SECRET", "lab --export SECRET", "compile SECRET",

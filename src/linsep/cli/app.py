@@ -1,15 +1,16 @@
-"""The commands, each imported only when it is run."""
+"""The commands, each imported only when it is run, and what no command needs put off."""
 
 import gc
+import sys
 from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
 from typing import Any
 
 import click
-from click.shell_completion import get_completion_class
 
 import linsep
 from linsep.cli.errors import Commands
-from linsep.cli.lazy_imports import import_lazily
 
 #: every command: its module, and one line of help
 COMMANDS = {
@@ -21,12 +22,12 @@ COMMANDS = {
     "predict": ("predict", "Predict the class, or the number, of every row of DATA."),
     "score": ("predict", "Compare predictions with the labels in DATA."),
     "trace": ("trace", "Show every round of training on small DATA."),
-    "summary": ("summary", "Show what a regression infers: estimates, tests, intervals."),
+    "summary": ("models", "Show what a regression infers: estimates, tests, intervals."),
     "inspect": ("models", "Show how a model was trained and its largest weights."),
     "audit": ("models", "Show why one row of DATA has its score, feature by feature."),
     "serve": ("servers", "Serve a model over HTTP for predictions and training."),
     "export": ("models", "Write a model for other programs: ONNX, SQL, Python and others."),
-    "plot": ("plot", "Draw a picture of a model."),
+    "plot": ("models", "Draw a picture of a model."),
     "separate": ("proofs", "Decide whether a hyperplane separates the classes of DATA."),
     "bounds": ("proofs", "Bound the mistakes of learners on DATA; margins of weights."),
     "verify": ("proofs", "Check a proof against DATA, in exact arithmetic."),
@@ -52,9 +53,64 @@ class LazyCommands(Commands):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
 
+#: what scikit-learn, SciPy and Arrow import and no command uses: a third of the start-up time
+UNUSED = ("pandas", "scipy.stats", "numpy.f2py", "numpy.testing")
+
+
+class LazyModule(ModuleType):
+    """A placeholder for a module until one of its attributes is used.
+
+    :class:`importlib.util.LazyLoader` would load it as soon as it is imported again.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        if sys.modules.get(self.__name__) is self:
+            del sys.modules[self.__name__]
+        return getattr(import_module(self.__name__), name)
+
+
+def import_lazily(name: str) -> None:
+    """Let ``import name`` succeed at once; the module is executed on first use."""
+    if name in sys.modules or (spec := find_spec(name)) is None:
+        return
+    module = sys.modules[name] = LazyModule(name)
+    module.__spec__ = spec  # others look for it to see whether the module is installed
+    package, _, own = name.rpartition(".")
+    if package:  # NumPy imports a submodule that is no attribute of it
+        setattr(sys.modules[package], own, module)
+
+
+class _NoPandas:
+    """A finder of modules that finds no pandas."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError(name)
+
+
+def _tell_arrow() -> None:
+    """Let Arrow look for pandas now and find none: no command has tables of pandas.
+
+    It looks once, when it is given its first value, and imports pandas if it is there.
+    """
+    import pyarrow as pa
+
+    put_off = sys.modules.pop("pandas", None)
+    sys.meta_path.insert(0, _NoPandas)
+    try:
+        pa.scalar(0)
+    finally:
+        sys.meta_path.remove(_NoPandas)
+        if put_off is not None:
+            sys.modules["pandas"] = put_off
+
+
 def _imported(name: str) -> Any:
-    import_lazily("pandas")
-    import_lazily("scipy.stats")
+    for unused in UNUSED:
+        import_lazily(unused)
+    if isinstance(sys.modules.get("pandas"), LazyModule):
+        _tell_arrow()
     # Importing creates no garbage, and collecting costs a sixth of the start-up time.
     gc.disable()
     try:
@@ -64,30 +120,11 @@ def _imported(name: str) -> Any:
         gc.enable()
 
 
-def _print_version(ctx: Any, param: Any, wanted: bool) -> None:
-    if wanted and not ctx.resilient_parsing:
-        print(f"linsep {linsep.__version__}")
-        ctx.exit()
-
-
-def _print_completion(ctx: Any, param: Any, shell: str | None) -> None:
-    if shell is not None and (complete := get_completion_class(shell)) is not None:
-        print(complete(ctx.command, {}, "linsep", "_LINSEP_COMPLETE").source())
-        ctx.exit()
-
-
 @click.group(
     cls=LazyCommands, no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )  # fmt: skip
-@click.option(
-    "--version", is_flag=True, callback=_print_version, is_eager=True, expose_value=False,
-    help="Print the version.",
-)  # fmt: skip
-@click.option(
-    "--show-completion", type=click.Choice(["bash", "zsh", "fish"]), callback=_print_completion,
-    is_eager=True, expose_value=False, help="Show completion for this shell, to source it.",
-)  # fmt: skip
+@click.version_option(linsep.__version__, message="%(prog)s %(version)s", help="Print the version.")
 def app() -> None:
     """Learn linear separators from files of any size.
 

@@ -3,7 +3,6 @@
 import inspect
 import os
 import sys
-import warnings
 from contextlib import redirect_stdout
 from pathlib import Path
 from time import perf_counter
@@ -20,14 +19,13 @@ from linsep.cli import (
     learner_options as learners,
     options,
     report,
-    summary as regressions,
 )
-from linsep.cli.errors import fail, interrupted_code, note, told_once
+from linsep.cli.errors import interrupted_code, note, told_once
 from linsep.cli.learner_options import InitialWeights, LearningCommand, learner_options
 from linsep.cli.options import Option, Repeatable, choice, command
-from linsep.cli.output import check_all_free, never_overwrite, print_json, watching, write_picture
+from linsep.cli.output import check_all_free, never_overwrite, print_json, watching
 from linsep.cli.predict import score_source
-from linsep.cli.reading import READING, Reading, rows_of
+from linsep.cli.reading import READING, Reading
 from linsep.cli.report import worse_than_baseline
 from linsep.cli.standard_input import NAME
 from linsep.errors import CheckpointError, LinsepError
@@ -101,7 +99,7 @@ def _stored(args: list[str]) -> list[str]:
 
 @command(
     options.DATA, READING, options.MODEL_OUT, options.FORCE, options.TEST, CALIBRATE, CALIBRATION,
-    options.LEARNER, options.AS_JSON, options.CURVE, options.PLOT, options.RANDOM_STATE,
+    options.LEARNER, options.AS_JSON, options.CURVE, options.RANDOM_STATE,
     options.CLASS_WEIGHT, options.INIT_WEIGHTS, options.REFERENCE, options.COLUMNS,
     clusters.CLUSTER, clusters.MIXING, clusters.SHARD_MB, CHECKPOINT, EVERY, RESUME,
     learner_options("fit", learners.ALL), cls=Resumable,
@@ -109,7 +107,7 @@ def _stored(args: list[str]) -> list[str]:
 def fit(
     data: list[str], *, reading: Reading, model: Path | None, force: bool, test: list[str] | None,
     calibrate: list[str] | None, calibration: str | None, learner: str, as_json: bool, curve: bool,
-    plot: Path | None, random_state: int, class_weight: list[str] | None, init_weights: Any,
+    random_state: int, class_weight: list[str] | None, init_weights: Any,
     reference: str | None, columns: dict[str, Any], cluster: str | None, mixing: str | None,
     shard_mb: float | None, checkpoint: Path | None, every: str | None, resume: Path | None,
     parameters: dict[str, Any],
@@ -119,11 +117,11 @@ def fit(
     Example: linsep fit train.csv --target species --test test.csv --model species.linsep
     """
     # What exists beside a checkpoint may be what an earlier process of this command has written.
-    check_all_free(force or _goes_on(checkpoint), model, plot)
+    check_all_free(force or _goes_on(checkpoint), model)
     _check_checkpoint(checkpoint, every, model)
     started, place = perf_counter(), clusters.Place(cluster, mixing, shard_mb)
     source = reading.source(data, learner, columns, parameters)
-    never_overwrite(source.paths, model, plot, checkpoint)
+    never_overwrite(source.paths, model, checkpoint)
     _check_calibration(calibrate, calibration, learner)
     reading.check(source, test=test, calibrate=calibrate)
     estimator = learners.make_learner(
@@ -135,12 +133,10 @@ def fit(
     start = InitialWeights(init_weights, learner, estimator, source)
     saved = _opened(checkpoint, every, source, estimator)
     whole = _fitted(estimator, source, start, place, saved)
-    again = _finish(
+    _finish(
         estimator, source, whole, started, reading, saved, model=model, force=force, test=test,
         calibrate=calibrate, calibration=calibration, as_json=as_json, curve=curve,
     )  # fmt: skip
-    if plot is not None:
-        _draw(estimator, source, plot, force or again, None if saved else model)
     if saved is not None:  # now that all is written
         saved.remove()
 
@@ -149,16 +145,14 @@ def _finish(
     estimator: Any, source: Source, whole: bool, started: float, reading: Reading,
     saved: Checkpoint | None, *, model: Path | None, force: bool, test: list[str] | None,
     calibrate: list[str] | None, calibration: Any, as_json: bool, curve: bool,
-) -> bool:  # fmt: skip
-    """Calibrate, save, test and print the summary; return whether the model was saved before, as
-    :func:`_saved` does.
-    """
+) -> None:  # fmt: skip
+    """Calibrate, save, test and print the summary."""
     # Save and report what was learnt, even if Ctrl-C is pressed again.
     with interrupts_deferred() as pressed:
         made = _calibrated(estimator, calibrate if whole else None, calibration, reading)
         if saved is not None and made.missing:  # it goes on from the checkpoint
             raise made.error or KeyboardInterrupt
-        again = _saved(estimator, model, force, saved)
+        _save(estimator, model, force, saved)
         seconds = {"total": perf_counter() - started} | _phases(estimator)
         tested = _tested(estimator, model, test, reading, not whole or made.interrupted)
         if saved is not None and tested.interrupted:
@@ -174,32 +168,14 @@ def _finish(
         raise error
     if tested.interrupted or made.interrupted:
         raise click.exceptions.Exit(code)
-    return again
 
 
-def _saved(estimator: Any, model: Path | None, force: bool, saved: Checkpoint | None) -> bool:
-    """Save the model, if asked for; return True if an earlier process had saved it, which this one
-    goes on from.
-    """
+def _save(estimator: Any, model: Path | None, force: bool, saved: Checkpoint | None) -> None:
+    """Save the model, if asked for, unless an earlier process that this one goes on from did."""
     if model is None:
-        return False
-    if saved is not None and not force and model_files.holds(model, estimator):
-        return True
-    model_files.save(estimator, model, force=force)
-    return False
-
-
-def _draw(estimator: Any, source: Source, plot: Path, force: bool, model: Path | None) -> None:
-    """Draw the model; after Ctrl-C, say that ``model`` is saved."""
-    try:
-        with warnings.catch_warnings():  # the columns are those of the recipe, in its order
-            warnings.filterwarnings("ignore", "X does not have valid feature names")
-            display = estimator.plot(*rows_of(source, estimator.n_features_in_)[:2])
-        write_picture(display, plot, force)
-    except KeyboardInterrupt:
-        if model is None:
-            raise
-        fail(f"interrupted; {model} is saved, {plot} is not.", interrupted_code())
+        return
+    if force or saved is None or not model_files.holds(model, estimator):
+        model_files.save(estimator, model, force=force)
 
 
 def _check_held_out(curve: bool, grouped: bool, estimator: Any, parameters: dict[str, Any]) -> None:
@@ -261,14 +237,13 @@ def _print_summary(
     tested: _Tested, made: Calibrated, *, as_json: bool, curve: bool,
 ) -> None:  # fmt: skip
     """Print the summary of a fit."""
-    screen: Any = regressions if regressions.is_regression(estimator) else report
-    summary = screen.fit_summary(estimator, seconds, source, model) | {"test": tested.score}
+    summary = report.fit_summary(estimator, seconds, source, model) | {"test": tested.score}
     summary |= {"interrupted": tested.interrupted, "calibration": made.told}
     summary["warnings"] = worse_than_baseline(estimator, summary)
     if as_json:
         print_json(summary)
     else:
-        screen.print_fit(estimator, summary, tested.untested)
+        report.print_fit(estimator, summary, tested.untested)
         if curve:
             report.print_curve(summary)
     for message in summary["warnings"]:

@@ -1,15 +1,17 @@
-"""Commands about a model: ``inspect``, ``audit`` and ``export``."""
+"""Commands about a model: ``inspect``, ``audit``, ``export``, ``summary`` and ``plot``."""
 
+import warnings
 from math import fsum
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import click
 import numpy as np
 from scipy.linalg import norm
 
 from linsep import model_files
 from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
-from linsep.cli import options, report, summary as regressions
+from linsep.cli import options, report
 from linsep.cli.errors import note
 from linsep.cli.learner_options import options_of_model
 from linsep.cli.options import command
@@ -20,13 +22,17 @@ from linsep.cli.output import (
     print_json,
     print_pairs,
     print_table,
+    write_picture,
 )
-from linsep.cli.reading import open_like
+from linsep.cli.reading import MOST_ROWS, open_like, rows_of
 from linsep.cli.report import kernel_pairs, passes_text, stopped_text
+from linsep.drawing import display
 from linsep.errors import DataError
 from linsep.estimators._common.explaining import explained, machine_names, without_weights
+from linsep.estimators._common.labels import feature_names, target_name
 from linsep.exports import export as write, format_of, prediction_rule
-from linsep.words import counted
+from linsep.linear.estimator import numbers
+from linsep.words import counted, escaped
 
 # More machines do not fit a screen; --json has them all.
 MOST_MACHINES = 20
@@ -51,8 +57,7 @@ def model_summary(model: Any, top: int | None) -> dict[str, Any]:
 
     ``top`` is the number of weights listed for each machine: by default 10, or 3 of several.
     """
-    statistical = regressions.is_regression(model)
-    summary = (regressions if statistical else report).training_summary(model)
+    summary = report.training_summary(model)
     names = getattr(model, "feature_names_in_", None)
     named = _hashed_names(model) if names is None else None
     first = model.recipe_.get("index_base", 0) if hasattr(model, "recipe_") else 0
@@ -140,9 +145,9 @@ def print_model(model: Any, summary: dict[str, Any]) -> None:
 
 def _training_pairs(model: Any, summary: dict[str, Any]) -> list[tuple[str, str]]:
     """Return how a model was learnt, as pairs of a heading and a text."""
-    if regressions.is_regression(model):
+    if report.is_regression(model):
         return [
-            ("learnt", regressions.learnt_text(summary)),
+            ("learnt", report.learnt_text(summary)),
             *report.text_pairs(model),
             *report.equation_pairs(model),
             ("inference", "`linsep summary` shows estimates, their errors and tests"),
@@ -253,3 +258,194 @@ def export(model: Path, file: Path, *, force: bool) -> None:
     )
     if hasattr(estimator, "predict_proba") and not rule.probabilities:
         note("Calibrated probabilities are not exported; labels are the same.")
+
+
+def _residual_rows(model: Any, X: Any, y: np.ndarray) -> list[dict[str, float]]:
+    """Return the values of y, predictions and residuals, and x if it is the only feature."""
+    fitted = model.predict(X)
+    columns = {"y": np.asarray(y, dtype=np.float64), "fitted": fitted, "residual": y - fitted}
+    if X.shape[1] == 1:
+        x = X.toarray() if hasattr(X, "toarray") else X
+        columns = {"x": np.ravel(x)} | columns
+    lists = [column.tolist() for column in columns.values()]
+    return [dict(zip(columns, values, strict=True)) for values in zip(*lists, strict=True)]
+
+
+def _print_residuals(model: Any, residuals: list[dict[str, float]]) -> None:
+    """Print the table of residuals, as many rows as fit a screen."""
+    most = report.MOST_COEFFICIENTS
+    names = {"x": feature_names(model)[0], "y": target_name(model) or "y"}
+    print()
+    print_table(
+        ["row", *(names.get(name, name) for name in residuals[0])],
+        [
+            [f"{k}", *(f"{value:.6g}" for value in row.values())]
+            for k, row in enumerate(residuals[:most])
+        ],
+    )
+    if len(residuals) > most:
+        print(f"... and {len(residuals) - most:,} more; --json has all")
+
+
+def refuse(model: Any, path: Path, with_rows: bool) -> None:
+    """Raise DataError for a model without inference, or without residuals if there are rows."""
+    kind = type(model).__name__
+    if not report.is_regression(model):
+        raise DataError(
+            f"{path} is a {kind}, which infers nothing from its weights: `linsep inspect` shows "
+            "them."
+        )
+    if with_rows and not hasattr(model, "assumptions"):
+        raise DataError(
+            f"{path} is a {kind}, which has no residuals: leave out DATA, or `linsep score` it."
+        )
+
+
+RESIDUAL_ROWS = options.Argument(
+    "data",
+    metavar="DATA...",
+    help="The training rows of a linear regression, to show residuals and test assumptions.",
+)
+
+
+@command(
+    options.MODEL, RESIDUAL_ROWS, options.FILES, options.TOP_COEFFICIENTS, options.AS_JSON,
+)  # fmt: skip
+def summary(
+    model: Path, data: list[str] | None, *, files: dict[str, Any], top: int | None, as_json: bool
+) -> None:
+    """Show the statistics of a regression: estimates, standard errors, tests, intervals.
+
+    Example: linsep summary pressure.linsep pressure.csv
+    """
+    fitted = model_files.load(model)
+    refuse(fitted, model, bool(data))
+    rows, found = None, None
+    with warnings.catch_warnings():  # the columns are those of the recipe, in its order
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        if data:
+            source = open_like(fitted, model, data, **files)
+            X, y, weights = rows_of(source, fitted.n_features_in_, None)
+            y = numbers(y, source, 0)
+            found = fitted.assumptions(X, y, weights)
+            rows = _residual_rows(fitted, X, y)
+    if as_json:
+        about = report.training_summary(fitted)
+        more: dict[str, Any] = {"equation": about["equation"]}
+        if found is not None:
+            more |= {"rows": rows, "assumptions": [one._asdict() for one in found.findings]}
+        print_json(about["summary"] | more)
+        return
+    report.print_statistics(fitted, top)
+    if rows is not None:
+        _print_residuals(fitted, rows)
+        print("\n" + "\n".join(escaped(line) for line in str(found).splitlines()))
+
+
+class Picture(NamedTuple):
+    """A kind of picture.
+
+    ``rows`` says which rows of DATA it shows: "" for none, "some", or "all" those of the fit.
+    ``of`` says what it is of: "classifier", "regression" or "" for any model.
+    """
+
+    display: str
+    help: str
+    rows: str = ""
+    of: str = ""
+
+
+#: kinds that take the weights of rows
+WEIGHED = ("assumptions", "reliability")
+PICTURES = {
+    "decision": Picture("DecisionDisplay", "regions of the classes", "some", "classifier"),
+    "probability": Picture("LogisticDisplay", "of one or two features", "some", "classifier"),
+    "margins": Picture("MarginDisplay", "distance from the boundary", "some", "classifier"),
+    "augmentation": Picture("AugmentationDisplay", "the constant feature", "some", "classifier"),
+    "kernel": Picture("KernelDisplay", "Gram matrix and spectrum", "some", "classifier"),
+    "reliability": Picture("ReliabilityDisplay", "of probabilities", "some", "classifier"),
+    "updates": Picture("UpdateDisplay", "the first mistakes", "all", "classifier"),
+    "bounds": Picture("BoundDisplay", "mistakes and their bounds", "all", "classifier"),
+    "cycle": Picture("CycleDisplay", "weights that recur", "all", "classifier"),
+    "regression": Picture("RegressionDisplay", "line and bands", "some", "regression"),
+    "assumptions": Picture("AssumptionsDisplay", "residuals and tests", "all", "regression"),
+    "curve": Picture("LearningCurveDisplay", "mistakes by pass"),
+    "coefficients": Picture("CoefficientDisplay", "estimates with intervals"),
+    "images": Picture("WeightImageDisplay", "weights of pixels"),
+}
+
+KIND = options.Argument(
+    "kind", required=True, **options.choice(PICTURES) | {"metavar": "KIND"},
+    help="; ".join(f"{name}: {kind.help}" for name, kind in PICTURES.items()) + ".",
+)  # fmt: skip
+DRAWN_ROWS = options.Argument(
+    "data",
+    metavar="DATA...",
+    help="Rows to draw: the training rows for updates, bounds, cycle and assumptions, none for "
+    "curve, coefficients and images.",
+)
+PICTURE_OUT = options.Option(
+    "--output", "-o", required=True, type=options.PicturePath(), metavar="FILE",
+    help="Write the picture to this file: .png, .svg or .pdf.",
+)  # fmt: skip
+DRAWN_FEATURE = options.Repeatable(
+    "--feature", metavar="NAME",
+    help="Name of a feature to draw (decision, probability, regression); may be given twice.",
+)  # fmt: skip
+ODDS = options.Option("--odds", is_flag=True, help="Draw odds ratios (coefficients).")
+
+
+@command(
+    KIND, options.MODEL, DRAWN_ROWS, PICTURE_OUT, DRAWN_FEATURE, ODDS, options.FILES, options.FORCE
+)
+def plot(
+    kind: str, model: Path, data: list[str] | None, *, output: Path, feature: list[str] | None,
+    odds: bool, files: dict[str, Any], force: bool,
+) -> None:  # fmt: skip
+    """Draw a picture of a model.
+
+    Example: linsep plot decision species.linsep test.csv --output species.png
+    """
+    shown, choices = PICTURES[kind], _choices(kind, feature or [], odds)
+    if bool(shown.rows) != bool(data):
+        needs = "needs DATA to draw" if shown.rows else "is drawn without DATA"
+        raise DataError(f"linsep plot {kind} {needs}.")
+    check_all_free(force, output)
+    never_overwrite([model], output)
+    estimator = model_files.load(model)
+    if shown.of and (shown.of == "classifier") != hasattr(estimator, "classes_"):
+        raise DataError(f"linsep plot {kind} draws a {shown.of}, and {model} is none.")
+    rows: list[Any] = []
+    if data is not None:
+        labelled = None if kind == "decision" else True
+        source = open_like(estimator, model, data, **files, labelled=labelled)
+        never_overwrite(source.paths, output)
+        *rows, weights = rows_of(
+            source, estimator.n_features_in_, MOST_ROWS if shown.rows == "some" else None
+        )
+        if weights is not None and kind in WEIGHED:
+            choices["sample_weight"] = weights
+    with warnings.catch_warnings():  # the columns are those of the recipe, in its order
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        made = display(shown.display).from_estimator(estimator, *rows, **choices)
+    write_picture(made, output, force)
+    print(f"picture  {output}")
+
+
+def _choices(kind: str, features: list[str], odds: bool) -> dict[str, Any]:
+    """Return the keywords of a picture; raise BadParameter for an option of another one."""
+    if odds and kind != "coefficients":
+        raise click.BadParameter("--odds is for coefficients.")
+    if len(features) > {"decision": 2, "probability": 2, "regression": 1}.get(kind, 0):
+        raise click.BadParameter(
+            "--feature is for decision and probability, twice at most, and for regression, once."
+        )
+    if kind == "regression":
+        return {"feature": features[0]} if features else {}
+    if features:
+        return {"features": features if len(features) > 1 else features[0]}
+    others: dict[str, dict[str, Any]] = {
+        "coefficients": {"odds": odds},
+        "updates": {"n_mistakes": 3},
+    }
+    return others.get(kind, {})

@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 import numpy as np
-import scipy.sparse as sp
 
 import linsep
 from linsep import model_files
@@ -277,7 +276,6 @@ def read_proof(path: Path) -> Any:
 def _check(claim: Any, recipe: dict[str, Any] | None, source: Source, limit: float) -> Any:
     """Check a claim about rows that are read by the user's options."""
     from linsep.certificate.checking import Check
-    from linsep.cli.reading import feature_names
 
     difference = _difference(recipe, source.recipe(), LEARNT)
     if difference is None:
@@ -369,7 +367,9 @@ def bounds(
         how = {name: how[name] for name in options.FILES.names} | {"recipe": _recipe(loaded, model)}
         vars(loaded).pop("feature_names_in_", None)  # the recipe makes the features, without names
     source = open_source(data, **how)
-    X, y = _rows(source, None if loaded is None else loaded.n_features_in_)
+    X, y, _ = rows_of(source, None if loaded is None else loaded.n_features_in_, None)
+    if y is None:
+        raise DataError(f"{source.name} has no labels: bounds and margins need them.")
     line = _line(loaded, weights, fit_intercept, np.unique(y), X.shape[1])
     found = linsep.bounds(
         X if line is None else line.rows(X), y, multiclass=multiclass,
@@ -398,27 +398,6 @@ def _recipe(model: Any, path: Path | None) -> Any:
             f"{path} was not learnt from a file: use linsep.geometric_margin in Python."
         )
     return model.recipe_
-
-
-def _rows(source: Source, width: int | None) -> tuple[Any, np.ndarray]:
-    """Return all rows, of so many features (None: of all), and their labels."""
-    with watching(source):
-        parts = list(source.batches())
-    if any(part.y is None for part in parts) or not parts:
-        raise DataError(f"{source.name} has no labels: bounds and margins need them.")
-    width = width or max(part.X.shape[1] for part in parts)
-    rows = [_as_wide(part.X, width) for part in parts]
-    X = sp.vstack(rows, format="csr") if sp.issparse(rows[0]) else np.vstack(rows)
-    return X, np.concatenate([part.y for part in parts])
-
-
-def _as_wide(X: Any, width: int) -> Any:
-    """Return rows with so many features."""
-    if not sp.issparse(X):
-        return np.pad(X, ((0, 0), (0, width - X.shape[1])))
-    X = X[:, :width]
-    X.resize(X.shape[0], width)
-    return X
 
 
 def _line(

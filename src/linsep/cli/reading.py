@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep._system.caches import cache_folder
+from linsep.batches import Batch
 from linsep.cli import learner_options as learners, options
 from linsep.cli.errors import flag_of, note
 from linsep.cli.output import watching
@@ -150,24 +151,34 @@ MOST_ROWS = 200_000
 
 
 def rows_of(
-    source: Source, width: int, most: int | None = MOST_ROWS
+    source: Source, width: int | None, most: int | None = MOST_ROWS
 ) -> tuple[Any, np.ndarray | None, np.ndarray | None]:
-    """Return the first rows of a source with so many features, and their labels and weights if
-    any.
+    """Return the first rows of a source, and their labels and weights if any.
+
+    ``width`` is the number of features of the rows, None for as many as the source has.
     """
+    with watching(source):
+        return gathered(source.batches(), width, most)
+
+
+def gathered(
+    batches: Iterable[Batch], width: int | None = None, most: int | None = None
+) -> tuple[Any, np.ndarray | None, np.ndarray | None]:
+    """Return the rows of some batches together, as :func:`rows_of` does."""
     parts: list[Any] = []
     labels: list[np.ndarray] = []
     weights: list[np.ndarray] = []
     rows = 0
-    with watching(source):
-        for batch in source.batches():
-            parts.append(_as_wide(batch.X, width))
-            labels += [] if batch.y is None else [batch.y]
-            weights += [] if batch.weights is None else [batch.weights]
-            rows += batch.X.shape[0]
-            if most is not None and rows >= most:
-                break
-    X = sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.vstack(parts)
+    for batch in batches:
+        parts.append(batch.X)
+        labels += [] if batch.y is None else [batch.y]
+        weights += [] if batch.weights is None else [batch.weights]
+        rows += batch.X.shape[0]
+        if most is not None and rows >= most:
+            break
+    width = max(part.shape[1] for part in parts) if width is None else width
+    wide = [_as_wide(part, width) for part in parts]
+    X = sp.vstack(wide, format="csr") if sp.issparse(wide[0]) else np.vstack(wide)
     y, w = (np.concatenate(found)[:most] if found else None for found in (labels, weights))
     return X[:most], y, w
 
@@ -175,7 +186,7 @@ def rows_of(
 def _as_wide(X: Any, width: int) -> Any:
     """Return the rows with so many features; those not seen in training are ignored."""
     if not sp.issparse(X):
-        return X
+        return X if X.shape[1] == width else np.pad(X, ((0, 0), (0, width - X.shape[1])))
     X = X[:, :width]
     X.resize(X.shape[0], width)
     return X

@@ -1,24 +1,28 @@
-"""What commands print of online learners: one screen, the main result first."""
+"""What commands print of models: one screen, the main result first."""
 
 from collections.abc import Container
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from linsep.catalog import LEARNERS, UNSCALED
+from linsep.catalog import LEARNERS, REGRESSIONS, UNSCALED
 from linsep.cli.errors import in_options
 from linsep.cli.output import label_text, labels_text, percent, print_pairs, print_table
 from linsep.errors import LinsepError, hint
 from linsep.estimators._common.fitted_state import ALL_PASSES, StopReason
-from linsep.estimators._common.labels import plain_labels
+from linsep.estimators._common.labels import plain_labels, words_and_signs
 from linsep.estimators._common.showing import MOST_TERMS
+from linsep.linear.summary import Summary
 from linsep.sources.base import Source
 from linsep.sources.feature_names import names_in_recipe
-from linsep.words import counted
+from linsep.words import counted, escaped
 
 # More rows do not fit a screen; --json has them all.
 MOST_CLASSES = 20
+#: coefficients that fit a screen
+MOST_COEFFICIENTS = 60
 #: letters of an equation that fits a line
 LINE = 100
 #: names of the weights used to predict, by the parameter keep
@@ -31,14 +35,19 @@ WEIGHTS = {
 UNEVEN = 50
 
 
+def is_regression(model: Any) -> bool:
+    """Return whether a model is a regression, rather than an online learner."""
+    return type(model) in REGRESSIONS.values()
+
+
 def fit_summary(
     model: Any, seconds: dict[str, float], source: Source, path: Path | None
 ) -> dict[str, Any]:
     """Return everything that ``linsep fit`` prints, as plain JSON, without ``test``."""
-    return training_summary(model) | {
-        **gaps_of(source),
-        "scale": scale_of(model),
-        "uneven_columns": uneven(model, source) if scale_of(model) == "none" else None,
+    summary = training_summary(model) | gaps_of(source) | {"scale": scale_of(model)}
+    if not is_regression(model):  # statistics are in the units of the columns
+        summary["uneven_columns"] = uneven(model, source) if summary["scale"] == "none" else None
+    return summary | {
         "test": None,
         "seconds": {name: round(value, 4) for name, value in seconds.items()},
         "model": None if path is None else str(path),
@@ -114,7 +123,9 @@ def uneven(model: Any, source: Source) -> dict[str, dict[str, float]] | None:
 
 
 def training_summary(model: Any) -> dict[str, Any]:
-    """Return how a model was trained, as plain JSON."""
+    """Return how a model was trained, as plain JSON; of a regression with its table."""
+    if is_regression(model):
+        return _estimated(model)
     passes = model.fitted_run().reports
     rows = passes[0].rows if passes else 0
     return {
@@ -150,6 +161,21 @@ def training_summary(model: Any) -> dict[str, Any]:
     }
 
 
+def _estimated(model: Any) -> dict[str, Any]:
+    """Return how a regression was estimated, with its table."""
+    classes = getattr(model, "classes_", None)
+    table = getattr(model, "summary_", None)
+    return {
+        "learner": type(model).__name__,
+        "rows": int(model.inference_.fit.n_rows if classes is None else model.n_rows_),
+        "features": model.n_features_in_,
+        "classes": None if classes is None else plain_labels(classes),
+        **({} if classes is None else training_scores(model)),
+        "equation": equation_text(model),
+        "summary": _naive_bayes(model) if table is None else table.to_dict(),
+    }
+
+
 def training_scores(model: Any) -> dict[str, Any]:
     """Return accuracy and baseline on the training rows, or on a sample of them."""
     names = ("training_accuracy", "training_rows", "training_sampled", "training_baseline")
@@ -171,15 +197,35 @@ def training_text(model: Any, summary: dict[str, Any]) -> str:
 
 def print_fit(model: Any, summary: dict[str, Any], untested: str | None = None) -> None:
     """Print the output of ``linsep fit``; ``untested`` is why test data were not scored."""
-    test, held_out, training = (
-        summary[name] for name in ("test", "validation_accuracy", "training_accuracy")
-    )
-    pairs = []
+    regression = is_regression(model)
+    if regression:
+        print_statistics(model)
+        print()
+    test, pairs = summary["test"], []
     if test is not None:
         unscored = [f"{name} {text}" for name, text in unscored_pairs(test, model)]
-        pairs.append(("test", "; ".join([right_text(test), baseline_text(test), *unscored])))
+        scored = [_how_good(test)] if regression else [right_text(test), baseline_text(test)]
+        pairs.append(("test", "; ".join([*scored, *unscored])))
     elif untested is not None:
         pairs.append(("test", f"not scored: {untested}"))
+    pairs += _estimation_pairs(model, summary) if regression else _run_pairs(model, summary)
+    pairs += [
+        ("time", ", ".join(f"{name} {value:.2f} s" for name, value in summary["seconds"].items())),
+        ("model", summary["model"] or "not saved; --model FILE saves it"),
+    ]
+    if summary.get("uneven_columns"):
+        found = summary["uneven_columns"].items()
+        each = [f"'{name}' {does} {x:g}" for does, column in found for name, x in column.items()]
+        spans = ", ".join(each)
+        pairs.append(("advice", f"{spans}: --scale standard brings columns to one scale"))
+    if summary["cache"]:
+        pairs.append(("cache", f"{summary['cache']}, read instead of the data next time"))
+    print_pairs(pairs)
+
+
+def _run_pairs(model: Any, summary: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return how well the rows of a run are predicted, and how the run was made."""
+    held_out, training, pairs = summary["validation_accuracy"], summary["training_accuracy"], []
     if held_out is not None:
         pairs.append(
             ("held out", f"{percent(held_out)} right, rows kept from learning (best pass)")
@@ -189,7 +235,8 @@ def print_fit(model: Any, summary: dict[str, Any], untested: str | None = None) 
         pairs.append(("progressive", f"{share} right, first pass, each row before it was learnt"))
     why = interruption(model) if summary["interrupted"] else "the rows were not kept"
     measured = f"not measured: {why}; `linsep score` reads them again"
-    pairs += [
+    return [
+        *pairs,
         ("training", measured if training is None else training_text(model, summary)),
         ("learnt", learnt_text(summary)),
         *equation_pairs(model),
@@ -201,17 +248,18 @@ def print_fit(model: Any, summary: dict[str, Any], untested: str | None = None) 
         ("passes", passes_text(summary)),
         ("stopped", stopped_text(model)),
         *margin_pairs(model),
-        ("time", ", ".join(f"{name} {value:.2f} s" for name, value in summary["seconds"].items())),
-        ("model", summary["model"] or "not saved; --model FILE saves it"),
     ]
-    if summary["uneven_columns"]:
-        found = summary["uneven_columns"].items()
-        each = [f"'{name}' {does} {x:g}" for does, column in found for name, x in column.items()]
-        spans = ", ".join(each)
-        pairs.append(("advice", f"{spans}: --scale standard brings columns to one scale"))
-    if summary["cache"]:
-        pairs.append(("cache", f"{summary['cache']}, read instead of the data next time"))
-    print_pairs(pairs)
+
+
+def _estimation_pairs(model: Any, summary: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return what a regression was estimated from."""
+    measured = summary.get("training_accuracy") is not None
+    return [
+        *([("training", training_text(model, summary))] if measured else []),
+        ("learnt", learnt_text(summary)),
+        *recipe_pairs(model),
+        *gap_pairs(summary, getattr(model, "recipe_", {})),
+    ]
 
 
 def interruption(model: Any) -> str:
@@ -238,15 +286,15 @@ def print_curve(summary: dict[str, Any]) -> None:
 
 
 def learnt_text(summary: dict[str, Any]) -> str:
-    """Return learner, classes, rows and features in one line."""
-    labels = summary["classes"]
-    features = summary["features"]  # strings have none
-    return (
-        f"{summary['learner']}, {len(labels):,} classes ({labels_text(labels)})"
-        # unknown after partial_fit
-        + (f", {counted(summary['rows'], 'row')}" if summary["rows"] else "")
-        + ("" if features is None else f", {counted(features, 'feature')}")
-    )
+    """Return learner, classes if any, rows and features in one line."""
+    labels, rows, features = summary["classes"], summary["rows"], summary["features"]
+    parts = [
+        summary["learner"],
+        "" if labels is None else f"{len(labels):,} classes ({labels_text(labels)})",
+        counted(rows, "row") if rows else "",  # unknown after partial_fit
+        "" if features is None else counted(features, "feature"),  # strings have none
+    ]
+    return ", ".join(filter(None, parts))
 
 
 def kernel_pairs(summary: dict[str, Any]) -> list[tuple[str, str]]:
@@ -437,6 +485,100 @@ def unscored_pairs(result: dict[str, Any], model: Any) -> list[tuple[str, str]]:
     unknown, recipe = result["unknown_values"], getattr(model, "recipe_", {})
     return gap_pairs(result, recipe) + (
         [("unknown", unknown_text(unknown, model))] if unknown else []
+    )
+
+
+def print_statistics(model: Any, top: int | None = None) -> None:
+    """Print the table of a model, cut to ``top`` coefficients, or to a screen, and its equation."""
+    table = getattr(model, "summary_", None)
+    if table is None:
+        _print_naive_bayes(_naive_bayes(model), top)
+    else:
+        cut, left_out = _cut(table, top)
+        print("\n".join(escaped(line) for line in str(cut).splitlines()))
+        if left_out:
+            print(f"... and {left_out}; --json has all")
+    for _, text in equation_pairs(model):
+        print(f"\n{escaped(text)}")
+
+
+def _cut(table: Summary, top: int | None) -> tuple[Summary, str]:
+    """Return the table with the largest coefficients, and what is left out."""
+    rows = table.coefficients
+    if len(rows) <= (top or MOST_COEFFICIENTS):
+        return table, ""
+    kept = table.largest(top or MOST_COEFFICIENTS // 2)
+    dependent = sum(row.status == "dependent" for row in rows)
+    smaller = len(rows) - len(kept) - dependent
+    left_out = [f"{smaller:,} more, of smaller {table.statistic}"] * bool(smaller)
+    left_out += [f"{dependent:,} that are dependent"] * bool(dependent)
+    return replace(table, coefficients=kept), " and ".join(left_out)
+
+
+def _naive_bayes(model: Any) -> dict[str, Any]:
+    """Return the estimates of naive Bayes and its equivalent logistic weights, as plain JSON."""
+    implied = model.to_logistic()
+    names, signs = words_and_signs(model)
+    means, weights = signs * model.means_, signs * implied.coef_
+    (reference,) = plain_labels([implied.reference_])
+    others = [label for label in plain_labels(model.classes_) if label != reference]
+    return {
+        "title": "Gaussian naive Bayes",
+        "shares": model.priors_.tolist(),
+        "weights_of": others,
+        "reference": reference,
+        "intercepts": implied.intercept_.tolist(),
+        "features": [
+            {
+                "name": name,
+                "means": means[:, j].tolist(),
+                "standard_deviation": float(np.sqrt(model.variances_[j])),
+                "weights": weights[:, j].tolist(),
+            }
+            for j, name in enumerate(names)
+        ],
+        "classes": plain_labels(model.classes_),
+    }
+
+
+def _print_naive_bayes(about: dict[str, Any], top: int | None) -> None:
+    labels = [label_text(label) for label in about["classes"]]
+    print(about["title"])
+    print_pairs(
+        [("class", "share")]
+        + [(name, percent(share)) for name, share in zip(labels, about["shares"], strict=True)]
+    )
+    print()
+    against = label_text(about["reference"])
+    features, most = about["features"], top or MOST_COEFFICIENTS
+    if len(features) > most:
+        size = np.array([max(map(abs, feature["weights"])) for feature in features])
+        order = np.argsort(-size, kind="stable")[:most]
+        features = [features[k] for k in np.sort(order[size[order] > 0])]
+    print_table(
+        ["", *(f"mean of {name}" for name in labels), "std. dev."]
+        + [f"weight, {label_text(label)} against {against}" for label in about["weights_of"]],
+        [
+            [f["name"], *(f"{v + 0.0:.6g}" for v in (*f["means"], f["standard_deviation"]))]
+            + [f"{weight + 0.0:+.6g}" for weight in f["weights"]]
+            for f in features
+        ]
+        + [
+            ["intercept", *("" for _ in [*labels, ""]), *(f"{b:+.6g}" for b in about["intercepts"])]
+        ],
+    )
+    if len(features) < len(about["features"]):
+        print(f"... and {len(about['features']) - len(features):,} more; --json has all")
+
+
+def _how_good(test: dict[str, Any]) -> str:
+    if "accuracy" in test:
+        right = f"{percent(test['accuracy'])} of {counted(test['rows'], 'row')} right"
+        return f"{right}; {baseline_text(test)}"
+    return (
+        f"R^2 {test['r_squared']:.6g}, rms error {test['root_mean_squared_error']:.6g} of "
+        f"{counted(test['rows'], 'row')}; baseline {test['standard_deviation']:.6g}, "
+        "always the mean"
     )
 
 

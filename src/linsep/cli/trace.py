@@ -1,7 +1,7 @@
 """The command ``trace``: every round of learning from a small file."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import linsep
+from linsep.batches import Batch
 from linsep.catalog import LEARNERS
 from linsep.cli import learner_options as learners, options
 from linsep.cli.learner_options import InitialWeights
@@ -21,7 +22,7 @@ from linsep.cli.output import (
     open_output,
     write_picture,
 )
-from linsep.cli.reading import feature_names
+from linsep.cli.reading import feature_names, gathered
 from linsep.errors import DataError
 from linsep.sources.base import Source
 from linsep.sources.opening import find_files, kind_of, open_source
@@ -110,24 +111,23 @@ def read_rows(
     return source, X, y, [label_text(name) for name in named]
 
 
-def whole(source: Source) -> tuple[np.ndarray, np.ndarray]:
+def whole(source: Source) -> tuple[np.ndarray, Any]:
     """Return all rows of a small source as an array, and their labels."""
-    parts: list[np.ndarray] = []
-    labels: list[Any] = []
+    X, y, _ = gathered(_small(source))
+    return X.toarray() if sp.issparse(X) else X, y
+
+
+def _small(source: Source) -> Iterator[Batch]:
+    """Yield the batches of a source; raise DataError for more numbers than a trace may have."""
     rows = 0
     for batch in source.batches():
-        X: Any = batch.X
-        rows += X.shape[0]
-        if rows * X.shape[1] > MOST_NUMBERS:
+        rows += batch.X.shape[0]
+        if rows * batch.X.shape[1] > MOST_NUMBERS:
             raise DataError(
                 f"{source.name} has more than {MOST_NUMBERS:,} numbers, too many for a trace: give "
                 "it fewer rows or columns."
             )
-        parts.append(X.toarray() if sp.issparse(X) else X)
-        labels.append(batch.y)
-    width = parts[-1].shape[1]
-    wide = [np.pad(part, ((0, 0), (0, width - part.shape[1]))) for part in parts]
-    return np.vstack(wide), np.concatenate(labels)
+        yield batch
 
 
 class LineNames(Sequence):
