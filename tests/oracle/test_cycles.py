@@ -304,7 +304,7 @@ def changed(cycle, **fields):
 
 
 def test_a_search_that_replays_wrongly_is_not_believed(monkeypatch):
-    monkeypatch.setattr(cycle_search, "replay", lambda cycle, rows: (cycle.vectors(), 1))
+    monkeypatch.setattr(cycle_search, "replay", lambda machine, rows, start, *_: (start, 1))
     X = np.array([[1.0, 0.0], [0.0, 1.0]])
     given = [Given(np.arange(2), row, code) for row, code in zip(X, (0, 1), strict=True)]
     (machine,) = machines("native", 2, "single", "negative", gram=False, fit_intercept=True)

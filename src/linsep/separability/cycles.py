@@ -1,12 +1,12 @@
 """Weights that recur in floats, turned into a proof in integers.
 
-The passes are replayed from floats, or from the decimals that they print as, without rounding, as
-a check of the proof does (:mod:`linsep.certificate.cycles`).
+The passes are replayed from floats, or from the decimals that they print as, without rounding.
+This replay shares no code with :mod:`linsep.certificate.cycles`, which checks the proof.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.certificate.cycles import Cycle, Cycles, WholeRow, replay, scaled
+from linsep.certificate.cycles import Cycle, Cycles
 from linsep.certificate.verdicts import Blocked, Separations
 from linsep.separability.deciding import separation
 
@@ -27,6 +27,8 @@ MOST_VALUES = 20_000
 MOST_DECIMALS = 15
 #: binary fractions with more bits would become very long integers
 MOST_BITS = 256
+#: weight vectors, or score vectors for a Gram matrix
+Vectors = list[list[int]]
 
 
 class Standing(NamedTuple):
@@ -62,6 +64,14 @@ class Given(NamedTuple):
 
     columns: np.ndarray
     values: np.ndarray
+    code: int
+
+
+class Whole(NamedTuple):
+    """A row in integers, and its class code."""
+
+    columns: list[int]
+    values: list[int]
     code: int
 
 
@@ -110,6 +120,21 @@ class Machine:
         """Return whether it learns from rows of this class."""
         return self.joint or code in self.positive or code in self.negative
 
+    def changes(self, scores: list[int], code: int) -> list[tuple[int, int]]:
+        """Return (vector, sign) for each vector that a row is added to; empty if no mistake."""
+        if not self.joint:
+            y = 1 if code in self.positive else -1
+            if not scores[0] and (self.zero == "correct" or (self.zero == "negative" and y < 0)):
+                return []
+            return [(0, y)] if y * scores[0] <= 0 else []
+        top = [k for k, score in enumerate(scores) if score == max(scores)]
+        if self.tie == "random":  # a mistake if a wrong class may be drawn
+            rivals = [k for k in top if k != code]
+            rival = rivals[0] if rivals else code
+        else:
+            rival = top[-1] if self.tie == "positive" else top[0]
+        return [] if rival == code else [(code, 1), (rival, -1)]
+
 
 def machines(
     multiclass: str, n_classes: int, update: str, tie: str, gram: bool, fit_intercept: bool,
@@ -127,6 +152,52 @@ def machines(
             Machine(n_classes, (b,), (a,), *common) for a, b in combinations(range(n_classes), 2)
         ]
     return [Machine(n_classes, (), (), *common)]
+
+
+def replay(
+    machine: Machine, rows: Sequence[Whole], weights: Vectors, step: int, one: int, passes: int
+) -> tuple[Vectors, int]:  # fmt: skip
+    """Learn for some passes; return the weights (or scores) and the number of mistakes.
+
+    ``one`` is the constant feature, whose weight is the last; ``step`` times a row is added.
+    """
+    vectors, mistakes = [list(vector) for vector in weights], 0
+    for _ in range(passes):
+        waiting: list[tuple[Whole, list[tuple[int, int]]]] = []
+        for i, row in enumerate(rows):
+            if not machine.sees(row.code):
+                continue
+            found = machine.changes(list(_scores(machine, vectors, i, row, one)), row.code)
+            if found:
+                mistakes += 1
+                waiting.append((row, found))
+                if machine.update == "single":
+                    _make(machine, vectors, waiting, step, one)
+        _make(machine, vectors, waiting, step, one)
+    return vectors, mistakes
+
+
+def _scores(machine: Machine, vectors: Vectors, i: int, row: Whole, one: int) -> Iterator[int]:
+    for vector in vectors:
+        if machine.gram:
+            yield vector[i]
+        else:
+            yield sum(
+                (vector[j] * x for j, x in zip(row.columns, row.values, strict=True)),
+                start=vector[-1] * one,
+            )
+
+
+def _make(machine: Machine, vectors: Vectors, waiting: list, step: int, one: int) -> None:
+    """Make the deferred changes."""
+    for row, found in waiting:
+        for k, sign in found:
+            vector, amount = vectors[k], sign * step
+            for j, x in zip(row.columns, row.values, strict=True):
+                vector[j] += amount * x
+            if one:
+                vector[-1] += amount * one
+    waiting.clear()
 
 
 def scale(given: Iterable[Given], base: int) -> int | None:
@@ -152,15 +223,24 @@ def _digits(x: np.floating, base: int) -> int:
     return max(0, -int(exponent))
 
 
-def in_whole_numbers(given: Iterable[Given], base: int, power: int) -> list[WholeRow] | None:
+def in_whole_numbers(given: Iterable[Given], base: int, power: int) -> list[Whole] | None:
     """Return the rows times ``base ** power``, or None if some value is not an integer."""
     rows = []
     for columns, values, code in given:
-        exact = scaled(values, base, power)
-        if not all(x.denominator == 1 for x in exact):
+        whole = _whole(values, base, power)
+        if whole is None:
             return None
-        rows.append(WholeRow(columns.tolist(), list(map(int, exact)), code))
+        rows.append(Whole(columns.tolist(), whole, code))
     return rows
+
+
+def _whole(values: np.ndarray, base: int, power: int) -> list[int] | None:
+    """Return the values times ``base ** power``, or None if one is not an integer."""
+    if values.dtype.kind in "iu":
+        return [int(x) * base**power for x in values.tolist()]
+    exact = map(Fraction, values.tolist() if base == 2 else map(str, values))
+    scaled = [x * base**power for x in exact]
+    return [int(x) for x in scaled] if all(x.denominator == 1 for x in scaled) else None
 
 
 def on_grid(
@@ -213,8 +293,9 @@ def find_cycles(
                 **asdict(one.machine), passes=one.passes, weights=tuple(weights), step=step,
                 unit=unit, base=base, power=power, n_rows=len(rows), n_features=n_features,
             )  # fmt: skip
-            after, mistakes = replay(cycle, rows)
-            if after != cycle.vectors():
+            start = cycle.vectors()
+            after, mistakes = replay(one.machine, rows, start, step, cycle.one, one.passes)
+            if after != start:
                 break
             if mistakes and base == 10 and not inseparable(given, one.machine, n_features):
                 break
