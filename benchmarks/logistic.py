@@ -27,7 +27,8 @@ class Fitted:
     """A side whose last fit is kept for its objective."""
 
     def __init__(self, name: str, fit: Callable[[], Any]):
-        self.side, self._fit, self.model = Side(name, self.run), fit, None
+        self.side, self._fit = Side(name, self.run), fit
+        self.model: Any = None
 
     def run(self) -> None:
         with warnings.catch_warnings():

@@ -85,7 +85,8 @@ class Rerun:
     """A run as it was after fewer rounds: what votes remembers every change of the weights."""
 
     def __init__(self, model: KernelPerceptron):
-        self.model, self.log = model, model.fitted_run().keeping.changes()
+        keeping: Any = model.fitted_run().keeping
+        self.model, self.log = model, keeping.changes()
         self.made = np.repeat(
             self.log["rounds"], np.diff(self.log["starts"], append=self.log["amounts"].size)
         )

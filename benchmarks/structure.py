@@ -90,7 +90,8 @@ def rooms() -> dict[str, str]:
     A room is a folder or a file, such as ``teaching/textbook`` or ``descent``.
     """
     (tree,) = re.findall(r"^src/linsep/\n(.*?)^\S", PAGE.read_text("utf-8"), re.M | re.S)
-    found, layer = {}, ""
+    found: dict[str, str] = {}
+    layer = ""
     for line in tree.splitlines():
         if heading := re.match(r"  -- (\w+)", line):
             layer = heading[1]

@@ -67,7 +67,7 @@ class Fit:
             path.write_text("\n".join(lines) + "\n")
         source = open_source(path, cache=folder / "cache" if self.kind == "cache" else None)
         source.memory_bytes = 0 if self.kind in ("row cache", "cache") else 1 << 20
-        source._chunk_bytes = 4000
+        source._chunk_bytes = 4000  # type: ignore[attr-defined]  # of files that are scanned
         return model, lambda: model.fit(source)
 
 
@@ -154,21 +154,22 @@ class Record:
     """The weights of an uninterrupted fit before each slice of rows, and at the end."""
 
     def __init__(self, fit: Fit, folder: Path):
-        self.lines, self.states = 0, {}
+        self.lines = 0
+        self.states: dict[Any, Any] = {}
         fit.start(folder)[1]()  # compile its loops, and write the cache
         model, go = fit.start(folder)
-        checkpoint = linsep.learners.passes.checkpoint
+        checkpoint = linsep.learners.passes.interruption_point
 
         def noting() -> None:
             checkpoint()
             if hasattr(model, "progress_"):
                 self.note(model, model.progress_)
 
-        linsep.learners.passes.checkpoint = noting
+        linsep.learners.passes.interruption_point = noting
         try:
             go()
         finally:
-            linsep.learners.passes.checkpoint = checkpoint
+            linsep.learners.passes.interruption_point = checkpoint
         self.end = learnt(model)
         _, go = fit.start(folder)
         with traced(self._count):

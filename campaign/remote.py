@@ -42,7 +42,7 @@ def fetched(draw: random.Random) -> str | None:
         return draw.choice(kinds) if draw.random() < rate else None
 
     server.fault = fault
-    sizes = {
+    sizes: dict[str, Any] = {
         "HEAD": 1 << draw.randrange(8, 13), "BLOCK": 1 << draw.randrange(9, 15),
         "AHEAD": draw.randrange(1000, 90_000), "TAIL": draw.randrange(200, 5000),
         "BEHIND": draw.randrange(1000, 90_000),
