@@ -1,4 +1,9 @@
-"""Kernels on rows of numbers, on strings and on other objects; alignment with labels."""
+"""Kernels on rows of numbers, on strings and on other objects; alignment with labels.
+
+``base`` has prepared rows, sums, products and multiples; ``vectors``, ``strings`` and ``foreign``
+(of other libraries) the kernels; ``naming`` their names. ``exact`` computes values without
+rounding; ``gram_matrices`` are checked and aligned.
+"""
 
 import lazy_loader
 

@@ -1,4 +1,11 @@
-"""The lab: points, a learner and its run in a browser."""
+"""The lab: points, a learner and its run in a browser.
+
+``settings`` are declared parameters with labels and addresses; a ``scene`` is points with
+settings, from names, addresses, the page or CSV (``scene_sources``). ``run`` is what the library
+computes of it, in columns, which ``page/`` scrubs: JavaScript in the server's page and in an HTML
+file of its own. ``fits`` and ``optimizing`` are the rooms without a run, ``proof`` and ``course``
+(lessons) stand beside them. ``answer`` is stateless; ``pages`` and ``server`` are Panel's.
+"""
 
 import lazy_loader
 

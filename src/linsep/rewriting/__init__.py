@@ -1,4 +1,8 @@
-"""Data written again: in another format, or in parts."""
+"""Data written again: in another format, or in parts.
+
+``converting`` writes svmlight text, Parquet and rows; ``splitting`` says which rows go where;
+``records`` are text as it stands.
+"""
 
 import lazy_loader
 

@@ -1,1 +1,18 @@
-"""Deciding linear separability: the search for a verdict, and its proof."""
+"""Deciding linear separability: the search for a verdict, and its proof.
+
+::
+
+  data - question - working set - guess (margin, hinge, programs) - proof (splitting,
+                         ^                                            |   elimination; simplex)
+                         +------- rows that it gets wrong ------------+ none: verdict - check
+
+A ``Question`` turns rows into constraints ``<w, a> > 0``: one per row for two sides, one per rival
+class for several classes. Guesses are made in floats; ``splitting`` turns them into integers and
+proves them. If the guess was wrong, an exact ``simplex`` method decides; its precision grows until
+signs are certain (Gordan's theorem). If floats miss the widest margin, ``margin`` finds it in
+integers. ``recession`` finds the coefficients that have one sign under all weights with no row on
+the wrong side. ``evidence`` builds the verdict. Whatever needs all rows is a pass (``data.py``): it
+computes partial results for lanes, each a fixed number of rows counted from the first, and merges
+neighboring results. So lanes may be in memory, in a file or on a cluster. All steps share
+``time_limit``. ``certificate/`` checks the evidence in one reading, and imports none of them.
+"""

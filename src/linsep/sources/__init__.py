@@ -1,4 +1,15 @@
-"""Sources of rows: arrays, svmlight text and tables, read repeatedly in constant memory."""
+"""Sources of rows: arrays, svmlight text and tables, read repeatedly in constant memory.
+
+``opening`` makes names, folders and globs a source, ``base`` says what that is. ``lines`` are
+text in chunks, scanned by threads; ``svmlight`` and ``vw`` have plain parsers beside their
+scanners, which explain what these refuse. In ``tables``, ``table`` is the source, ``files`` says
+which columns each file has, ``columns`` what each column is, ``encoding`` its features,
+``survey`` what all rows tell first; each format is a file. ``text`` makes words features.
+``row_cache`` has parsed rows on disk, ``rows_file`` such a file as a source. ``formats`` are
+names, compressions and opened files; ``fingerprints`` tell whether a file is as it was;
+``declared`` are the sizes that Arrow files state; ``exact`` are numbers that floats do not hold.
+``remote`` reads files of servers through fsspec, with every answer checked.
+"""
 
 import lazy_loader
 
