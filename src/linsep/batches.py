@@ -173,7 +173,7 @@ def check_summable(weights: np.ndarray, name: str = "the weights") -> None:
         )
 
 
-def added(totals: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def weight_totals(totals: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return ``totals`` plus the weights of the rows of each code, extended by new codes.
 
     Rows are added one after the other, so that no digit depends on the batches. Empty ``weights``

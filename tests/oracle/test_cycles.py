@@ -16,7 +16,7 @@ from linsep.errors import DataError
 from linsep.estimators._common.labels import pairs
 from linsep.kernels import RBF, Spectrum
 from linsep.separability import cycles as cycle_search
-from linsep.separability.cycles import Given, machines
+from linsep.separability.cycles import FloatRow, machines
 from linsep.sources import ArraySource
 from storages import SCHEMES, classes_of
 from thoroughness import examples
@@ -306,7 +306,7 @@ def changed(cycle, **fields):
 def test_a_search_that_replays_wrongly_is_not_believed(monkeypatch):
     monkeypatch.setattr(cycle_search, "replay", lambda machine, rows, start, *_: (start, 1))
     X = np.array([[1.0, 0.0], [0.0, 1.0]])
-    given = [Given(np.arange(2), row, code) for row, code in zip(X, (0, 1), strict=True)]
+    given = [FloatRow(np.arange(2), row, code) for row, code in zip(X, (0, 1), strict=True)]
     (machine,) = machines("native", 2, "single", "negative", gram=False, fit_intercept=True)
     standing = [cycle_search.Standing(machine, np.zeros((1, 3)), passes=1)]
     found = cycle_search.find_cycles(given, standing, 1.0, 2)

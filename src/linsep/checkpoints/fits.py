@@ -186,7 +186,7 @@ class SavedFit(Saving):
             self.found = self.checkpoint.read()
             self.agree()
             if self.found is not None:
-                with self.sound():
+                with self.as_checkpoint_error():
                     self.begin(*self.found)
         except BaseException:
             self._lock.__exit__()
@@ -205,13 +205,13 @@ class SavedFit(Saving):
         """Add to what must be as it was; raise CheckpointError if it is not."""
         self.agreed |= more
         if self.found is not None:
-            with self.sound():
+            with self.as_checkpoint_error():
                 saved = self.found[1]["fit"]
                 then = {name: saved.get(name) for name in self.agreed}
                 refuse_other(self.checkpoint.path, then, self.agreed)
 
     @contextmanager
-    def sound(self) -> Iterator[None]:
+    def as_checkpoint_error(self) -> Iterator[None]:
         """Turn errors from an invalid description into CheckpointError."""
         try:
             yield
@@ -229,7 +229,7 @@ class SavedFit(Saving):
 
     def check_source(self, source: Any, whole: bool = True) -> None:
         """Raise CheckpointError if the run to go on with read other files, or in another way."""
-        with self.sound():
+        with self.as_checkpoint_error():
             then = None if self.found is None else self.found[1]["fit"].get("data")
             data = of_source(source, then, whole)
         self.agree(data=data)

@@ -10,7 +10,7 @@ import click
 import numpy as np
 
 from linsep import model_files
-from linsep.batches import added
+from linsep.batches import weight_totals
 from linsep.cli import options, report
 from linsep.cli.errors import note
 from linsep.cli.options import command
@@ -213,9 +213,9 @@ class _Counts:
         well, k = codes == truth, self.right.size
         self.rows += np.bincount(truth, minlength=k + 1)
         self.right += np.bincount(codes[well], minlength=k)
-        self.weights = added(self.weights, truth, weights)
-        self.weights_right = added(self.weights_right, codes[well], weights[well])
-        self.weights_claimed = added(self.weights_claimed, codes, weights)
+        self.weights = weight_totals(self.weights, truth, weights)
+        self.weights_right = weight_totals(self.weights_right, codes[well], weights[well])
+        self.weights_claimed = weight_totals(self.weights_claimed, codes, weights)
 
 
 def _share(part: float, whole: float) -> float | None:

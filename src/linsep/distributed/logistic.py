@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.batches import Batch as UncodedBatch, added
+from linsep.batches import Batch as UncodedBatch, weight_totals
 from linsep.checkpoints.saving import Saving
 from linsep.compiled.rows import as_rows
 from linsep.distributed.lanes import ClusterLanes
@@ -135,7 +135,7 @@ class Counting:
         """Return the counts with those of the block."""
         weights = Placed(labels.NO_IMPORTANCE, self.class_weights).weights(block)
         rows = int((weights > 0).sum()) if weights.size else block.y.size
-        return Counted(before.rows + rows, added(before.totals, block.y, weights))
+        return Counted(before.rows + rows, weight_totals(before.totals, block.y, weights))
 
 
 class ClusterRows(BatchRows):

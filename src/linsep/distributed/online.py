@@ -13,9 +13,9 @@ from linsep.learners.mixing import (
     LearnAll,
     Mixed,
     MixingName,
-    Part,
     Setting,
-    added,
+    ShardSums,
+    added_sums,
     fit_mixed,
     setting_of,
 )
@@ -50,7 +50,9 @@ def _coded(setting: Setting, rows: Rows, width: int, name: str) -> Coded:
     return setting.coded(rows.X, rows.y, rows.weights)
 
 
-def _learnt(setting: Setting, k: int, rows: Coded, start: Mixed, number: int, name: str) -> Part:
+def _learnt(
+    setting: Setting, k: int, rows: Coded, start: Mixed, number: int, name: str
+) -> ShardSums:
     try:
         return setting.learn(k, rows, start, number)
     except DataError as problem:
@@ -63,7 +65,7 @@ def _learning(
     """Return a function that makes one pass: its tasks get the mixed weights and return sums."""
     cluster, sizes = rows.cluster, [about.rows for about in rows.about]
 
-    def learn(start: Mixed, number: int) -> Part:
+    def learn(start: Mixed, number: int) -> ShardSums:
         progress = estimator.progress_
         progress.total = sum(sizes)
         weights = cluster.submit("mixed weights", given, start, priority=FIRST)
@@ -76,7 +78,7 @@ def _learning(
             if k < len(sizes):
                 progress.rows += sizes[k]
 
-        total = in_tree(parts, lambda group: cluster.submit("mix weights", added, group))
+        total = in_tree(parts, lambda group: cluster.submit("mix weights", added_sums, group))
         cluster.wait([*parts, total], finished)
         return cluster.results([total])[0]
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.batches import added
+from linsep.batches import weight_totals
 from linsep.distributed.cluster import Cluster, given, refuse_others, versions
 from linsep.distributed.shards import Reading, Rows, Shard, read, shards_of
 from linsep.errors import DataError, NoRows
@@ -60,7 +60,7 @@ def described(rows: Rows, name: str, classes: bool) -> Described:
             numbers = book.numbers(rows.y)
         except BadLabel as bad:
             raise DataError(f"{name}, row {bad.index + 1:,} of it: {bad}.") from None
-        totals = added(totals, numbers, np.zeros(0) if weights is None else weights)
+        totals = weight_totals(totals, numbers, np.zeros(0) if weights is None else weights)
     counted = n_rows if weights is None else int(np.count_nonzero(weights))
     width = rows.X.shape[1]
     return Described(
@@ -129,7 +129,7 @@ class ShardedRows:
                     numbers = book.numbers(np.array(about.labels))
                 except BadLabel as bad:
                     raise DataError(f"{name}: {bad}.") from None
-                totals = added(totals, numbers, about.totals)
+                totals = weight_totals(totals, numbers, about.totals)
         order = np.argsort(book.codes)
         return book.classes, totals[order]
 

@@ -19,7 +19,7 @@ from linsep.rows.arrays import RowBatch
 
 if TYPE_CHECKING:
     from linsep.certificate.cycles import Cycle, Cycles
-    from linsep.separability.cycles import Given
+    from linsep.separability.cycles import FloatRow
 
 #: most weights to hash; more would slow down passes over few rows
 MOST_WEIGHTS = 1024
@@ -157,11 +157,11 @@ def _key(text: bytes, intercept: int) -> int:
     return int.from_bytes(blake2b(parts, digest_size=8).digest(), "little")
 
 
-def _plain_rows(stream: Any, most_values: int) -> "list[Given] | None":
+def _plain_rows(stream: Any, most_values: int) -> "list[FloatRow] | None":
     """Return the training rows in order; None if not kept, too many, weighted or scaled."""
-    from linsep.separability.cycles import Given
+    from linsep.separability.cycles import FloatRow
 
-    row_batches, given, values = stream.learnt(), [], 0
+    row_batches, given, values = stream.training_rows(), [], 0
     for row_batch in row_batches or ():
         if row_batch.importance.size or not isinstance(row_batch.rows, Dense | Csr):
             return None
@@ -170,7 +170,7 @@ def _plain_rows(stream: Any, most_values: int) -> "list[Given] | None":
             values += len(row[1])
             if values > most_values:
                 return None
-            given.append(Given(*row, int(row_batch.codes[i])))
+            given.append(FloatRow(*row, int(row_batch.codes[i])))
     return given
 
 
@@ -183,12 +183,12 @@ def _row(row_batch: RowBatch, i: int) -> tuple[np.ndarray, np.ndarray]:
     return rows.columns[at], rows.values[at]
 
 
-def _gram_rows(stream: Any, most_values: int) -> "list[Given] | None":
+def _gram_rows(stream: Any, most_values: int) -> "list[FloatRow] | None":
     """Return the rows of the Gram matrix; None if there are too many."""
-    from linsep.separability.cycles import Given
+    from linsep.separability.cycles import FloatRow
 
     n = stream.codes.size
     if n * n > most_values:
         return None
     columns, gram = np.arange(n), stream.gram()
-    return [Given(columns, gram[i], int(code)) for i, code in enumerate(stream.codes)]
+    return [FloatRow(columns, gram[i], int(code)) for i, code in enumerate(stream.codes)]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linsep._system.interrupts import interrupts_deferred
-from linsep.batches import added
+from linsep.batches import weight_totals
 from linsep.checkpoints.saving import Saving
 from linsep.errors import DataError
 from linsep.estimators._common.fitted_state import StopReason
@@ -68,7 +68,7 @@ def _on_sample(model: Any, stream: SourceStream) -> Measured:
     rows = sample.rows(model.n_features_in_)
     source = ArraySource(rows.X, stream.classes[rows.y], rows.weights)
     right = model.predictions(source).share_right()
-    totals = added(np.zeros(stream.classes.size), rows.y, rows.importance)
+    totals = weight_totals(np.zeros(stream.classes.size), rows.y, rows.importance)
     return Measured(right, totals, rows.size)
 
 

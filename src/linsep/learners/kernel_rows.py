@@ -351,7 +351,7 @@ class KernelStream(MemoryStream):
         """Yield the held-out rows as sparse rows of kernel values, with their weights in scores."""
         return self._sparse(self.held_out_rows(), self.score_weights)
 
-    def learnt(self) -> Iterator[RowBatch]:
+    def training_rows(self) -> Iterator[RowBatch]:
         """Yield the training rows in the given order as sparse rows of kernel values."""
         return self._sparse(self.order(0), self.importance)
 

@@ -71,7 +71,7 @@ class Counts(NamedTuple):
     zeros: int
 
 
-class Part(NamedTuple):
+class ShardSums(NamedTuple):
     """What some shards learnt in a pass: sums of their weights times their amounts.
 
     Attributes
@@ -87,17 +87,17 @@ class Part(NamedTuple):
     counts: list[Counts]
 
 
-def added(parts: list[Part]) -> Part:
+def added_sums(parts: list[ShardSums]) -> ShardSums:
     """Return the sum of parts, from the first to the last."""
 
-    def add(a: Part, b: Part) -> Part:
+    def add(a: ShardSums, b: ShardSums) -> ShardSums:
         average = None if a.average is None or b.average is None else a.average + b.average
-        return Part(a.W + b.W, average, a.rounds + b.rounds, a.counts + b.counts)
+        return ShardSums(a.W + b.W, average, a.rounds + b.rounds, a.counts + b.counts)
 
     return reduce(add, parts)
 
 
-def mix(before: Mixed, total: Part, number: int) -> Mixed:
+def mix(before: Mixed, total: ShardSums, number: int) -> Mixed:
     """Return the mixed weights after pass ``number`` (from 0); a pass without a mistake changes no
     weights.
     """
@@ -209,7 +209,7 @@ class Setting(NamedTuple):
         X = summed(X) if model.normalize or model.learner().needs_lengths else X
         return Coded(X, codes_given(model, self.classes, codes), importance, weights)
 
-    def learn(self, shard: int, rows: Coded, start: Mixed, number: int) -> Part:
+    def learn(self, shard: int, rows: Coded, start: Mixed, number: int) -> ShardSums:
         """Return what a shard learns from the mixed weights in pass ``number``, from 0."""
         model, n_classes = self.estimator, self.classes.size
         learner = model.learner()
@@ -241,11 +241,11 @@ class Setting(NamedTuple):
             average = amount * run.keeping.weights(state)
         zeros = int(learner.leaves_zeros(state))
         counts = Counts(progress.rows, mistakes, updates, errors, amount, zeros)
-        return Part(amount * state.W, average, state.machine_rounds().copy(), [counts])
+        return ShardSums(amount * state.W, average, state.machine_rounds().copy(), [counts])
 
 
 #: returns the sum of what all shards learn in a pass, given the mixed weights and its number
-LearnAll = Callable[[Mixed, int], Part]
+LearnAll = Callable[[Mixed, int], ShardSums]
 
 
 def refuse_unmixable(estimator: Any, mixing: str) -> None:
@@ -377,7 +377,7 @@ def _passes(
         raise
 
 
-def _take(run: Run, mixed: Mixed, total: Part) -> None:
+def _take(run: Run, mixed: Mixed, total: ShardSums) -> None:
     """Set the state to the mixed weights, and count."""
     state = run.state
     if not np.isfinite([mixed.W.min(), mixed.W.max()]).all():
@@ -406,8 +406,8 @@ def _report(number: int, counts: list[Counts], plan: Plan) -> PassReport:
 def learn_here(setting: Setting, shards: list[Coded]) -> LearnAll:
     """Return a function that learns all shards in this process."""
 
-    def learn(start: Mixed, number: int) -> Part:
-        tree = Tree(lambda a, b: added([a, b]))  # which holds few parts at a time
+    def learn(start: Mixed, number: int) -> ShardSums:
+        tree = Tree(lambda a, b: added_sums([a, b]))  # which holds few parts at a time
         for k, rows in enumerate(shards):
             tree.push(setting.learn(k, rows, start, number))
         return tree.total()

@@ -460,11 +460,11 @@ def one_pass(
         check_some_rows(progress)
         progress.tally[UPDATES] += close_pass(run, scheme)
         course.learnt = True
-    keeping.close_pass(state, stream.learnt, plan.tie)
+    keeping.close_pass(state, stream.training_rows, plan.tie)
     criterion = learner.criterion(state)
     if plan.patience is None:
         return Scores(None, None, criterion)
-    held_out, learnt = held_out_accuracy(run, stream, plan.tie), stream.learnt()
+    held_out, learnt = held_out_accuracy(run, stream, plan.tie), stream.training_rows()
     return Scores(held_out, None if learnt is None else accuracy(run, learnt, plan.tie), criterion)
 
 

@@ -23,7 +23,7 @@ from linsep.estimators._common.labels import pairs
 
 #: function from row numbers to a 64-bit number each
 Draws = Callable[[np.ndarray], np.ndarray]
-LANES = 8
+SIMD_WIDTH = 8
 TIES = {"negative": LOWEST, "positive": HIGHEST, "random": RANDOM}
 #: arrays like the weights that hold sums of changes; the others hold weights
 SUMS = ("sums", "asked_for")
@@ -85,7 +85,7 @@ class State:
     def _shape(self, n_features: int) -> tuple[int, ...]:
         if self.n_classes == 2:
             return (n_features + 1,)
-        return (n_features + 1, -(-self.n_columns // LANES) * LANES)
+        return (n_features + 1, -(-self.n_columns // SIMD_WIDTH) * SIMD_WIDTH)
 
     @property
     def W(self) -> np.ndarray:

@@ -213,7 +213,7 @@ class Saved(SavedFit):
         arrays, about = self.found
         # Learning changes them; a damaged row cache may restart the run.
         arrays = {name: array.copy() for name, array in arrays.items()}
-        with self.sound():
+        with self.as_checkpoint_error():
             n_classes, n_columns = about["machines"]
             # A class that this stream has not met yet restarts the first pass, as it did then.
             if [n_classes, n_columns] != [run.state.n_classes, run.state.n_columns]:

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep._system.interrupts import interrupts_deferred
-from linsep.batches import Batch, Batches, added, check_summable
+from linsep.batches import Batch, Batches, check_summable, weight_totals
 from linsep.drawing import display
 from linsep.errors import DataError, ParameterError, hint
 from linsep.estimators._common.fitted_state import StopReason, count, finite
@@ -92,7 +92,7 @@ def source_blocks(source: Source, reading: Reading, whole: bool = False) -> Batc
             if whole and weights is not None:
                 check_whole(weights, partial(_place, source, batch.first))
             if weights is not None:
-                total = added(total, np.zeros(y.size, dtype=np.intp), weights)
+                total = weight_totals(total, np.zeros(y.size, dtype=np.intp), weights)
             if weights is not None and not weights.all():
                 X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
             yield Batch(X, y, weights=weights)

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from linsep._system.interrupts import interruption_point
 from linsep._system.threads import thread_count
-from linsep.batches import added
+from linsep.batches import weight_totals
 from linsep.compiled.rows import Csr, Dense, as_rows, csr_rows
 from linsep.errors import DataError
 from linsep.lanes import Add, Tree, in_lanes
@@ -572,7 +572,7 @@ class StreamRows(BatchRows):
         self._totals, self._n_rows = np.zeros(self.stream.classes.size), 0
         for row_batch in self.stream.row_batches(0):
             weights, codes = row_batch.importance, row_batch.codes
-            self._totals = added(self._totals, codes, weights)
+            self._totals = weight_totals(self._totals, codes, weights)
             self._n_rows += int((weights > 0).sum()) if weights.size else len(codes)
 
     def batches(self) -> Iterator[Batch]:

@@ -241,7 +241,7 @@ class RowStream(Protocol):
         """Yield the held-out rows in the given order; ``importance`` weighs them in scores."""
         ...
 
-    def learnt(self) -> Iterator[RowBatch] | None:
+    def training_rows(self) -> Iterator[RowBatch] | None:
         """Return the training rows in the given order; None if they would be parsed again."""
         ...
 
@@ -357,7 +357,7 @@ class ArrayStream(MemoryStream):
         for row_batch in self._row_batch(self.held_out_rows()):
             yield row_batch._replace(importance=NO_IMPORTANCE)
 
-    def learnt(self) -> Iterator[RowBatch]:
+    def training_rows(self) -> Iterator[RowBatch]:
         """Yield one batch: the training rows in the given order."""
         return self._row_batch(self.order(0))
 

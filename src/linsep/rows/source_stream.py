@@ -16,7 +16,7 @@ import linsep
 from linsep._system.files import scratch_folder
 from linsep._system.interrupts import interruption_point, interrupts_deferred
 from linsep._system.threads import chained, in_background
-from linsep.batches import NO_IMPORTANCE, Batch, added
+from linsep.batches import NO_IMPORTANCE, Batch, weight_totals
 from linsep.compiled.rows import as_rows
 from linsep.errors import DataError
 from linsep.rows.arrays import (
@@ -136,7 +136,7 @@ class SourceStream(AsGiven):
             if self.row_cache is not None and self._counts:
                 for batch in self.row_cache.iterate(BATCH_BYTES):
                     interruption_point()
-                    self._totals = added(self._totals, batch.y, batch.importance)
+                    self._totals = weight_totals(self._totals, batch.y, batch.importance)
         except RowCacheDamaged:
             self._forget_cache()
         if self.row_cache is None:
@@ -251,7 +251,7 @@ class SourceStream(AsGiven):
             for given in reading:
                 batch = given._replace(X=summed(given.X)) if self._lengths else given
                 numbers = self._numbers(batch, reading)
-                self._totals = added(self._totals, numbers, batch.importance)
+                self._totals = weight_totals(self._totals, numbers, batch.importance)
                 if self._fraction is not None and batch.groups is not None:
                     self._groups.append(held_groups(batch.groups, self._fraction, self.seed))
                 rows, self.n_features = rows + len(numbers), max(self.n_features, batch.X.shape[1])
@@ -354,10 +354,10 @@ class SourceStream(AsGiven):
             return self._fed.held_out()
         return self._cached(self._sequential("held out"))
 
-    def learnt(self) -> Iterator[RowBatch] | None:
+    def training_rows(self) -> Iterator[RowBatch] | None:
         """Return the training rows in the given order; None if they were not kept."""
         if self._fed is not None:
-            return self._fed.learnt()
+            return self._fed.training_rows()
         return self._cached(self._sequential()) if self.row_cache is not None else None
 
     def every_row(self) -> Iterator[RowBatch] | None:

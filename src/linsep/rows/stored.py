@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.batches import Batch, added, joined
+from linsep.batches import Batch, joined, weight_totals
 from linsep.compiled.loop import BLOCK, interleave
 from linsep.errors import LinsepError
 from linsep.rows.arrays import SMALL, block_sizes, shuffled, shuffled_blocks
@@ -175,7 +175,7 @@ class Sample:
         """Add the rows of a batch, whose y are class codes."""
         fresh = np.bincount(batch.y, minlength=self.counts.size)
         self.counts += fresh
-        self.totals = added(self.totals, batch.y, batch.importance)
+        self.totals = weight_totals(self.totals, batch.y, batch.importance)
         rows, before = self._kept(batch), self._every
         while self._too_many(rows.size, _bytes_of(batch.X, rows)):  # without a copy of so much
             self._every *= 2

@@ -43,7 +43,7 @@ class Standing(NamedTuple):
     passes: int
 
 
-def inseparable(given: Sequence[Given], machine: Machine, n_features: int) -> bool:
+def inseparable(given: Sequence[FloatRow], machine: Machine, n_features: int) -> bool:
     """Return whether a verdict proves that no weights separate the rows as stored."""
     rows = [row for row in given if machine.sees(row.code)]
     sizes = [len(row.columns) for row in rows]
@@ -59,7 +59,7 @@ def inseparable(given: Sequence[Given], machine: Machine, n_features: int) -> bo
     return isinstance(found.multinomial if isinstance(found, Separations) else found, Blocked)
 
 
-class Given(NamedTuple):
+class FloatRow(NamedTuple):
     """A row as stored, and its class code."""
 
     columns: np.ndarray
@@ -67,7 +67,7 @@ class Given(NamedTuple):
     code: int
 
 
-class Whole(NamedTuple):
+class IntegerRow(NamedTuple):
     """A row in integers, and its class code."""
 
     columns: list[int]
@@ -155,7 +155,7 @@ def machines(
 
 
 def replay(
-    machine: Machine, rows: Sequence[Whole], weights: Vectors, step: int, one: int, passes: int
+    machine: Machine, rows: Sequence[IntegerRow], weights: Vectors, step: int, one: int, passes: int
 ) -> tuple[Vectors, int]:  # fmt: skip
     """Learn for some passes; return the weights (or scores) and the number of mistakes.
 
@@ -163,7 +163,7 @@ def replay(
     """
     vectors, mistakes = [list(vector) for vector in weights], 0
     for _ in range(passes):
-        waiting: list[tuple[Whole, list[tuple[int, int]]]] = []
+        waiting: list[tuple[IntegerRow, list[tuple[int, int]]]] = []
         for i, row in enumerate(rows):
             if not machine.sees(row.code):
                 continue
@@ -177,7 +177,7 @@ def replay(
     return vectors, mistakes
 
 
-def _scores(machine: Machine, vectors: Vectors, i: int, row: Whole, one: int) -> Iterator[int]:
+def _scores(machine: Machine, vectors: Vectors, i: int, row: IntegerRow, one: int) -> Iterator[int]:
     for vector in vectors:
         if machine.gram:
             yield vector[i]
@@ -200,7 +200,7 @@ def _make(machine: Machine, vectors: Vectors, waiting: list, step: int, one: int
     waiting.clear()
 
 
-def scale(given: Iterable[Given], base: int) -> int | None:
+def scale(given: Iterable[FloatRow], base: int) -> int | None:
     """Return the smallest power of the base that makes all values integers, or None."""
     most = MOST_BITS if base == 2 else MOST_DECIMALS
     least = 0
@@ -223,14 +223,14 @@ def _digits(x: np.floating, base: int) -> int:
     return max(0, -int(exponent))
 
 
-def in_whole_numbers(given: Iterable[Given], base: int, power: int) -> list[Whole] | None:
+def in_whole_numbers(given: Iterable[FloatRow], base: int, power: int) -> list[IntegerRow] | None:
     """Return the rows times ``base ** power``, or None if some value is not an integer."""
     rows = []
     for columns, values, code in given:
         whole = _whole(values, base, power)
         if whole is None:
             return None
-        rows.append(Whole(columns.tolist(), whole, code))
+        rows.append(IntegerRow(columns.tolist(), whole, code))
     return rows
 
 
@@ -270,7 +270,7 @@ def on_grid(
 
 
 def find_cycles(
-    given: Sequence[Given], standing: Sequence[Standing], rate: float, n_features: int
+    given: Sequence[FloatRow], standing: Sequence[Standing], rate: float, n_features: int
 ) -> Cycle | Cycles | None:
     """Return the cycles of the machines, confirmed in exact arithmetic, or None.
 

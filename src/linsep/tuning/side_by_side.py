@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from linsep._system.interrupts import interruption_point, interrupts_deferred
 from linsep._system.threads import thread_count
-from linsep.batches import added
+from linsep.batches import weight_totals
 from linsep.checkpoints.saving import Saving
 from linsep.compiled.rows import Csr, Dense, Unit, csr_rows, read_only
 from linsep.errors import DataError, hint
@@ -109,17 +109,17 @@ def held_out_rows(stream: SourceStream) -> Iterator[RowBatch]:
         if not chosen.size:
             continue
         weights = batch.importance[chosen] if batch.importance.size else batch.importance
-        rows = taken(batch.rows, chosen, batch.n_features)
+        rows = selected_rows(batch.rows, chosen, batch.n_features)
         order = range(chosen.size)
         yield batch._replace(
             rows=rows, codes=batch.codes[chosen], importance=weights, order=order, first=None
         )
 
 
-def taken(rows: Any, chosen: np.ndarray, n_features: int) -> Any:
+def selected_rows(rows: Any, chosen: np.ndarray, n_features: int) -> Any:
     """Return the chosen rows, copied."""
     if isinstance(rows, Unit):
-        return Unit(taken(rows.rows, chosen, n_features), rows.scales[chosen])
+        return Unit(selected_rows(rows.rows, chosen, n_features), rows.scales[chosen])
     if isinstance(rows, Dense):
         return Dense(read_only(rows.values[chosen]), np.empty_like(rows.room))
     shape = rows.starts.size - 1, n_features
@@ -220,7 +220,7 @@ class Fit:
         """Finish a pass; DataError if no row was learnt."""
         check_some_rows(self.progress)
         close_pass(self.run, self._scheme)
-        self.run.keeping.close_pass(self.run.state, stream.learnt, self.tie)
+        self.run.keeping.close_pass(self.run.state, stream.training_rows, self.tie)
         self.passes += 1
         for model in self.running:
             model.passes, model.missed = self.passes, Missed()
@@ -433,7 +433,7 @@ class SideBySide:
         totals = np.zeros(stream.classes.size)
         for rows in group.held_out():
             self._wait(self._start(Fit.score, fits, rows))
-            totals = added(totals, rows.codes, rows.importance)
+            totals = weight_totals(totals, rows.codes, rows.importance)
         self.n_rows, self.baseline = stream.n_rows, float(totals.max() / (totals.sum() or 1.0))
         for fit in fits:
             fit.decide()
