@@ -11,8 +11,8 @@ test test-uncompiled coverage test-lowest: export OPENBLAS_NUM_THREADS := 1
 
 help:
 	@echo "make demo    learn from real data with the real command line (about a minute the first time)"
-	@echo "make test    lint and run the tests, compiled and with the compiler switched off"
-	@echo "make test-thorough   the same with more random examples and all combinations, twice as long"
+	@echo "make test    lint and run the tests: every loop compiled once, the rest with the compiler off"
+	@echo "make test-thorough   all tests both ways, more random examples, clusters, stores, browsers"
 	@echo "make bench   time linsep beside its peers (BENCH='dense csr' picks rows)"
 	@echo "make campaign   kills, interrupts, full disks, damaged files, an hour (PARTS='kills=100 csv=1000 --seed 7' picks)"
 	@echo "make lint    ruff and mypy"
@@ -37,6 +37,9 @@ $(VENV)/bench: $(VENV)/installed
 demo: $(VENV)/installed
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" sh docs/demo.sh
 
+# What the run without the compiler has as well is left to it, but for what is marked "both".
+COMPILED := $(if $(LINSEP_THOROUGH),,-m "compiled or both")
+
 # Types are checked on one processor while the others run the tests without the compiler.
 test: $(VENV)/installed
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || \
@@ -44,7 +47,7 @@ test: $(VENV)/installed
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	@$(MAKE) --no-print-directory --jobs 2 types test-uncompiled
-	$(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder
+	$(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder $(COMPILED)
 
 test-thorough:
 	LINSEP_THOROUGH=1 $(MAKE) test
@@ -57,7 +60,7 @@ types: $(VENV)/installed
 
 # Both runs, which cover each other's loops; below Python 3.14 counting branches doubles their time.
 coverage: $(VENV)/installed
-	$(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder --cov --cov-report=
+	$(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder --cov --cov-report= $(COMPILED)
 	NUMBA_DISABLE_JIT=1 $(RUN) -m pytest -n auto -p no:cacheprovider \
 		--cov --cov-append --cov-report=
 	$(RUN) -m coverage report

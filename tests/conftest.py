@@ -12,7 +12,7 @@ from hypothesis import settings
 from joblib import cpu_count
 
 from linsep.compiled.jit import COMPILING
-from thoroughness import examples
+from thoroughness import THOROUGH, examples
 
 # The first example of a test may have to compile what it tests.
 settings.register_profile("linsep", examples(100))
@@ -22,8 +22,8 @@ settings.load_profile("linsep")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
-#: in which of the two runs a test is; that of a case is nearer than that of its file
-WHERE = ("compiled", "uncompiled")
+#: in which runs a test is; what is said of a case is nearer than what is said of its file
+WHERE = ("compiled", "uncompiled", "both")
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
@@ -36,12 +36,18 @@ def pytest_xdist_auto_num_workers():
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave out what is marked to run with the compiler only, or without it only."""
-    here = "compiled" if COMPILING else "uncompiled"
-    runs = [next((m.name for m in i.iter_markers() if m.name in WHERE), here) for i in items]
-    left_out = [item for item, where in zip(items, runs, strict=True) if where != here]
-    items[:] = [item for item, where in zip(items, runs, strict=True) if where == here]
+    """Leave out what is marked for the other run, or for `make test-thorough` alone."""
+    left_out = [item for item in items if not is_run(item)]
+    items[:] = [item for item in items if is_run(item)]
     config.hook.pytest_deselected(items=left_out)
+
+
+def is_run(item):
+    """Whether a test is in this run: with the compiler, or without it; thorough, or not."""
+    if item.get_closest_marker("thorough") and not THOROUGH:
+        return False
+    where = next((mark.name for mark in item.iter_markers() if mark.name in WHERE), "both")
+    return where in ("both", "compiled" if COMPILING else "uncompiled")
 
 
 def pytest_collection():

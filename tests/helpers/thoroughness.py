@@ -14,7 +14,7 @@ from linsep.compiled.jit import COMPILING
 
 THOROUGH = bool(os.environ.get("LINSEP_THOROUGH"))
 
-thorough = pytest.mark.skipif(not THOROUGH, reason="make test-thorough runs it")
+thorough = pytest.mark.thorough
 
 
 def examples(compiled, plain=None):
@@ -28,13 +28,11 @@ def examples(compiled, plain=None):
 
 
 def interpreted(cases, *compiled):
-    """Cases of a test; all but those named are left to the run without the compiler, because loops
-    would be compiled for them alone.
+    """Cases of a test: those named in both runs; the others in the run without the compiler only,
+    because loops would be compiled for them alone.
     """
-    return [
-        case if case in compiled else pytest.param(*_tuple(case), marks=pytest.mark.uncompiled)
-        for case in cases
-    ]
+    mark = {True: pytest.mark.both, False: pytest.mark.uncompiled}
+    return [pytest.param(*_tuple(case), marks=mark[case in compiled]) for case in cases]
 
 
 def _tuple(case):

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg as sla
-from scipy.optimize import minimize
 
 from linsep.logistic.existence import examined, one_sided
 from linsep.logistic.likelihood import Likelihood, Point
@@ -382,6 +381,8 @@ def _quasi_newton(
     report: Report,
 ) -> tuple[np.ndarray, int]:  # fmt: skip
     """Return the weights after steps of L-BFGS, and the number of steps."""
+    from scipy.optimize import minimize  # slow to import, and other methods do without it
+
     last = [0.0, 0.0]
 
     def weights(flat: np.ndarray) -> np.ndarray:
