@@ -14,6 +14,7 @@ import pytest
 
 from command_line import assert_refused, here, table
 from data_files import write
+from linsep.cli import data
 from linsep.describing import columns, tables, vectors
 from linsep.describing.describing import Description
 from linsep.sources.svmlight import SvmlightSource
@@ -313,7 +314,8 @@ def test_next_leaves_rows_and_columns(tmp_path):
 
 
 def test_many_texts_are_classes(folder, monkeypatch):
-    monkeypatch.setattr(columns, "MOST_LABELS", 2)
+    for module in (columns, data):
+        monkeypatch.setattr(module, "MOST_LABELS", 2)
     found = described("t.csv", "--target", "town", cwd=folder)
     assert (found["label"]["kind"], found["label"]["classes"]) == ("classes", None)
     assert "--learner" not in found["next"]

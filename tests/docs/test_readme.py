@@ -97,6 +97,7 @@ def test_examples_in_docstrings(name):
 def test_commands_in_the_readme(tmp_path):
     demo = tmp_path / "demo"
     demo.mkdir()
+    shutil.copytree(ROOT / "docs", tmp_path / "docs")
     subprocess.run([sys.executable, ROOT / "docs" / "demo_data.py", demo], check=True)
     assert run_commands("README.md", tmp_path) == 3
     assert run_commands("docs/command-line.md", tmp_path) >= 11

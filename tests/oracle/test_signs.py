@@ -7,6 +7,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 
 from linsep import LogisticRegression, separation
+from linsep.certificate.constraints import Subject, question_of
 from linsep.errors import SeparationWarning
 from linsep.logistic.no_maximum import Contrasts
 from linsep.separability import recession
@@ -75,5 +76,5 @@ def test_where_nothing_is_seen_all_are_asked():
     about = contrasts(X * [1.0, 1e300, 1e-300], y)
     assert about.limits().shape == (1, 4)
     wide = data_of(np.eye(200)[:, :150], np.arange(200) % 2)
-    question = recession.multinomial(wide, True)
+    question = question_of(Subject((0, 1), (), (), True, 200, 150, None, ""))
     assert not both_signs(wide, question, [{0: 1}]).any()

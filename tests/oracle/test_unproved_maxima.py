@@ -93,13 +93,13 @@ def test_the_weights_are_checked_in_one_pass_before_any_search(monkeypatch):
     monkeypatch.setattr(separation, "separation", lambda *given, **how: asked.append(given))
     X, y = separated(2)
     passes = []
-    ask = working_set.AllPositive.of
+    ask = working_set._all_positive
 
-    def counted(self, lanes):
+    def counted(*given):
         passes.append(1)
-        return ask(self, lanes)
+        return ask(*given)
 
-    monkeypatch.setattr(working_set.AllPositive, "of", counted)
+    monkeypatch.setattr(working_set, "_all_positive", counted)
     with pytest.warns(SeparationWarning):
         LogisticRegression().fit(large(X, y))
     assert (len(passes), asked) == (1, [])

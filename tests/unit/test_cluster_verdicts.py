@@ -150,11 +150,11 @@ def test_a_worker_lost_in_the_middle_changes_nothing(folder, monkeypatch):
     ):  # fmt: skip
         asked, ask = [], verdicts.ShardedData.ask
 
-        def lose_one(self, work):
-            asked.append(work)
+        def lose_one(self, part, merge):
+            asked.append(part)
             if len(asked) in (2, 4):
                 client.run_on_scheduler(lose, min(client.scheduler_info()["workers"]))
-            return ask(self, work)
+            return ask(self, part, merge)
 
         monkeypatch.setattr(verdicts.ShardedData, "ask", lose_one)
         found = separation(read(path), client=client, shard_mb=0.001)

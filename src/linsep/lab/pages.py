@@ -136,7 +136,14 @@ def same_learner(trace: Trace, scene: Scene) -> bool:
     """Return whether the theorems about a scene's learner are about that of the trace."""
     theirs = arguments_of(scene).make()
     weighted = trace.estimator.class_weight is not None
-    return not weighted and run_to_come(trace.estimator, 1) == run_to_come(theirs, 1)
+    return not weighted and _facts_of(trace.estimator) == _facts_of(theirs)
+
+
+def _facts_of(estimator: Any) -> tuple[Any, ...]:
+    """Return what theorems need to know of a run by an estimator."""
+    run, obstacle = run_to_come(estimator, 1)
+    target = getattr(estimator, "gamma", None)
+    return run._replace(learner=type(estimator)), obstacle, estimator.premises(), target
 
 
 def settings_of(trace: Trace) -> dict[str, Any]:

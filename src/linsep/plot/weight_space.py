@@ -209,12 +209,13 @@ class WeightSpaceDisplay(Display):
                 *self.path.T, color=COLOURS[5], linewidth=1.0, marker=".", markersize=4,
                 label="weights, round by round",
             )  # fmt: skip
-            (self.start_,) = self.ax_.plot(
-                *self.path[:1].T, color=COLOURS[0], marker="s", ls="", label="first weights"
-            )
         (self.end_,) = self.ax_.plot(
             *self.path[-1:].T, color=COLOURS[5], marker="o", ls="", label="last weights"
         )
+        if len(self.path) > 1:
+            (self.start_,) = self.ax_.plot(
+                *self.path[:1].T, color=COLOURS[0], marker="s", ls="", label="first weights"
+            )
 
     def _cone(self) -> np.ndarray | None:
         """The two unit vectors that bound the weights allowed by every row; None if there are none.
