@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from mutated_addresses import mutated_addresses
 
-pytestmark = pytest.mark.compiled
+pytestmark = [pytest.mark.compiled, pytest.mark.thorough]
 
 TRIANGLE = "points=0,0,0;4,0,1;0,4,1"
 

@@ -23,6 +23,7 @@ def test_playing_to_the_end_shows_the_numbers_of_the_notes(tab):
     assert tab.text("tr.now td:last-child") == "2"
 
 
+@pytest.mark.thorough
 def test_stepping_forward_and_back(tab):
     tab.open()
     tab.click("Step")
@@ -37,6 +38,7 @@ def test_stepping_forward_and_back(tab):
     assert tab.count("round") == 0
 
 
+@pytest.mark.thorough
 def test_jumping_to_mistakes_marks_their_row(tab):
     tab.open()
     tab.click("Next mistake")
@@ -46,6 +48,7 @@ def test_jumping_to_mistakes_marks_their_row(tab):
     assert (tab.count("round"), tab.count("mistakes")) == (5, 2)
 
 
+@pytest.mark.thorough
 def test_the_slider_scrubs_without_asking_the_server(new_tab):
     sent, tab = [], new_tab()
     tab.page.on("websocket", lambda socket: socket.on("framesent", lambda f: sent.append(f)))  # noqa: PLW0108, playwright takes no built-in
@@ -60,6 +63,7 @@ def test_the_slider_scrubs_without_asking_the_server(new_tab):
     assert sent == []
 
 
+@pytest.mark.thorough
 def test_a_line_of_the_table_goes_to_its_round(tab):
     tab.open()
     tab.page.locator("tr[data-round='5']").click()
@@ -69,6 +73,7 @@ def test_a_line_of_the_table_goes_to_its_round(tab):
     assert tab.text("tr.now").split()[0] == "1160"
 
 
+@pytest.mark.thorough
 def test_adding_points_by_clicks(tab):
     tab.open()
     tab.click("Clear")
@@ -96,6 +101,7 @@ def test_dragging_a_point_across_the_line_changes_the_verdict(tab):
     expect(tab.page.locator(".dot.proof").nth(2)).to_be_visible()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("address", "number", "key", "before", "after", "left"),
     [
@@ -114,6 +120,7 @@ def test_relabelling_or_deleting_a_point_changes_the_verdict(
     assert left in tab.goes_to("points=")
 
 
+@pytest.mark.thorough
 def test_the_right_button_deletes_a_point(tab):
     tab.open("data=xor")
     tab.page.locator(".dot").first.click(button="right")
@@ -128,6 +135,7 @@ def test_xor_is_shown_as_a_cycle_with_a_proof(tab):
     assert "No line through 0 separates" in tab.text("#verdict")
 
 
+@pytest.mark.thorough
 def test_several_classes_are_coloured_and_scored(tab):
     tab.open("data=four-clouds&classes=ovr")
     tab.press("End")
@@ -140,6 +148,7 @@ def test_several_classes_are_coloured_and_scored(tab):
         assert tab.says("#status", "all 48 points on their side")
 
 
+@pytest.mark.thorough
 def test_a_kernel_bends_the_boundary(tab):
     tab.open("data=moons&learner=kernel&width=2")
     tab.press("End")
@@ -150,6 +159,7 @@ def test_a_kernel_bends_the_boundary(tab):
     expect(tab.page.get_by_label("Degree")).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_the_proof_says_what_a_curve_of_the_kernel_can_do(tab):
     tab.open("data=moons&learner=kernel&width=2")
     assert "No line separates" in tab.text("#verdict")
@@ -165,6 +175,7 @@ def test_the_proof_says_what_a_curve_of_the_kernel_can_do(tab):
     expect(tab.page.locator("#kernel-verdict")).to_be_hidden()
 
 
+@pytest.mark.thorough
 def test_mistakes_are_counted_against_the_bounds_of_the_learner(tab):
     tab.open("data=clouds&learner=passive-aggressive&intercept=no")
     tab.press("End")
@@ -181,6 +192,7 @@ def test_mistakes_are_counted_against_the_bounds_of_the_learner(tab):
     assert below[0] >= below[1] > 0
 
 
+@pytest.mark.thorough
 def test_votes_are_counted_in_the_browser(tab):
     tab.open("data=outlier&keep=vote")
     tab.press("End")
@@ -196,6 +208,7 @@ def test_votes_are_counted_in_the_browser(tab):
     assert abs(int((model.predict(scene.X) != scene.codes).sum()) - wrong) <= 1
 
 
+@pytest.mark.thorough
 def test_clicking_in_weight_space_sets_the_start(tab):
     tab.open("data=four-points&intercept=no")
     box = tab.page.locator(".weights .picture").bounding_box()
@@ -227,6 +240,7 @@ def test_keyboard_only(tab):
     )
 
 
+@pytest.mark.thorough
 def test_everything_has_a_name_for_screen_readers(tab):
     tab.open("data=clouds")
     nameless = tab.page.evaluate(
@@ -245,6 +259,7 @@ def test_everything_has_a_name_for_screen_readers(tab):
     assert tab.page.get_by_role("button", name="Point 1 at").count() >= 1
 
 
+@pytest.mark.thorough
 def test_phone_width_is_one_column(new_tab):
     tab = new_tab(width=400, height=800, has_touch=True).open()
     wide = tab.page.evaluate("document.documentElement.scrollWidth")
@@ -267,6 +282,7 @@ def test_phone_width_is_one_column(new_tab):
     expect(tab.page).to_have_url(re.compile(r"start=[-.\d]+,[.\d]+,[.\d]+"))
 
 
+@pytest.mark.thorough
 def test_all_four_lines_are_shown_together(tab):
     tab.open("data=outlier&rounds=300")
     tab.press("End")
@@ -285,6 +301,7 @@ def test_all_four_lines_are_shown_together(tab):
     expect(tab.page.get_by_label("all four lines")).to_be_hidden()
 
 
+@pytest.mark.thorough
 def test_initial_weights_are_an_arrow_to_drag(tab):
     tab.open("data=clouds")
     tip = tab.page.locator(".handle.tip")
@@ -309,6 +326,7 @@ def test_initial_weights_are_an_arrow_to_drag(tab):
     expect(tip).to_be_hidden()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_texts_have_enough_contrast(tab, scheme):
     """WCAG AA: 4.5 to 1 for texts, against the colour of the card behind them."""

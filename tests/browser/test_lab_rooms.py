@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from documents import ROOT
 
-pytestmark = pytest.mark.compiled
+pytestmark = [pytest.mark.compiled, pytest.mark.thorough]
 
 FOLDER = ROOT / "docs" / "lab"
 #: file: width, height, light or dark, what follows the address, keys, what is waited for

@@ -12,6 +12,8 @@ from linsep.cli.reading import feature_names
 from linsep.errors import DataError
 from thoroughness import THOROUGH
 
+pytestmark = pytest.mark.thorough
+
 CELLS = [
     "1", "-1", "+1", "+.5", ".5", "5.", "+5.", "-.5", "1e3", "+1e+3", "1E-3", "+0", "-0", "-0.0",
     "007", "1.", "1.e3", "1_000", "0x10", "e3", "1e", "-", "+", ".", "--1", "+-1", "true", "True",

@@ -256,6 +256,7 @@ print(Own(max_iter=1, shuffle=False).fit([[1.0], [2.0]], [0, 1]).coef_[0, 0])
 """
 
 
+@pytest.mark.thorough
 def test_a_rule_from_elsewhere_is_never_older_than_its_file(tmp_path):
     """The hash is of our own files: of a rule in another nothing compiled may be kept."""
     found = []

@@ -7,6 +7,8 @@ import pytest
 from command_line import here, needs_speed, run
 from linsep.compiled.jit import COMPILING
 
+pytestmark = pytest.mark.both
+
 
 def made(folder):
     return {path.name for path in folder.rglob("*.code")}

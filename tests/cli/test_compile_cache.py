@@ -12,7 +12,7 @@ import pytest
 import linsep
 from linsep.compiled.jit import COMPILING
 
-pytestmark = pytest.mark.skipif(not COMPILING, reason="nothing is compiled")
+pytestmark = [pytest.mark.thorough, pytest.mark.skipif(not COMPILING, reason="nothing is compiled")]
 
 LEARN = """
 import json

@@ -178,6 +178,7 @@ def fed(folder, text, *arguments):
     )  # fmt: skip
 
 
+@pytest.mark.thorough
 def test_standard_input(folder, monkeypatch):
     (folder / "tmp").mkdir()
     text = (folder / "c.csv").read_text()

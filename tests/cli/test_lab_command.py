@@ -155,6 +155,7 @@ def token_of(url):
     return re.search(r'"token":\s*"([^"]+)"', asked(url)[1])[1]
 
 
+@pytest.mark.thorough
 def test_pages_of_other_origins_are_refused():
     with served() as (url, _):
         token = token_of(url)
@@ -163,6 +164,7 @@ def test_pages_of_other_origins_are_refused():
             assert websocket(url, origin, token) == 403
 
 
+@pytest.mark.thorough
 def test_hosts_of_strangers_are_refused():
     """A page elsewhere whose name points here (DNS rebinding) gets no page of the lab."""
     with served() as (url, _):
@@ -178,6 +180,7 @@ def test_hosts_of_strangers_are_refused():
         assert asked(url, Host="evil.example")[0] == 421
 
 
+@pytest.mark.thorough
 def test_a_session_is_forgotten_when_its_tab_closes():
     soon = "lab.FORGOTTEN_AFTER, lab.LOOK_EVERY = 100, 100"
     say = (

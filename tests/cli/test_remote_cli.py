@@ -12,7 +12,7 @@ from command_line import assert_refused, here
 from linsep import load, open_source
 from linsep.errors import ParameterError
 
-pytestmark = pytest.mark.compiled
+pytestmark = [pytest.mark.compiled, pytest.mark.thorough]
 pytest.importorskip("aiohttp")
 
 

@@ -17,6 +17,8 @@ from linsep.errors import ModelFileError
 from linsep.sources import ArraySource
 from storages import blobs, replayed, weights
 
+pytestmark = pytest.mark.thorough
+
 PAGE = "docs/write-your-own-learner.md"
 
 

@@ -8,7 +8,7 @@ import pytest
 from documents import ROOT
 from pictures import DIGEST, LINK, digest, displays
 
-pytestmark = pytest.mark.compiled
+pytestmark = [pytest.mark.compiled, pytest.mark.thorough]
 #: a module that a page shows
 PROGRAM = re.compile(r"```python\n(\"\"\".*?)```", re.DOTALL)
 PAGES = sorted(

@@ -22,11 +22,13 @@ def test_python_in_the_readme():
     assert run_python("README.md") > 3
 
 
+@pytest.mark.thorough
 def test_commands_in_the_page_on_bounds(tmp_path):
     shutil.copytree(ROOT / "docs", tmp_path / "docs")
     assert run_commands("docs/bounds.md", tmp_path) == 1
 
 
+@pytest.mark.thorough
 def test_the_page_on_lecture_notes(tmp_path):
     assert run_commands("docs/lecture-notes.md", tmp_path) == 15
 
@@ -43,15 +45,18 @@ def test_links_of_the_page_on_lecture_notes():
             assert anchor in words, (name, anchor)
 
 
+@pytest.mark.thorough
 def test_the_page_on_remote_files():
     pytest.importorskip("fsspec")
     assert run_python("docs/remote-files.md") > 4
 
 
+@pytest.mark.thorough
 def test_coming_from_vowpal_wabbit(tmp_path):
     assert run_commands("docs/from-vowpal-wabbit.md", tmp_path) == 4
 
 
+@pytest.mark.thorough
 def test_the_page_on_exports(tmp_path, monkeypatch):
     pytest.importorskip("onnxruntime")
     assert run_commands("docs/export.md", tmp_path) == 7
@@ -107,11 +112,13 @@ def test_commands_in_the_readme(tmp_path):
     assert run_commands("docs/tune.md", tmp_path) == 1
 
 
+@pytest.mark.thorough
 def test_commands_about_files(tmp_path):
     subprocess.run([sys.executable, ROOT / "docs" / "files_data.py", tmp_path], check=True)
     assert run_commands("docs/files.md", tmp_path) == 9
 
 
+@pytest.mark.thorough
 def test_commands_about_separation(tmp_path):
     iris = load_iris(as_frame=True).frame[50:]
     iris.rename(columns={"target": "species"}).to_csv(tmp_path / "two.csv", index=False)

@@ -14,6 +14,7 @@ from served import Forked
 
 pytestmark = [
     pytest.mark.compiled,
+    pytest.mark.thorough,
     pytest.mark.skipif(
         os.name == "nt" or not shutil.which("curl"), reason="needs a shell and curl"
     ),

@@ -10,7 +10,7 @@ import pytest
 from documents import ROOT, run_commands
 from linsep import PassiveAggressive, Text
 
-pytestmark = pytest.mark.compiled
+pytestmark = [pytest.mark.compiled, pytest.mark.thorough]
 
 
 def messages(shared_data):

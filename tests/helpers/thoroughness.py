@@ -14,8 +14,6 @@ from linsep.compiled.jit import COMPILING
 
 THOROUGH = bool(os.environ.get("LINSEP_THOROUGH"))
 
-thorough = pytest.mark.thorough
-
 
 def examples(compiled, plain=None):
     """Settings of hypothesis for this many random examples, or ``plain`` without the compiler."""

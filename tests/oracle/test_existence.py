@@ -24,7 +24,7 @@ from linsep.logistic import existence, no_maximum
 from linsep.logistic.ascent import Goal, Penalty, newton, solved
 from linsep.logistic.likelihood import Likelihood, Terms
 from linsep.logistic.rows import Batch, RowLanes
-from thoroughness import examples, thorough
+from thoroughness import examples
 
 pytestmark = pytest.mark.compiled
 
@@ -268,7 +268,7 @@ def test_four_students_are_separable_for_every_solver(tmp_path, solver):
     assert all(row["standard_error"] is None for row in said.values())
 
 
-@thorough
+@pytest.mark.thorough
 def test_separation_is_hardly_ever_suspected_where_there_is_none():
     asked = [suspected(X, y)[0] for _, X, y in sets(60)]
     assert len(asked) == 60

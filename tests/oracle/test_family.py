@@ -10,6 +10,8 @@ from linsep.compiled.jit import COMPILING
 from linsep.sources import ArraySource
 from storages import classes_of, criterion, per_pass, store, weights
 
+pytestmark = pytest.mark.both
+
 PASSES = 6
 CASES = list(covered())
 

@@ -11,7 +11,7 @@ from exported import module, of_databases, of_json, of_onnx
 from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression, export
 from linsep.exports.scoring import ExportError
 
-pytestmark = pytest.mark.compiled
+pytestmark = [pytest.mark.compiled, pytest.mark.thorough]
 NAMES = ["a", "b", "c"]
 KINDS = [LogisticRegression, GaussianNaiveBayes]
 

@@ -17,6 +17,8 @@ from linsep.teaching.textbook import kernels as plain
 from storages import SCHEMES, classes_of, per_pass, store
 from thoroughness import THOROUGH, examples
 
+pytestmark = pytest.mark.both
+
 
 def polynomial(x, z):
     return plain.polynomial(x, z, 2)

@@ -10,6 +10,8 @@ from linsep.teaching.textbook import kernels as plain
 from storages import SCHEMES, classes_of, per_pass
 from thoroughness import met
 
+pytestmark = pytest.mark.both
+
 STRINGS = {
     "spectrum": (kernels.Spectrum(2), lambda x, z: plain.spectrum(x, z, 2)),
     "blended": (kernels.BlendedSpectrum(3), lambda x, z: plain.blended_spectrum(x, z, [1, 1, 1])),

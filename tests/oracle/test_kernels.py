@@ -41,6 +41,8 @@ from linsep.teaching.textbook import kernels as twin
 from storages import STORAGES, store
 from thoroughness import examples
 
+pytestmark = pytest.mark.both
+
 
 def dot(x, y):
     return float(np.dot(x, y))

@@ -293,6 +293,7 @@ def test_nothing_is_tried_again_when_the_work_has_run_out(monkeypatch):
     assert len(tried) == 1
 
 
+@pytest.mark.thorough
 def test_the_order_of_web_pages_changes_no_claim(shared_data):
     """w8a: 300 columns, whose signs would take longer than the work that is allowed."""
     X, y = load_svmlight_file(str(shared_data / "libsvm" / "w8a.gz"))

@@ -15,6 +15,8 @@ from linsep.compiled.jit import COMPILING
 from linsep.errors import SeparationError, SeparationWarning
 from thoroughness import examples
 
+pytestmark = pytest.mark.both
+
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     sm = pytest.importorskip("statsmodels.api")

@@ -14,7 +14,7 @@ import linsep
 from linsep import GaussianNaiveBayes, LogisticRegression, Perceptron
 from linsep.exports import sklearn_onnx
 
-pytestmark = pytest.mark.compiled
+pytestmark = [pytest.mark.compiled, pytest.mark.thorough]
 skl2onnx = pytest.importorskip("skl2onnx")
 runtime = pytest.importorskip("onnxruntime")
 FINAL = LogisticRegression(l2=1.0)

@@ -26,6 +26,8 @@ from linsep.kernels import (
 from linsep.teaching.textbook import kernels as twin
 from thoroughness import THOROUGH, examples
 
+pytestmark = pytest.mark.both
+
 DEFINED = [
     (Spectrum(1), lambda x, y: twin.spectrum(x, y, 1)),
     (Spectrum(3), lambda x, y: twin.spectrum(x, y, 3)),

@@ -24,6 +24,8 @@ from linsep.sources.svmlight import (
 )
 from thoroughness import THOROUGH, examples
 
+pytestmark = pytest.mark.both
+
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "libsvm"
 SEED = np.random.default_rng(0)
 

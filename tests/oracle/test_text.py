@@ -28,6 +28,8 @@ from linsep.sources.text import counting
 from linsep.sources.text.counting import Settings
 from thoroughness import examples
 
+pytestmark = pytest.mark.both
+
 ALL = "".join(chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000)
 ODD = "aAzZ09_ \t\n\u00a0\u2003.,-'éÉßİıΣσς\u0301\u0307ǅÅ日本\u200d😀𝐀𐐀ٱ²½\x1c\x85"
 CUTS = st.fixed_dictionaries(

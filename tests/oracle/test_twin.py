@@ -18,6 +18,8 @@ from linsep.teaching.textbook import scores as twin_scores
 from storages import SCHEMES, STORAGES, per_pass, replayed, store, twin_predict, twin_steps
 from thoroughness import examples
 
+pytestmark = pytest.mark.both
+
 PASSES = 8
 POWERS = (0.25, 0.5, 1.0, 2.0)
 

@@ -15,6 +15,8 @@ from linsep.sources.lines import Chunk
 from linsep.sources.vw import Rules, VwSource, hash_name, parse_line, read_plainly, scan_chunk
 from thoroughness import examples
 
+pytestmark = pytest.mark.both
+
 
 def bits(value):
     return struct.pack("d", value)

@@ -23,6 +23,7 @@ FEW = {
 pytestmark = pytest.mark.skipif(not COMPILING, reason="too slow without the compiler")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("part", "count"), FEW.items())
 def test_a_few_cases_of_each_part(part, count):
     found = campaign.PARTS[part].run(Limits(count))

@@ -17,7 +17,7 @@ from linsep.distributed import ClusterError, fit, separation
 from linsep.errors import DataError, ParameterError
 from linsep.learners.mixing import fit_in_shards
 
-pytestmark = pytest.mark.compiled
+pytestmark = [pytest.mark.compiled, pytest.mark.thorough]
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from linsep.logistic.checkpointing import Journal
 from linsep.separability.time_limit import TooLarge
 from linsep.sources.base import Source
 
-pytestmark = pytest.mark.compiled  # sums of numpy and BLAS
+pytestmark = [pytest.mark.compiled, pytest.mark.thorough]  # sums of numpy and BLAS
 BITS = ("coef_", "intercept_", "limits_", "covariance_")
 NUMBERS = ("log_likelihood_", "null_log_likelihood_", "n_iter_", "n_rows_", "stop_reason_")
 

@@ -12,7 +12,7 @@ from linsep.distributed import fit, lanes as cluster_lanes
 from linsep.errors import DataError
 from linsep.linear.solving import DependentFeaturesWarning
 
-pytestmark = pytest.mark.compiled  # sums of numpy and BLAS
+pytestmark = [pytest.mark.compiled, pytest.mark.thorough]  # sums of numpy and BLAS
 # Two dozen lanes, of which one is in several shards and some shards are in none.
 FEW = {"SPARSE_ROWS": 60, "DENSE_VALUES": 200, "LEAST_ROWS": 41}
 

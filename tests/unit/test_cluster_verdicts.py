@@ -21,7 +21,7 @@ from linsep.errors import DataError, ParameterError
 from linsep.separability import data as pieces
 from linsep.separability.time_limit import check_time
 
-pytestmark = pytest.mark.compiled  # sums of numpy and BLAS
+pytestmark = [pytest.mark.compiled, pytest.mark.thorough]  # sums of numpy and BLAS
 
 
 @pytest.fixture(autouse=True)

@@ -14,6 +14,8 @@ from linsep.certificate.cycles import Cycles
 from linsep.certificate.verdicts import Verdict
 from proof_edits import edited, places, value_at, written
 
+pytestmark = pytest.mark.thorough
+
 X = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1.0]])
 Y = [1, 0, 0, 1]
 HALF, OF_HALF = np.vstack([X, [[2, 0]]]), [0, 0, 1, 1, 1]

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 
 from linsep.compiled.jit import COMPILING
-from thoroughness import thorough
+
+pytestmark = pytest.mark.thorough
 
 # Learns in several passes with little memory to keep rows in; prints its peak in megabytes.
 PROGRAM = """
@@ -84,7 +85,7 @@ def write_parquet(path, rows, group):
     return path
 
 
-@thorough
+@pytest.mark.thorough
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs Linux")
 @pytest.mark.skipif(not COMPILING, reason="too slow without the compiler")
 def test_streams_take_little_whatever_their_layout(tmp_path):

@@ -11,6 +11,8 @@ from linsep.learners.state import State
 from linsep.rows.arrays import FEW, MANY, SMALL, ClassRuns, shuffled, slices
 from linsep.teaching.textbook import predict_ovo
 
+pytestmark = pytest.mark.both
+
 
 @pytest.mark.parametrize("group_size", [FEW, MANY])
 @pytest.mark.parametrize("n_rows", [0, 1, 2, 100, SMALL, SMALL + 1, SMALL + 64 * 7, 50_000])

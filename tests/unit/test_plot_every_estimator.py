@@ -13,7 +13,7 @@ from linsep import plot
 from linsep.errors import LinsepError
 from thoroughness import THOROUGH
 
-pytestmark = pytest.mark.compiled
+pytestmark = [pytest.mark.compiled, pytest.mark.thorough]
 PNG = b"\x89PNG"
 
 IRIS = load_iris(as_frame=True)

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 pytest.importorskip("aiohttp")
-pytestmark = pytest.mark.compiled  # the interpreter would receive the same
+pytestmark = [pytest.mark.compiled, pytest.mark.thorough]  # the interpreter would receive the same
 ROWS = 500_000  # more than come with the first answer
 
 CLIENT = """

@@ -17,7 +17,7 @@ from linsep.errors import DataError
 from linsep.sources.remote.stores import filesystem
 from remote_tables import impatient, new_stores, rows_of, small_table
 
-pytestmark = pytest.mark.compiled
+pytestmark = [pytest.mark.compiled, pytest.mark.thorough]
 fsspec = pytest.importorskip("fsspec")
 FRESH = 0.02
 

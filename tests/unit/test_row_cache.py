@@ -18,6 +18,8 @@ from linsep.sources.row_cache import (
 from row_cache_rows import KEY, some_rows, sparse_rows, write
 from thoroughness import examples
 
+pytestmark = pytest.mark.both
+
 LABELS = {
     "float": [-1.0, 2.5, float("inf"), 1e-300],
     "int": [7, -(2**62), 0, 3],

@@ -4,12 +4,14 @@ import pytest
 from campaign.same_bits import measured
 
 from linsep.compiled.jit import COMPILING
-from thoroughness import thorough
 
-pytestmark = pytest.mark.skipif(not COMPILING, reason="too slow without the compiler")
+pytestmark = [
+    pytest.mark.both,
+    pytest.mark.skipif(not COMPILING, reason="too slow without the compiler"),
+]
 
 
-@thorough
+@pytest.mark.thorough
 def test_one_cpu_and_one_blas_thread_give_the_bits_of_several():
     usual = measured("usual", "Perceptron")
     assert len(usual) == 4 * 3 * 2

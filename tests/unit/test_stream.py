@@ -18,6 +18,8 @@ from linsep.sources import ArraySource, load_svmlight
 from linsep.sources.row_cache import RowCacheError
 from thoroughness import met
 
+pytestmark = pytest.mark.both
+
 # Uncompiled loops take a hundred times as long.
 ROWS, FEATURES = (700 if COMPILING else 200), 12
 

@@ -13,6 +13,8 @@ from linsep.errors import DataError
 from linsep.sources import formats
 from linsep.sources.svmlight import SvmlightSource, load_svmlight, parse_svmlight
 
+pytestmark = pytest.mark.both
+
 SOME = b"+1 1:0.5 3:-2e-3\n-1 2:1\n\n# nothing here\n+1\n-1 1:4 2:5 7:6 # last\n"
 
 

@@ -198,6 +198,7 @@ def test_arrow_files_are_never_mapped(tmp_path, monkeypatch):
     np.testing.assert_array_equal(y, columns["label"])
 
 
+@pytest.mark.thorough
 @pytest.mark.compiled
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_memory_does_not_grow_with_the_file(tmp_path):

@@ -12,6 +12,7 @@ from linsep._system.threads import one_blas_thread
 
 pytestmark = [
     pytest.mark.compiled,
+    pytest.mark.thorough,
     pytest.mark.filterwarnings("ignore::linsep.errors.SeparationWarning"),
 ]
 rng = np.random.default_rng(0)

@@ -9,7 +9,6 @@ from linsep.errors import DataError
 from linsep.sources.tables import csv
 from linsep.sources.tables.csv import CsvFile
 from linsep.sources.tables.csv_text import Fields
-from thoroughness import thorough
 
 pytestmark = pytest.mark.compiled
 
@@ -73,7 +72,7 @@ def test_a_longer_file_is_read_at_once(tmp_path, monkeypatch):
     assert sum(batch.num_rows for batch in file.chunks(KINDS)) == 100_000
 
 
-@thorough
+@pytest.mark.thorough
 @pytest.mark.compiled
 @pytest.mark.skipif(sys.platform != "linux", reason="counts memory as Linux does")
 def test_a_small_file_of_100_000_columns_takes_less_than_a_gigabyte(tmp_path):
