@@ -8,6 +8,7 @@ import pytest
 
 import linsep
 from command_line import assert_refused, here
+from linsep.catalog import LEARNERS
 from linsep.cli.learner_options import NEEDED
 from linsep.kernels.naming import NAMED, THEIRS
 
@@ -16,9 +17,7 @@ pytestmark = pytest.mark.compiled
 DATA = "".join(f"{k % 3} 1:{k % 7} 2:{k * k % 5} 3:1\n" for k in range(90))
 
 
-@pytest.mark.parametrize(
-    "name", ["perceptron", "margin", "winnow", "balanced-winnow", "pa", "kernel"]
-)
+@pytest.mark.parametrize("name", LEARNERS)
 def test_every_learner_learns_from_files(name, tmp_path):
     (tmp_path / "t.svm").write_text(DATA)
     fit = ("fit", "t.svm", "--learner", name, "--model", "m", "--max-iter", 3)

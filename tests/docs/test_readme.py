@@ -13,6 +13,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from documents import ROOT, run_commands, run_python
+from linsep.catalog import LEARNERS
 from linsep.compiled.jit import COMPILING
 
 pytestmark = pytest.mark.compiled
@@ -68,14 +69,10 @@ def test_the_page_on_exports(tmp_path, monkeypatch):
     "name",
     [
         "descent",
-        "learners.kernel",
+        *sorted({kind.__module__.removeprefix("linsep.") for kind in LEARNERS.values()}),
         "linear.estimator",
         "logistic.estimator",
         "naive_bayes",
-        "learners.perceptron",
-        "learners.margin",
-        "learners.passive_aggressive",
-        "learners.winnow",
         "kernels.gram_matrices",
         "mistake_bounds.adversary",
         "bounding",

@@ -9,7 +9,8 @@ from storages import SCHEMES, replayed
 from thoroughness import THOROUGH
 
 KEEPS = ("last", "average", "vote", "best")
-#: learners by their names on the command line, with parameters that show more than the defaults
+#: learners by their names on the command line, with parameters that show more than the defaults, or
+#: with which no row lands on a threshold, where rounding decides
 CONFIGURED = {
     "perceptron": ("perceptron", {}),
     "inverse": ("perceptron", {"schedule": "inverse", "learning_rate": 3.0}),

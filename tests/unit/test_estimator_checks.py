@@ -14,24 +14,11 @@ from estimator_configurations import (
     expected,
     failures,
 )
-from linsep import (
-    BalancedWinnow,
-    KernelPerceptron,
-    MarginPerceptron,
-    PassiveAggressive,
-    Perceptron,
-    Winnow,
-)
+from linsep import Perceptron
+from linsep.catalog import LEARNERS
 from linsep.parameters import parameters_of
 
-ESTIMATORS = [
-    Perceptron(max_iter=30),
-    KernelPerceptron(max_iter=30),
-    MarginPerceptron(max_iter=30),
-    PassiveAggressive(max_iter=30),
-    Winnow(max_iter=30),
-    BalancedWinnow(max_iter=30),
-]
+ESTIMATORS = [learner(max_iter=30) for learner in LEARNERS.values()]
 
 
 @pytest.mark.compiled

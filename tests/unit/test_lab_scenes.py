@@ -20,7 +20,7 @@ from linsep.lab.scene_sources import (
     scene_of_url,
     url_of,
 )
-from linsep.lab.settings import SETTINGS, for_page
+from linsep.lab.settings import SETTINGS, SHOWN, for_page
 from linsep.parameters import parameters_of
 from mutated_addresses import mutated_addresses
 from thoroughness import THOROUGH
@@ -95,8 +95,7 @@ def test_a_changed_ready_made_scene_loses_its_name():
         ("keep=__import__", "The setting keep must be one of last, average, vote, best."),
         (
             "learner=x",
-            "The setting learner must be one of perceptron, batch, margin, winnow, "
-            "balanced-winnow, passive-aggressive, kernel.",
+            f"The setting learner must be one of {', '.join(SHOWN)}.",
         ),
         ("spam=1", "The address has an unknown part 'spam'."),
         ("labels=a,a", "Name two to four classes, each differently."),
