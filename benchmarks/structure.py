@@ -265,21 +265,20 @@ def tool_imports(files: list[Path], layers: set[str]) -> list[tuple[Path, str]]:
 def private_reads(files: list[Path]) -> list[tuple[Path, int]]:
     """The lines that read what a class of another room keeps to itself."""
     kept: dict[str, set[str]] = {}
+    reads: list[tuple[Path, int, str]] = []
     for path in files:
+        own = kept.setdefault(room_of(path), set())
         for node in ast.walk(tree_of(path)):
-            kept.setdefault(room_of(path), set()).add(_kept(node) or "")
-    private = {
-        name for names in kept.values() for name in names if re.match(r"_[^_]", name)
-    } - OF_TUPLES
-    return sorted(
-        {
-            (path, node.lineno)
-            for path in files
-            for node in ast.walk(tree_of(path))
-            if isinstance(node, ast.Attribute) and node.attr in private - kept[room_of(path)]
-            if not (isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"})
-        }
-    )
+            own.add(_kept(node) or "")
+            if (
+                isinstance(node, ast.Attribute)
+                and re.match(r"_[^_]", node.attr)
+                and not (isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"})
+            ):
+                reads.append((path, node.lineno, node.attr))
+    private = {name for names in kept.values() for name in names if re.match(r"_[^_]", name)}
+    private -= OF_TUPLES
+    return sorted({(p, line) for p, line, name in reads if name in private - kept[room_of(p)]})
 
 
 def _kept(node: ast.AST) -> str | None:
