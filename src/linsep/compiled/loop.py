@@ -14,7 +14,9 @@ from linsep.compiled.weights import Column, Pair, Vector, machine
 BLOCK = 64
 
 MISTAKES, UPDATES, ERRORS = 0, 1, 2
+# What the learning of a row and a rule's step return to stop a pass before the row.
 NO_SCORE = (-1, 0, 0)
+NO_STEP = (-1, 0)
 # Which of equal scores is predicted: the lowest class, the highest, or a random one (the lowest,
 # for counting errors). One-vs-one ties are decided likewise; at random each gets half a win.
 LOWEST, HIGHEST, RANDOM = 0, 1, 2
@@ -191,7 +193,7 @@ def pass_loop(scheme, rule, keep, W, bias, rows, codes, importance, order, now, 
 
     Parameters
     ----------
-    scheme, rule, keep : NamedTuples of this module, of ``compiled.rules`` and of ``core.weights``
+    scheme, rule, keep : NamedTuples of this module, ``compiled.rules`` and ``compiled.weights``
     W : float64 weights, shape (features + 1,) for two classes, else (features + 1, columns)
     bias : float, value of the constant feature whose weight is the last
     rows : Dense, Csr or Unit
@@ -251,7 +253,7 @@ def score_matrix(rows, n_rows, W, bias, scores):
 
 @generic(0)
 def step(rule, weights, rows, i, y, score, wrong, importance):
-    """Learn from one example by ``rule``; return (mistake, updated)."""
+    """Learn from one example by ``rule``; return (mistake, updated), or NO_STEP."""
 
 
 class Watch(NamedTuple):

@@ -21,7 +21,7 @@ import numpy as np
 from linsep.compiled.jit import compiled
 from linsep.compiled.loop import BLOCK
 
-LANES = 64
+CHECKSUM_LANES = 64
 LEFT, RIGHT, AGAIN = np.uint64(13), np.uint64(7), np.uint64(17)
 # The lanes are combined by a different step of full period: with the same one, swapping a word
 # with its neighbour one lane back and one step on would go undetected.
@@ -34,10 +34,10 @@ def checksum(words, seed):
 
     It depends on every bit and its position, but not on ``n``: check lengths separately.
     """
-    lanes = np.full(LANES, seed, np.uint64)
-    whole = words.size // LANES * LANES
-    for start in range(0, whole, LANES):
-        for lane in range(LANES):
+    lanes = np.full(CHECKSUM_LANES, seed, np.uint64)
+    whole = words.size // CHECKSUM_LANES * CHECKSUM_LANES
+    for start in range(0, whole, CHECKSUM_LANES):
+        for lane in range(CHECKSUM_LANES):
             mixed = lanes[lane] ^ words[start + lane]
             mixed ^= mixed << LEFT
             mixed ^= mixed >> RIGHT
@@ -48,7 +48,7 @@ def checksum(words, seed):
         mixed ^= mixed >> RIGHT
         lanes[lane] = mixed ^ (mixed << AGAIN)
     total = seed
-    for lane in range(LANES):
+    for lane in range(CHECKSUM_LANES):
         total ^= lanes[lane]
         total ^= total << FOLD_LEFT
         total ^= total >> FOLD_RIGHT

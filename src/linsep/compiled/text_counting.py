@@ -14,7 +14,7 @@ U = np.uint64
 ZERO, ONE, THREE, FOUR = U(0), U(1), U(3), U(4)
 
 
-class Seen(NamedTuple):
+class KeptTerms(NamedTuple):
     """Some terms of each hashed column, for people who ask what a column is.
 
     Attributes
@@ -31,8 +31,8 @@ class Seen(NamedTuple):
     size: Any
 
 
-class News(NamedTuple):
-    """Terms that may be new to :class:`Seen`, in order of appearance, some of them repeatedly.
+class NewTerms(NamedTuple):
+    """Terms that may be new to :class:`KeptTerms`, in order of appearance, some of them repeatedly.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ def is_known(seen, column, h):
 
 
 @inlined
-def note(news, column, h, out, begin, end):
+def add_new_term(news, column, h, out, begin, end):
     """Add a term to the news, unless it is there or there is no room."""
     recent = U(h) & U(news.recent.size - 1)
     term, size = news.size[0], news.size[1]
@@ -84,7 +84,7 @@ def note(news, column, h, out, begin, end):
 
 
 @exact
-def keep_news(seen, news):
+def keep_new_terms(seen, news):
     """Keep the terms of the news, each unless it is known, or its column or the memory is full."""
     for k in range(news.size[0]):
         column, h = news.columns[k], news.hashes[k]
@@ -103,10 +103,10 @@ def keep_news(seen, news):
 
 
 #: n-grams that are hashed at a time, while the memory where they are looked up comes
-AT_ONCE = 128
+GRAMS_AT_ONCE = 128
 
 
-class Keys(NamedTuple):
+class TextColumns(NamedTuple):
     """The terms of one text: twice the column of each, plus 1 if it counts -1.
 
     Attributes
@@ -118,8 +118,8 @@ class Keys(NamedTuple):
     size: Any
 
 
-class Room(NamedTuple):
-    """Arrays for the hashes and columns of :data:`AT_ONCE` n-grams."""
+class GramBuffers(NamedTuple):
+    """Arrays for the hashes and columns of :data:`GRAMS_AT_ONCE` n-grams."""
 
     hashes: Any
     columns: Any
@@ -136,10 +136,10 @@ class Grams(NamedTuple):
     first: int
     length: int
     number: int
-    room: Room
+    room: GramBuffers
 
 
-class Hashed(NamedTuple):
+class ByHash(NamedTuple):
     """Columns by hash; terms that ``seen`` lacks go to ``news``."""
 
     found: Any
@@ -149,7 +149,7 @@ class Hashed(NamedTuple):
     news: Any
 
 
-class Known(NamedTuple):
+class ByVocabulary(NamedTuple):
     """Columns of a vocabulary."""
 
     found: Any
@@ -178,7 +178,7 @@ class Vocabulary(NamedTuple):
 
 
 @generic(0)
-def take(sink, out, grams):
+def count_grams(sink, out, grams):
     """Give n-grams of ``out`` to what counts them."""
 
 
@@ -196,8 +196,8 @@ def hash_of_gram(out, grams, k):
     return murmur_of_word(out, U(begin), U(end))
 
 
-@take.when(Hashed)
-def _take_hashed(sink, out, grams):
+@count_grams.when(ByHash)
+def _count_by_hash(sink, out, grams):
     mask, size, watched = sink.n_columns - 1, U(sink.found.size[0]), sink.seen.hashes.size > 0
     room = grams.room
     for k in range(U(grams.number)):
@@ -215,11 +215,11 @@ def _take_hashed(sink, out, grams):
             key, place = max(room.hashes[k], np.uint32(1)), room.columns[k]
             if not is_known(sink.seen, place, key):
                 begin, end = place_of(grams, k)
-                note(sink.news, place, key, out, begin, end)
+                add_new_term(sink.news, place, key, out, begin, end)
 
 
 @inlined
-def find(words, h, out, begin, end):
+def find_term(words, h, out, begin, end):
     """Return the number of a term, or ``-1 - place`` of a free place in the table."""
     mask = words.places.size - 1
     place = np.int64(h) & mask
@@ -249,21 +249,21 @@ def hash_all(words, out, grams):
         prefetch(words.places, h & mask)
 
 
-@take.when(Known)
-def _take_known(sink, out, grams):
+@count_grams.when(ByVocabulary)
+def _count_by_vocabulary(sink, out, grams):
     hash_all(sink.words, out, grams)
     size = sink.found.size[0]
     for k in range(U(grams.number)):
         begin, end = place_of(grams, k)
-        term = find(sink.words, grams.room.hashes[k], out, begin, end)
+        term = find_term(sink.words, grams.room.hashes[k], out, begin, end)
         if term >= 0:
             sink.found.keys[U(size)] = term << 1
             size += 1
     sink.found.size[0] = size
 
 
-@take.when(Vocabulary)
-def _take_new(sink, out, grams):
+@count_grams.when(Vocabulary)
+def _count_new_terms(sink, out, grams):
     hash_all(sink, out, grams)
     for k in range(U(grams.number)):
         if sink.size[2]:
@@ -275,7 +275,7 @@ def _take_new(sink, out, grams):
 @inlined
 def add_term(sink, h, out, begin, end):
     """Add a term of the text at hand to a vocabulary; ``size[2]`` is 1 if there is no room."""
-    term = find(sink, h, out, begin, end)
+    term = find_term(sink, h, out, begin, end)
     if term < 0:
         place, term = -1 - term, sink.size[0]
         at = sink.ends[term]
@@ -310,9 +310,9 @@ def take_grams(sink, cutting, out, edges, units, room):
         for n in range(cutting.low, cutting.high + 1):
             short = cutting.analyzer == CHAR_WB and last - first <= n  # a short word counts once
             length = last - first if short else n
-            for i in range(first, last - length + 1, AT_ONCE):
-                number = min(AT_ONCE, last - length + 1 - i)
-                take(sink, out, Grams(edges, step, i, length, number, room))
+            for i in range(first, last - length + 1, GRAMS_AT_ONCE):
+                number = min(GRAMS_AT_ONCE, last - length + 1 - i)
+                count_grams(sink, out, Grams(edges, step, i, length, number, room))
             if short:
                 break
         first = last
@@ -321,7 +321,7 @@ def take_grams(sink, cutting, out, edges, units, room):
 @inlined
 def room_for_grams():
     """Return room for the hashes and columns of n-grams that are taken at a time."""
-    return Room(np.empty(AT_ONCE, np.uint32), np.empty(AT_ONCE, np.int64))
+    return GramBuffers(np.empty(GRAMS_AT_ONCE, np.uint32), np.empty(GRAMS_AT_ONCE, np.int64))
 
 
 @exact
@@ -350,9 +350,9 @@ def add_terms(texts, words):
     that has room for them.
     """
     room, n_terms = room_for_grams(), texts.offsets.size - 1
-    for first in range(0, n_terms, AT_ONCE):
-        number = min(AT_ONCE, n_terms - first)
-        take(words, texts.data, Grams(texts.offsets, 1, first, 1, number, room))
+    for first in range(0, n_terms, GRAMS_AT_ONCE):
+        number = min(GRAMS_AT_ONCE, n_terms - first)
+        count_grams(words, texts.data, Grams(texts.offsets, 1, first, 1, number, room))
 
 
 @exact
@@ -371,14 +371,14 @@ def with_keys(sink, found):
     """Return what takes n-grams, with other room for the keys of a text."""
 
 
-@with_keys.when(Hashed)
+@with_keys.when(ByHash)
 def _hashed_with(sink, found):
-    return Hashed(found, sink.n_columns, sink.signed, sink.seen, sink.news)
+    return ByHash(found, sink.n_columns, sink.signed, sink.seen, sink.news)
 
 
-@with_keys.when(Known)
+@with_keys.when(ByVocabulary)
 def _known_with(sink, found):
-    return Known(found, sink.words)
+    return ByVocabulary(found, sink.words)
 
 
 @inlined
@@ -420,7 +420,7 @@ def count_terms(texts, cutting, sink, n_columns):
         if most > keys.size:
             keys, spare = np.empty(2 * most, np.uint32), np.empty(2 * most, np.uint32)
         size[0] = 0
-        taking = with_keys(borrow(sink), Keys(borrow(keys), borrow(size)))
+        taking = with_keys(borrow(sink), TextColumns(borrow(keys), borrow(size)))
         take_grams(taking, cutting, borrow(out), borrow(edges), units, borrow(hashed))
         if n + size[0] > columns.size:
             values, columns = grown(values, n, size[0]), grown(columns, n, size[0])

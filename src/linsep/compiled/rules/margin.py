@@ -4,12 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linsep.compiled.loop import step
+from linsep.compiled.loop import NO_STEP, step
 from linsep.compiled.rows import add, square
 from linsep.compiled.weights import machine, vectors
-
-# A row of length 0 has no margin: the loop stops before it.
-NO_LENGTH = -1
 
 
 class MarginRule(NamedTuple):
@@ -32,7 +29,8 @@ def _margin(rule, weights, rows, i, y, score, wrong, importance):
     m = machine(weights)
     length = np.sqrt((square(rows, i) + weights.bias**2) * vectors(weights))
     if not 0.0 < length < np.inf:
-        return NO_LENGTH, 0
+        # A row of length 0 has no margin.
+        return NO_STEP
     reached = y * score / length
     if not wrong and reached >= rule.share * np.sqrt(rule.squares[m]):
         return 0, 0

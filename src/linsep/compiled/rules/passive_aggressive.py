@@ -4,9 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linsep.compiled.loop import step
+from linsep.compiled.loop import NO_STEP, step
 from linsep.compiled.rows import add, square
-from linsep.compiled.rules.margin import NO_LENGTH
 from linsep.compiled.weights import vectors
 
 
@@ -30,7 +29,7 @@ def _passive_aggressive(rule, weights, rows, i, y, score, wrong, importance):
         return 0, 0
     length = square(rows, i) * vectors(weights)
     if length == np.inf:
-        return NO_LENGTH, 0
+        return NO_STEP
     # As in scikit-learn, the length excludes the constant feature, though it changes the score too.
     whole = length + weights.bias**2 * vectors(weights)
     if whole == 0.0 or (length == 0.0 and rule.soft == 0.0):

@@ -1,6 +1,6 @@
 """The scanner of Vowpal Wabbit's text format: names are hashed as they are read.
 
-Its plain twin, with the grammar, is :mod:`linsep.sources.vw.plain`.
+Its plain twin, with the grammar, is :mod:`linsep.sources.vw`.
 """
 
 from functools import partial

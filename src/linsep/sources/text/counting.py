@@ -19,15 +19,15 @@ import scipy.sparse as sp
 from linsep._system.threads import thread_count
 from linsep.compiled.rows import read_only
 from linsep.compiled.text_counting import (
-    Hashed,
-    Keys,
-    Known,
-    News,
-    Seen,
+    ByHash,
+    ByVocabulary,
+    KeptTerms,
+    NewTerms,
+    TextColumns,
     Vocabulary,
     add_terms,
     count_terms,
-    keep_news,
+    keep_new_terms,
     learn_terms,
     rebuilt,
     weigh_rows,
@@ -293,12 +293,12 @@ class TextCounter:
         return values, columns, starts[1:], sink.news if self.seen is not None else None
 
     def _sink(self) -> Any:
-        keys = Keys(np.empty(0, np.uint32), np.empty(0, np.int64))
+        keys = TextColumns(np.empty(0, np.uint32), np.empty(0, np.int64))
         if self.settings.vocabulary:
-            return Known(keys, self._words)
+            return ByVocabulary(keys, self._words)
         seen, news = (NONE_KEPT, NO_NEWS) if self.seen is None else (self.seen.arrays, empty_news())
         signed = self.settings.alternate_sign
-        return Hashed(keys, self.n_columns, signed, seen, news)
+        return ByHash(keys, self.n_columns, signed, seen, news)
 
     def _texts(self, column: pa.Array) -> Texts:
         """Return the buffers of texts, those in lower case for which a table does not suffice."""
@@ -449,17 +449,17 @@ def _grown(words: Vocabulary) -> Vocabulary:
 MOST_NEWS, NEWS_BYTES = 1 << 17, 1 << 21
 #: terms kept of all columns, and their bytes
 MOST_SEEN, MOST_SEEN_BYTES = 1 << 19, 1 << 23
-NONE_KEPT = Seen(
+NONE_KEPT = KeptTerms(
     np.zeros(0, np.uint32), np.zeros(0, np.uint8), np.zeros(1, np.int64), np.zeros(0, np.int32),
     np.zeros(2, np.int64),
 )  # fmt: skip
 
 
-def empty_news(terms: int = MOST_NEWS, n_bytes: int = NEWS_BYTES) -> News:
+def empty_news(terms: int = MOST_NEWS, n_bytes: int = NEWS_BYTES) -> NewTerms:
     """Return room for terms that a thread finds."""
     ends = np.empty(terms + 1, np.int64)
     ends[0] = 0
-    return News(
+    return NewTerms(
         recent=np.zeros(1 << 16, np.uint32),
         hashes=np.empty(terms, np.uint32),
         columns=np.empty(terms, np.int32),
@@ -478,7 +478,7 @@ class SeenTerms:
     def __init__(self, n_columns: int):
         known = min(n_columns, MOST_SEEN)
         # Columns beyond have none, so that memory stays bounded whatever the number of columns.
-        self.arrays = NONE_KEPT if known < n_columns else Seen(
+        self.arrays = NONE_KEPT if known < n_columns else KeptTerms(
             hashes=np.zeros(4 * n_columns, np.uint32),
             pool=np.zeros(MOST_SEEN_BYTES, np.uint8),
             ends=np.zeros(MOST_SEEN + 1, np.int64),
@@ -486,9 +486,9 @@ class SeenTerms:
             size=np.zeros(2, np.int64),
         )  # fmt: skip
 
-    def keep(self, news: News) -> None:
+    def keep(self, news: NewTerms) -> None:
         """Keep terms that are new, as far as there is room."""
-        keep_news(self.arrays, news)
+        keep_new_terms(self.arrays, news)
 
     def listed(self) -> list[Any]:
         """Return the terms and the column of each, in order of appearance, as plain JSON."""
