@@ -130,6 +130,12 @@ export class Lab {
   }
 
   // Whether the room is one of the regressions, which have a fit and no run.
+  // Whether the learner takes initial weights, which the pictures then change.
+  get startable() {
+    const start = this.fields.find((field) => field.name === "start");
+    return !this.still && Boolean(start?.usedBy.includes(this.scene.settings.learner));
+  }
+
   get regression() { return Boolean(this.scene) && this.scene.settings.room !== "classes"; }
 
   redraw() {

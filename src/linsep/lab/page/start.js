@@ -3,8 +3,6 @@
 import { set, short } from "./dom.js";
 import { Handle } from "./handle.js";
 
-const STARTED = ["perceptron", "batch", "passive-aggressive"];
-
 export class StartArrow {
   constructor(plane) {
     this.plane = plane;
@@ -15,9 +13,8 @@ export class StartArrow {
   // Show the arrow at round 0, from the line's foot; returns whether it is shown.
   at(t, found) {
     const { lab, width, height, scale, box } = this.plane;
-    const { run, scene, still } = lab;
-    const shown = run && !still && t === 0 && run.nVectors === 1
-      && STARTED.includes(scene.settings.learner);
+    const { run, scene } = lab;
+    const shown = run && t === 0 && run.nVectors === 1 && lab.startable;
     if (!shown) { this.tip.hide(); return false; }
     if (!this.tip.held) {
       const [, ...w] = run.weightsAt(0);

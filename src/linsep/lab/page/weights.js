@@ -63,16 +63,10 @@ export class Weights {
       { r: 6, class: "here", fill: this.colour(v) })));
     const [sx, sy] = this.scale.point(run.weightsAt(0).slice(1));
     set(this.parts.start, { cx: sx, cy: sy });
-    const startable = this.startable();
+    const { startable } = this.lab;
     this.svg.classList.toggle("startable", startable);
     const region = run.nVectors === 1 ? "Green: weights that put every point on its side. " : "";
     this.help.textContent = region + (startable ? "Click to start from other weights." : "");
-  }
-
-  startable() {
-    const { fields, scene, still } = this.lab;
-    const used = fields.find((field) => field.name === "start")?.usedBy ?? [];
-    return !still && used.includes(scene.settings.learner);
   }
 
   colour(vector) {
@@ -156,7 +150,7 @@ export class Weights {
   }
 
   click(event) {
-    if (!this.scale || !this.startable()) return;
+    if (!this.scale || !this.lab.startable) return;
     const box = this.svg.getBoundingClientRect();
     const w = this.scale.back(event.clientX - box.left, event.clientY - box.top)
       .map((value) => Number(value.toPrecision(2)));
