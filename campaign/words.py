@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 
-from linsep.sources.text import counting
-from linsep.sources.text.counting import Settings
+from linsep import Text
+from linsep.sources import text as counting
 
 #: letters of every length in UTF-8, marks, blanks, and those whose lower case is another length
 ODD = "aAzZ09__ \t\n\u00a0\u2003.,-'éÉßİıΣσς\u0301ǅÅ日本\u200d😀𝐀𐐀ٱ²½\x1c\x85\x00"
@@ -33,7 +33,7 @@ def counted(draw: random.Random) -> str | None:
         how |= {"use_idf": draw.random() < 0.5, "sublinear_tf": draw.random() < 0.5}
     else:
         how |= {"n_features": draw.choice((1, 7, 64, 1 << 18, (1 << 31) - 2))}
-    ours = counting.TextCounter(Settings(vocabulary=vocabulary, **how).checked())
+    ours = counting.TextCounter(Text(vocabulary=vocabulary, **how))
     # Pieces of a few bytes are counted by several threads.
     with patch.object(counting, "PIECE", draw.choice((1, 16, 1 << 20))):
         found = _found(ours, pa.array(data, pa.large_binary()), vocabulary)

@@ -41,7 +41,7 @@ from .model_files import load as load, save as save
 from .naive_bayes import GaussianNaiveBayes as GaussianNaiveBayes
 from .separability.deciding import separation as separation
 from .sources.opening import open_source as open_source
-from .sources.text.transformer import Text as Text
+from .sources.text import Text as Text
 from .teaching import datasets as datasets, textbook as textbook
 from .teaching.convergence import convergence as convergence
 from .teaching.criterion import PerceptronCriterion as PerceptronCriterion

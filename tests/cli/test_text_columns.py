@@ -233,11 +233,11 @@ def test_a_second_file_must_have_the_text(folder):
 
 
 def test_a_vocabulary_beyond_its_bound_is_refused(folder, monkeypatch):
-    from linsep.sources.text import counting
+    from linsep.sources import text as counting
 
     monkeypatch.setattr(counting, "MOST_TERMS", 4)
     small = counting.empty_vocabulary(4, 1 << 10)
-    monkeypatch.setattr("linsep.sources.text.counting.empty_vocabulary", lambda: small)
+    monkeypatch.setattr("linsep.sources.text.empty_vocabulary", lambda: small)
     fit = [*FIT_BODY, "--vocabulary", "--text", "subject"]
     said = "Column 'body': The vocabulary has more than 4 different words"
     assert_refused(*fit, cwd=folder, said=said)

@@ -24,8 +24,7 @@ from sklearn.utils.estimator_checks import (
 
 from linsep import Perceptron, Text, textbook
 from linsep.errors import DataError, ParameterError
-from linsep.sources.text import counting
-from linsep.sources.text.counting import Settings
+from linsep.sources import text as counting
 from thoroughness import examples
 
 pytestmark = pytest.mark.both
@@ -336,7 +335,7 @@ def test_threads_and_pieces_change_nothing(bits, pieces, monkeypatch):
         [texts[sum(pieces[:k]) : sum(pieces[: k + 1])] for k in range(len(pieces))]
     )
     monkeypatch.setattr(counting, "PIECE", 700)
-    how = Settings(n_features=min(1 << bits, (1 << 31) - 1)).checked()
+    how = Text(n_features=min(1 << bits, (1 << 31) - 1))
     counter = counting.TextCounter(how, keep_terms=True)
     theirs = HashingVectorizer(n_features=how.n_features)
     assert_same(counter.rows(column), theirs.transform(texts))
@@ -359,7 +358,7 @@ def test_bytes_that_are_not_utf8_behind_other_pieces(monkeypatch):
     monkeypatch.setattr(counting, "PIECE", 8)
     texts = pa.chunked_array([[b"aa bb cc dd"] * 3, [b"ee ff", b"gg \xff"]], pa.binary())
     for how in ({}, {"vocabulary": True}):
-        counter = counting.TextCounter(Settings(**how).checked())
+        counter = counting.TextCounter(Text(**how))
         with pytest.raises(counting.NotUtf8, match="byte 0xff after 3 others") as found:
             (counter.learn if how else counter.rows)(texts)
         assert found.value.text == 4

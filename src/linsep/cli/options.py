@@ -510,7 +510,7 @@ def _text_columns(columns: list[str] | None, given: dict[str, Any]) -> dict[str,
         chosen["norm"] = NORMS[chosen["norm"]]
     if "keep_case" in chosen:
         chosen["keep_case"] = False
-    from linsep.sources.text.transformer import Text as TextColumn
+    from linsep.sources.text import Text as TextColumn
 
     parameters = {option.name: parameter for option, parameter in WORDS.items()}
     how = TextColumn(**{parameters[name]: value for name, value in chosen.items()})
@@ -526,7 +526,7 @@ def as_typed(columns: dict[str, Any]) -> dict[str, Any]:
     given = {name: value for name, value in columns.items() if name != "text" and value}
     if not columns["text"]:
         return given
-    from linsep.sources.text.transformer import Text as TextColumn
+    from linsep.sources.text import Text as TextColumn
 
     how, usual = next(iter(columns["text"].values())), TextColumn()
     given["text"] = list(columns["text"])

@@ -102,7 +102,7 @@ def text_pairs(model: Any) -> list[tuple[str, str]]:
     words = getattr(model, "recipe_", {}).get("words")
     if not words:
         return []
-    from linsep.sources.text.counting import described
+    from linsep.sources.text import described
 
     return [("text", described(words))]
 

@@ -254,7 +254,7 @@ def _words_to_recipe(columns: Columns) -> dict[str, Any]:
     """Return what is stored of columns whose words are features, and words of hashed ones."""
     if not columns.words:
         return {}
-    from linsep.sources.text.counting import to_json
+    from linsep.sources.text import to_json
 
     seen = {name: c.seen.listed() for name, c in columns.words.items() if c.seen is not None}
     words = {name: to_json(counter) for name, counter in columns.words.items()}
@@ -263,7 +263,7 @@ def _words_to_recipe(columns: Columns) -> dict[str, Any]:
 
 def _words_from_recipe(columns: Columns, recipe: dict[str, Any]) -> None:
     if recipe.get("words"):
-        from linsep.sources.text.counting import from_json
+        from linsep.sources.text import from_json
 
         columns.words = {name: from_json(stored) for name, stored in recipe["words"].items()}
         columns.seen = recipe["seen"]
@@ -516,10 +516,10 @@ def word_counters(text: WordColumns) -> dict[str, Any]:
     """
     if not text:
         return {}
-    from linsep.sources.text.counting import Settings, TextCounter  # compiles loops
+    from linsep.sources.text import Text, TextCounter  # compiles loops
 
     names = [text] if isinstance(text, str) else text
-    chosen = {n: text[n].settings() if isinstance(text, dict) else Settings() for n in names}
+    chosen = {name: text[name] if isinstance(text, dict) else Text() for name in names}
     return {name: TextCounter(how, keep_terms=True) for name, how in chosen.items()}
 
 

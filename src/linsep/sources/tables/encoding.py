@@ -390,7 +390,7 @@ def learn_words(
 ) -> None:
     """Add the rows kept to what is learnt of text columns before the first batch."""
     for name, counter in counters.items():
-        if counter.settings.learns:
+        if counter.learns:
             _told(counter.learn, _texts(table, name, kept), name, place)
 
 
@@ -442,7 +442,7 @@ def _texts(table: pa.Table, name: str, kept: Any) -> pa.ChunkedArray:
 
 def _told(method: Any, texts: pa.Array, name: str, place: Callable[[int], str]) -> Any:
     """Call a method of a counter, and say where it found bytes that are no text."""
-    from linsep.sources.text.counting import NotUtf8
+    from linsep.sources.text import NotUtf8
 
     try:
         return method(texts)

@@ -128,7 +128,7 @@ class TableSource(Source):
             "reference_level": reference_level,
         }  # fmt: skip
         if words := word_counters(text):
-            self._options["text"] = {name: list(c.settings) for name, c in words.items()}
+            self._options["text"] = {name: c.parameters for name, c in words.items()}
         given = Fields(delimiter, quotes, header, null_values)
         others = given._asdict() | {"delimiter": None, "weight": weight, "group": group}
         self._options |= {name: value for name, value in others.items() if value is not None}
@@ -182,7 +182,7 @@ class TableSource(Source):
         return (
             (bool(columns.text) and columns.hash_bits is None)
             or (bool(columns.numeric) and numbers)
-            or any(counter.settings.learns for counter in columns.words.values())
+            or any(counter.learns for counter in columns.words.values())
         )
 
     def batches(self) -> Iterator[Batch]:

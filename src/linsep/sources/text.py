@@ -1,4 +1,5 @@
-"""Texts to rows: what :class:`linsep.Text` and text columns of tables have in common.
+"""Texts to rows: :class:`linsep.Text`, a transformer of scikit-learn's kind, and what it and text
+columns of tables have in common.
 
 Hashed columns are those of scikit-learn's HashingVectorizer, others those of its CountVectorizer,
 and weights those of its TfidfTransformer.
@@ -8,13 +9,16 @@ import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import asdict, fields
 from functools import cache
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 
 from linsep._system.threads import thread_count
 from linsep.compiled.rows import read_only
@@ -43,6 +47,7 @@ from linsep.compiled.text_cutting import (
     special_texts,
 )
 from linsep.errors import DataError, ParameterError, hint
+from linsep.parameters import HasParameters
 
 ANALYZERS = {"word": WORD, "char": CHAR, "char_wb": CHAR_WB}
 NORMS = {None: 0, "l1": 1, "l2": 2}
@@ -52,8 +57,65 @@ LONGEST = 100
 MOST_COLUMNS = (1 << 31) - 1
 
 
-class Settings(NamedTuple):
-    """The parameters of :class:`linsep.Text`, which describes them."""
+class Text(HasParameters, TransformerMixin, BaseEstimator):
+    """Words and n-grams of texts as features, hashed or with a vocabulary.
+
+    For the same settings the columns and values are those of scikit-learn's HashingVectorizer
+    (the default), CountVectorizer (``vocabulary=True, norm=None``) and TfidfVectorizer
+    (``vocabulary=True, use_idf=True``).
+
+    Parameters
+    ----------
+    analyzer : {"word", "char", "char_wb"}, default "word"
+        What n-grams are of: words (of two letters, digits or underscores or more), characters, or
+        characters within one word, with a blank before and after it.
+    ngram_range : (int, int), default (1, 1)
+        Fewest and most words or characters of an n-gram.
+    lowercase : bool, default True
+        Lower-case texts first.
+    vocabulary : bool, default False
+        Learn the terms in ``fit`` and give each a column. False hashes them (MurmurHash3): nothing
+        is learnt, and memory does not grow with the texts.
+    n_features : int, default 2**18
+        Number of hashed columns.
+    alternate_sign : bool, default True
+        Whether the hash also decides if a term adds 1 or -1, so that terms that share a column
+        cancel on average.
+    min_df, max_df : int or float, default 1 and 1.0
+        Terms of the vocabulary occur in at least and at most so many texts (int) or this share of
+        them (float).
+    binary : bool, default False
+        Every count is 1.
+    sublinear_tf : bool, default False
+        Replace a count c by 1 + ln(c); signed counts keep their sign.
+    use_idf : bool, default False
+        Multiply by ln((1 + texts) / (1 + texts with the column)) + 1, learnt in ``fit``.
+    norm : {"l2", "l1", None}, default "l2"
+        Divide each row by its length, or by the sum of its absolute values.
+
+    Attributes
+    ----------
+    vocabulary_ : dict of term to column, if there is a vocabulary
+    idf_ : array of shape (columns,), if ``use_idf``
+
+    Raises
+    ------
+    ParameterError
+        For an invalid parameter.
+    DataError
+        If texts are no strings, or a vocabulary is empty or has more than 4,194,304 terms.
+
+    Examples
+    --------
+    >>> from linsep import Text
+    >>> Text().fit_transform(["Free entry!", "see you at home"]).shape
+    (2, 262144)
+    >>> words = Text(vocabulary=True, norm=None).fit(["see you", "you see, you win"])
+    >>> words.get_feature_names_out().tolist()
+    ['see', 'win', 'you']
+    >>> words.transform(["you and you"]).toarray()
+    array([[0., 0., 2.]])
+    """
 
     analyzer: str = "word"
     ngram_range: tuple[int, int] = (1, 1)
@@ -68,40 +130,142 @@ class Settings(NamedTuple):
     use_idf: bool = False
     norm: str | None = "l2"
 
-    @property
-    def learns(self) -> bool:
-        """Whether all texts must be read before the first row is known."""
-        return self.vocabulary or self.use_idf
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn the vocabulary and the weights of its terms from texts, if there are any.
 
-    def checked(self) -> "Settings":
-        """Return plain values of the settings; raise ParameterError for one that is invalid."""
-        if self.analyzer not in ANALYZERS:
-            raise ParameterError(f"analyzer is {self.analyzer!r}: choose {_any_of(ANALYZERS)}.")
-        if self.norm not in NORMS:
-            raise ParameterError(f"norm is {self.norm!r}: choose {_any_of(NORMS)}.")
-        for name, value in self._asdict().items():
-            if isinstance(self._field_defaults[name], bool) and not isinstance(value, bool):
-                raise ParameterError(f"{name} is {value!r}: choose True or False.")
-        if not _is_count(self.n_features, MOST_COLUMNS):
-            raise ParameterError(
-                f"n_features is {self.n_features!r}: choose a number from 1 to {MOST_COLUMNS:,}."
+        Parameters
+        ----------
+        X : iterable of str, or Arrow array of strings, of shape (texts,)
+        y : ignored
+        """
+        self._fit(_texts_given(X))
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> sp.csr_matrix:
+        """Return ``fit(X).transform(X)``, reading the texts once."""
+        texts = _texts_given(X)
+        self._fit(texts)
+        return _row_named(self._counter.rows, texts)
+
+    def transform(self, X: Any) -> sp.csr_matrix:
+        """Return the rows of texts: float64 of shape (texts, columns).
+
+        Parameters
+        ----------
+        X : iterable of str, or Arrow array of strings, of shape (texts,)
+        """
+        counter = TextCounter(self)
+        if counter.learns:
+            check_is_fitted(self, msg="This %(name)s has not read any text yet: call fit first.")
+            counter = self._counter
+        return _row_named(counter.rows, _texts_given(X))
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the terms of the vocabulary, in the order of the columns; an array of strings.
+
+        Raises DataError if columns are hashed.
+        """
+        if not self.vocabulary:
+            raise DataError("Hashed columns have no names: set vocabulary=True.")
+        check_is_fitted(self, msg="This %(name)s has not read any text yet: call fit first.")
+        return np.array(self._counter.terms, dtype=object)
+
+    def _fit(self, texts: pa.Array) -> None:
+        counter = TextCounter(self)
+        if counter.learns:
+            _row_named(counter.learn, texts)
+            counter.finish()
+        self._counter = counter
+        if counter.terms is not None:
+            self.vocabulary_ = {term: column for column, term in enumerate(counter.terms)}
+        if self.use_idf:
+            self.idf_ = counter.idf
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_counter")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        tags.requires_fit = bool(self.vocabulary or self.use_idf)
+        return tags
+
+
+def _row_named(method: Any, texts: pa.Array) -> Any:
+    """Call a method of a counter; DataError says which text is no UTF-8."""
+    try:
+        return method(texts)
+    except NotUtf8 as error:
+        raise DataError(f"Text {error.text} is not UTF-8 ({error}): correct it.") from None
+
+
+def _texts_given(X: Any) -> pa.Array | pa.ChunkedArray:
+    """Return texts as an Arrow array of strings; DataError unless all are."""
+    if isinstance(X, pa.ChunkedArray | pa.Array):
+        if not (pa.types.is_string(X.type) or pa.types.is_large_string(X.type)):
+            raise DataError(f"Texts must be strings, not {X.type}: convert them.")
+        found = X
+    else:
+        if isinstance(X, str | bytes):
+            raise DataError("Texts must be a list of strings, not one: put it into a list.")
+        if isinstance(X, dict) or hasattr(X, "columns"):
+            raise DataError(
+                "Texts must be a list of strings, not a table: give one of its columns."
             )
-        for name in ("min_df", "max_df"):
-            value = getattr(self, name)
-            share = isinstance(value, float) and 0 <= value <= 1
-            if not share and not _is_count(value):
-                raise ParameterError(
-                    f"{name} is {value!r}: choose a number of texts, 1 or more, or a share of "
-                    "them from 0.0 to 1.0."
+        X = list(X)
+        for number, text in enumerate(X):
+            if not isinstance(text, str):
+                raise DataError(
+                    f"Text {number} is of type {type(text).__name__}, not a string: convert it."
                 )
-        if not self.vocabulary and (self.min_df, self.max_df) != (1, 1.0):
+        try:
+            found = pa.array(X, pa.large_string())
+        except UnicodeEncodeError as error:
+            number = next(n for n, text in enumerate(X) if _has_surrogates(text))
+            raise DataError(
+                f"Text {number} has half of a surrogate pair, which is no character: remove it."
+            ) from error
+    if found.null_count:
+        number = found.is_null().to_pylist().index(True)
+        raise DataError(f"Text {number} is missing: fill it, as with an empty string.")
+    return found
+
+
+def _has_surrogates(text: str) -> bool:
+    return any(0xD800 <= ord(letter) < 0xE000 for letter in text)
+
+
+def checked(text: Text) -> Text:
+    """Return a transformer of plain values; ParameterError for a parameter that is invalid."""
+    given = asdict(text)
+    for name, names in (("analyzer", ANALYZERS), ("norm", NORMS)):
+        if given[name] not in names:
+            raise ParameterError(f"{name} is {given[name]!r}: choose {_any_of(names)}.")
+    for one in fields(Text):
+        value = given[one.name]
+        if isinstance(one.default, bool) and not isinstance(value, bool):
+            raise ParameterError(f"{one.name} is {value!r}: choose True or False.")
+    if not _is_count(text.n_features, MOST_COLUMNS):
+        raise ParameterError(
+            f"n_features is {text.n_features!r}: choose a number from 1 to {MOST_COLUMNS:,}."
+        )
+    for name in ("min_df", "max_df"):
+        value = given[name]
+        share = isinstance(value, float) and 0 <= value <= 1
+        if not share and not _is_count(value):
             raise ParameterError(
-                "min_df and max_df choose the words of a vocabulary: set vocabulary=True."
+                f"{name} is {value!r}: choose a number of texts, 1 or more, or a share of "
+                "them from 0.0 to 1.0."
             )
-        return self._replace(
-            ngram_range=_range(self.ngram_range), n_features=int(self.n_features),
-            min_df=_plain(self.min_df), max_df=_plain(self.max_df),
-        )  # fmt: skip
+    if not text.vocabulary and (text.min_df, text.max_df) != (1, 1.0):
+        raise ParameterError(
+            "min_df and max_df choose the words of a vocabulary: set vocabulary=True."
+        )
+    given["n_features"] = int(text.n_features)
+    given["ngram_range"] = _range(text.ngram_range)
+    given |= {name: _plain(given[name]) for name in ("min_df", "max_df")}
+    return Text(**given)
 
 
 def _any_of(names: Any) -> str:
@@ -148,7 +312,7 @@ class TextCounter:
 
     Parameters
     ----------
-    settings : Settings, checked
+    settings : Text
     keep_terms : whether to keep the terms of hashed columns, in bounded memory, for
         :attr:`seen`
 
@@ -160,8 +324,8 @@ class TextCounter:
     seen : SeenTerms or None
     """
 
-    def __init__(self, settings: Settings, keep_terms: bool = False):
-        self.settings = settings
+    def __init__(self, settings: Text, keep_terms: bool = False):
+        self.settings = settings = checked(settings)
         self.terms: list[str] | None = None
         self.idf, self.n_texts = np.empty(0), 0
         self.document_frequencies = np.empty(0, np.int64)
@@ -175,6 +339,16 @@ class TextCounter:
         )
         if settings.use_idf and hashed:
             self.document_frequencies = np.zeros(settings.n_features, np.int64)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters by name, as plain JSON."""
+        return asdict(self.settings) | {"ngram_range": list(self.settings.ngram_range)}
+
+    @property
+    def learns(self) -> bool:
+        """Whether all texts must be read before the first row is known."""
+        return self.settings.vocabulary or self.settings.use_idf
 
     @property
     def n_columns(self) -> int:
@@ -501,8 +675,7 @@ def to_json(counter: TextCounter) -> dict[str, Any]:
     """Return the settings and what was learnt: terms, and in how many of the texts they are."""
     counts = counter.document_frequencies
     return {
-        "settings": counter.settings._asdict()
-        | {"ngram_range": list(counter.settings.ngram_range)},
+        "settings": asdict(counter.settings) | {"ngram_range": list(counter.settings.ngram_range)},
         "terms": counter.terms,
         "texts": counter.n_texts,
         "frequencies": counts.tolist() if counter.settings.use_idf else [],
@@ -513,11 +686,11 @@ def from_json(stored: dict[str, Any]) -> TextCounter:
     """Return what :func:`to_json` described; raise ValueError, KeyError or TypeError if it is not
     whole.
     """
-    settings = Settings(**stored["settings"]).checked()
-    counter = TextCounter(settings)
+    counter = TextCounter(Text(**stored["settings"]))
+    settings = counter.settings
     terms, texts = stored["terms"], stored["texts"]
     counts = np.array(stored["frequencies"], dtype=np.int64)
-    if not settings.learns or (settings.vocabulary and terms is None):
+    if not counter.learns or (settings.vocabulary and terms is None):
         return counter
     if terms is not None and not (
         settings.vocabulary
@@ -545,7 +718,7 @@ def described(words: dict[str, Any]) -> str:
 
 
 def _way(stored: dict[str, Any]) -> str:
-    how = Settings(**stored["settings"])
+    how = Text(**stored["settings"])
     units = {"word": "words", "char": "characters", "char_wb": "characters within words"}
     low, high = how.ngram_range
     parts = [units[how.analyzer]]
