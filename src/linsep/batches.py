@@ -121,7 +121,9 @@ def join(parts: list[Any], n_features: int) -> Any:
 
     The list is emptied while its parts are copied, so that the rows are in memory about once.
     """
-    rows, dtype = sum(part.shape[0] for part in parts), parts[0].dtype
+    rows = sum(part.shape[0] for part in parts)
+    # Python's numbers may come after floats, see Batch.X.
+    dtype = np.result_type(*{part.dtype for part in parts})
     if not sp.issparse(parts[0]):
         whole = np.empty((rows, n_features), dtype)
         for first, part in _drain(parts):

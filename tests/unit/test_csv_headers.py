@@ -133,7 +133,8 @@ def test_shards_without_a_header(path):
     shards = shards_of(source, 700)
     reading = Reading(source.recipe(), source.fields, None)
     assert len(shards) > 2
-    assert np.concatenate([read(s, reading).X for s in shards]).ravel().tolist() == [*range(300)]
+    found = np.concatenate([read(shard, reading).batch.X for shard in shards])
+    assert found.ravel().tolist() == [*range(300)]
     path.write_text("".join(f"{k},t{k % 2}\n" for k in range(299)) + "x,t1\n")
     with pytest.raises(DataError, match=r"a\.csv line 300, column 'column_1'"):
         [read(s, reading) for s in shards_of(source, 700)]
@@ -195,7 +196,7 @@ def test_shards_of_blank_lines_are_empty(path):
     path.write_text("".join(f"{k},t{k % 2}\n" for k in range(50)) + "\n" * 300)
     source = open_source(path, target="column_2", header=False)
     reading = Reading(source.recipe(), source.fields, None)
-    assert sum(len(read(shard, reading).y) for shard in shards_of(source, 200)) == 50
+    assert sum(read(shard, reading).batch.size for shard in shards_of(source, 200)) == 50
     path.write_text("\n\n")
     with pytest.raises(DataError, match=r"a\.csv has no rows: give a file with rows"):
         open_source(path, target="column_2", header=False)

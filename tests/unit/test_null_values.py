@@ -99,7 +99,8 @@ def test_shards_read_them(path, monkeypatch):
     shards = shards_of(source, 24)
     assert len(shards) > 1
     reading = Reading(source.recipe(), source.fields, None)
-    found = [part.X.toarray() for part in (read(shard, reading) for shard in shards) if len(part.y)]
+    batches = (read(shard, reading).batch for shard in shards)
+    found = [batch.X.toarray() for batch in batches if batch.size]
     assert np.array_equal(np.vstack(found), expected)
 
 

@@ -72,7 +72,8 @@ def test_every_row_is_in_one_shard(folder, name, size):
     shards = shards_of(source, size)
     assert (len(shards) == 1) == (size == 1 << 20)
     reading = Reading(source.recipe(), Fields(), None)
-    found = [shard for shard in (read(shard, reading) for shard in shards) if len(shard.y)]
+    parts = (read(shard, reading).batch for shard in shards)
+    found = [batch for batch in parts if batch.size]
     (X, y, w), (X_known, y_known, w_known) = rows(found), rows(source.batches())
     assert np.array_equal(X, X_known)
     assert X.dtype == X_known.dtype
@@ -202,7 +203,7 @@ def test_a_remote_file_of_another_version_is_refused():
     source = open_source("memory://shards/t.svm")
     (shard,) = pickle.loads(pickle.dumps(shards_of(source)))
     reading = Reading(source.recipe(), Fields(), None)
-    assert read(shard, reading).y.tolist() == [1, 0]
+    assert read(shard, reading).batch.y.tolist() == [1, 0]
     time.sleep(0.01)
     store.pipe("/shards/t.svm", b"0 1:1\n1 1:2\n")
     (shard,) = pickle.loads(pickle.dumps([shard]))  # as a task that is repeated gets it
@@ -224,7 +225,7 @@ def test_quotes_that_are_text_are_in_any_shard(tmp_path):
     (tmp_path / "t.csv").write_text("a,b,y\n" + "".join(f'{k},5",{k % 2}\n' for k in range(200)))
     source = open_source(tmp_path / "t.csv", target="y", quotes=False)
     reading = Reading(source.recipe(), source.fields, None)
-    sizes = [len(read(shard, reading).y) for shard in shards_of(source, 700)]
+    sizes = [read(shard, reading).batch.size for shard in shards_of(source, 700)]
     assert sum(sizes) == 200
     assert len(sizes) > 2
 
@@ -233,13 +234,14 @@ def test_shards_of_comments_or_of_dropped_rows_are_empty(tmp_path):
     (tmp_path / "t.svm").write_text("1 1:2\n" + "# nothing\n" * 100 + "-1 1:3\n")
     source = open_source(tmp_path / "t.svm")
     reading = Reading(source.recipe(), Fields(), None)
-    sizes = [len(read(shard, reading).y) for shard in shards_of(source, 300)]
+    sizes = [read(shard, reading).batch.size for shard in shards_of(source, 300)]
     assert sizes == [1, 0, 0, 1]
     (tmp_path / "t.csv").write_text("a,y\n" + "1,0\n" * 50 + ",1\n" * 200)
     source = open_source(tmp_path / "t.csv", target="y", missing="drop")
     reading = Reading(source.recipe(), Fields(), None)
     found = [read(shard, reading) for shard in shards_of(source, 204)]
-    assert [(len(rows.y), rows.dropped) for rows in found] == [(50, 0), (0, 68), (0, 68), (0, 64)]
+    sizes = [(rows.batch.size, rows.dropped) for rows in found]
+    assert sizes == [(50, 0), (0, 68), (0, 68), (0, 64)]
 
 
 def test_what_has_no_shards_is_refused(tmp_path):

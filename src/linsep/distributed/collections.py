@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from linsep.batches import Batch
 from linsep.certificate.numbers import exact_rows, tidy
 from linsep.distributed.cluster import Cluster
 from linsep.distributed.rows import ShardedRows
-from linsep.distributed.shards import Rows
+from linsep.distributed.shards import ShardRows
 from linsep.errors import DataError, ParameterError
 from linsep.validation.labels import check_beside, labels_of, refuse_masked
 from linsep.validation.sparse import as_csr
@@ -64,7 +65,7 @@ def names_of(X: Any) -> list[str]:
     return [str(name) for name in getattr(X, "columns", [])]
 
 
-def _rows(numbers: Numbers, name: str, X: Any, y: Any, weights: Any = None) -> Rows:
+def _rows(numbers: Numbers, name: str, X: Any, y: Any, weights: Any = None) -> ShardRows:
     """Return the rows of a partition; DataError names it, and a column."""
     check_beside(X, **{f"{name}: y": y, f"{name}: sample_weight": weights})
     refuse_masked(X, f"{name} of X")
@@ -80,11 +81,11 @@ def _rows(numbers: Numbers, name: str, X: Any, y: Any, weights: Any = None) -> R
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise DataError(f"{name} has a missing or infinite y: leave these rows out.")
     if weights is None:
-        return Rows(values, labels, None)
+        return ShardRows(Batch(values, labels))
     counts = np.asarray(weights, dtype=np.float64)
     if counts.shape != labels.shape or not np.isfinite(counts).all() or (counts < 0).any():
         raise DataError(f"{name} has weights that are not one number of at least 0 a row.")
-    return Rows(values, labels, counts)
+    return ShardRows(Batch(values, labels, weights=counts))
 
 
 def _plain_labels(name: str, y: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ whose first rows are sent to it.
 
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from operator import call, itemgetter
+from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -15,6 +15,7 @@ from linsep._system.threads import one_blas_thread
 from linsep.batches import Batch
 from linsep.distributed.cluster import Cluster, given
 from linsep.distributed.rows import FIRST, ShardedRows
+from linsep.distributed.shards import ShardRows
 from linsep.lanes import (
     FAN,
     Add,
@@ -28,8 +29,8 @@ from linsep.lanes import (
     no_weight,
 )
 
-#: a function from the rows of a shard, and its name for errors, to their block
-AsBlock: TypeAlias = Any
+#: from the rows of a shard, and its name for errors, to their block
+AsBlock: TypeAlias = Callable[[Batch, str], Batch]
 #: yields the lanes that begin at a row of the first of some blocks
 Cut = Callable[[list[Batch], int], Iterator[Any]]
 
@@ -40,6 +41,10 @@ class Known(NamedTuple):
     rows: int
     width: int
     lane: int
+
+
+def _block(as_block: AsBlock, rows: ShardRows, name: str) -> Batch:
+    return as_block(rows.batch, name)
 
 
 def _known(block: Batch) -> Known:
@@ -122,7 +127,7 @@ class ClusterLanes(Lanes):
         shared = self._cluster.submit("share setting", given, as_block, priority=FIRST)
         #: futures of blocks
         self.blocks = [
-            self._cluster.submit("prepare shard", call, shared, each, name, priority=FIRST)
+            self._cluster.submit("prepare shard", _block, shared, each, name, priority=FIRST)
             for each, name in zip(rows.rows, rows.names, strict=True)
         ]
         rows.rows = []  # the blocks take their place

@@ -15,7 +15,6 @@ from linsep.compiled.rows import as_rows
 from linsep.distributed.lanes import ClusterLanes
 from linsep.distributed.regressions import Codes, labelled
 from linsep.distributed.rows import ShardedRows, measure
-from linsep.distributed.shards import Rows
 from linsep.estimators._common import labels
 from linsep.lanes import Add, Work
 from linsep.learners.from_source import class_importance
@@ -185,7 +184,7 @@ class ClusterRows(BatchRows):
         as_block = Codes(self.known.classes)
         for batch in self.source.batches():
             assert batch.y is not None
-            yield as_block(Rows(batch.X, batch.y, batch.weights), self.source.name)
+            yield as_block(batch, self.source.name)
 
 
 def fit_logistic(estimator: Any, rows: ShardedRows, source: Any, saving: Saving) -> None:

@@ -2,10 +2,11 @@
 
 from typing import Any
 
+from linsep.batches import Batch
 from linsep.checkpoints.saving import Saving
 from linsep.distributed.cluster import given
 from linsep.distributed.rows import FIRST, ShardedRows, measure
-from linsep.distributed.shards import Rows
+from linsep.distributed.shards import ShardRows
 from linsep.errors import DataError
 from linsep.lanes import in_tree
 from linsep.learners.mixing import (
@@ -42,12 +43,11 @@ def fit_online(
     measure(estimator, rows, coded, _labelled, totals)
 
 
-def _coded(setting: Setting, rows: Rows, width: int, name: str) -> Coded:
-    if not hasattr(rows.X, "indptr") and rows.X.shape[1] != width:
-        raise DataError(
-            f"{name} has {rows.X.shape[1]:,} columns, others {width:,}: make them alike."
-        )
-    return setting.coded(rows.X, rows.y, rows.weights)
+def _coded(setting: Setting, rows: ShardRows, width: int, name: str) -> Coded:
+    X, y, _, weights, _ = rows.batch
+    if not hasattr(X, "indptr") and X.shape[1] != width:
+        raise DataError(f"{name} has {X.shape[1]:,} columns, others {width:,}: make them alike.")
+    return setting.coded(X, y, weights)
 
 
 def _learnt(
@@ -85,7 +85,7 @@ def _learning(
     return learn
 
 
-def _labelled(model: Any, rows: Coded) -> Rows:
+def _labelled(model: Any, rows: Coded) -> Batch:
     """Return the rows of a shard with their labels."""
     weights = rows.weights if rows.weights.size else None
-    return Rows(rows.X, model.classes_[model.codes_turned(rows.codes)], weights)
+    return Batch(rows.X, model.classes_[model.codes_turned(rows.codes)], weights=weights)

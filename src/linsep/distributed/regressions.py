@@ -9,7 +9,6 @@ from linsep.batches import Batch
 from linsep.checkpoints.saving import Saving
 from linsep.distributed.lanes import ClusterLanes
 from linsep.distributed.rows import ShardedRows, measure
-from linsep.distributed.shards import Rows
 from linsep.errors import DataError
 from linsep.estimators._common import labels
 from linsep.lanes import no_weight
@@ -25,20 +24,18 @@ class Numbers(NamedTuple):
 
     whole: bool
 
-    def __call__(self, rows: Rows, name: str) -> Batch:
+    def __call__(self, rows: Batch, name: str) -> Batch:
         """Return the block of a shard."""
-        X, y, weights = rows.X, rows.y, rows.weights
-        if y.dtype.kind not in "biuf":
+        weights = rows.weights
+        if rows.y.dtype.kind not in "biuf":
             raise DataError(
                 f"{name} has text for labels: a regression needs one number a row, and classes are "
                 "for a classifier."
             )
-        y = y.astype(np.float64)
         if self.whole and weights is not None:
             linear.check_whole(weights, lambda row: f"{name}, row {row + 1:,} of it")
-        if weights is not None and not weights.all():
-            X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
-        return Batch(X, y, weights=weights)
+        found = Batch(rows.X, rows.y.astype(np.float64), weights=weights)
+        return found if weights is None or weights.all() else found.rows(weights > 0)
 
 
 class Codes(NamedTuple):
@@ -46,7 +43,7 @@ class Codes(NamedTuple):
 
     classes: np.ndarray
 
-    def __call__(self, rows: Rows, name: str) -> Batch:
+    def __call__(self, rows: Batch, name: str) -> Batch:
         """Return the block of a shard."""
         if not rows.y.size:
             return Batch(rows.X, np.zeros(0, np.int32), weights=rows.weights)
@@ -73,6 +70,6 @@ def fit_naive_bayes(estimator: Any, rows: ShardedRows, source: Any, saving: Savi
     measure(estimator, rows, lanes.blocks, labelled, totals)
 
 
-def labelled(model: Any, block: Batch) -> Rows:
+def labelled(model: Any, block: Batch) -> Batch:
     """Return the rows of a block with their labels."""
-    return Rows(block.X, model.classes_[block.y], block.weights)
+    return block._replace(y=model.classes_[block.y])

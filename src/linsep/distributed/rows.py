@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.batches import weight_totals
+from linsep.batches import Batch, weight_totals
 from linsep.distributed.cluster import Cluster, given, refuse_others, versions
-from linsep.distributed.shards import Reading, Rows, Shard, read, shards_of
+from linsep.distributed.shards import Reading, Shard, ShardRows, read, shards_of
 from linsep.errors import DataError, NoRows
 from linsep.rows.label_book import BadLabel, LabelBook
 from linsep.sources.arrays import ArraySource
@@ -21,7 +21,7 @@ from linsep.sources.tables.files import all_dropped
 #: importance of tasks: what uses rows comes before reading more
 FIRST = 10
 #: returns the rows of a shard with labels, given a fitted estimator
-Labelled = Callable[[Any, Any], Rows]
+Labelled = Callable[[Any, Any], Batch]
 
 
 class Described(NamedTuple):
@@ -46,30 +46,30 @@ class Described(NamedTuple):
     weighted: bool
 
 
-def _read(shard: Shard, reading: Reading, known: dict[str, str], exact: bool) -> Rows:
+def _read(shard: Shard, reading: Reading, known: dict[str, str], exact: bool) -> ShardRows:
     refuse_others(known, "The client")
     return read(shard, reading, exact)
 
 
-def described(rows: Rows, name: str, classes: bool) -> Described:
+def described(rows: ShardRows, name: str, classes: bool) -> Described:
     """Describe the rows of a shard, with their labels if these are ``classes``."""
-    n_rows, weights, book = len(rows.y), rows.weights, LabelBook()
+    n_rows, weights, book = rows.batch.size, rows.batch.weights, LabelBook()
     totals = np.zeros(0)
     if classes and n_rows:
         try:
-            numbers = book.numbers(rows.y)
+            numbers = book.numbers(rows.batch.y)
         except BadLabel as bad:
             raise DataError(f"{name}, row {bad.index + 1:,} of it: {bad}.") from None
-        totals = weight_totals(totals, numbers, np.zeros(0) if weights is None else weights)
+        totals = weight_totals(totals, numbers, rows.batch.importance)
     counted = n_rows if weights is None else int(np.count_nonzero(weights))
-    width = rows.X.shape[1]
+    width = rows.batch.X.shape[1]
     return Described(
         n_rows, width, rows.dropped, rows.filled, counted, book.labels, totals, weights is not None
     )
 
 
 class ShardedRows:
-    """Rows on the workers: futures of :class:`linsep.distributed.shards.Rows`, in order.
+    """Rows on the workers: futures of :class:`linsep.distributed.shards.ShardRows`, in order.
 
     Attributes
     ----------

@@ -19,6 +19,7 @@ import scipy.sparse as sp
 
 from linsep._system.files import process_mark
 from linsep._system.interrupts import interruption_point
+from linsep.batches import Batch, joined
 from linsep.errors import DataError, LinsepError, NoRows
 from linsep.separability.data import exact_batches
 from linsep.sources import fingerprints
@@ -100,21 +101,17 @@ class RowGroups(TableSource):
             file.row_groups = range(shard.start, shard.stop)  # type: ignore[attr-defined]
 
 
-class Rows(NamedTuple):
-    """The rows of a shard.
+class ShardRows(NamedTuple):
+    """What was read of a shard.
 
     Attributes
     ----------
-    X : C-contiguous array, or CSR matrix whose width may be smaller than that of other shards
-    y : array of shape (rows,), labels as they stand in the data
-    weights : array of shape (rows,), or None if all are 1
+    batch : Batch, whose width may be smaller than that of other shards where rows are sparse
     dropped : int, rows left out for missing values
     filled : dict, missing values that were replaced, by column
     """
 
-    X: Any
-    y: np.ndarray
-    weights: np.ndarray | None
+    batch: Batch
     dropped: int = 0
     filled: dict[str, int] = {}  # noqa: RUF012
 
@@ -190,13 +187,13 @@ def _fingerprint(path: str | Path, begin: int, end: int, whole: bool) -> Fingerp
     return Fingerprint(written, begin, end, whole, hashed)
 
 
-def read(shard: Shard, reading: Reading, exact: bool = False) -> Rows:
+def read(shard: Shard, reading: Reading, exact: bool = False) -> ShardRows:
     """Return the rows of a shard; DataError names the file, and the line or the range.
 
     ``exact``: every number as in the file, as Python's numbers where doubles are too short; rows
     of weight 0 are left out, and weights are not returned.
     """
-    parts: list[Any] = []
+    parts: list[Batch] = []
     dropped, filled = 0, dict[str, int]()
     with _opened(shard, reading) as source:
         try:
@@ -206,23 +203,11 @@ def read(shard: Shard, reading: Reading, exact: bool = False) -> Rows:
         except NoRows:
             dropped = 0 if source is None else source.dropped
     if not parts:
-        return Rows(sp.csr_matrix((0, 0)), np.zeros(0), None, dropped)
-    width = parts[-1].X.shape[1]
-    X = parts[0].X if len(parts) == 1 else _stacked([part.X for part in parts], width)
+        return ShardRows(Batch(sp.csr_matrix((0, 0)), np.zeros(0)), dropped)
     if any(part.y is None for part in parts):
         raise DataError(f"{shard} has no labels to learn from.")
-    y = np.concatenate([part.y for part in parts])
-    weights = None
-    if not exact and parts[0].weights is not None:
-        weights = np.concatenate([part.weights for part in parts])
-    return Rows(X, y, weights, dropped, filled)
-
-
-def _stacked(parts: list[Any], width: int) -> Any:
-    if not sp.issparse(parts[0]):
-        return np.concatenate(parts)
-    widened = [sp.csr_matrix((p.data, p.indices, p.indptr), (p.shape[0], width)) for p in parts]
-    return sp.vstack(widened, format="csr")
+    whole = parts[0] if len(parts) == 1 else joined(parts, parts[-1].X.shape[1])
+    return ShardRows(whole._replace(groups=None), dropped, filled)
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from linsep.distributed.collections import exact_numbers, names_of, rows_of_coll
 from linsep.distributed.fitting import check_data
 from linsep.distributed.lanes import Unit, units_of
 from linsep.distributed.rows import FIRST, ShardedRows, rows_of_source
-from linsep.distributed.shards import Rows
+from linsep.distributed.shards import ShardRows
 from linsep.errors import DataError, ParameterError
 from linsep.lanes import in_tree
 from linsep.separability.data import (
@@ -106,9 +106,9 @@ class About(NamedTuple):
     labels: set[Any]
 
 
-def _about(rows: Rows) -> About:
-    rounded = rows.X.dtype == object
-    return About(len(rows.y), rows.X.shape[1], sp.issparse(rows.X), rounded, set(rows.y.tolist()))
+def _about(rows: ShardRows) -> About:
+    X, labels = rows.batch.X, set(rows.batch.y.tolist())
+    return About(rows.batch.size, X.shape[1], sp.issparse(X), X.dtype == object, labels)
 
 
 def opened_by(client: Any, source: Any, y: Any, shard_mb: float) -> "ShardedData":
@@ -161,8 +161,8 @@ class Gathered:
         cluster = self._rows.cluster
         for future in self._rows.rows:
             (rows,) = cluster.results([future], direct=True)
-            if len(rows.y):
-                yield rows.X, np.searchsorted(self.classes, rows.y)
+            if rows.batch.size:
+                yield rows.batch.X, np.searchsorted(self.classes, rows.batch.y)
 
 
 class ShardedData(Data):
@@ -227,17 +227,17 @@ class _Cut(NamedTuple):
     classes: np.ndarray
 
 
-def _head(count: int, rows: Rows) -> Rows:
-    return Rows(rows.X[:count], rows.y[:count], None)
+def _head(count: int, rows: ShardRows) -> ShardRows:
+    return ShardRows(rows.batch.between(0, count))
 
 
-def _lanes_of(cut: _Cut, unit: Unit, shards: list[Rows]) -> list[Piece]:
+def _lanes_of(cut: _Cut, unit: Unit, shards: list[ShardRows]) -> list[Piece]:
     """Return the lanes of a unit, which begin in the first shard."""
     parts, first = [], unit.first * cut.rows
     for number, rows in enumerate(shards):
         start = 0 if number else unit.start
-        codes = np.searchsorted(cut.classes, rows.y[start:])
-        parts.append(piece_of(padded(rows.X[start:], cut.width), codes, first))
+        codes = np.searchsorted(cut.classes, rows.batch.y[start:])
+        parts.append(piece_of(padded(rows.batch.X[start:], cut.width), codes, first))
         first += len(codes)
     return list(lanes_of(parts, cut.rows))
 
