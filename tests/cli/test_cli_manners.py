@@ -13,7 +13,7 @@ import linsep
 from command_line import assert_refused, here
 from linsep import kernels
 from linsep.errors import DataError
-from linsep.sources.tables.table import load_table
+from whole_files import load_table
 
 pytestmark = pytest.mark.compiled
 

@@ -18,8 +18,9 @@ from linsep import Perceptron
 from linsep.errors import DataError
 from linsep.sources import open_source
 from linsep.sources.formats import ENDINGS, FORMATS, format_of
-from linsep.sources.svmlight import SvmlightSource, load_svmlight
-from linsep.sources.tables.table import TableSource, load_table
+from linsep.sources.svmlight import SvmlightSource
+from linsep.sources.tables.table import TableSource
+from whole_files import load_svmlight, load_table
 
 pytestmark = pytest.mark.compiled
 

@@ -15,7 +15,8 @@ from command_line import assert_refused, here
 from linsep.errors import DataError
 from linsep.sources import open_source
 from linsep.sources.tables.survey import Moments
-from linsep.sources.tables.table import TableSource, load_table
+from linsep.sources.tables.table import TableSource
+from whole_files import load_table
 
 pytestmark = pytest.mark.compiled
 

@@ -15,14 +15,9 @@ from linsep.compiled.jit import COMPILING
 from linsep.compiled.scanners.numbers import LEAST_POWER, MOST_POWER, PADDING
 from linsep.errors import DataError
 from linsep.sources.lines import Chunk
-from linsep.sources.svmlight import (
-    LABELS_BELOW,
-    load_svmlight,
-    parse_line,
-    parse_svmlight,
-    scan_chunk,
-)
+from linsep.sources.svmlight import LABELS_BELOW, parse_line, scan_chunk
 from thoroughness import THOROUGH, examples
+from whole_files import load_svmlight, parse_svmlight
 
 pytestmark = pytest.mark.both
 
@@ -30,30 +25,30 @@ SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "libsvm"
 SEED = np.random.default_rng(0)
 
 
-def scan_text(text, base, dtype=np.float64):
+def scan_text(text, base):
     """What the scanner makes of a text: like parse_svmlight, indices as they stand in it."""
     padded = bytearray(text + b"\n" * PADDING)
-    scanned = scan_chunk(Chunk(0, padded, len(text)), base, dtype)
+    scanned = scan_chunk(Chunk(0, padded, len(text)), base)
     if scanned.refused is not None:
         number, line = scanned.refused
         try:
-            parse_line(line, base, dtype)
+            parse_line(line, base)
         except DataError as error:
             return f"line {number + 1}: {error}"
         return f"line {number + 1}: refused by the scanner alone"
-    bounds = scanned.indptr.tolist()
+    bounds = scanned.starts.tolist()
     assert scanned.width == max(scanned.columns.tolist(), default=-1) + 1
     pairs = list(zip((scanned.columns + base).tolist(), map(bits, scanned.values), strict=True))
     rows = [pairs[a:b] for a, b in pairwise(bounds)]
     return [bits(label) for label in scanned.labels], rows
 
 
-def read_plainly(text, base, dtype=np.float64):
+def read_plainly(text, base):
     try:
-        labels, rows = parse_svmlight(text, base, dtype)
+        labels, rows = parse_svmlight(text, base)
     except DataError as error:
         return str(error)
-    rows = [[(index, bits(dtype(value))) for index, value in row] for row in rows]
+    rows = [[(index, bits(value)) for index, value in row] for row in rows]
     return [bits(label) for label in labels], rows
 
 
@@ -77,13 +72,12 @@ arbitrary = st.one_of(
     st.lists(tokens, max_size=60).map(b"".join),
 )
 bases = st.sampled_from([0, 1])
-types = st.sampled_from([np.float64, np.float32])
 
 
 @examples(1500, 120)
-@given(arbitrary, bases, types)
-def test_arbitrary_bytes(text, base, dtype):
-    assert scan_text(text, base, dtype) == read_plainly(text, base, dtype)
+@given(arbitrary, bases)
+def test_arbitrary_bytes(text, base):
+    assert scan_text(text, base) == read_plainly(text, base)
 
 
 @st.composite
@@ -206,7 +200,7 @@ def test_a_million_numbers():
         texts = [form(float(value)) for value in values if np.isfinite(value)]
         text = "1 " + " ".join(f"{k}:{number}" for k, number in enumerate(texts)) + "\n"
         padded = bytearray(text.encode() + b"\n" * PADDING)
-        scanned = scan_chunk(Chunk(0, padded, len(text)), 0, np.float64)
+        scanned = scan_chunk(Chunk(0, padded, len(text)), 0)
         assert scanned.values.tobytes() == np.array([float(number) for number in texts]).tobytes()
 
 

@@ -18,7 +18,7 @@ from linsep.errors import DataError
 from linsep.sources.tables import text_file
 from linsep.sources.tables.csv import CsvFile
 from linsep.sources.tables.csv_text import Fields, Followed, follow_quotes
-from linsep.sources.tables.table import load_table
+from whole_files import load_table
 
 pytestmark = pytest.mark.compiled
 

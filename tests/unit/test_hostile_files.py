@@ -24,10 +24,9 @@ from linsep import (
 from linsep.compiled.scanners.json_lines import FINE, NOT_ONE_OBJECT, TOO_DEEP, look_at_lines
 from linsep.errors import DataError
 from linsep.sources.limits import bytes_of
-from linsep.sources.svmlight import load_svmlight
 from linsep.sources.tables import text_file
 from linsep.sources.tables.json_lines import MOST_DEPTH
-from linsep.sources.tables.table import load_table
+from whole_files import load_svmlight, load_table
 
 pytestmark = pytest.mark.compiled
 

@@ -7,8 +7,7 @@ import pytest
 from data_files import assert_refused
 from linsep import GaussianNaiveBayes, separation
 from linsep.errors import DataError
-from linsep.sources.svmlight import load_svmlight, parse_svmlight
-from linsep.sources.tables.table import load_table
+from whole_files import load_svmlight, load_table, parse_svmlight
 
 LARGE = 2**53
 

@@ -14,7 +14,7 @@ from linsep.distributed.shards import Reading, read, shards_of
 from linsep.errors import DataError
 from linsep.sources.tables import csv, text_file
 from linsep.sources.tables.csv_text import Fields
-from linsep.sources.tables.table import load_table
+from whole_files import load_table
 
 pytestmark = pytest.mark.compiled
 

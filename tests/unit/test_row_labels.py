@@ -6,7 +6,7 @@ import pytest
 
 from command_line import assert_refused, here
 from linsep.errors import DataError
-from linsep.sources.tables.table import load_table
+from whole_files import load_table
 
 pytestmark = pytest.mark.compiled
 

@@ -14,9 +14,10 @@ from linsep import PassiveAggressive, Perceptron, open_source
 from linsep.batches import Batch
 from linsep.compiled.jit import COMPILING
 from linsep.errors import DataError, LinsepError
-from linsep.sources import ArraySource, load_svmlight
+from linsep.sources import ArraySource
 from linsep.sources.row_cache import RowCacheError
 from thoroughness import met
+from whole_files import load_svmlight
 
 pytestmark = pytest.mark.both
 

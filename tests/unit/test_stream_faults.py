@@ -12,8 +12,9 @@ import linsep.rows.stored
 from linsep import Perceptron, open_source
 from linsep.errors import DataError, LinsepError
 from linsep.rows.source_stream import SourceStream
-from linsep.sources import ArraySource, load_svmlight
+from linsep.sources import ArraySource
 from linsep.sources.row_cache import RowCacheError, RowCacheWriter
+from whole_files import load_svmlight
 
 pytestmark = pytest.mark.uncompiled
 

@@ -11,7 +11,8 @@ from numba import config
 from data_files import CODECS, write_text
 from linsep.errors import DataError
 from linsep.sources import formats
-from linsep.sources.svmlight import SvmlightSource, load_svmlight, parse_svmlight
+from linsep.sources.svmlight import SvmlightSource
+from whole_files import load_svmlight, parse_svmlight
 
 pytestmark = pytest.mark.both
 
@@ -169,7 +170,7 @@ def test_index_base_is_found_in_the_first_chunk(tmp_path):
     zero = SvmlightSource([write(tmp_path, b"1 1:5 3:6\n1 0:7\n")])
     assert next(zero.batches()).X.toarray().tolist() == [[0, 5, 0, 6], [7, 0, 0, 0]]
     assert zero.index_base == 0
-    assert zero.options() == {"format": "svmlight", "index_base": 0, "dtype": "float64"}
+    assert zero.options() == {"format": "svmlight", "index_base": 0}
     late = SvmlightSource([write(tmp_path, b"1\n-1\n1\n1 0:7\n")], chunk_bytes=2)
     assert late.index_base == 0
     assert SvmlightSource([write(tmp_path, b"1\n-1\n")]).index_base == 1
@@ -220,18 +221,6 @@ def test_a_line_longer_than_many_chunks(tmp_path):
     wide = b"1 " + b" ".join(b"%d:%d" % (k, k) for k in range(1, 3000)) + b"\n"
     path = write(tmp_path, SOME + wide + SOME + wide)
     assert_same(load_svmlight(path, chunk_bytes=10), load_svmlight(path))
-
-
-def test_float32(tmp_path):
-    path = write(tmp_path, many_lines(30))
-    X, y = load_svmlight(path)
-    X32, y32 = load_svmlight(path, dtype=np.float32)
-    assert X32.dtype == np.float32
-    assert y32.dtype == np.float64
-    assert_same((X32, y32), (X.astype(np.float32), y))
-    for value in (b"3.5e38", b"3.40282356779733661637539395458e38"):
-        with pytest.raises(DataError, match="too large for float32"):
-            load_svmlight(write(tmp_path, b"1 1:" + value), dtype=np.float32)
 
 
 @pytest.mark.parametrize("ending", CODECS)

@@ -11,8 +11,9 @@ from hypothesis import given, strategies as st
 
 from data_files import FORMATS, dense, encoded, sample, write
 from linsep.errors import DataError
-from linsep.sources.tables.table import TableSource, load_table
+from linsep.sources.tables.table import TableSource
 from thoroughness import examples
+from whole_files import load_table
 
 pytestmark = pytest.mark.compiled
 
@@ -54,9 +55,10 @@ def test_nan_counts_as_missing(tmp_path):
 def test_hashing_is_the_same_in_every_process(tmp_path):
     path = write(tmp_path, {"x": [1, 2], "t": ["p", "q"], "u": ["é", "q"], "y": [0, 1]}, "csv")
     code = (
-        "import sys; from linsep.sources.tables.table import load_table; "
-        "X, _, names = load_table(sys.argv[1], target='y', hash_bits=5); "
-        "print(X.shape, X.indices.tolist(), X.data.tolist(), names)"
+        "import sys; from linsep.sources import TableSource; "
+        "source = TableSource([sys.argv[1]], target='y', hash_bits=5); "
+        "((X, *_),) = source.batches(); "
+        "print(X.shape, X.indices.tolist(), X.data.tolist(), source.feature_names)"
     )
     outputs = {
         subprocess.run(

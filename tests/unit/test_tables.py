@@ -18,8 +18,9 @@ from linsep.errors import DataError
 from linsep.rows.stored import Keeper
 from linsep.sources.opening import find_files, open_source
 from linsep.sources.tables import text_file
-from linsep.sources.tables.table import TableSource, load_table
+from linsep.sources.tables.table import TableSource
 from thoroughness import THOROUGH
+from whole_files import load_table
 
 pytestmark = pytest.mark.compiled
 

@@ -10,7 +10,8 @@ import pytest
 from data_files import assert_refused
 from linsep.errors import DataError
 from linsep.sources.tables import text_file
-from linsep.sources.tables.table import TableSource, load_table
+from linsep.sources.tables.table import TableSource
+from whole_files import load_table
 
 pytestmark = pytest.mark.compiled
 

@@ -18,7 +18,7 @@ from linsep import (
 from linsep.errors import DataError
 from linsep.linear import solving as memory
 from linsep.plot import RegressionDisplay
-from linsep.sources.tables.table import load_table
+from whole_files import load_table
 
 pytestmark = [
     pytest.mark.compiled,

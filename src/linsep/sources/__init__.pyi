@@ -3,5 +3,5 @@
 from .arrays import ArraySource as ArraySource
 from .base import Batch as Batch, Source as Source
 from .opening import open_source as open_source
-from .svmlight import SvmlightSource as SvmlightSource, load_svmlight as load_svmlight
-from .tables.table import TableSource as TableSource, load_table as load_table
+from .svmlight import SvmlightSource as SvmlightSource
+from .tables.table import TableSource as TableSource

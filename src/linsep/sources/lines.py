@@ -1,17 +1,24 @@
 """Text files in chunks of whole lines: read on one thread, scanned on others, in reused buffers."""
 
+import re
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
+from itertools import islice
 from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
 
 from linsep._system.interrupts import count_signal
 from linsep._system.threads import thread_count
+from linsep.batches import Batch
 from linsep.compiled.scanners.numbers import PADDING
 from linsep.errors import DataError, LinsepError, NoRows
 from linsep.sources.base import Source
+from linsep.sources.exact import check_written, far_rows
 from linsep.sources.fingerprints import Unchanged
 from linsep.sources.formats import CODECS, bytes_on_disk, damage, opened
 from linsep.sources.limits import MAX_LINE, check_growth, line_too_long
@@ -181,6 +188,36 @@ class LineReader:
         return end, False
 
 
+class ScannedChunk(NamedTuple):
+    """What a chunk held: labels and features of its rows, or the first line that was refused.
+
+    Attributes
+    ----------
+    file, lines : int
+        Which of the files, and how many newlines.
+    labels : float64 array of shape (rows,)
+        NaN where there is none.
+    columns, values, starts : the arrays of a CSR matrix
+    refused : (int, bytes) or None
+        The number of the line in the chunk, from 0, and the line.
+    importance : float64 array of shape (rows,) or None
+        What each row counts, in formats that say it.
+    base, width : int
+        Of svmlight text, the index that became column 0, and the highest column plus 1.
+    """
+
+    file: int
+    lines: int
+    labels: np.ndarray
+    columns: np.ndarray
+    values: np.ndarray
+    starts: np.ndarray
+    refused: tuple[int, bytes] | None
+    importance: np.ndarray | None = None
+    base: int = 0
+    width: int = 0
+
+
 #: measured: smaller chunks cost handing over, larger ones fall out of the caches
 CHUNK_BYTES = 2 << 20
 
@@ -203,6 +240,12 @@ class ScannedFiles(Source):
     is_text = True
     #: a line as it should be, for messages
     example: str
+    #: matches the name and the digits of each feature of a line whose value is a whole number, and
+    #: how such a feature is called
+    written: re.Pattern[str]
+    called: str
+    #: what ends the features of a line, if something is behind them
+    comment: bytes | None = None
 
     def __init__(
         self, paths: Sequence[str | File], chunk_bytes: int, threads: int | None, max_line: int
@@ -216,13 +259,15 @@ class ScannedFiles(Source):
         self._reader: LineReader | None = None
 
     @abstractmethod
-    def _scan(self, chunk: Chunk) -> Any:
-        """Return what a chunk holds: its ``file``, ``labels``, number of ``lines``, and the first
-        line that is ``refused``, with its number from 0, or None.
-        """
+    def _scan(self, chunk: Chunk) -> ScannedChunk:
+        """Return what a chunk holds."""
 
     @abstractmethod
-    def _parse(self, line: bytes, part: Any) -> Any:
+    def _batches(self) -> Generator[Batch, None, None]:
+        """Yield the rows, one batch a chunk."""
+
+    @abstractmethod
+    def _parse(self, line: bytes, part: ScannedChunk) -> Any:
         """Read a line of a chunk that was scanned, by the plain parser; DataError if it cannot."""
 
     @abstractmethod
@@ -248,7 +293,28 @@ class ScannedFiles(Source):
         """Bytes on disk read so far, ahead of the last batch by the chunks in memory."""
         return 0 if self._reader is None else self._reader.position
 
-    def _parts(self) -> Generator[tuple[int, Any], None, None]:
+    def _checked(self) -> Generator[Batch, None, None]:
+        """Yield the batches; raise DataError for a whole number that no double equals."""
+        lines, passed = self._data_lines(), 0
+        for batch in self._batches():
+            for row in far_rows(batch.X):
+                file, number, line = next(islice(lines, batch.first + row - passed, None))
+                passed = batch.first + row + 1
+                features = line.partition(self.comment)[0] if self.comment else line
+                place = f"{self.paths[file]} line {number + 1}"
+                check_written(place, self.called, features.decode(errors="replace"), self.written)
+            yield batch
+
+    def _matrix(self, part: ScannedChunk, width: int) -> sp.csr_matrix:
+        """Return the features of a chunk: set one by one, arrays are neither copied nor checked."""
+        X = sp.csr_matrix((part.labels.size, width), dtype=part.values.dtype)
+        index = np.int32 if part.columns.size < 2**31 else np.int64
+        X.data, X.indices = part.values, part.columns.astype(index, copy=False)
+        X.indptr = part.starts.astype(index, copy=False)
+        X.has_sorted_indices = X.has_canonical_format = True
+        return X
+
+    def _parts(self) -> Generator[tuple[int, ScannedChunk], None, None]:
         """Yield how many rows come before each chunk, and what it holds, in file order."""
         first = lines = file = 0
         self._reader = reader = LineReader(
@@ -301,18 +367,15 @@ class ScannedFiles(Source):
                 return found
         raise IndexError(f"{self.name} has {rows} rows, no row {row}.")
 
-    def _data_lines(
-        self, is_row: Callable[[bytes], bool] | None = None
-    ) -> Generator[tuple[int, int, bytes], None, None]:
+    def _data_lines(self) -> Generator[tuple[int, int, bytes], None, None]:
         """Yield the lines that hold rows, each with its file and its number there, from 0."""
         lines = file = 0
-        is_row = is_row or self._is_row
         reader = LineReader(self.paths, self._chunk_bytes, max_line=self._max_line)
         for chunk in reader.chunks():
             if chunk.file != file:
                 file, lines = chunk.file, 0
             text = bytes(memoryview(chunk.text)[: chunk.size]).split(b"\n")
-            yield from ((file, n, x) for n, x in enumerate(text, lines) if is_row(x))
+            yield from ((file, n, x) for n, x in enumerate(text, lines) if self._is_row(x))
             lines += len(text) - 1
             reader.give_back(chunk)
 

@@ -10,24 +10,20 @@ Python, one line at a time, explains what the scanner refuses.
 
 import re
 from collections.abc import Generator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from itertools import islice
 from math import isfinite
-from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
-import scipy.sparse as sp
 
 from linsep.batches import Batch
 from linsep.compiled.scanners.numbers import PADDING
 from linsep.compiled.scanners.svmlight import DONE, INDEX_ZERO, count, scan
 from linsep.errors import DataError, hint
-from linsep.sources.exact import check_written, far_rows
 from linsep.sources.limits import MAX_LINE
-from linsep.sources.lines import CHUNK_BYTES, Chunk, LineReader, ScannedFiles, line_at
-from linsep.sources.remote.file import File, RemoteFile
+from linsep.sources.lines import CHUNK_BYTES, Chunk, LineReader, ScannedChunk, ScannedFiles, line_at
+from linsep.sources.remote.file import File
 
 #: so that the number of features still fits into 32 bits
 LARGEST_INDEX = 2**31 - 2
@@ -46,47 +42,11 @@ QUERY = re.compile(rb"qid:[0-9]+")
 Pairs = list[tuple[int, float]]
 
 
-def parse_svmlight(
-    text: bytes, index_base: int = 0, dtype: type = np.float64
-) -> tuple[list[float], list[Pairs]]:
-    """Read whole svmlight text.
+def parse_line(line: bytes, index_base: int = 0) -> tuple[float, Pairs] | None:
+    """Read one line without its newline: its label and pairs, or None when it holds no row.
 
-    Parameters
-    ----------
-    text : bytes
-        Lines; the last may lack its newline.
-    index_base : int
-        1 refuses the index 0.
-    dtype : numpy float type
-        In which every value must be finite.
-
-    Returns
-    -------
-    labels : list of float
-    rows : list of lists of (index, value)
-        With the indices as they stand in the text.
-
-    Raises
-    ------
-    DataError
-        With the number of the first line that cannot be read, and why.
+    Indices are as they stand in the text; a base of 1 refuses the index 0.
     """
-    labels, rows = [], []
-    for number, line in enumerate(text.split(b"\n"), start=1):
-        try:
-            parsed = parse_line(line, index_base, dtype)
-        except DataError as error:
-            raise error.at(f"line {number}: ") from None
-        if parsed is not None:
-            labels.append(parsed[0])
-            rows.append(parsed[1])
-    return labels, rows
-
-
-def parse_line(
-    line: bytes, index_base: int = 0, dtype: type = np.float64
-) -> tuple[float, Pairs] | None:
-    """Read one line without its newline: its label and pairs, or None when it holds no row."""
     content = line.removesuffix(b"\r").split(b"#")[0].strip(b" \t")
     if not content:
         return None
@@ -98,7 +58,8 @@ def parse_line(
         pairs: Pairs = []
         for field in fields:
             index = parse_index(field, index_base, pairs[-1][0] if pairs else -1)
-            pairs.append((index, parse_value(field, dtype)))
+            name, _, value = field.partition(b":")
+            pairs.append((index, parse_value(value, name, "the pair", "3:0.5")))
     except DataError:
         refuse_binary(line)
         raise
@@ -148,20 +109,17 @@ def parse_index(field: bytes, index_base: int, previous: int) -> int:
     return index
 
 
-def parse_value(field: bytes, dtype: type) -> float:
-    """Return the value of a pair, finite in ``dtype``."""
-    index, _, token = field.partition(b":")
+def parse_value(token: bytes, name: bytes, what: str, example: str) -> float:
+    """Return the value after the name of a feature, finite; errors call both together ``what``."""
     if not token:
-        refuse(f"the value after {show(index + b':')} is missing: complete the line, it may be cut")
+        refuse(f"the value after {show(name + b':')} is missing: complete the line, it may be cut")
     if NOT_FINITE.fullmatch(token):
-        refuse(f"the value {show(token)} is not finite: leave the pair out or give a number")
+        refuse(f"the value {show(token)} is not finite: leave {what} out or give a number")
     if not DECIMAL.fullmatch(token):
-        refuse(f"the value {show(token)} is not a number: write the pair like 3:0.5")
-    value = float(token)
-    with np.errstate(over="ignore"):
-        if not np.isfinite(dtype(value)):
-            refuse(f"the value {show(token)} is too large for {dtype.__name__}: scale the feature")
-    return value
+        refuse(f"the value {show(token)} is not a number: write {what} like {example}")
+    if not isfinite(float(token)):
+        refuse(f"the value {show(token)} is too large for float64: scale the feature")
+    return float(token)
 
 
 def refuse_binary(line: bytes) -> None:
@@ -192,24 +150,6 @@ WRITTEN = re.compile(r"([0-9]+):([-+]?[0-9]+)(?=\s|$)")
 DATA_LINE = re.compile(rb"^[ \t]*[^ \t\r\n#]", re.MULTILINE)
 
 
-class Scanned(NamedTuple):
-    """What a chunk held: the arrays of a CSR matrix, or the first line that was refused.
-
-    ``refused`` is the 0-based number of that line in the chunk, and the line. ``lines`` counts
-    newlines, ``base`` is the index that became column 0, ``width`` the highest column plus 1.
-    """
-
-    file: int
-    lines: int
-    base: int
-    labels: np.ndarray
-    indptr: np.ndarray
-    columns: np.ndarray
-    values: np.ndarray
-    width: int
-    refused: tuple[int, bytes] | None
-
-
 class SvmlightSource(ScannedFiles):
     """Rows of svmlight text files, as one stream.
 
@@ -228,8 +168,6 @@ class SvmlightSource(ScannedFiles):
         Bytes of text scanned at once, 2 MiB by default.
     threads : int or None
         Threads that scan; None takes one for each processor, at most 8. One more reads.
-    dtype : numpy float type
-        Of X: float64 or float32. Labels are always float64.
     require_labels : bool
         False takes files whose lines all begin with a pair, too; their Batch.y is None.
     max_line : int
@@ -238,6 +176,7 @@ class SvmlightSource(ScannedFiles):
 
     kind = "svmlight"
     example = "+1 3:0.5 17:1"
+    written, called, comment = WRITTEN, "feature {}", b"#"
 
     def __init__(
         self,
@@ -246,7 +185,6 @@ class SvmlightSource(ScannedFiles):
         index_base: int | None = None,
         chunk_bytes: int = CHUNK_BYTES,
         threads: int | None = None,
-        dtype: type = np.float64,
         require_labels: bool = True,
         max_line: int = MAX_LINE,
     ):
@@ -258,7 +196,6 @@ class SvmlightSource(ScannedFiles):
             raise ValueError("chunk_bytes and threads must be at least 1.")
         super().__init__(paths, chunk_bytes, threads, max_line)
         self._base = index_base
-        self._dtype = np.dtype(dtype).type
         self._width = 0
         self._bare = [
             not require_labels and _begins_with_pair(path, max_line) for path in self.paths
@@ -282,8 +219,8 @@ class SvmlightSource(ScannedFiles):
         return f"feature {column + self.index_base}"
 
     def options(self) -> dict[str, Any]:
-        """Return the recipe and the type of the values."""
-        return self.recipe() | {"dtype": self._dtype.__name__}
+        """Return the recipe."""
+        return self.recipe()
 
     def batches(self) -> Generator[Batch, None, None]:
         """Yield the rows, one batch a chunk.
@@ -292,14 +229,7 @@ class SvmlightSource(ScannedFiles):
         memory. The width is kept between calls. Raises DataError naming file and line, also for a
         whole number that no double equals.
         """
-        lines, passed = self._data_lines(), 0
-        for batch in self._batches():
-            for row in far_rows(batch.X):
-                file, number, line = next(islice(lines, batch.first + row - passed, None))
-                passed = batch.first + row + 1
-                text = line.decode(errors="replace").partition("#")[0]
-                check_written(f"{self.paths[file]} line {number + 1}", "feature {}", text, WRITTEN)
-            yield batch
+        return self._checked()
 
     def _batches(self) -> Generator[Batch, None, None]:
         with closing(self._parts()) as parts:
@@ -309,7 +239,7 @@ class SvmlightSource(ScannedFiles):
                 self._width = max(self._width, part.width)
                 if part.labels.size:
                     labels = None if self._bare[part.file] else part.labels
-                    yield Batch(self._matrix(part), labels, first)
+                    yield Batch(self._matrix(part, self._width), labels, first)
         if self._base is None:
             self._base = 1
 
@@ -320,19 +250,11 @@ class SvmlightSource(ScannedFiles):
         # Before the index base is known, a second chunk could not be scanned.
         return 1 if self._base is None else super()._ahead()
 
-    def _scan(self, chunk: Chunk) -> Scanned:
-        text = _with_labels(chunk) if self._bare[chunk.file] else chunk
-        return scan_chunk(text, self._base, self._dtype)
+    def _scan(self, chunk: Chunk) -> ScannedChunk:
+        return scan_chunk(_with_labels(chunk) if self._bare[chunk.file] else chunk, self._base)
 
-    def _parse(self, line: bytes, part: Scanned) -> None:
-        parse_line(line, part.base, self._dtype)
-
-    def _matrix(self, part: Scanned) -> sp.csr_matrix:
-        # Set one by one, the arrays are neither copied nor checked.
-        X = sp.csr_matrix((part.labels.size, self._width), dtype=self._dtype)
-        X.data, X.indices, X.indptr = part.values, part.columns, part.indptr
-        X.has_sorted_indices = X.has_canonical_format = True
-        return X
+    def _parse(self, line: bytes, part: ScannedChunk) -> None:
+        parse_line(line, part.base)
 
 
 def _begins_with_pair(path: File, max_line: int) -> bool:
@@ -349,18 +271,18 @@ def _with_labels(chunk: Chunk) -> Chunk:
     return Chunk(chunk.file, bytearray(text + b"\n" * PADDING), len(text))
 
 
-def scan_chunk(chunk: Chunk, base: int | None, dtype: type) -> Scanned:
+def scan_chunk(chunk: Chunk, base: int | None) -> ScannedChunk:
     """Read one chunk, padded by ``PADDING``; a ``base`` of None becomes 0 or 1."""
     text = np.frombuffer(chunk.text, np.uint8)
     with np.errstate(over="ignore"):  # words wrap around, which numpy notes when not compiled
         colons, newlines = count(text, chunk.size)
         index = np.int32 if colons < 2**31 else np.int64
-        labels, indptr = np.empty(newlines + 1), np.empty(newlines + 2, index)
-        values, columns = np.empty(colons, dtype), np.empty(colons, index)
+        labels, starts = np.empty(newlines + 1), np.empty(newlines + 2, index)
+        values, columns = np.empty(colons), np.empty(colons, index)
         doubts = np.empty((newlines + 1 + colons, 2), np.int64)
         numbers = (chunk.size, 1 if base is None else base, LARGEST_INDEX)
         outcome, at, rows, pairs, doubtful, width = scan(
-            text, *map(np.uint64, numbers), labels, indptr, values, columns, doubts
+            text, *map(np.uint64, numbers), labels, starts, values, columns, doubts
         )
         refused_at = None if outcome == DONE else int(at)
         refused = False  # the first one counts, but those after it must not stay unread
@@ -371,19 +293,19 @@ def scan_chunk(chunk: Chunk, base: int | None, dtype: type) -> Scanned:
             if not isfinite(array[slot]) and not refused:
                 refused, outcome, refused_at = True, DONE, start
     if outcome == INDEX_ZERO and base is None:
-        return scan_chunk(chunk, 0, dtype)
+        return scan_chunk(chunk, 0)
     if (large := _too_large(chunk, labels[:rows])) is not None:
         refused_at = large if refused_at is None else min(large, refused_at)
-    return Scanned(
+    return ScannedChunk(
         file=chunk.file,
         lines=newlines,
-        base=numbers[1],
         labels=labels[:rows],
-        indptr=indptr[: rows + 1],
         columns=columns[:pairs],
         values=values[:pairs],
-        width=int(width),
+        starts=starts[: rows + 1],
         refused=None if refused_at is None else line_at(chunk, refused_at),
+        base=numbers[1],
+        width=int(width),
     )
 
 
@@ -393,47 +315,3 @@ def _too_large(chunk: Chunk, labels: np.ndarray) -> int | None:
         return None
     row = int(np.argmax(np.abs(labels) >= LABELS_BELOW))
     return next(islice(DATA_LINE.finditer(chunk.text, 0, chunk.size), row, None)).start()
-
-
-def load_svmlight(
-    paths: str | File | Sequence[str | File], **options: Any
-) -> tuple[sp.csr_matrix, np.ndarray]:
-    """Read svmlight files whole.
-
-    Parameters
-    ----------
-    paths : path or sequence of paths
-    **options
-        Those of :class:`SvmlightSource`.
-
-    Returns
-    -------
-    X : csr_matrix of shape (rows, highest column + 1)
-        Indices are int32, or int64 when there are 2**31 values or more.
-    y : float64 array of shape (rows,)
-    """
-    if isinstance(paths, str | Path | RemoteFile):
-        paths = [paths]
-    source = SvmlightSource(paths, **options)
-    batches: list[Any] = list(source.batches())
-    rows = sum(batch.X.shape[0] for batch in batches)
-    size = sum(batch.X.nnz for batch in batches)
-    index = np.int32 if size < 2**31 else np.int64
-    X = sp.csr_matrix((rows, batches[-1].X.shape[1]), dtype=batches[0].X.dtype)
-    X.data, X.indices = np.empty(size, X.dtype), np.empty(size, index)
-    X.indptr, y = np.zeros(rows + 1, index), np.empty(rows)
-    starts = np.cumsum([0] + [batch.X.nnz for batch in batches]).tolist()
-
-    def place(k: int) -> None:
-        part, labels, first, *_ = batches[k]
-        begin, end, last = starts[k], starts[k + 1], first + len(labels)
-        X.data[begin:end], X.indices[begin:end] = part.data, part.indices
-        np.add(part.indptr[1:], begin, out=X.indptr[first + 1 : last + 1], dtype=index)
-        y[first:last] = labels
-        batches[k] = None  # let go once copied, so that the rows are in memory about once
-
-    # Fresh memory is slow to touch for the first time, so every core takes its share.
-    with ThreadPoolExecutor(source.threads) as pool:
-        list(pool.map(place, range(len(batches))))
-    X.has_sorted_indices = X.has_canonical_format = True
-    return X, y

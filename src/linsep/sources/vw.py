@@ -17,20 +17,19 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
-from linsep.batches import Batch, weighed
+from linsep.batches import Batch, number_of_weighed, weighed
 from linsep.compiled.scanners.vowpal_wabbit import DONE, PLAINLY, combine, count, scan
 from linsep.errors import DataError
-from linsep.sources.exact import check_written, far_rows
 from linsep.sources.limits import MAX_LINE, MOST_GROWTH, WORTH_A_LOOK
-from linsep.sources.lines import CHUNK_BYTES, Chunk, ScannedFiles, line_at
+from linsep.sources.lines import CHUNK_BYTES, Chunk, ScannedChunk, ScannedFiles, line_at
 from linsep.sources.remote.file import File
 from linsep.sources.svmlight import (
     BLANKS,
     DECIMAL,
     LABELS_BELOW,
     NOT_FINITE,
+    parse_value,
     refuse,
     show,
 )
@@ -159,7 +158,7 @@ def _parse_namespace(text: bytes, at: int, rules: Rules, features: list[Feature]
         assert token is not None
         if not name:
             refuse(f"the namespace before {show(token[0])} has no name: write '|name:0.5 a b'")
-        weight, at = _value(token[0][1:], name), token.end()
+        weight, at = parse_value(token[0][1:], name, "it", "a:0.5"), token.end()
     space, seed = name[0] if name else ANONYMOUS, hash_name(name, 0) if name else 0
     end = text.find(b"|", at)
     end = len(text) if end < 0 else end
@@ -178,7 +177,7 @@ def _parse_namespace(text: bytes, at: int, rules: Rules, features: list[Feature]
             else:
                 refuse(f"{show(token[0])} has no name before its text: write it like a:0.5")
         elif colon:
-            value = _value(written, own)
+            value = parse_value(written, own, "it", "a:0.5")
         if not own:
             place, unnamed = seed + unnamed, unnamed + 1
         value *= factor
@@ -195,19 +194,6 @@ def _is_text(written: bytes) -> bool:
     if not written or _STARTS_A_NUMBER.match(written) or b":" in written:
         return False
     return NOT_FINITE.fullmatch(written) is None
-
-
-def _value(token: bytes, name: bytes) -> float:
-    """Return the value of a feature or namespace."""
-    if not token:
-        refuse(f"the value after {show(name + b':')} is missing: complete the line, it may be cut")
-    if NOT_FINITE.fullmatch(token):
-        refuse(f"the value {show(token)} is not finite: leave it out or give a number")
-    if not DECIMAL.fullmatch(token):
-        refuse(f"the value {show(token)} is not a number: write it like a:0.5")
-    if not isfinite(float(token)):
-        refuse(f"the value {show(token)} is too large for float64: scale the feature")
-    return float(token)
 
 
 def _paired(features: list[Feature], rules: Rules) -> list[Feature]:
@@ -271,21 +257,6 @@ PRODUCT_BYTES = 12
 WRITTEN = re.compile(r"(\S+?):([-+]?[0-9]+)(?=[\s|]|$)")
 
 
-class Scanned(NamedTuple):
-    """What a chunk held: labels (NaN: none), importances and the arrays of a CSR matrix, or the
-    first line that was refused, its number in the chunk from 0.
-    """
-
-    file: int
-    lines: int
-    labels: np.ndarray
-    importance: np.ndarray
-    columns: np.ndarray
-    values: np.ndarray
-    starts: np.ndarray
-    refused: tuple[int, bytes] | None
-
-
 class VwSource(ScannedFiles):
     """Rows of files in Vowpal Wabbit's text format, as one stream.
 
@@ -309,6 +280,7 @@ class VwSource(ScannedFiles):
 
     kind = "vw"
     example = "1 | a b:0.5"
+    written, called = WRITTEN, "feature '{}'"
 
     def __init__(
         self,
@@ -364,27 +336,21 @@ class VwSource(ScannedFiles):
         self._proving = not weightless
         yield from self._checked() if weightless else weighed(self._checked())
 
-    def _checked(self) -> Generator[Batch, None, None]:
-        """Yield the batches; raise DataError for a whole number that no double equals."""
-        lines, passed = self._data_lines(lambda line: bool(line.strip(b" \t\r"))), 0
-        for batch in self._batches():
-            for row in far_rows(batch.X):
-                file, number, line = next(islice(lines, batch.first + row - passed, None))
-                passed = batch.first + row + 1
-                place = f"{self.paths[file]} line {number + 1}"
-                check_written(place, "feature '{}'", line.decode(errors="replace"), WRITTEN)
-            yield batch
+    def where(self, row: int) -> str:
+        """Return "file line N" of the row; reads the files up to it. IndexError beyond the last."""
+        return super().where(number_of_weighed(self._batches(), row) if self._proving else row)
 
     def _batches(self) -> Generator[Batch, None, None]:
         with closing(self._parts()) as parts:
             for first, part in parts:
                 if part.labels.size:
+                    assert part.importance is not None
                     self.weighted = self.weighted or bool((part.importance != 1).any())
                     unlabelled = np.isnan(part.labels).any()
                     y = None if unlabelled else part.labels
-                    yield Batch(self._matrix(part), y, first, part.importance)
+                    yield Batch(self._matrix(part, 1 << self.rules.bits), y, first, part.importance)
 
-    def _scan(self, chunk: Chunk) -> Scanned:
+    def _scan(self, chunk: Chunk) -> ScannedChunk:
         return scan_chunk(chunk, self.rules, self._labelled, self._check_products)
 
     def _check_products(self, chunk: Chunk, products: int) -> None:
@@ -399,23 +365,11 @@ class VwSource(ScannedFiles):
                 "leave out those of long namespaces",
             )
 
-    def _parse(self, line: bytes, part: Scanned) -> None:
+    def _parse(self, line: bytes, part: ScannedChunk) -> None:
         read_plainly(line, self.rules, self._labelled)
 
-    def _matrix(self, part: Scanned) -> sp.csr_matrix:
-        # Set one by one, the arrays are neither copied nor checked.
-        X = sp.csr_matrix((part.labels.size, 1 << self.rules.bits))
-        index = np.int32 if part.columns.size < 2**31 else np.int64
-        X.data, X.indices = part.values, part.columns.astype(index, copy=False)
-        X.indptr = part.starts.astype(index)
-        X.has_sorted_indices = X.has_canonical_format = True
-        return X
-
     def _is_row(self, line: bytes) -> bool:
-        if not line.strip(b" \t\r"):
-            return False
-        found = parse_line(line, self.rules, self._labelled) if self._proving else None
-        return found is None or found.importance > 0
+        return bool(line.strip(b" \t\r"))
 
 
 def rules_of(
@@ -465,7 +419,7 @@ def scan_chunk(
     rules: Rules,
     labelled: bool,
     check_products: Callable[[Chunk, int], None] | None = None,
-) -> Scanned:
+) -> ScannedChunk:
     """Read one chunk, padded by ``PADDING``; ``check_products`` is told how many products of
     features there will be, before there are any.
     """
@@ -504,9 +458,9 @@ def scan_chunk(
     if labelled and np.isnan(labels[:rows]).any():
         refused.append(int(at[np.argmax(np.isnan(labels[:rows]))]))
     refused += _not_utf8(chunk)
-    return Scanned(
-        chunk.file, lines - 1, labels[:rows], importance[:rows], found, amounts, bounds,
-        line_at(chunk, min(refused)) if refused else None,
+    return ScannedChunk(
+        chunk.file, lines - 1, labels[:rows], found, amounts, bounds,
+        line_at(chunk, min(refused)) if refused else None, importance[:rows],
     )  # fmt: skip
 
 
@@ -535,7 +489,7 @@ def _not_utf8(chunk: Chunk) -> list[int]:
     return []
 
 
-def scan_plainly(chunk: Chunk, rules: Rules, labelled: bool) -> Scanned:
+def scan_plainly(chunk: Chunk, rules: Rules, labelled: bool) -> ScannedChunk:
     """Read a chunk in plain Python, which takes about a hundred times as long."""
     heads: list[tuple[float, float]] = []
     sums: list[dict[int, float]] = []
@@ -552,9 +506,9 @@ def scan_plainly(chunk: Chunk, rules: Rules, labelled: bool) -> Scanned:
             heads.append((label, found[0].importance))
             sums.append(found[1])
     labels, importance = np.array(heads).reshape(-1, 2).T.copy()
-    return Scanned(
-        chunk.file, len(lines) - 1, labels, importance,
+    return ScannedChunk(
+        chunk.file, len(lines) - 1, labels,
         np.array([column for row in sums for column in row], np.int32),
         np.array([value for row in sums for value in row.values()], np.float64),
-        np.cumsum([0, *map(len, sums)]), refused,
+        np.cumsum([0, *map(len, sums)]), refused, importance,
     )  # fmt: skip

@@ -1,14 +1,12 @@
 """Rows from tables: CSV, TSV, JSON lines, Parquet, Arrow IPC files and folders of texts."""
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import scipy.sparse as sp
 
 from linsep._system.threads import in_background
 from linsep.batches import Batch
@@ -402,35 +400,3 @@ class TableSource(Source):
         for table in rechunked(chunks, self._batch_rows, words=bool(self._columns.words)):
             yield start, table
             start += table.num_rows
-
-
-def load_table(
-    paths: str | Path | Iterable[str | Path], *, target: str | None = None, **options: Any
-) -> tuple[np.ndarray | sp.csr_matrix, np.ndarray | None, list[str] | None]:
-    """Read whole tables into memory.
-
-    Parameters
-    ----------
-    paths : one path or several
-    target : str or None
-        The label column; None needs ``require_target=False``.
-    **options : the other parameters of :class:`TableSource`
-
-    Returns
-    -------
-    X : array or csr_matrix of shape (rows, features)
-    y : array of shape (rows,) or None
-    feature_names : list of str, or None when text values are hashed
-
-    Raises DataError as :class:`TableSource` does.
-    """
-    given = [paths] if isinstance(paths, str | Path) else list(paths)
-    source = TableSource([located(path) for path in given], target=target, **options)
-    batches = list(source.batches())
-    labels = [batch.y for batch in batches if batch.y is not None]
-    y = np.concatenate(labels) if len(labels) == len(batches) else None
-    if not sp.issparse(batches[0].X):
-        return np.concatenate([batch.X for batch in batches]), y, source.feature_names
-    X = sp.vstack([batch.X for batch in batches], format="csr")
-    X.has_canonical_format = True
-    return X, y, source.feature_names
