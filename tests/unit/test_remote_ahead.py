@@ -12,8 +12,8 @@ import pytest
 from campaign.web_server import WebServer
 
 from linsep import open_source
-from linsep.sources.declared import messages
 from linsep.sources.tables import parquet
+from linsep.sources.tables.arrow_ipc import messages
 from remote_tables import small_blocks
 
 pytestmark = pytest.mark.compiled

@@ -16,8 +16,7 @@ from linsep.batches import Batch
 from linsep.errors import DataError, hint
 from linsep.sources.base import Source
 from linsep.sources.exact import EXACT, WholeNumbers, unrounded
-from linsep.sources.row_cache import RowCacheWriter, footer_of
-from linsep.sources.rows_file import KEY
+from linsep.sources.row_cache import KEY, RowCacheWriter, footer_of
 from linsep.sources.tables.columns import Columns, check_column, column_types, family_of, first_rows
 from linsep.sources.tables.files import kinds_in, rechunked
 from linsep.sources.tables.table_file import TableFile, plain_values, rows_at_once

@@ -23,12 +23,13 @@ from linsep.batches import Batch
 from linsep.errors import DataError, LinsepError
 from linsep.serving.limits import Budget, Limits, Refused, too_many_rows, too_wide
 from linsep.sources.base import Source
-from linsep.sources.declared import messages, text_sizes
 from linsep.sources.exact import EXACT
 from linsep.sources.opening import open_source
+from linsep.sources.tables.arrow_ipc import messages
 from linsep.sources.tables.columns import Columns, from_recipe
 from linsep.sources.tables.csv_text import WHITESPACE, Fields
 from linsep.sources.tables.encoding import Encoder
+from linsep.sources.tables.table_file import text_sizes
 from linsep.words import counted
 
 #: how the kinds of columns are called in messages

@@ -20,7 +20,7 @@ from linsep.sources.remote.file import (
     located,
     no_file,
 )
-from linsep.sources.rows_file import RowsSource
+from linsep.sources.row_cache import RowsSource
 from linsep.sources.svmlight import SvmlightSource
 
 

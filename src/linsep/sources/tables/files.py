@@ -6,7 +6,6 @@ import numpy as np
 import pyarrow as pa
 
 from linsep.errors import DataError, NoRows, hint
-from linsep.sources.declared import text_sizes
 from linsep.sources.formats import format_by_name, unknown_format
 from linsep.sources.limits import MAX_LINE
 from linsep.sources.remote.file import File, local
@@ -23,7 +22,7 @@ from linsep.sources.tables.csv_text import Fields
 from linsep.sources.tables.documents import Documents
 from linsep.sources.tables.json_lines import JsonFile
 from linsep.sources.tables.parquet import ParquetFile
-from linsep.sources.tables.table_file import TableFile
+from linsep.sources.tables.table_file import TableFile, text_sizes
 
 #: bytes of rows from which on fewer of them make a table
 MOST_BYTES = 1 << 25

@@ -17,12 +17,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from linsep.sources.declared import INSTEAD, text_columns
 from linsep.sources.formats import arrow_file
 from linsep.sources.limits import check_growth
 from linsep.sources.remote.file import File, RemoteFile
 from linsep.sources.tables.table_file import (
     SAMPLE_ROWS,
+    UNCOMPRESSED,
     Kinds,
     Others,
     TableFile,
@@ -31,6 +31,7 @@ from linsep.sources.tables.table_file import (
     opened_raw,
     reading,
     rows_at_once,
+    text_columns,
     typed_columns,
 )
 
@@ -254,7 +255,7 @@ def check_sizes(path: File, pages: bool = True) -> None:
             return file.read(length)
 
         for column in columns_of(file, size):
-            check_growth(path, max(1, column.compressed), column.size, INSTEAD)
+            check_growth(path, max(1, column.compressed), column.size, UNCOMPRESSED)
             if pages:
                 first, end = column.first, column.first + column.compressed
                 left -= check_pages(path, first, end, size, read_at) - first
@@ -275,7 +276,7 @@ def check_pages(
         swollen += larger
         if compressed < 0 or larger < 0 or at > size:
             raise pa.ArrowInvalid("a page is larger than the file")
-        check_growth(path, max(1, at - first), swollen, INSTEAD)
+        check_growth(path, max(1, at - first), swollen, UNCOMPRESSED)
     return at
 
 

@@ -16,10 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from linsep.errors import DataError, hint
-from linsep.sources.declared import check_decoded, is_view
 from linsep.sources.fingerprints import Unchanged
 from linsep.sources.formats import arrow_file, opened
 from linsep.sources.remote.file import File, RemoteFile
+from linsep.words import size_text
 
 #: what each column is read as: "number", "bool" or "text"
 Kinds = Mapping[str, str]
@@ -27,6 +27,10 @@ Kinds = Mapping[str, str]
 Others = list[str] | None
 #: rows shown to whoever guesses what the columns mean
 SAMPLE_ROWS = 10_000
+#: bytes of the text of one column that may come in one batch of rows
+MOST_TEXT = 128 << 20
+#: what to do where a file that becomes very large in memory is as it should be
+UNCOMPRESSED = "write it without compression"
 
 
 class TableFile(ABC):
@@ -272,3 +276,64 @@ def _is_utf8(value: pa.StringScalar) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def text_columns(schema: pa.Schema) -> list[str]:
+    """Return the names of the columns that hold text or bytes."""
+    return [field.name for field in schema if is_text(field.type)]
+
+
+def check_decoded(column: pa.ChunkedArray, name: str | None) -> None:
+    """Raise DataError where a dictionary or views of text would fill memory as plain text."""
+    total = sum(int(text_sizes(chunk).sum()) for chunk in column.chunks)
+    if total > MOST_TEXT:
+        raise DataError(
+            f"Column '{name}' has {size_text(total)} of text in {len(column):,} rows",
+            hint("leave it out with {}", exclude=[name]),
+        )
+
+
+def text_sizes(column: pa.Array) -> np.ndarray:
+    """Return the bytes of each row's text, of dictionaries and views, which may stand for more text
+    than there is; nothing where they are few, or for another array.
+    """
+    kind, none = column.type, np.zeros(0, np.int64)
+    if not len(column) or not (is_view(kind) or pa.types.is_dictionary(kind)):
+        return none
+    if is_view(kind):
+        return _lengths(column)
+    if not is_text(kind.value_type) or not len(column.dictionary):
+        return none
+    lengths = _lengths(column.dictionary)
+    if int(lengths.max()) * len(column) <= MOST_TEXT // 64:
+        return none
+    codes = column.indices.fill_null(0).to_numpy(zero_copy_only=False)
+    found: np.ndarray = np.where(
+        column.is_valid().to_numpy(zero_copy_only=False), lengths[codes], 0
+    )
+    if is_view(kind.value_type):  # the dictionary becomes plain text, too
+        found[0] += lengths.sum()
+    return found
+
+
+def _lengths(texts: pa.Array) -> np.ndarray:
+    """Return the bytes of texts, 0 where they are null."""
+    if not is_view(texts.type):
+        found = pc.binary_length(texts).fill_null(0)
+        return found.to_numpy(zero_copy_only=False).astype(np.int64)
+    views = np.frombuffer(texts.buffers()[1], np.int32)  # four a text, its length first
+    lengths = views[4 * texts.offset :: 4][: len(texts)].astype(np.int64)
+    return np.where(texts.is_valid().to_numpy(zero_copy_only=False), lengths, 0)
+
+
+def is_view(kind: pa.DataType) -> bool:
+    """Return whether a type is of views of text or bytes, which may be the same many times."""
+    return kind in (pa.string_view(), pa.binary_view())
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Return whether a type is of text or bytes."""
+    if is_view(kind):
+        return True
+    checks = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary)
+    return any(check(kind) for check in checks)
