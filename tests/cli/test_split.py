@@ -17,7 +17,7 @@ from hypothesis import given, strategies as st
 from command_line import assert_refused, here, table
 from linsep.rewriting import records
 from linsep.rewriting.splitting import Draw, Draws
-from linsep.sources.tables.csv_text import Fields
+from linsep.sources.tables.reading_options import ReadingOptions
 
 pytestmark = pytest.mark.compiled
 ROWS = 500
@@ -218,7 +218,7 @@ def test_records_are_those_of_the_csv_module(tmp_path_factory, rows):
     text = io.StringIO(newline="")
     csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows([["x", "y"], *rows])
     path.write_text(text.getvalue(), newline="")
-    found = records.TextRecords(path, "csv", Fields(), "y", 1 << 20)
+    found = records.TextRecords(path, "csv", ReadingOptions(max_line=1 << 20), "y")
     kept = list(found)
     assert found.header + "".join(record.text for record in kept) == text.getvalue()
     assert [record.cell for record in kept if record.row] == [y for _, y in rows]

@@ -11,7 +11,7 @@ from linsep import Perceptron, open_source
 from linsep.distributed.shards import Reading, read, shards_of
 from linsep.errors import DataError
 from linsep.sources.tables import text_file
-from linsep.sources.tables.csv_text import Fields
+from linsep.sources.tables.reading_options import ReadingOptions
 from whole_files import load_table
 
 pytestmark = pytest.mark.compiled
@@ -131,7 +131,7 @@ def test_shards_without_a_header(path):
     path.write_text("".join(f"{k},t{k % 2}\n" for k in range(300)))
     source = open_source(path, target="column_2", header=False)
     shards = shards_of(source, 700)
-    reading = Reading(source.recipe(), source.fields, None)
+    reading = Reading(source.recipe(), source.reading)
     assert len(shards) > 2
     found = np.concatenate([read(shard, reading).batch.X for shard in shards])
     assert found.ravel().tolist() == [*range(300)]
@@ -145,7 +145,7 @@ def test_what_is_neither_true_nor_false_is_refused(path, bad):
     (name,) = bad
     with pytest.raises(DataError, match=f"{name} is .*: give True or False"):
         open_source(path, target="setosa", **bad)
-    assert Fields(**bad).recipe() == {"delimiter": None}
+    assert ReadingOptions(**bad).recipe() == {"delimiter": None}
 
 
 def test_a_model_reads_its_own_data_again(path):
@@ -195,7 +195,7 @@ def test_groups_and_times_stay_whole_behind_a_mark(path):
 def test_shards_of_blank_lines_are_empty(path):
     path.write_text("".join(f"{k},t{k % 2}\n" for k in range(50)) + "\n" * 300)
     source = open_source(path, target="column_2", header=False)
-    reading = Reading(source.recipe(), source.fields, None)
+    reading = Reading(source.recipe(), source.reading)
     assert sum(read(shard, reading).batch.size for shard in shards_of(source, 200)) == 50
     path.write_text("\n\n")
     with pytest.raises(DataError, match=r"a\.csv has no rows: give a file with rows"):

@@ -17,7 +17,8 @@ from linsep import open_source
 from linsep.errors import DataError
 from linsep.sources.tables import text_file
 from linsep.sources.tables.csv import CsvFile
-from linsep.sources.tables.csv_text import Fields, Followed, follow_quotes
+from linsep.sources.tables.csv_records import Followed, follow_quotes
+from linsep.sources.tables.reading_options import ReadingOptions
 from whole_files import load_table
 
 pytestmark = pytest.mark.compiled
@@ -137,7 +138,7 @@ def test_records_of_many_blocks_are_those_of_the_csv_module(tmp_path_factory, ro
         csv.writer(file).writerows([("s", "t"), *rows])
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(text_file, "BLOCK_BYTES", size)
-        batches = list(CsvFile(path, Fields()).chunks({"s": "text", "t": "text"}))
+        batches = list(CsvFile(path, ReadingOptions()).chunks({"s": "text", "t": "text"}))
     found = [(row["s"] or "", row["t"] or "") for batch in batches for row in batch.to_pylist()]
     assert found == rows
 

@@ -13,7 +13,7 @@ from linsep import Perceptron, load, open_source
 from linsep.distributed.shards import Reading, read, shards_of
 from linsep.errors import DataError
 from linsep.sources.tables import csv, text_file
-from linsep.sources.tables.csv_text import Fields
+from linsep.sources.tables.reading_options import ReadingOptions
 from whole_files import load_table
 
 pytestmark = pytest.mark.compiled
@@ -98,7 +98,7 @@ def test_shards_read_them(path, monkeypatch):
     expected = np.vstack([b.X.toarray() for b in source.batches()])
     shards = shards_of(source, 24)
     assert len(shards) > 1
-    reading = Reading(source.recipe(), source.fields, None)
+    reading = Reading(source.recipe(), source.reading)
     batches = (read(shard, reading).batch for shard in shards)
     found = [batch.X.toarray() for batch in batches if batch.size]
     assert np.array_equal(np.vstack(found), expected)
@@ -147,4 +147,4 @@ def test_commands_propose_them(path):
 
 
 def test_split_takes_them_for_an_empty_cell():
-    assert Fields(null_values=("?",)).null_cells() == ["?", " ?"]
+    assert ReadingOptions(null_values=("?",)).null_cells() == ["?", " ?"]

@@ -22,7 +22,6 @@ from linsep.distributed import shards as cutting
 from linsep.distributed.shards import Reading, read, shards_of
 from linsep.errors import DataError
 from linsep.sources import fingerprints
-from linsep.sources.tables.csv_text import Fields
 
 ROWS = 300
 
@@ -71,7 +70,7 @@ def test_every_row_is_in_one_shard(folder, name, size):
     source = open_source(folder / name, **how)
     shards = shards_of(source, size)
     assert (len(shards) == 1) == (size == 1 << 20)
-    reading = Reading(source.recipe(), Fields(), None)
+    reading = Reading(source.recipe())
     parts = (read(shard, reading).batch for shard in shards)
     found = [batch for batch in parts if batch.size]
     (X, y, w), (X_known, y_known, w_known) = rows(found), rows(source.batches())
@@ -93,7 +92,7 @@ def test_shards_do_not_depend_on_anything_but_the_files(folder):
 def test_errors_name_the_line_of_the_file(folder, tmp_path, name, place):
     lines = (folder / name).read_text().split("\n")
     source = open_source(folder / name, target="y")
-    reading = Reading(source.recipe(), Fields(), None)
+    reading = Reading(source.recipe())
     lines[250] = '{"a": "wrong"}' if name == "t.jsonl" else 'wrong,1,"x","class 0",1'
     (tmp_path / name).write_text("\n".join(lines))
     there = {"path": str(tmp_path / name), "size": (tmp_path / name).stat().st_size, "seen": None}
@@ -112,7 +111,7 @@ def fails(shard, reading):
 
 
 def test_a_file_that_is_gone_is_named_with_the_machine(folder, tmp_path):
-    reading = Reading(open_source(folder / "t.svm").recipe(), Fields(), None)
+    reading = Reading(open_source(folder / "t.svm").recipe())
     (tmp_path / "t.svm").write_bytes((folder / "t.svm").read_bytes())
     shards = shards_of(open_source(tmp_path / "t.svm"), 3000)
     (tmp_path / "t.svm").unlink()
@@ -141,7 +140,7 @@ def test_a_file_with_other_bytes_of_the_same_size_is_refused(folder, tmp_path, n
     else:
         shutil.copy(folder / name, path)
     source = open_source(path, **({} if name in ("t.svm", "t.vw") else {"target": "y"}))
-    reading, shards = Reading(source.recipe(), Fields(), None), shards_of(source, 3000)
+    reading, shards = Reading(source.recipe()), shards_of(source, 3000)
     for shard in shards:
         read(shard, reading)
     last = shards[-1]
@@ -164,7 +163,7 @@ def test_shards_that_the_client_reads_too_are_compared_in_all_bytes(tmp_path, mo
     path = tmp_path / "t.svm"
     path.write_text("".join(f"{k % 2} 1:{k}\n" for k in range(2000)))
     source = open_source(path)
-    reading = Reading(source.recipe(), Fields(), None)
+    reading = Reading(source.recipe())
     sample, whole = (shards_of(source, 1 << 20, whole)[0] for whole in (False, True))
     end = list(fingerprints.places(whole.size, 0, whole.size))[5][1]
     a_byte(path, path.read_bytes().index(b"1:", end) + 2)
@@ -186,7 +185,7 @@ def test_a_file_that_changes_while_a_shard_is_read(folder, tmp_path, monkeypatch
 
     monkeypatch.setattr(cutting, "_copied", changed)
     with pytest.raises(DataError, match=r"On the machine .*t\.svm changed while it was read"):
-        read(shard, Reading(source.recipe(), Fields(), None))
+        read(shard, Reading(source.recipe()))
 
 
 def test_the_bytes_of_row_groups_are_those_of_their_shard(folder):
@@ -202,7 +201,7 @@ def test_a_remote_file_of_another_version_is_refused():
     store.pipe("/shards/t.svm", b"1 1:1\n0 1:2\n")
     source = open_source("memory://shards/t.svm")
     (shard,) = pickle.loads(pickle.dumps(shards_of(source)))
-    reading = Reading(source.recipe(), Fields(), None)
+    reading = Reading(source.recipe())
     assert read(shard, reading).batch.y.tolist() == [1, 0]
     time.sleep(0.01)
     store.pipe("/shards/t.svm", b"0 1:1\n1 1:2\n")
@@ -216,7 +215,7 @@ def test_a_field_with_line_breaks_is_never_split(tmp_path):
     rows = [f'{k},"one\ntwo {k}",{k % 2}' for k in range(200)]
     (tmp_path / "t.csv").write_text("a,b,y\n" + "\n".join(rows) + "\n")
     source = open_source(tmp_path / "t.csv", target="y", exclude="b")
-    reading = Reading(source.recipe(), Fields(), None)
+    reading = Reading(source.recipe())
     with pytest.raises(DataError, match="bytes 0 to 1,000 ends within quotes"):
         [read(shard, reading) for shard in shards_of(source, 1000)]
 
@@ -224,7 +223,7 @@ def test_a_field_with_line_breaks_is_never_split(tmp_path):
 def test_quotes_that_are_text_are_in_any_shard(tmp_path):
     (tmp_path / "t.csv").write_text("a,b,y\n" + "".join(f'{k},5",{k % 2}\n' for k in range(200)))
     source = open_source(tmp_path / "t.csv", target="y", quotes=False)
-    reading = Reading(source.recipe(), source.fields, None)
+    reading = Reading(source.recipe(), source.reading)
     sizes = [read(shard, reading).batch.size for shard in shards_of(source, 700)]
     assert sum(sizes) == 200
     assert len(sizes) > 2
@@ -233,12 +232,12 @@ def test_quotes_that_are_text_are_in_any_shard(tmp_path):
 def test_shards_of_comments_or_of_dropped_rows_are_empty(tmp_path):
     (tmp_path / "t.svm").write_text("1 1:2\n" + "# nothing\n" * 100 + "-1 1:3\n")
     source = open_source(tmp_path / "t.svm")
-    reading = Reading(source.recipe(), Fields(), None)
+    reading = Reading(source.recipe())
     sizes = [read(shard, reading).batch.size for shard in shards_of(source, 300)]
     assert sizes == [1, 0, 0, 1]
     (tmp_path / "t.csv").write_text("a,y\n" + "1,0\n" * 50 + ",1\n" * 200)
     source = open_source(tmp_path / "t.csv", target="y", missing="drop")
-    reading = Reading(source.recipe(), Fields(), None)
+    reading = Reading(source.recipe())
     found = [read(shard, reading) for shard in shards_of(source, 204)]
     sizes = [(rows.batch.size, rows.dropped) for rows in found]
     assert sizes == [(50, 0), (0, 68), (0, 68), (0, 64)]

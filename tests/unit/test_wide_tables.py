@@ -8,7 +8,7 @@ import pytest
 from linsep.errors import DataError
 from linsep.sources.tables import csv
 from linsep.sources.tables.csv import CsvFile
-from linsep.sources.tables.csv_text import Fields
+from linsep.sources.tables.reading_options import ReadingOptions
 
 pytestmark = pytest.mark.compiled
 
@@ -40,7 +40,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 
 def seen(path, kinds):
     """What the first rows or all rows of a file are, or what is said of them."""
-    file = CsvFile(path, Fields())
+    file = CsvFile(path, ReadingOptions())
     try:
         batches = list(file.chunks(kinds)) if kinds else [file.head()]
         return file._strips, [(batch.schema, batch.to_pylist()) for batch in batches]
@@ -67,7 +67,7 @@ def test_strips_of_columns_give_what_all_columns_at_once_give(
 def test_a_longer_file_is_read_at_once(tmp_path, monkeypatch):
     monkeypatch.setattr(csv, "STRIP", 2)
     (tmp_path / "a.csv").write_text("a,b,c,d,e\n" + "1,x,true,2,y\n" * 100_000)
-    file = CsvFile(tmp_path / "a.csv", Fields())
+    file = CsvFile(tmp_path / "a.csv", ReadingOptions())
     assert not file._strips
     assert sum(batch.num_rows for batch in file.chunks(KINDS)) == 100_000
 

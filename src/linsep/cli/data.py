@@ -40,11 +40,10 @@ from linsep.rewriting import (
     VectorWriter,
 )
 from linsep.sources.formats import CODECS, format_by_name, format_of
-from linsep.sources.limits import MAX_LINE
 from linsep.sources.opening import find_files, kind_of, open_source
 from linsep.sources.remote.file import File
-from linsep.sources.tables.csv_text import Fields
 from linsep.sources.tables.files import check_separated, open_tables
+from linsep.sources.tables.reading_options import ReadingOptions
 from linsep.words import counted, size_text
 
 #: most columns, and most names in a line; --json has all
@@ -280,10 +279,9 @@ def _table_writer(paths: list[File], how: dict[str, Any], files: dict[str, Any])
                 f"{flag_of(name)} is about features, but Parquet keeps the columns as they are; "
                 "leave it out."
             )
-    fields = Fields.among(files)
-    check_separated(paths[0], [format_of(path, files["format"]) for path in paths], fields)
-    limit = files["max_line"] or MAX_LINE
-    opened = open_tables(paths, files["format"], fields, limit, mixed=True)
+    reading = ReadingOptions.among(files)
+    check_separated(paths[0], [format_of(path, files["format"]) for path in paths], reading)
+    opened = open_tables(paths, files["format"], reading, mixed=True)
     needed = [how[name] for name in ("target", "weight", "group") if how[name] is not None]
     return TableWriter(opened, how["exclude"] or [], needed)
 
@@ -381,8 +379,7 @@ def split(
     never_overwrite(paths, *outs)
     parts = Split(
         paths, kind, shares, seed=random_state, target=target, group=group, time=time,
-        in_order=in_order, fields=Fields.among(files),
-        max_line=files["max_line"],
+        in_order=in_order, reading=ReadingOptions.among(files),
     )  # fmt: skip
     with interrupts_deferred() as pressed:
         with ExitStack() as stack:

@@ -19,7 +19,7 @@ from linsep.parameters import Parameter
 from linsep.sources.formats import FORMATS
 from linsep.sources.limits import bytes_of
 from linsep.sources.tables.columns import ANALYZERS, MISSING, NORMS, SCALES
-from linsep.sources.tables.csv_text import is_delimiter
+from linsep.sources.tables.reading_options import is_delimiter
 
 PICTURES = ("png", "svg", "pdf")
 #: learners with weights to show; kernel learners have one per row

@@ -22,8 +22,8 @@ from linsep.sources.limits import MAX_LINE, bytes_of
 from linsep.sources.opening import find_files, kind_of, open_source
 from linsep.sources.remote.address import shown
 from linsep.sources.tables.columns import is_row_label
-from linsep.sources.tables.csv_text import Fields
 from linsep.sources.tables.files import check_separated, open_tables
+from linsep.sources.tables.reading_options import ReadingOptions
 
 #: seconds for a look at separability, classes and features up to which there is one
 SECONDS, MOST_CLASSES, MOST_FEATURES = 5.0, 10, 1000
@@ -184,9 +184,9 @@ class Description:
     ----------
     data : files, folders or globs
     target : label column of a table, or None
-    index_base, format, delimiter, quotes, header, null_values, max_line :
-        see :func:`linsep.open_source`
+    index_base, format, max_line : see :func:`linsep.open_source`
     typed : names of the data for the command to type next, if they are others
+    **of_csv : how CSV is read, see :func:`linsep.open_source`
 
     Raises DataError as that does.
 
@@ -202,19 +202,16 @@ class Description:
         target: str | None = None,
         index_base: int | None = None,
         format: str | None = None,
-        delimiter: str | None = None,
-        quotes: bool | None = None,
-        header: bool | None = None,
-        null_values: list[str] | None = None,
-        max_line: int | None = None,
+        max_line: int | str | None = None,
         typed: list[str] | None = None,
+        **of_csv: Any,
     ):
         paths = find_files(list(data), format)
         self._data, self._target = typed or data, target
-        self._typed = {
-            "target": target, "index_base": index_base, "format": format, "delimiter": delimiter,
-            "quotes": quotes, "header": header, "null_values": null_values or None,
-            "max_line": max_line,
+        given = ReadingOptions(**of_csv)
+        self._typed = {"target": target, "index_base": index_base, "format": format}
+        self._typed |= given.of_csv | {
+            "null_values": given.null_values or None, "max_line": max_line,
         }  # fmt: skip
         self.paths, self._is_table = paths, kind_of(paths, format) == "table"
         self.format = format_of(paths[0], format)
@@ -226,10 +223,9 @@ class Description:
         if index_base is not None:
             message = f"{paths[0]} is a table, whose columns have names"
             raise DataError(message, hint("leave out {}", index_base=None))
-        limit = bytes_of(max_line or MAX_LINE)
-        fields = Fields(delimiter, quotes, header, null_values).or_of({})
-        files = open_tables(paths, format, fields, limit, mixed=False)
-        check_separated(paths[0], [format_of(path, format) for path in paths], fields)
+        reading = given._replace(max_line=bytes_of(max_line or MAX_LINE)).or_of({})
+        files = open_tables(paths, format, reading, mixed=False)
+        check_separated(paths[0], [format_of(path, format) for path in paths], reading)
         if target is None and self.format == "folder" and LABEL in files[0].columns():
             self._target = self._typed["target"] = LABEL
         self.source = TableDescription(files, self._target)

@@ -15,8 +15,8 @@ from linsep.errors import DataError, NoRows
 from linsep.rows.label_book import BadLabel, LabelBook
 from linsep.sources.arrays import ArraySource
 from linsep.sources.base import Source
-from linsep.sources.tables.csv_text import Fields
 from linsep.sources.tables.files import all_dropped
+from linsep.sources.tables.reading_options import ReadingOptions
 
 #: importance of tasks: what uses rows comes before reading more
 FIRST = 10
@@ -144,17 +144,13 @@ def rows_of_source(
     reading here. Where this process reads all rows, too, workers must have all their bytes.
     """
     shards = shards_of(source, shard_bytes, whole=exact or source.surveys)
-    reading = Reading(source.recipe(), *_options(source))
+    reading = Reading(source.recipe(), source.reading or ReadingOptions())
     source.check_files()
     known = versions()
     futures = [
         cluster.submit("read shard", _read, shard, reading, known, exact) for shard in shards
     ]
     return ShardedRows(cluster, [str(shard) for shard in shards], futures, source.name)
-
-
-def _options(source: Source) -> tuple[Fields, int | None]:
-    return getattr(source, "fields", Fields()), getattr(source, "_max_line", None)
 
 
 def measure(

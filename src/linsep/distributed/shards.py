@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from socket import gethostname
 from tempfile import TemporaryDirectory
@@ -28,7 +29,7 @@ from linsep.sources.fingerprints import Unchanged
 from linsep.sources.formats import CODECS, format_of
 from linsep.sources.opening import open_source
 from linsep.sources.remote.file import RemoteFile, located
-from linsep.sources.tables.csv_text import Fields
+from linsep.sources.tables.reading_options import ReadingOptions
 from linsep.sources.tables.table import TableSource
 
 #: bytes of a shard by default: of text as it is, of Parquet without compression
@@ -85,11 +86,10 @@ class Fingerprint(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """How the rows of all shards are read: the recipe, the fields of CSV, the longest line."""
+    """How the rows of all shards are read."""
 
     recipe: dict[str, Any]
-    fields: Fields
-    max_line: int | None
+    options: ReadingOptions = ReadingOptions()
 
 
 class RowGroups(TableSource):
@@ -217,10 +217,10 @@ def _opened(shard: Shard, reading: Reading) -> Iterator[Source | None]:
     A range of lines is copied to a temporary file of the worker.
     """
     how: dict[str, Any] = {
-        "recipe": reading.recipe, "format": shard.format, "max_line": reading.max_line,
+        "recipe": reading.recipe, "format": shard.format, "max_line": reading.options.max_line,
     }  # fmt: skip
     if shard.format in HEADED:
-        how |= reading.fields._asdict()
+        how |= reading.options.of_csv
     with _on_this_machine():
         unchanged = Unchanged([located(shard.path)])
         _check_file(shard)
@@ -234,8 +234,9 @@ def _opened(shard: Shard, reading: Reading) -> Iterator[Source | None]:
         else:
             with TemporaryDirectory(prefix=process_mark()) as folder:
                 path = Path(folder) / "shard"
-                begins = _copied(shard, path, reading.fields)
-                with _named(shard, str(path), lambda: _lines_before(shard, begins, reading.fields)):
+                begins = _copied(shard, path, reading.options)
+                before = partial(_lines_before, shard, begins, reading.options)
+                with _named(shard, str(path), before):
                     yield None if begins is None else _of_data(open_source(path, **how))
     except OSError as error:
         reason = error.strerror or error
@@ -319,27 +320,27 @@ def _rows_before(shard: Shard) -> int:
     return sum(metadata.row_group(group).num_rows for group in range(shard.start))
 
 
-def _lines_before(shard: Shard, begins: int | None, fields: Fields) -> int:
+def _lines_before(shard: Shard, begins: int | None, options: ReadingOptions) -> int:
     """Return how many lines to add to the number of a line in the copy of a range."""
     with open(str(shard.path), "rb") as file:
         lines, left = 0, begins or 0
         while left and (block := file.read(min(left, _COPIED))):
             lines, left = lines + block.count(b"\n"), left - len(block)
-        return lines - (1 if begins and _has_header(shard, fields) else 0)
+        return lines - (1 if begins and _has_header(shard, options) else 0)
 
 
-def _has_header(shard: Shard, fields: Fields) -> bool:
-    return shard.format in HEADED and fields.header is not False
+def _has_header(shard: Shard, options: ReadingOptions) -> bool:
+    return shard.format in HEADED and options.header is not False
 
 
-def _copied(shard: Shard, path: Path, fields: Fields) -> int | None:
+def _copied(shard: Shard, path: Path, options: ReadingOptions) -> int | None:
     """Copy the lines that begin in a range to a file, behind the header if there is one.
 
     Returns where they begin; None if there is none.
     """
     with open(str(shard.path), "rb") as file, open(path, "wb") as copy:
         header = b""
-        if shard.start and _has_header(shard, fields):
+        if shard.start and _has_header(shard, options):
             while not header.strip(b"\r\n \t" + _MARK):
                 header = file.readline()
         begins, end = _line_start(file, shard.start), _line_start(file, shard.stop)
@@ -352,9 +353,9 @@ def _copied(shard: Shard, path: Path, fields: Fields) -> int | None:
             copy.write(block)
             blank = blank and not block.strip(b"\r\n \t" + _MARK)
             quotes, left = quotes + block.count(b'"'), left - len(block)
-    if blank and not _has_header(shard, fields):
+    if blank and not _has_header(shard, options):
         return None
-    if quotes % 2 and fields.quotes is not False and shard.format in HEADED:
+    if quotes % 2 and options.quotes is not False and shard.format in HEADED:
         raise DataError(
             f"{shard} ends within quotes: a field with line breaks cannot be split; write the "
             "table as Parquet, with `linsep convert`."

@@ -16,7 +16,7 @@ from linsep.batches import Batch
 from linsep.errors import DataError, hint
 from linsep.sources.base import Source
 from linsep.sources.exact import EXACT, WholeNumbers, unrounded
-from linsep.sources.row_cache import KEY, RowCacheWriter, footer_of
+from linsep.sources.row_cache import ROWS_FILE_KEY, RowCacheWriter, footer_of
 from linsep.sources.tables.columns import Columns, check_column, column_types, family_of, first_rows
 from linsep.sources.tables.files import kinds_in, rechunked
 from linsep.sources.tables.table_file import TableFile, plain_values, rows_at_once
@@ -41,7 +41,7 @@ class RowsWriter:
         Raises DataError if rows have no labels, RowCacheError if the disk is full.
         """
         source, width = self._source, 0
-        with RowCacheWriter(path, KEY) as writer:
+        with RowCacheWriter(path, ROWS_FILE_KEY) as writer:
             for batch in unrounded(source):
                 interruption_point()
                 if batch.y is None:

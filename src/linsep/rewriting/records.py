@@ -12,15 +12,15 @@ from linsep.errors import DataError
 from linsep.sources.lines import LineReader
 from linsep.sources.remote.file import File
 from linsep.sources.tables.columns import check_column
-from linsep.sources.tables.csv_text import (
+from linsep.sources.tables.csv_records import (
     CsvRecord,
-    Fields,
     csv_records,
     names_of,
     no_names,
     whole_records,
 )
 from linsep.sources.tables.json_lines import no_object, repeated
+from linsep.sources.tables.reading_options import ReadingOptions
 from linsep.sources.tables.table_file import SAMPLE_ROWS
 from linsep.sources.tables.text_file import whole_lines
 
@@ -49,21 +49,19 @@ class TextRecords:
     ----------
     path : Path
     format : "csv", "tsv", "jsonl", "svmlight" or "vw"
-    fields : of CSV
+    reading : ReadingOptions
     column : the column whose cells are wanted, None for none; of svmlight text and Vowpal Wabbit's
         it is ignored, and the cell is the label
-    max_line : bytes that a line may have
 
     Attributes
     ----------
     header : the header of CSV, else empty; known when the first record is
     """
 
-    def __init__(self, path: File, format: str, fields: Fields, column: str | None, max_line: int):
+    def __init__(self, path: File, format: str, reading: ReadingOptions, column: str | None):
         self.path, self._format, self._column = path, format, column
-        self._fields = fields.of(format)
-        self._nulls = frozenset(fields.null_cells())
-        self._max_line, self.header = max_line, ""
+        self._reading, self.header = reading.of(format), ""
+        self._nulls = frozenset(reading.null_cells())
         self._reader: LineReader | None = None
 
     @property
@@ -78,8 +76,9 @@ class TextRecords:
 
     def _blocks(self) -> Generator[bytes, None, None]:
         """Yield blocks of whole lines, without a byte-order mark."""
+        is_csv = self._format in ("csv", "tsv")
         self._reader = LineReader(
-            [self.path], _CHUNK, max_line=self._max_line, returns=self._format in ("csv", "tsv")
+            [self.path], _CHUNK, max_line=self._reading.max_line, returns=is_csv
         )
         yield from (block for _, block in whole_lines(self._reader))
 
@@ -118,7 +117,7 @@ class TextRecords:
                     yield Record(text, line, None, row=False)
                 continue
             if not width:
-                width, headed = len(fields), self._fields.header is not False
+                width, headed = len(fields), self._reading.header is not False
                 names = fields if headed else names_of(width)
                 if self._column is not None:
                     check_column(self.path, names, self._column)
@@ -137,7 +136,7 @@ class TextRecords:
             if cell in self._nulls:
                 cell = ""
             rows += 1
-            untold = self._fields.header is None and rows <= SAMPLE_ROWS
+            untold = self._reading.header is None and rows <= SAMPLE_ROWS
             if cell and cell == self._column and untold:
                 raise no_names(self.path, cell)
             yield Record(text, line, cell)
@@ -145,12 +144,12 @@ class TextRecords:
             raise DataError(f"{self.path} is empty: give a file with rows.")
 
     def _csv_records(self) -> Iterator[CsvRecord]:
-        fields, blocks = self._fields, self._blocks()
-        if fields.quotes:
+        reading, blocks = self._reading, self._blocks()
+        if reading.quotes:
             blocks = whole_records(
-                blocks, fields.separator, self.path, self._max_line, self._blocks
+                blocks, reading.separator, self.path, reading.max_line, self._blocks
             )
-        return csv_records(blocks, fields, self.path, self._max_line)
+        return csv_records(blocks, reading, self.path)
 
 
 def _lines_of(block: bytes) -> io.StringIO:

@@ -18,12 +18,11 @@ import pyarrow.parquet as pq
 
 from linsep.errors import DataError
 from linsep.rewriting.records import TextRecords, one_spelling, time_of
-from linsep.sources.limits import MAX_LINE
 from linsep.sources.remote.file import File
 from linsep.sources.tables.columns import check_column, column_types, family_of
 from linsep.sources.tables.csv import NULL_VALUES
-from linsep.sources.tables.csv_text import Fields
-from linsep.sources.tables.files import check_separated, open_table, place_in
+from linsep.sources.tables.files import AS_USUAL, check_separated, open_table, place_in
+from linsep.sources.tables.reading_options import ReadingOptions
 from linsep.sources.tables.table_file import Place, TableFile, plain_values, text_codes
 
 #: most classes to stratify by; further labels are one class, as those of a regression are many
@@ -197,7 +196,7 @@ class Split:
     group : column of groups, which stay whole
     time : column of times, numbers or dates; the latest rows are held out
     in_order : whether the last rows are held out
-    fields, max_line : of CSV, and of lines
+    reading : ReadingOptions
 
     Attributes
     ----------
@@ -210,7 +209,7 @@ class Split:
     def __init__(
         self, paths: list[File], format: str, shares: list[Fraction], *, seed: int,
         target: str | None = None, group: str | None = None, time: str | None = None,
-        in_order: bool = False, fields: Fields | None = None, max_line: int | None = None,
+        in_order: bool = False, reading: ReadingOptions = AS_USUAL,
     ):  # fmt: skip
         self._column = group or time or (None if in_order else target)
         self._time, self._in_order = time, in_order
@@ -222,12 +221,12 @@ class Split:
         elif group is not None:
             self._by = ByGroup(shares, seed)
         self.rows = [0] * (len(shares) + 1)
-        fields = fields or Fields()
-        check_separated(paths[0], [format], fields)
-        self._fields = fields
-        how = format, fields, self._column, max_line or MAX_LINE
+        check_separated(paths[0], [format], reading)
+        self._reading = reading
         self._files: list[Any] = [
-            TextRecords(path, *how) if format in TEXT_FORMATS else open_table(path, format)
+            TextRecords(path, format, reading, self._column)
+            if format in TEXT_FORMATS
+            else open_table(path, format)
             for path in paths
         ]
         self._is_text, self._format, self._running = format in TEXT_FORMATS, format, 0
@@ -312,11 +311,11 @@ class Split:
         """Return whether a cell of CSV stands for a missing value, as `fit` reads its column."""
         if self._format not in ("csv", "tsv"):
             return False
-        return cell in self._fields.null_cells() or (cell in NULL_VALUES and self._of_numbers)
+        return cell in self._reading.null_cells() or (cell in NULL_VALUES and self._of_numbers)
 
     @cached_property
     def _of_numbers(self) -> bool:
-        files = [open_table(each.path, self._format, self._fields) for each in self._files]
+        files = [open_table(each.path, self._format, self._reading) for each in self._files]
         kind = column_types(files)[str(self._column)]
         return family_of(kind) in ("number", "bool")
 

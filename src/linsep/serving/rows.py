@@ -27,8 +27,8 @@ from linsep.sources.exact import EXACT
 from linsep.sources.opening import open_source
 from linsep.sources.tables.arrow_ipc import messages
 from linsep.sources.tables.columns import Columns, from_recipe
-from linsep.sources.tables.csv_text import WHITESPACE, Fields
 from linsep.sources.tables.encoding import Encoder
+from linsep.sources.tables.reading_options import WHITESPACE, ReadingOptions
 from linsep.sources.tables.table_file import text_sizes
 from linsep.words import counted
 
@@ -374,7 +374,7 @@ class Bodies:
         many = 0
         if format in ("csv", "tsv"):
             told = "\t" if format == "tsv" else recipe.get("delimiter")
-            delimiter = Fields(told).of(format).delimiter or ""
+            delimiter = ReadingOptions(told).of(format).delimiter or ""
             line = content.partition(b"\n")[0]
             many = len(line.split()) if delimiter == WHITESPACE else line.count(delimiter.encode())
         elif format == "jsonl":  # of which a line may have no values

@@ -10,6 +10,7 @@ from linsep.batches import Batch
 
 if TYPE_CHECKING:
     from linsep.sources.remote.file import File
+    from linsep.sources.tables.reading_options import ReadingOptions
 
 
 class KeptRows(Protocol):
@@ -46,6 +47,8 @@ class Source(ABC):
     dropped: int = 0
     #: missing values of the last reading that were replaced, by column
     filled: Mapping[str, int] = MappingProxyType({})
+    #: how its text is read, None where it is no text
+    reading: "ReadingOptions | None" = None
     #: rows have weights
     weighted: bool = False
     #: rows of a group are held out together, see :class:`Batch`

@@ -23,6 +23,7 @@ from linsep.sources.fingerprints import Unchanged
 from linsep.sources.formats import CODECS, bytes_on_disk, damage, opened
 from linsep.sources.limits import MAX_LINE, check_growth, line_too_long
 from linsep.sources.remote.file import File, located
+from linsep.sources.tables.reading_options import ReadingOptions
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -254,7 +255,7 @@ class ScannedFiles(Source):
         self._unchanged = Unchanged(self.paths)
         others = len(paths) - 1
         self.name = str(self.paths[0]) + (f" and {others} more" if others else "")
-        self._chunk_bytes, self._max_line = chunk_bytes, max_line
+        self._chunk_bytes, self.reading = chunk_bytes, ReadingOptions(max_line=max_line)
         self.threads = threads or thread_count()
         self._reader: LineReader | None = None
 
@@ -318,7 +319,7 @@ class ScannedFiles(Source):
         """Yield how many rows come before each chunk, and what it holds, in file order."""
         first = lines = file = 0
         self._reader = reader = LineReader(
-            self.paths, self._chunk_bytes, PADDING, max_line=self._max_line,
+            self.paths, self._chunk_bytes, PADDING, max_line=self.reading.max_line,
             unchanged=self._unchanged,
         )  # fmt: skip
 
@@ -370,7 +371,7 @@ class ScannedFiles(Source):
     def _data_lines(self) -> Generator[tuple[int, int, bytes], None, None]:
         """Yield the lines that hold rows, each with its file and its number there, from 0."""
         lines = file = 0
-        reader = LineReader(self.paths, self._chunk_bytes, max_line=self._max_line)
+        reader = LineReader(self.paths, self._chunk_bytes, max_line=self.reading.max_line)
         for chunk in reader.chunks():
             if chunk.file != file:
                 file, lines = chunk.file, 0

@@ -647,7 +647,7 @@ class RowCacheWriter:
 
 
 #: key of such files, which do not depend on others
-KEY = {"rows": 1}
+ROWS_FILE_KEY = {"rows": 1}
 _BATCH_BYTES = 16 << 20
 
 
@@ -674,7 +674,7 @@ class RowsSource(Source):
 
     def _open(self) -> RowCache:
         (path,) = local(self.paths)
-        found = RowCache.open(path, KEY, mark=False)
+        found = RowCache.open(path, ROWS_FILE_KEY, mark=False)
         if found is None or found.recipe is None:
             raise DataError(
                 f"{self.name} is no whole file of rows that linsep convert wrote on a machine of "

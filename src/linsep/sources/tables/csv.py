@@ -12,20 +12,18 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from linsep.errors import DataError, NoRows, hint
-from linsep.sources.limits import MAX_LINE
 from linsep.sources.remote.file import File
 from linsep.sources.tables import text_file
 from linsep.sources.tables.columns import missing_mark
-from linsep.sources.tables.csv_text import (
-    WHITESPACE,
+from linsep.sources.tables.csv_records import (
     CsvRecord,
-    Fields,
     csv_records,
     names_of,
     no_header,
     no_names,
     whole_records,
 )
+from linsep.sources.tables.reading_options import WHITESPACE, ReadingOptions
 from linsep.sources.tables.table_file import SAMPLE_ROWS, Kinds, Others, check_names
 from linsep.sources.tables.text_file import ARROW_TYPES, LARGEST_BLOCK, Guess, TextFile, misfit
 
@@ -49,21 +47,18 @@ class CsvFile(TextFile):
     Parameters
     ----------
     path : Path
-    fields : Fields
-        How the fields are told apart, as far as it is said.
+    options : ReadingOptions
     format : "csv" or "tsv"
         What separates fields if that is not said.
-    max_line : int
-        Bytes that a record may have.
     """
 
     returns = marks_missing = True
 
-    def __init__(self, path: File, fields: Fields, format: str = "csv", max_line: int = MAX_LINE):
-        told = fields.delimiter is not None or fields.header is not None
-        self._fields = fields.of(format)
-        super().__init__(path, max_line)
-        self._before = 0 if fields.header is False else 1
+    def __init__(self, path: File, options: ReadingOptions, format: str = "csv"):
+        told = options.delimiter is not None or options.header is not None
+        self._options = options.of(format)
+        super().__init__(path, options.max_line)
+        self._before = 0 if options.header is False else 1
         records = [record.fields for record in islice(self._records(), 2)]
         if not records:
             if not self._before:
@@ -75,8 +70,8 @@ class CsvFile(TextFile):
         other = self._other_delimiter(records) if len(header) == 1 else None
         if other and not (told and other in (" ", WHITESPACE)):
             raise DataError(
-                f"{path} line 1 is one column when separated by {_shown(self._fields)}, but it has "
-                f"{_shown(Fields(other))} in it",
+                f"{path} line 1 is one column when separated by {_shown(self._options.delimiter)}, "
+                f"but it has {_shown(other)} in it",
                 hint("separate fields by that with {}", delimiter=other),
             )
         try:
@@ -90,7 +85,7 @@ class CsvFile(TextFile):
         self._strips = len(header) > STRIP and self._is_one_block()
 
     def _check_header(self, names: list[str]) -> None:
-        untold = self._fields.header is None
+        untold = self._options.header is None
         if untold and all(_NUMBER.fullmatch(name.strip()) for name in names):
             said = "holds numbers where the header row should be"
             raise no_header(self.path, said, "add column names")
@@ -110,19 +105,19 @@ class CsvFile(TextFile):
 
     def _other_delimiter(self, records: list[list[str]]) -> str | None:
         """Return the character that seems to separate the fields of the first lines instead."""
-        lines = [self._fields.separator.join(fields) for fields in records]
+        lines = [self._options.separator.join(fields) for fields in records]
         found = next((c for c in ",;\t| " if all(c in line for line in lines)), None)
         runs = any("  " in line or line != line.strip(" ") for line in lines)
         return WHITESPACE if found == " " and runs else found
 
     def _for_parser(self, blocks: Generator[bytes, None, None]) -> Generator[bytes, None, None]:
         """Yield blocks in each of which a record ends; DataError if a quote is never closed."""
-        seen = (self._fields.squeezed(block) for block in blocks)
-        if not self._fields.quotes:
+        seen = (self._options.squeezed(block) for block in blocks)
+        if not self._options.quotes:
             return seen
         return whole_records(
-            seen, self._fields.separator, self.path, self._max_line,
-            lambda: map(self._fields.squeezed, self.blocks()),
+            seen, self._options.separator, self.path, self._max_line,
+            lambda: map(self._options.squeezed, self.blocks()),
         )  # fmt: skip
 
     def columns(self) -> dict[str, pa.DataType | None]:
@@ -136,7 +131,7 @@ class CsvFile(TextFile):
         with closing(self._read({}, None)) as batches:
             for batch in batches:
                 first = batch.slice(0, SAMPLE_ROWS)
-                if self._fields.header is None:
+                if self._options.header is None:
                     self._check_first_values(first)
                 return first
         raise DataError(f"{self.path} cannot be read as CSV: check its first rows.")
@@ -156,7 +151,7 @@ class CsvFile(TextFile):
             read_options=pa.csv.ReadOptions(block_size=LARGEST_BLOCK),
             parse_options=pa.csv.ParseOptions(newlines_in_values=True),
             convert_options=pa.csv.ConvertOptions(
-                null_values=[*NULL_VALUES, *self._fields.null_cells()]
+                null_values=[*NULL_VALUES, *self._options.null_cells()]
             ),
         )
         return table.schema.types[0]
@@ -168,7 +163,7 @@ class CsvFile(TextFile):
         if not self._has_rows:
             return
         texts = [number for number, kind in enumerate(kinds.values()) if kind == "text"]
-        missing = ["", *self._fields.null_cells()]
+        missing = ["", *self._options.null_cells()]
         for batch in self._read(kinds, list(kinds)):
             if texts:
                 arrays = batch.columns
@@ -205,14 +200,14 @@ class CsvFile(TextFile):
                 block_size=LARGEST_BLOCK, column_names=None if self._before else self._header
             ),
             parse_options=pa.csv.ParseOptions(
-                delimiter=self._fields.separator,
-                quote_char='"' if self._fields.quotes else False,
-                newlines_in_values=self._fields.quotes,
+                delimiter=self._options.separator,
+                quote_char='"' if self._options.quotes else False,
+                newlines_in_values=self._options.quotes,
             ),
             convert_options=pa.csv.ConvertOptions(
                 column_types={name: ARROW_TYPES[kind] for name, kind in kinds.items()},
                 include_columns=names,
-                null_values=[*NULL_VALUES, *self._fields.null_cells()],
+                null_values=[*NULL_VALUES, *self._options.null_cells()],
             ),
         )
 
@@ -275,13 +270,13 @@ class CsvFile(TextFile):
     def _records(self) -> Iterator[CsvRecord]:
         """Yield the header and the rows."""
         with closing(self.blocks()) as blocks:
-            found = csv_records(blocks, self._fields, self.path, self._max_line)
+            found = csv_records(blocks, self._options, self.path)
             yield from (record for record in found if record.fields)
 
 
-def _shown(fields: Fields) -> str:
+def _shown(delimiter: str | None) -> str:
     named = {"\t": "a tab", " ": "a space", WHITESPACE: "blanks"}
-    return named.get(fields.delimiter or "", f"'{fields.delimiter}'")
+    return named.get(delimiter or "", f"'{delimiter}'")
 
 
 def _length(fields: list[str]) -> int:

@@ -7,7 +7,6 @@ import pyarrow as pa
 
 from linsep.errors import DataError, NoRows, hint
 from linsep.sources.formats import format_by_name, unknown_format
-from linsep.sources.limits import MAX_LINE
 from linsep.sources.remote.file import File, local
 from linsep.sources.tables.arrow_ipc import IpcFile
 from linsep.sources.tables.columns import (
@@ -18,49 +17,49 @@ from linsep.sources.tables.columns import (
     listed,
 )
 from linsep.sources.tables.csv import CsvFile
-from linsep.sources.tables.csv_text import Fields
 from linsep.sources.tables.documents import Documents
 from linsep.sources.tables.json_lines import JsonFile
 from linsep.sources.tables.parquet import ParquetFile
+from linsep.sources.tables.reading_options import ReadingOptions
 from linsep.sources.tables.table_file import TableFile, text_sizes
 
 #: bytes of rows from which on fewer of them make a table
 MOST_BYTES = 1 << 25
 #: the same where words are counted, while other rows are read and learnt
 MOST_TEXT = 1 << 23
-AS_USUAL = Fields()
+AS_USUAL = ReadingOptions()
 
 
 def open_table(
-    path: File, format: str | None = None, fields: Fields = AS_USUAL, max_line: int = MAX_LINE
+    path: File, format: str | None = None, options: ReadingOptions = AS_USUAL
 ) -> TableFile:
     """Open a file of a format, by default as its name says; DataError where that is no table's."""
     format = format or format_by_name(path)
     if format in {"csv", "tsv"}:
-        return CsvFile(path, fields, format, max_line)
+        return CsvFile(path, options, format)
     if format == "jsonl":
-        return JsonFile(path, max_line)
+        return JsonFile(path, options.max_line)
     if format == "parquet":
         return ParquetFile(path)
     if format == "arrow":
         return IpcFile(path)
     if format == "folder":
-        return Documents(local([path]), max_bytes=max_line)
+        return Documents(local([path]), max_bytes=options.max_line)
     raise unknown_format(path)
 
 
 def open_tables(
-    paths: list[File], format: str | None, fields: Fields, max_line: int, mixed: bool
+    paths: list[File], format: str | None, options: ReadingOptions, mixed: bool
 ) -> list[TableFile]:
     """Open files as :func:`open_table` does; texts are one table, ``mixed`` if they are learnt."""
     documents = [p for p in paths if (format or format_by_name(p)) == "folder"]
-    others = [open_table(p, format, fields, max_line) for p in paths if p not in documents]
-    return [Documents(local(documents), mixed, max_line), *others] if documents else others
+    others = [open_table(p, format, options) for p in paths if p not in documents]
+    return [Documents(local(documents), mixed, options.max_line), *others] if documents else others
 
 
-def check_separated(path: File, kinds: Iterable[str], fields: Fields) -> None:
+def check_separated(path: File, kinds: Iterable[str], options: ReadingOptions) -> None:
     """Raise DataError where it is said how fields are told apart, but no file is CSV."""
-    given = {name: value for name, value in fields._asdict().items() if value is not None}
+    given = {name: value for name, value in options.of_csv.items() if value is not None}
     if given and not {"csv", "tsv"} & set(kinds):
         raise DataError(
             f"{path} is {' and '.join(sorted(set(kinds)))}, where nothing separates fields",

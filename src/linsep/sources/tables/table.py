@@ -14,7 +14,6 @@ from linsep.errors import DataError, NoRows
 from linsep.sources.base import Source
 from linsep.sources.exact import WholeNumbers
 from linsep.sources.formats import format_by_name
-from linsep.sources.limits import MAX_LINE
 from linsep.sources.remote.file import File, located
 from linsep.sources.tables.columns import (
     WordColumns,
@@ -27,7 +26,6 @@ from linsep.sources.tables.columns import (
     with_possible_advice,
     word_counters,
 )
-from linsep.sources.tables.csv_text import Fields
 from linsep.sources.tables.documents import Documents
 from linsep.sources.tables.encoding import Encoder, exact_groups, finish_words, of_rows, row_weights
 from linsep.sources.tables.files import (
@@ -42,6 +40,7 @@ from linsep.sources.tables.files import (
     place_in,
     rechunked,
 )
+from linsep.sources.tables.reading_options import ReadingOptions
 from linsep.sources.tables.survey import Survey
 from linsep.sources.tables.table_file import rows_at_once
 from linsep.sources.tables.text_file import TextFile
@@ -77,7 +76,8 @@ class TableSource(Source):
     require_target : bool
         False allows files without labels: Batch.y is then None, also where some are missing, and
         weights and groups are not read.
-    **others : as of :func:`linsep.open_source`
+    **reading : as :class:`linsep.sources.tables.reading_options.ReadingOptions`
+    others : as of :func:`linsep.open_source`
         How CSV is read and which column has labels or weights is taken from the recipe where it is
         None. A missing label is refused unless ``missing`` is "drop". In text columns "zero" and
         "mean" set no indicator, or take the text for the reference level if there is one.
@@ -99,17 +99,13 @@ class TableSource(Source):
         scale: str = "none",
         reference_level: str | dict[str, str] | None = None,
         format: str | None = None,
-        delimiter: str | None = None,
-        quotes: bool | None = None,
-        header: bool | None = None,
-        null_values: str | list[str] | None = None,
         batch_rows: int | None = None,
         recipe: dict[str, Any] | None = None,
         require_target: bool = True,
-        max_line: int = MAX_LINE,
         text: WordColumns = None,
         weight: str | None = None,
         group: str | None = None,
+        **reading: Any,
     ):
         if not paths:
             raise DataError("There is no file to read: name at least one.")
@@ -120,19 +116,19 @@ class TableSource(Source):
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
         self.name = str(self.paths[0]) + more
         exclude = [exclude] if isinstance(exclude, str) else list(exclude or [])
+        given = ReadingOptions(**reading)
         self._options = {
             "format": "table", "target": target, "missing": missing, "hash_bits": hash_bits,
-            "exclude": exclude, "recipe": recipe, "as": [format, delimiter], "scale": scale,
+            "exclude": exclude, "recipe": recipe, "as": [format, given.delimiter], "scale": scale,
             "reference_level": reference_level,
         }  # fmt: skip
         if words := word_counters(text):
             self._options["text"] = {name: c.parameters for name, c in words.items()}
-        given = Fields(delimiter, quotes, header, null_values)
-        others = given._asdict() | {"delimiter": None, "weight": weight, "group": group}
+        others = given.of_csv | {"delimiter": None, "weight": weight, "group": group}
         self._options |= {name: value for name, value in others.items() if value is not None}
-        self.fields, self._max_line = given.or_of(recipe or {}), max_line
+        self.reading = given.or_of(recipe or {})
         self._require_target = require_target
-        self._open(format, max_line, mixed=recipe is None and require_target)
+        self._open(format, mixed=recipe is None and require_target)
         check_separated(self.paths[0], self.kind.split(" and "), given)
         self.by_recipe = recipe is not None
         if recipe is None:
@@ -148,10 +144,10 @@ class TableSource(Source):
         self._batch_rows = batch_rows or rows_at_once(width, _BATCH_VALUES // 4, _BATCH_VALUES)
         self._prepare()
 
-    def _open(self, format: str | None, max_line: int, mixed: bool) -> None:
+    def _open(self, format: str | None, mixed: bool) -> None:
         kinds = {format or format_by_name(path) or "unknown" for path in self.paths}
         self.kind = " and ".join(sorted(kinds))
-        self._files = open_tables(self.paths, format, self.fields, max_line, mixed)
+        self._files = open_tables(self.paths, format, self.reading, mixed)
         self.paths = [path for file in self._files for path in file.files]
         check_no_text_is_lost(self._files, labelled=self._require_target)
         self.is_text = not all(file.typed for file in self._files)
@@ -387,7 +383,7 @@ class TableSource(Source):
         return known if self._surveyed else known | {"missing": "error", "scale": {}}
 
     def _recipe(self) -> dict[str, Any]:
-        how = self.fields.recipe()
+        how = self.reading.recipe()
         if isinstance(self._files[0], Documents):
             how["documents"] = True
         return to_recipe(self._columns) | how

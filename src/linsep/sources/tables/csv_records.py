@@ -1,4 +1,4 @@
-"""CSV as text: how its fields are told apart, and its records, which may span lines in quotes."""
+"""CSV as text: its records, which may span lines in quotes, and what quotes tell."""
 
 import csv
 import io
@@ -12,126 +12,14 @@ import numpy as np
 from linsep.errors import DataError, Hint, hint
 from linsep.sources.limits import line_too_long, longer_lines
 from linsep.sources.remote.file import File
+from linsep.sources.tables.reading_options import ReadingOptions
 from linsep.words import size_text
-
-#: stands for a delimiter: any run of blanks and tabs
-WHITESPACE = "whitespace"
-#: a quoted field, which stays as it is, or a run
-_RUNS = re.compile(rb'("[^"\n]*")|[ \t]+')
-_BLANKS = re.compile(rb"[ \t]+")
-_ENDS = re.compile(rb"^\t|\t(?=\r?$)", re.MULTILINE)
-
-
-def check_delimiter(delimiter: Any) -> None:
-    """Raise DataError for an invalid delimiter."""
-    if delimiter is not None and not is_delimiter(delimiter):
-        raise DataError(
-            f"delimiter is {delimiter!r}: give one character that is no letter or digit, or "
-            "'whitespace'."
-        )
-
-
-def is_delimiter(given: Any) -> bool:
-    """Return whether ``given`` is a valid delimiter."""
-    if isinstance(given, str) and given == WHITESPACE:
-        return True
-    one = isinstance(given, str) and len(given) == 1 and given.isascii()
-    return one and not given.isalnum() and given not in '"\r\n\0'
-
 
 #: characters of a name that a message shows
 SHOWN = 40
 #: the fields of a line behind the last one, a record of its own unless a quote is still open
 _END = ["end", "end"]
 _FIELDS = Lock()
-
-
-class Fields(NamedTuple):
-    """How the fields of CSV are told apart.
-
-    Attributes
-    ----------
-    delimiter : str or None
-        One character, or "whitespace": any run of blanks and tabs, which may stand at the ends of
-        lines, too. None is a comma, in TSV a tab.
-    quotes : bool or None
-        Whether double quotes enclose fields, within which delimiters and line breaks are text and
-        quotes are written twice; None is True. False: quotes are characters as others are.
-    header : bool or None
-        Whether the first row holds the names of the columns, which otherwise are "column_1",
-        "column_2" and so on; None is True unless that row looks like others.
-    null_values : tuple of str, or None
-        What stands for a missing value, beside empty cells; a blank may be before it.
-        :meth:`or_of` takes a list or a single one, too.
-    """
-
-    delimiter: str | None = None
-    quotes: bool | None = None
-    header: bool | None = None
-    null_values: Any = None
-
-    @classmethod
-    def among(cls, options: dict[str, Any]) -> "Fields":
-        """Return those among other options by name."""
-        return cls(*(options[name] for name in cls._fields))
-
-    def or_of(self, recipe: dict[str, Any]) -> "Fields":
-        """Return these, and those of a recipe where none is given; DataError for invalid ones.
-
-        A recipe names the columns, so that a first row that looks like others is a header still.
-        """
-        found: dict[str, Any] = {
-            name: recipe.get(name) if value is None else value
-            for name, value in self._asdict().items()
-        }
-        check_delimiter(found["delimiter"])
-        for name in ("quotes", "header"):
-            if (value := found[name]) not in (None, True, False):
-                raise DataError(f"{name} is {value!r}: give True or False.")
-            found[name] = None if value is None else bool(value)
-        found["null_values"] = _null_values(found["null_values"])
-        if recipe and found["header"] is None:
-            found["header"] = True
-        return Fields(**found)
-
-    def recipe(self) -> dict[str, Any]:
-        """Return what a recipe tells of them."""
-        found = {name: False for name, value in self._asdict().items() if value is False}
-        null = {"null_values": list(self.null_values)} if self.null_values else {}
-        return {"delimiter": self.delimiter} | found | null
-
-    def null_cells(self) -> list[str]:
-        """Return the cells that are missing values, but empty ones."""
-        return [blank + value for value in self.null_values or () for blank in ("", " ")]
-
-    def of(self, format: str) -> "Fields":
-        """Return the same for "csv" or "tsv", with a delimiter and quotes."""
-        delimiter = self.delimiter or ("\t" if format == "tsv" else ",")
-        return Fields(delimiter, self.quotes is not False, self.header, self.null_values)
-
-    @property
-    def separator(self) -> str:
-        """The character between the fields of lines that are :meth:`squeezed`."""
-        return "\t" if self.delimiter == WHITESPACE else self.delimiter or ","
-
-    def squeezed(self, lines: bytes) -> bytes:
-        """Return lines with each run of blanks as one tab, and none at their ends, where runs
-        separate fields; quoted fields stay as they are.
-        """
-        if self.delimiter != WHITESPACE:
-            return lines
-        if self.quotes:
-            return _ENDS.sub(b"", _RUNS.sub(lambda run: run[1] or b"\t", lines))
-        return _ENDS.sub(b"", _BLANKS.sub(b"\t", lines))
-
-
-def _null_values(given: Any) -> tuple[str, ...] | None:
-    """Return them as a tuple, None for none; DataError for something else than text."""
-    values = (given,) if isinstance(given, str) else tuple(given or ())
-    for value in values:
-        if not isinstance(value, str):
-            raise DataError(f"null_values has {value!r}: give text.")
-    return values or None
 
 
 class CsvRecord(NamedTuple):
@@ -143,30 +31,30 @@ class CsvRecord(NamedTuple):
 
 
 def csv_records(
-    blocks: Iterable[bytes], written: Fields, path: File, max_line: int
+    blocks: Iterable[bytes], options: ReadingOptions, path: File
 ) -> Iterator[CsvRecord]:
     """Yield the records of blocks of whole lines; bytes that are not UTF-8 are half surrogates.
 
-    Raises DataError for a field that is longer than ``max_line`` characters, and for a quote that
-    is never closed.
+    Raises DataError for a field of more characters than a line may have, and for a quote that is
+    never closed.
     """
     ended, taken = False, list[str]()
 
     def lines_and_end() -> Iterator[str]:
         nonlocal ended
         for block in blocks:
-            lines, squeezed = _lines_of(block), written.squeezed(block)
+            lines, squeezed = _lines_of(block), options.squeezed(block)
             parsed = lines if squeezed is block else _lines_of(squeezed)
             for line, seen in zip(lines, parsed, strict=True):
                 taken.append(line)
                 yield seen
         ended = True
-        yield written.separator.join(_END)
+        yield options.separator.join(_END)
 
-    quoting: Any = csv.QUOTE_MINIMAL if written.quotes else csv.QUOTE_NONE
-    reader, line = csv.reader(lines_and_end(), delimiter=written.separator, quoting=quoting), 1
+    quoting: Any = csv.QUOTE_MINIMAL if options.quotes else csv.QUOTE_NONE
+    reader, line = csv.reader(lines_and_end(), delimiter=options.separator, quoting=quoting), 1
     while True:
-        fields = _next_record(reader, path, line, max_line)
+        fields = _next_record(reader, path, line, options.max_line)
         if ended:
             if fields != _END:
                 raise unclosed(path, line)

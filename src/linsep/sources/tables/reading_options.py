@@ -1,0 +1,132 @@
+"""How text is read as a table: what the person who runs a command or a fit says of it.
+
+A new option of reading is a field of :class:`ReadingOptions` and, with its documentation, an
+argument of :func:`linsep.open_source`; the recipe, row caches and every reader get it from here.
+"""
+
+import re
+from typing import Any, NamedTuple
+
+from linsep.errors import DataError
+from linsep.sources.limits import MAX_LINE, bytes_of
+
+#: stands for a delimiter: any run of blanks and tabs
+WHITESPACE = "whitespace"
+#: a quoted field, which stays as it is, or a run
+_RUNS = re.compile(rb'("[^"\n]*")|[ \t]+')
+_BLANKS = re.compile(rb"[ \t]+")
+_ENDS = re.compile(rb"^\t|\t(?=\r?$)", re.MULTILINE)
+
+
+def check_delimiter(delimiter: Any) -> None:
+    """Raise DataError for an invalid delimiter."""
+    if delimiter is not None and not is_delimiter(delimiter):
+        raise DataError(
+            f"delimiter is {delimiter!r}: give one character that is no letter or digit, or "
+            "'whitespace'."
+        )
+
+
+def is_delimiter(given: Any) -> bool:
+    """Return whether ``given`` is a valid delimiter."""
+    if isinstance(given, str) and given == WHITESPACE:
+        return True
+    one = isinstance(given, str) and len(given) == 1 and given.isascii()
+    return one and not given.isalnum() and given not in '"\r\n\0'
+
+
+class ReadingOptions(NamedTuple):
+    """How the fields of CSV are told apart, and which of them are missing values.
+
+    Attributes
+    ----------
+    delimiter : str or None
+        One character, or "whitespace": any run of blanks and tabs, which may stand at the ends of
+        lines, too. None is a comma, in TSV a tab.
+    quotes : bool or None
+        Whether double quotes enclose fields, within which delimiters and line breaks are text and
+        quotes are written twice; None is True. False: quotes are characters as others are.
+    header : bool or None
+        Whether the first row holds the names of the columns, which otherwise are "column_1",
+        "column_2" and so on; None is True unless that row looks like others.
+    null_values : tuple of str, or None
+        What stands for a missing value, beside empty cells; a blank may be before it.
+        :meth:`or_of` takes a list or a single one, too.
+    max_line : int
+        Bytes that a line, a record or a text may have.
+    """
+
+    delimiter: str | None = None
+    quotes: bool | None = None
+    header: bool | None = None
+    null_values: Any = None
+    max_line: int = MAX_LINE
+
+    @classmethod
+    def among(cls, options: dict[str, Any]) -> "ReadingOptions":
+        """Return those among other options by name, as they were typed."""
+        given = {name: options[name] for name in cls._fields}
+        return cls(**given | {"max_line": bytes_of(given["max_line"] or MAX_LINE)})
+
+    @property
+    def of_csv(self) -> dict[str, Any]:
+        """Those that say what cells are, by name: rows depend on them."""
+        return {name: value for name, value in self._asdict().items() if name != "max_line"}
+
+    def or_of(self, recipe: dict[str, Any]) -> "ReadingOptions":
+        """Return these, and those of a recipe where none is given; DataError for invalid ones.
+
+        A recipe names the columns, so that a first row that looks like others is a header still.
+        """
+        found: dict[str, Any] = {
+            name: recipe.get(name) if value is None else value
+            for name, value in self.of_csv.items()
+        }
+        check_delimiter(found["delimiter"])
+        for name in ("quotes", "header"):
+            if (value := found[name]) not in (None, True, False):
+                raise DataError(f"{name} is {value!r}: give True or False.")
+            found[name] = None if value is None else bool(value)
+        found["null_values"] = _null_values(found["null_values"])
+        if recipe and found["header"] is None:
+            found["header"] = True
+        return self._replace(**found)
+
+    def recipe(self) -> dict[str, Any]:
+        """Return what a recipe tells of them."""
+        found = {name: False for name, value in self.of_csv.items() if value is False}
+        null = {"null_values": list(self.null_values)} if self.null_values else {}
+        return {"delimiter": self.delimiter} | found | null
+
+    def null_cells(self) -> list[str]:
+        """Return the cells that are missing values, but empty ones."""
+        return [blank + value for value in self.null_values or () for blank in ("", " ")]
+
+    def of(self, format: str) -> "ReadingOptions":
+        """Return the same for "csv" or "tsv", with a delimiter and quotes."""
+        delimiter = self.delimiter or ("\t" if format == "tsv" else ",")
+        return self._replace(delimiter=delimiter, quotes=self.quotes is not False)
+
+    @property
+    def separator(self) -> str:
+        """The character between the fields of lines that are :meth:`squeezed`."""
+        return "\t" if self.delimiter == WHITESPACE else self.delimiter or ","
+
+    def squeezed(self, lines: bytes) -> bytes:
+        """Return lines with each run of blanks as one tab, and none at their ends, where runs
+        separate fields; quoted fields stay as they are.
+        """
+        if self.delimiter != WHITESPACE:
+            return lines
+        if self.quotes:
+            return _ENDS.sub(b"", _RUNS.sub(lambda run: run[1] or b"\t", lines))
+        return _ENDS.sub(b"", _BLANKS.sub(b"\t", lines))
+
+
+def _null_values(given: Any) -> tuple[str, ...] | None:
+    """Return them as a tuple, None for none; DataError for something else than text."""
+    values = (given,) if isinstance(given, str) else tuple(given or ())
+    for value in values:
+        if not isinstance(value, str):
+            raise DataError(f"null_values has {value!r}: give text.")
+    return values or None
