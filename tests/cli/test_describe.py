@@ -128,7 +128,7 @@ def test_vectors_are_what_numpy_says(tmp_path, kind, monkeypatch):
 
 
 def test_a_sample_proves_that_classes_overlap_but_not_that_they_do_not(tmp_path, monkeypatch):
-    monkeypatch.setattr(tables, "SAMPLE_ROWS", 50)
+    monkeypatch.setattr(columns, "SAMPLE_ROWS", 50)
     rows = [(k % 10, k, "p" if k % 2 else "q") for k in range(400)]
     table(tmp_path, "no.csv", ["a", "b", "y"], [(a // 2, 1, y) for a, _, y in rows])
     found = described("no.csv", "--target", "y", cwd=tmp_path)["separable"]
@@ -156,7 +156,7 @@ def test_memory_does_not_grow_with_rows(folder, monkeypatch):
     """Values that are too many are forgotten, and the sample stays small."""
     for name in ("MOST_VALUES", "MOST_LABELS", "MOST_TEXTS"):
         monkeypatch.setattr(columns, name, 2)
-    monkeypatch.setattr(tables, "SAMPLE_ROWS", 20)
+    monkeypatch.setattr(columns, "SAMPLE_ROWS", 20)
     monkeypatch.setattr(tables, "rows_at_once", lambda *_: 64)
     description = Description([str(folder / "t.csv")], target="y")
     found = description.read()
@@ -343,24 +343,24 @@ def test_texts_that_are_too_many_to_compare_are_not_called_unique(folder, monkey
 
 @pytest.mark.parametrize("name", ["t.csv", "t.svm"])
 def test_no_batch_leaves_an_empty_part_of_the_sample(tmp_path, name, monkeypatch):
-    monkeypatch.setattr(tables, "SAMPLE_ROWS", 4)
-    monkeypatch.setattr(vectors, "SAMPLE_ROWS", 4)
+    monkeypatch.setattr(columns, "SAMPLE_ROWS", 4)
     monkeypatch.setattr(tables, "rows_at_once", lambda *_: 2)
     (tmp_path / "t.csv").write_text("y\n" + "1\n" * 64)
     (tmp_path / "t.svm").write_text("1 1:1\n" * 64)
-    drawn = []
-    for kind in (tables.TableDescription, vectors.VectorDescription):
-        draw = kind._draw
-        monkeypatch.setattr(
-            kind, "_draw", lambda self, *rows, d=draw: (d(self, *rows), drawn.append(self._sample))
-        )
+    drawn, add = [], columns.SpreadSample.add
+
+    def watched(self, *rows):
+        add(self, *rows)
+        drawn.append([len(part.y if name == "t.svm" else part) for part in self.parts])
+
+    monkeypatch.setattr(columns.SpreadSample, "add", watched)
     if name == "t.csv":
         Description([str(tmp_path / name)], target="y").read()
     else:
         vectors.VectorDescription(SvmlightSource([tmp_path / name], chunk_bytes=16)).describe()
     assert len(drawn) > 4
-    assert all(len(part[-1]) > 0 for sample in drawn for part in sample)
-    assert sum(len(part[-1]) for part in drawn[-1]) == 4
+    assert all(rows > 0 for sample in drawn for rows in sample)
+    assert sum(drawn[-1]) == 4
 
 
 def test_standard_input(folder, monkeypatch):

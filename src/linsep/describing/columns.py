@@ -1,6 +1,7 @@
 """Running statistics of table columns."""
 
 from collections import Counter
+from collections.abc import Callable
 from hashlib import blake2b
 from typing import Any
 
@@ -9,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from linsep.sources.exact import EXACT
-from linsep.sources.tables.columns import NUMBER
+from linsep.sources.tables.column_types import NUMBER
 from linsep.sources.tables.survey import Moments
 from linsep.sources.tables.table_file import Place, as_text, plain_values, text_codes
 
@@ -17,6 +18,8 @@ from linsep.sources.tables.table_file import Place, as_text, plain_values, text_
 MOST_VALUES, MOST_LABELS = 1000, 10_000
 #: different texts that are told apart
 MOST_TEXTS = 100_000
+#: rows of the sample on which separability is decided
+SAMPLE_ROWS = 8192
 
 #: numbers of rows that floats do not hold, by the number of their column
 Exact = dict[int, dict[int, Any]]
@@ -277,6 +280,39 @@ class OtherColumn:
     def described(self) -> dict[str, Any]:
         """Return what is known of the column."""
         return {"type": self.kind, "missing": self.missing, "constant": False, "counts": None}
+
+
+class SpreadSample:
+    """Every k-th row of data; k is a power of two that grows with them.
+
+    Parameters
+    ----------
+    choose : function from some rows and a mask to the rows that it selects
+    """
+
+    def __init__(self, choose: Callable[[Any, np.ndarray], Any]):
+        self._choose, self._every, self._rows = choose, 1, 0
+        self._kept: list[tuple[Any, np.ndarray]] = []
+
+    def add(self, rows: Any, n_rows: int) -> None:
+        """Add the next rows."""
+        self._keep(rows, np.arange(self._rows, self._rows + n_rows))
+        self._rows += n_rows
+        while sum(places.size for _, places in self._kept) > SAMPLE_ROWS:
+            self._every *= 2
+            before, self._kept = self._kept, []
+            for part in before:
+                self._keep(*part)
+
+    def _keep(self, rows: Any, places: np.ndarray) -> None:
+        chosen = places % self._every == 0
+        if chosen.any():
+            self._kept.append((self._choose(rows, chosen), places[chosen]))
+
+    @property
+    def parts(self) -> list[Any]:
+        """The rows, in order."""
+        return [rows for rows, _ in self._kept]
 
 
 def equal_columns(hashes: dict[str, int]) -> list[list[str]]:

@@ -1,13 +1,18 @@
 """Describe tables: CSV, TSV, JSON lines, Parquet and Arrow files."""
 
 from collections.abc import Iterable
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from linsep.describing.columns import NumberColumns, OtherColumn, TextColumn, equal_columns
+from linsep.describing.columns import (
+    NumberColumns,
+    OtherColumn,
+    SpreadSample,
+    TextColumn,
+    equal_columns,
+)
 from linsep.errors import DataError
 from linsep.sources.exact import (
     EXACT,
@@ -16,22 +21,13 @@ from linsep.sources.exact import (
     may_be_rounded,
     rounded_cells,
 )
-from linsep.sources.tables.columns import (
-    Columns,
-    check_target,
-    column_types,
-    family_of,
-    first_rows,
-    text_refusal,
-)
-from linsep.sources.tables.files import kinds_in, rechunked
+from linsep.sources.tables.column_types import column_types, first_rows, text_refusal
+from linsep.sources.tables.columns import Columns, check_target, columns_of
+from linsep.sources.tables.files import FilesInOrder, kinds_in, rechunked
 from linsep.sources.tables.table_file import TableFile, plain_values, rows_at_once
 
-#: rows of the sample on which separability is decided
-SAMPLE_ROWS = 8192
 
-
-class TableDescription:
+class TableDescription(FilesInOrder):
     """Reads a table once.
 
     Parameters
@@ -41,25 +37,14 @@ class TableDescription:
 
     Attributes
     ----------
-    name, size, position, stage, doing : for progress displays, as those of a source
     sample : some of the rows, spread evenly
     rows : number of rows read
     """
 
-    stage, doing = "reading", None
-
     def __init__(self, files: list[TableFile], target: str | None):
-        self._files, self.target, self._running = files, target, 0
-        self.name, self.size = str(files[0].path), sum(file.size for file in files)
-        self.kind = "table"
-        self.rows, self._every = 0, 1
-        self._sample: list[tuple[pa.Table, np.ndarray]] = []
-
-    @property
-    def position(self) -> int:
-        """Bytes on disk read so far."""
-        done = sum(file.size for file in self._files[: self._running])
-        return done + self._files[self._running].position
+        super().__init__(files)
+        self.target, self.kind, self.rows = target, "table", 0
+        self._sample = SpreadSample(_chosen)
 
     def describe(self) -> dict[str, Any]:
         """Return what is known of the columns; DataError if the files cannot be read."""
@@ -68,8 +53,7 @@ class TableDescription:
         texts = [TextColumn(name, name == self.target, name in refused) for name in columns.text]
         rest = [OtherColumn(name, kind) for name, kind in others.items()]
         columns.exclude = list(others)
-        for number, file in enumerate(self._files):
-            self._running = number
+        for file in self.each_file():
             kinds = kinds_in(file, columns, False, first.path)
             stored = file.columns()
             kinds |= {
@@ -79,14 +63,14 @@ class TableDescription:
             }
             start, whole = 0, None if file.typed else WholeNumbers(file)
             for table in rechunked(file.chunks(kinds), rows_at_once(len(kinds), 1 << 19, 1 << 21)):
-                place = partial(_place, file, start)
+                place = file.places_from(start)
                 numbers.add(table, _rounded(table, columns.numeric, whole, start))
                 for text in texts:
                     text.add(table, place)
                 for other in rest:
                     if other.name in kinds:
                         other.add(table)
-                self._draw(table.select([*columns.numeric, *columns.text]))
+                self._sample.add(table.select([*columns.numeric, *columns.text]), table.num_rows)
                 start += table.num_rows
                 self.rows += table.num_rows
         if not self.rows:
@@ -112,38 +96,17 @@ class TableDescription:
         stored = file.columns()
         if self.target is not None:
             check_target(file.path, stored, self.target, [])
-        columns = Columns(numeric={}, text={}, target=None, target_kind=None)
-        others: dict[str, str] = {}
-        for name, kind in column_types(self._files).items():
-            family = family_of(kind)
-            if family is None:
-                others[name] = "date" if pa.types.is_temporal(kind) else str(kind)
-            elif family == "text":
-                columns.text[name] = {}
-            else:
-                columns.numeric[name] = family
+        columns, rest = columns_of(column_types(self._files))
+        others = {
+            n: "date" if pa.types.is_temporal(kind) else str(kind) for n, kind in rest.items()
+        }
         refused = {name for name in columns.text if text_refusal(file, name, head.column(name))}
         return file, columns, others, refused
-
-    def _draw(self, table: pa.Table) -> None:
-        """Add every k-th row to the sample; k is a power of two that grows with the table."""
-        self._keep(table, np.arange(self.rows, self.rows + table.num_rows))
-        while sum(part.num_rows for part, _ in self._sample) > SAMPLE_ROWS:
-            self._every *= 2
-            before, self._sample = self._sample, []
-            for part in before:
-                self._keep(*part)
-
-    def _keep(self, table: pa.Table, places: np.ndarray) -> None:
-        chosen = places % self._every == 0
-        if chosen.any():
-            few = table if chosen.all() else table.filter(pa.array(chosen))
-            self._sample.append((_plain(few), places[chosen]))
 
     @property
     def sample(self) -> pa.Table:
         """Every k-th row, all of them if they are few."""
-        return pa.concat_tables([part for part, _ in self._sample], promote_options="permissive")
+        return pa.concat_tables(self._sample.parts, promote_options="permissive")
 
 
 def _rounded(
@@ -166,14 +129,8 @@ def _rounded(
     return found
 
 
-def _plain(table: pa.Table) -> pa.Table:
-    """Return a table without dictionaries, which hold the values of more rows than these."""
-    columns = [
-        plain_values(column, name)
-        for name, column in zip(table.column_names, table.columns, strict=True)
-    ]
-    return pa.table(columns, table.column_names)
-
-
-def _place(file: TableFile, start: int, row: int) -> str:
-    return file.where(start + row)
+def _chosen(table: pa.Table, chosen: np.ndarray) -> pa.Table:
+    """Return some rows without dictionaries, which hold the values of more rows than these."""
+    few = table if chosen.all() else table.filter(pa.array(chosen))
+    named = zip(few.column_names, few.columns, strict=True)
+    return pa.table([plain_values(column, name) for name, column in named], few.column_names)

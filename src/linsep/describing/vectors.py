@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.describing.columns import of_numbers, of_rows
-from linsep.describing.tables import SAMPLE_ROWS
+from linsep.batches import Batch, joined
+from linsep.describing.columns import SpreadSample, of_numbers, of_rows
 from linsep.sources.base import Source
 
 #: features of which each is described: they take 40 bytes each
@@ -28,10 +28,10 @@ class VectorDescription:
 
     def __init__(self, source: Source):
         self._source = source
-        self.rows, self.weighed, self._stored, self._every = 0, 0, 0, 1
+        self.rows, self.weighed, self._stored = 0, 0, 0
         self._low, self._high = np.inf, -np.inf
         self._features = Features()
-        self._sample: list[tuple[sp.csr_matrix, np.ndarray, np.ndarray]] = []
+        self._sample = SpreadSample(Batch.rows)
         self._labels: Counter[float] = Counter()
         self._unlabelled = 0
         self._weights = [np.inf, -np.inf]
@@ -51,7 +51,7 @@ class VectorDescription:
             else:
                 values, counts = np.unique(batch.y, return_counts=True)
                 self._labels.update(dict(zip(values.tolist(), counts.tolist(), strict=True)))
-                self._draw(X, batch.y, batch.weights)
+                self._draw(batch._replace(X=X))
             if batch.weights is not None:
                 self._weights[0] = min(self._weights[0], float(batch.weights.min()))
                 self._weights[1] = max(self._weights[1], float(batch.weights.max()))
@@ -85,35 +85,21 @@ class VectorDescription:
         recipe = self._source.recipe()
         return str(column + recipe.get("index_base", 0))
 
-    def _draw(self, X: sp.csr_matrix, y: np.ndarray, weights: np.ndarray | None) -> None:
-        """Add every k-th row to the sample; k is a power of two that grows with the rows."""
-        if weights is not None and not weights.all():
-            X, y = X[weights > 0], y[weights > 0]
-        self._keep(X, y, np.arange(self.weighed, self.weighed + len(y)))
-        self.weighed += len(y)
-        while sum(len(part[1]) for part in self._sample) > SAMPLE_ROWS:
-            self._every *= 2
-            before, self._sample = self._sample, []
-            for part in before:
-                self._keep(*part)
-
-    def _keep(self, X: sp.csr_matrix, y: np.ndarray, places: np.ndarray) -> None:
-        chosen = np.flatnonzero(places % self._every == 0)
-        if chosen.size:
-            self._sample.append((X[chosen], y[chosen], places[chosen]))
+    def _draw(self, batch: Batch) -> None:
+        """Add the rows of a weight above 0 to the sample."""
+        if batch.weights is not None and not batch.weights.all():
+            batch = batch.rows(batch.weights > 0)
+        self._sample.add(batch, batch.size)
+        self.weighed += batch.size
 
     @property
     def sample(self) -> tuple[sp.csr_matrix, np.ndarray] | None:
         """Every k-th row, all of them if they are few, without features that none of them has."""
         if self.labels is None:
             return None
-        width = max(X.shape[1] for X, *_ in self._sample)
-        parts = [
-            sp.csr_matrix((X.data, X.indices, X.indptr), (X.shape[0], width))
-            for X, *_ in self._sample
-        ]
-        X = sp.vstack(parts, format="csr")
-        return X[:, np.unique(X.indices)], np.concatenate([y for _, y, _ in self._sample])
+        parts = self._sample.parts
+        X, y, *_ = joined(parts, max(batch.X.shape[1] for batch in parts))
+        return X[:, np.unique(X.indices)], y
 
 
 class Features:

@@ -29,8 +29,8 @@ from linsep.lanes import (
     no_weight,
 )
 
-#: from the rows of a shard, and its name for errors, to their block
-AsBlock: TypeAlias = Callable[[Batch, str], Batch]
+#: a function from the rows of a shard, and its name for errors, to their block
+AsBlock: TypeAlias = Any
 #: yields the lanes that begin at a row of the first of some blocks
 Cut = Callable[[list[Batch], int], Iterator[Any]]
 

@@ -16,7 +16,6 @@ from linsep.rows.label_book import BadLabel, LabelBook
 from linsep.sources.arrays import ArraySource
 from linsep.sources.base import Source
 from linsep.sources.tables.files import all_dropped
-from linsep.sources.tables.reading_options import ReadingOptions
 
 #: importance of tasks: what uses rows comes before reading more
 FIRST = 10
@@ -144,7 +143,7 @@ def rows_of_source(
     reading here. Where this process reads all rows, too, workers must have all their bytes.
     """
     shards = shards_of(source, shard_bytes, whole=exact or source.surveys)
-    reading = Reading(source.recipe(), source.reading or ReadingOptions())
+    reading = Reading(source.recipe(), source.reading)
     source.check_files()
     known = versions()
     futures = [

@@ -17,8 +17,9 @@ from linsep.errors import DataError, hint
 from linsep.sources.base import Source
 from linsep.sources.exact import EXACT, WholeNumbers, unrounded
 from linsep.sources.row_cache import ROWS_FILE_KEY, RowCacheWriter, footer_of
-from linsep.sources.tables.columns import Columns, check_column, column_types, family_of, first_rows
-from linsep.sources.tables.files import kinds_in, rechunked
+from linsep.sources.tables.column_types import column_types, first_rows
+from linsep.sources.tables.columns import check_column, columns_of
+from linsep.sources.tables.files import FilesInOrder, kinds_in, rechunked
 from linsep.sources.tables.table_file import TableFile, plain_values, rows_at_once
 
 
@@ -58,7 +59,7 @@ MOST_FEATURES = 10_000
 _VALUES = 1 << 22
 
 
-class TableWriter:
+class TableWriter(FilesInOrder):
     """Writes the columns of a table as they are; in text, numbers are doubles.
 
     Parameters
@@ -71,44 +72,31 @@ class TableWriter:
     """
 
     def __init__(self, files: list[TableFile], exclude: list[str], needed: list[str]):
-        self._files, self._running, self.rows = files, 0, 0
-        self.name, self.size = str(files[0].path), sum(file.size for file in files)
-        self.lost: list[str] = []
+        super().__init__(files)
+        self.rows, self.lost = 0, list[str]()
         self._first, _ = first_rows(files)
         stored = self._first.columns()
         for name in [*exclude, *needed]:
             check_column(self._first.path, stored, name)
-        self._columns = Columns(numeric={}, text={}, target=None, target_kind=None)
+        types = column_types(files, exclude)
+        types = {n: stored[n] or kind for n, kind in types.items() if n not in exclude}
+        self._columns, others = columns_of(types)
         self._columns.exclude = exclude
+        #: columns of other types, which only files that state them have
         self._others: dict[str, pa.DataType] = {}
-        for name, kind in column_types(files, exclude).items():
-            if name not in exclude:
-                self._take(name, stored[name], kind)
+        for name, kind in others.items():
+            if stored[name] is not None:
+                self._others[name] = kind
+            elif pa.types.is_temporal(kind):
+                self._columns.text[name] = {}  # text that looks like dates stays text
+            else:
+                raise DataError(
+                    f"{self._first.path}, column '{name}' holds lists or objects ({kind})",
+                    "flatten it",
+                    hint("leave it out with {}", exclude=[name]),
+                )
         if not (self._columns.numeric or self._columns.text or self._others):
             raise DataError(f"{self._first.path} has no column left to write.")
-
-    stage, doing = "reading", None
-
-    @property
-    def position(self) -> int:
-        """Bytes on disk read so far."""
-        done = sum(file.size for file in self._files[: self._running])
-        return done + self._files[self._running].position
-
-    def _take(self, name: str, stored: pa.DataType | None, guessed: pa.DataType) -> None:
-        family = family_of(stored or guessed)
-        if family in ("number", "bool"):
-            self._columns.numeric[name] = family
-        elif family == "text" or (stored is None and pa.types.is_temporal(guessed)):
-            self._columns.text[name] = {}  # text that looks like dates stays text
-        elif stored is not None:
-            self._others[name] = stored
-        else:
-            raise DataError(
-                f"{self._first.path}, column '{name}' holds lists or objects ({guessed})",
-                "flatten it",
-                hint("leave it out with {}", exclude=[name]),
-            )
 
     def write(self, file: Any) -> None:
         """Write all rows to a binary file."""
@@ -118,8 +106,7 @@ class TableWriter:
         columns.exclude = [*columns.exclude, *self._others]
         writer = None
         try:
-            for number, each in enumerate(self._files):
-                self._running = number
+            for each in self.each_file():
                 kinds_in(each, columns, False, self._first.path)
                 exact = None if each.typed else WholeNumbers(each)
                 start, kinds = 0, {name: known[name] for name in names}

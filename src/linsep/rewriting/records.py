@@ -60,6 +60,7 @@ class TextRecords:
 
     def __init__(self, path: File, format: str, reading: ReadingOptions, column: str | None):
         self.path, self._format, self._column = path, format, column
+        self.size = path.stat().st_size
         self._reading, self.header = reading.of(format), ""
         self._nulls = frozenset(reading.null_cells())
         self._reader: LineReader | None = None

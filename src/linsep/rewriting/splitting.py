@@ -6,7 +6,7 @@ batches nor on the machine. Part 0 is for training, 1 and 2 are held out.
 
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 from hashlib import blake2b
 from itertools import count
 from math import isnan
@@ -19,9 +19,10 @@ import pyarrow.parquet as pq
 from linsep.errors import DataError
 from linsep.rewriting.records import TextRecords, one_spelling, time_of
 from linsep.sources.remote.file import File
-from linsep.sources.tables.columns import check_column, column_types, family_of
+from linsep.sources.tables.column_types import column_types, family_of
+from linsep.sources.tables.columns import check_column
 from linsep.sources.tables.csv import NULL_VALUES
-from linsep.sources.tables.files import AS_USUAL, check_separated, open_table, place_in
+from linsep.sources.tables.files import AS_USUAL, FilesInOrder, check_separated, open_table
 from linsep.sources.tables.reading_options import ReadingOptions
 from linsep.sources.tables.table_file import Place, TableFile, plain_values, text_codes
 
@@ -182,7 +183,7 @@ TEXT_FORMATS = ("csv", "tsv", "jsonl", "svmlight", "vw")
 _PARTS_OF_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
-class Split:
+class Split(FilesInOrder):
     """Splits files of one format.
 
     Parameters
@@ -201,10 +202,7 @@ class Split:
     Attributes
     ----------
     rows : number of rows written to each part
-    name, size, position, stage, doing : for progress displays
     """
-
-    doing = None
 
     def __init__(
         self, paths: list[File], format: str, shares: list[Fraction], *, seed: int,
@@ -214,7 +212,6 @@ class Split:
         self._column = group or time or (None if in_order else target)
         self._time, self._in_order = time, in_order
         self._dates: bool | None = None  # whether times are dates; None before the first
-        self.stage, self.name = "reading", str(paths[0])
         self._by: Any = ByClass(shares, seed)
         if time is not None or in_order:
             self._by = ByTime(shares)
@@ -223,26 +220,20 @@ class Split:
         self.rows = [0] * (len(shares) + 1)
         check_separated(paths[0], [format], reading)
         self._reading = reading
-        self._files: list[Any] = [
+        files: list[Any] = [
             TextRecords(path, format, reading, self._column)
             if format in TEXT_FORMATS
             else open_table(path, format)
             for path in paths
         ]
-        self._is_text, self._format, self._running = format in TEXT_FORMATS, format, 0
+        super().__init__(files)
+        self._is_text, self._format = format in TEXT_FORMATS, format
         self._numbers = count()  # of the rows, in the order of all files
-        self.size = sum(path.stat().st_size for path in paths)
         if not self._is_text and self._column is not None:
             for file in self._files:
                 check_column(file.path, file.columns(), self._column)
                 if time is not None:
                     _check_times(file, time)
-
-    @property
-    def position(self) -> int:
-        """Bytes on disk read so far."""
-        done = sum(file.path.stat().st_size for file in self._files[: self._running])
-        return done + self._files[self._running].position
 
     def write(self, files: list[Any]) -> None:
         """Write each row to the binary file of its part.
@@ -268,15 +259,13 @@ class Split:
                     "another share."
                 )
 
-    def _each_file(self) -> Iterator[Any]:
-        """Yield the files from the first row of all."""
+    def each_file(self) -> Iterator[Any]:
+        """Yield the files, from the first row of all."""
         self._numbers = count()
-        for number, file in enumerate(self._files):
-            self._running = number
-            yield file
+        yield from super().each_file()
 
     def _keys(self) -> Iterator[Any]:
-        for file in self._each_file():
+        for file in self.each_file():
             if self._is_text:
                 yield from (self._key(r.cell, file, r.line) for r in file if r.row)
             else:
@@ -344,7 +333,7 @@ class Split:
 
     def _write_text(self, files: list[Any]) -> None:
         header = None
-        for file in self._each_file():
+        for file in self.each_file():
             for record in file:
                 if header is None:
                     header = file.header
@@ -382,7 +371,7 @@ class Split:
             return
         column, name = table.column(self._column), self._column
         dates = self._time is not None and _is_date(column.type)
-        place = partial(place_in, file, start)
+        place = file.places_from(start)
         cells = _seconds(column, name) if dates else _cells(column, name, place)
         for row, cell in enumerate(cells):
             yield self._key(cell, file, start + row + 1)
@@ -391,7 +380,7 @@ class Split:
         writers: list[Any] = []
         schema = None
         try:
-            for file in self._each_file():
+            for file in self.each_file():
                 for table, start in self._tables(file):
                     if schema is None:
                         schema = table.schema

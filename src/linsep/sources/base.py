@@ -47,8 +47,8 @@ class Source(ABC):
     dropped: int = 0
     #: missing values of the last reading that were replaced, by column
     filled: Mapping[str, int] = MappingProxyType({})
-    #: how its text is read, None where it is no text
-    reading: "ReadingOptions | None" = None
+    #: how text is read, of sources of text and of tables
+    reading: "ReadingOptions"
     #: rows have weights
     weighted: bool = False
     #: rows of a group are held out together, see :class:`Batch`

@@ -14,7 +14,7 @@ import pyarrow.csv
 from linsep.errors import DataError, NoRows, hint
 from linsep.sources.remote.file import File
 from linsep.sources.tables import text_file
-from linsep.sources.tables.columns import missing_mark
+from linsep.sources.tables.column_types import missing_mark
 from linsep.sources.tables.csv_records import (
     CsvRecord,
     csv_records,

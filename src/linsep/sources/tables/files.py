@@ -1,6 +1,7 @@
 """The files of a table: how they are opened, which columns are read, and in what pieces."""
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -9,13 +10,8 @@ from linsep.errors import DataError, NoRows, hint
 from linsep.sources.formats import format_by_name, unknown_format
 from linsep.sources.remote.file import File, local
 from linsep.sources.tables.arrow_ipc import IpcFile
-from linsep.sources.tables.columns import (
-    Columns,
-    check_target,
-    family_of,
-    kinds_of_row_columns,
-    listed,
-)
+from linsep.sources.tables.column_types import family_of
+from linsep.sources.tables.columns import Columns, check_target, kinds_of_row_columns, listed
 from linsep.sources.tables.csv import CsvFile
 from linsep.sources.tables.documents import Documents
 from linsep.sources.tables.json_lines import JsonFile
@@ -179,29 +175,31 @@ def with_sizes(chunks: Iterable[pa.RecordBatch], most: int) -> Iterator[tuple[pa
             yield chunk.slice(start, end - start), max(text, chunk.nbytes // len(ends))
 
 
-def drained(kept: list[tuple[int, int, pa.Table]]) -> Iterator[tuple[int, int, pa.Table]]:
-    """Yield what is kept and forget it, so that rows and features are in memory about once."""
-    kept.reverse()
-    while kept:
-        yield kept.pop()
+class FilesInOrder:
+    """Base class of what reads the files of a table one after the other.
 
-
-def place_in(file: TableFile, start: int, row: int) -> str:
-    """Return where a row of a table stands, whose first row is number ``start`` of its file."""
-    return file.where(start + row)
-
-
-def other_fields(files: Iterable[TableFile], columns: Columns) -> dict[str, str]:
-    """Return the fields of JSON lines that the last reading left out though nobody asked for it,
-    each with the place where it is first.
+    Attributes
+    ----------
+    name, size, position, stage, doing : for progress displays, as those of a source
     """
-    known = {columns.target, columns.weight, columns.group, *columns.exclude}
-    found: dict[str, str] = {}
-    for file in files:
-        if isinstance(file, JsonFile):
-            for name in file.others.keys() - known - found.keys():
-                found[name] = f"{file.path} line {file.others[name]}"
-    return dict(sorted(found.items()))
+
+    stage, doing = "reading", None
+
+    def __init__(self, files: list[Any]):
+        self._files, self._running = files, 0
+        self.name, self.size = str(files[0].path), sum(file.size for file in files)
+
+    @property
+    def position(self) -> int:
+        """Bytes on disk read so far."""
+        done = sum(file.size for file in self._files[: self._running])
+        return int(done + self._files[self._running].position)
+
+    def each_file(self) -> Iterator[Any]:
+        """Yield the files, from the first row of all."""
+        for number, file in enumerate(self._files):
+            self._running = number
+            yield file
 
 
 def all_dropped(name: str) -> NoRows:

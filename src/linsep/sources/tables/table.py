@@ -2,7 +2,6 @@
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from linsep.batches import Batch
 from linsep.errors import DataError, NoRows
 from linsep.sources.base import Source
 from linsep.sources.exact import WholeNumbers
+from linsep.sources.feature_names import FeatureNames
 from linsep.sources.formats import format_by_name
 from linsep.sources.remote.file import File, located
 from linsep.sources.tables.columns import (
@@ -32,12 +32,9 @@ from linsep.sources.tables.files import (
     all_dropped,
     check_no_text_is_lost,
     check_separated,
-    drained,
     kinds_in,
     no_weight,
     open_tables,
-    other_fields,
-    place_in,
     rechunked,
 )
 from linsep.sources.tables.reading_options import ReadingOptions
@@ -206,11 +203,11 @@ class TableSource(Source):
         self._encoder.filled.clear()
         texts = {k: WholeNumbers(x) for k, x in enumerate(self._files) if isinstance(x, TextFile)}
         first, some, weightless = 0, False, False
-        for number, start, table in self._all_tables() if kept is None else drained(kept):
+        for number, start, table in self._all_tables() if kept is None else _drained(kept):
             some = True
             # Files without rows begin where the next one does.
             self._starts += [first] * (number + 1 - len(self._starts))
-            place = partial(place_in, self._files[number], start)
+            place = self._files[number].places_from(start)
             X, y, rows = self._encoder.encode(table, place, exact)
             weights, groups = of_rows(table, self._columns, place, rows, self._require_target)
             self.dropped += table.num_rows - X.shape[0]
@@ -245,7 +242,7 @@ class TableSource(Source):
         small, held = (self.memory_needed or 0) <= self.memory_bytes // 4, 0
         kept: list[tuple[int, int, pa.Table]] | None = [] if small else None
         for number, start, table in self._all_tables():
-            place = partial(place_in, self._files[number], start)
+            place = self._files[number].places_from(start)
             X, values = self._encoder.survey(table, place)
             survey.take(X, values)
             rows, held = rows + X.shape[0], held + table.nbytes
@@ -295,7 +292,7 @@ class TableSource(Source):
         for file_number in range(number, len(self._files)):
             file = self._files[file_number]
             for start, table in self._tables(file_number):
-                kept = self._kept(table, partial(place_in, file, start))
+                kept = self._kept(table, file.places_from(start))
                 rows = np.arange(table.num_rows) if kept is None else np.flatnonzero(kept)
                 if row - before < rows.size:
                     return file.where(start + int(rows[row - before]))
@@ -319,8 +316,6 @@ class TableSource(Source):
         """Return the name of a column of X for messages; of hashed words one that was seen."""
         if self.feature_names is not None or not self._columns.words:
             return super().feature(column)
-        from linsep.sources.feature_names import FeatureNames
-
         return f"feature '{FeatureNames(to_recipe(self._columns)).of(column)[0]}'"
 
     @property
@@ -331,7 +326,12 @@ class TableSource(Source):
     @property
     def ignored(self) -> dict[str, str]:
         """Fields of JSON lines that the recipe does not have, each with the line it is first in."""
-        return other_fields(self._files, self._columns)
+        columns, found = self._columns, dict[str, str]()
+        known = {columns.target, columns.weight, columns.group, *columns.exclude}
+        for file in self._files:
+            for name in file.others.keys() - known - found.keys():
+                found[name] = f"{file.path} line {file.others[name]}"
+        return dict(sorted(found.items()))
 
     @property
     def ranges(self) -> dict[str, tuple[float, float]]:
@@ -396,3 +396,10 @@ class TableSource(Source):
         for table in rechunked(chunks, self._batch_rows, words=bool(self._columns.words)):
             yield start, table
             start += table.num_rows
+
+
+def _drained(kept: list[tuple[int, int, pa.Table]]) -> Iterator[tuple[int, int, pa.Table]]:
+    """Yield what is kept and forget it, so that rows and features are in memory about once."""
+    kept.reverse()
+    while kept:
+        yield kept.pop()

@@ -113,6 +113,15 @@ class TableFile(ABC):
         """Return where the 0-based `row` of this file stands; may read the file to find out."""
         return f"{self.path} row {row + 1}"
 
+    def places_from(self, start: int) -> "Place":
+        """Return what says where row i of a table stands, whose first row is number ``start``."""
+        return lambda row: self.where(start + row)
+
+    @property
+    def others(self) -> dict[str, int]:
+        """Fields that the last reading left out, each with the line that it is first in."""
+        return {}
+
 
 @contextmanager
 def opened_raw(path: File) -> Iterator[pa.NativeFile]:

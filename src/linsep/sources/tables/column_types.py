@@ -1,0 +1,212 @@
+"""The types of the columns of a table: what files state, or what Arrow guesses from the first rows
+with a value; and text that is something else in another dress, such as numbers with commas.
+"""
+
+import re
+from collections.abc import Iterable
+
+import numpy as np
+import pyarrow as pa
+
+from linsep.errors import DataError, Hint, NoRows, hint
+from linsep.sources.tables.table_file import TableFile, text_codes
+
+#: rows from which a text column without a repeated value counts as an id
+_MANY_ROWS = 100
+#: different numbers from which a text column with few other values counts as numeric
+_MANY_NUMBERS, _FEW_ODD = 10, 0.1
+# Text with a leading zero, such as 02134, is a code and not a number.
+NUMBER = r"\s*[-+]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][-+]?\d+)?\s*"
+_NUMBER = re.compile(NUMBER)
+#: what stands for a missing value where all others are numbers
+_MARK = re.compile(r"[^\w\s]+")
+_DECIMAL_COMMA = re.compile(r"\s*[-+]?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?\s*")
+_GROUPED = re.compile(r"\s*[-+]?(0|[1-9]\d{0,2}(,\d{3})*)(\.\d+)?\s*")
+
+
+def family_of(kind: pa.DataType) -> str | None:
+    """Return "number", "bool" or "text"; None for a type that cannot be a feature."""
+    types = pa.types
+    if types.is_dictionary(kind):
+        return family_of(kind.value_type)
+    if types.is_boolean(kind):
+        return "bool"
+    if types.is_string(kind) or types.is_large_string(kind) or kind == pa.string_view():
+        return "text"
+    # A column without any value yet counts as numbers.
+    numbers = (types.is_integer, types.is_floating, types.is_decimal, types.is_null)
+    return "number" if any(check(kind) for check in numbers) else None
+
+
+def first_rows(files: list[TableFile]) -> tuple[TableFile, pa.RecordBatch]:
+    """Return the first file with rows, and some of them; DataError if there is none."""
+    for file in files:
+        head = file.sample()
+        if head.num_rows:
+            return file, head
+    more = "" if len(files) == 1 else f" and the {len(files) - 1} other files"
+    raise NoRows(f"{files[0].path}{more} has no rows: give a file with rows.")
+
+
+def column_types(files: list[TableFile], exclude: Iterable[str] = ()) -> dict[str, pa.DataType]:
+    """Return the types of all columns of the first file with rows: what it states or, in text, what
+    its first rows say; where these have no value, what the first rows with one say. Columns of
+    ``exclude`` are not searched for values.
+    """
+    file, head = first_rows(files)
+    guessed = zip(file.columns().items(), head.schema.types, strict=True)
+    found = {name: stored or kind for (name, stored), kind in guessed}
+    empty = [n for n, kind in found.items() if pa.types.is_null(kind) and n not in exclude]
+    for look in (_first_types, lambda other, names: other.later_types(names)):
+        for other in files:
+            known = look(other, empty) if empty else {}
+            found |= known
+            empty = [name for name in empty if name not in known]
+    return found
+
+
+def _first_types(file: TableFile, names: list[str]) -> dict[str, pa.DataType]:
+    """Return the types of columns of which the first rows of a file have a value."""
+    head, stored = file.sample(), file.columns()
+    there = [name for name in names if head.num_rows and name in head.schema.names]
+    found = {name: stored[name] or head.schema.field(name).type for name in there}
+    return {name: kind for name, kind in found.items() if not pa.types.is_null(kind)}
+
+
+def label_kind(file: TableFile, name: str, kind: pa.DataType) -> str:
+    """Return "int", "float", "bool" or "text" for a column of labels; DataError for others."""
+    if pa.types.is_dictionary(kind):
+        return label_kind(file, name, kind.value_type)
+    family = family_of(kind)
+    if family == "number":
+        whole = pa.types.is_integer(kind) or pa.types.is_null(kind)
+        return "int" if whole else "float"
+    if family is not None:
+        return family
+    guessed = pa.types.is_temporal(kind) and not file.typed
+    if guessed:  # text that looks like a date to Arrow is a name as good as any other
+        return "text"
+    message, change = unusable(file, kind)
+    raise DataError(f"{file.path}, label column '{name}' {message}", change)
+
+
+def unusable(file: TableFile, kind: pa.DataType) -> tuple[str, str]:
+    """Return what a column of this type holds, and how to make it usable."""
+    if pa.types.is_temporal(kind):
+        return f"holds dates or times ({kind})", "make it a number"
+    if pa.types.is_nested(kind):
+        return f"holds lists or objects ({kind})", "flatten it"
+    if pa.types.is_binary(kind) and not file.typed:
+        return "is not UTF-8 text", "save the file as UTF-8"
+    return f"holds values of type {kind}", "make it a number or text"
+
+
+def check_first_weights(file: TableFile, name: str, head: pa.ChunkedArray) -> None:
+    """Raise DataError, which names the row, where the first weights are no numbers."""
+    kind = file.columns()[name] or head.type
+    if family_of(kind) == "number":
+        return
+    if not pa.types.is_string(kind):
+        raise DataError(
+            f"{file.path}, column '{name}' holds {kind}, but weights are numbers: name another "
+            "column."
+        )
+    codes, values = text_codes(head, name, file.where)
+    odd = [code for code, value in enumerate(values) if not _reads_as_number(value)]
+    row = int(np.argmax(np.isin(codes, odd or [0])))
+    raise DataError(
+        f"{file.where(row)}, column '{name}' holds '{values[codes[row]][:60]}', but weights are "
+        "numbers: correct it, or name another column."
+    )
+
+
+def _reads_as_number(text: str) -> bool:
+    try:
+        return float(text) == float(text)
+    except ValueError:
+        return False
+
+
+def check_is_text(file: TableFile, name: str, kind: pa.DataType, family: str | None) -> None:
+    """Raise DataError unless a column may hold text."""
+    dates = pa.types.is_temporal(kind) and not file.typed  # text that looks like dates to Arrow
+    if family == "text" or dates or pa.types.is_null(kind):
+        return
+    if pa.types.is_binary(kind) and not file.typed:
+        for _ in file.chunks({name: "text"}):  # raises DataError, which names the line
+            pass
+    what = {"number": "numbers", "bool": "true and false"}.get(
+        family or "", f"values of type {kind}"
+    )
+    raise DataError(
+        f"{file.path}, column '{name}' holds {what}, not text",
+        hint("leave out {}", text=[name]),
+        "convert it to text",
+    )
+
+
+def text_refusal(
+    file: TableFile, name: str, first: pa.Array, hashed: bool = False
+) -> DataError | None:
+    """Return why a text column with these first values is no feature; None if it is one."""
+    codes, values = text_codes(pa.chunked_array([first]), name, file.where)
+    filled = int(np.count_nonzero(codes >= 0))
+    odd = [code for code, value in enumerate(values) if not _NUMBER.fullmatch(value)]
+    marks = {values[code].strip() for code in odd} if file.marks_missing else set()
+    if len(marks) == 1 and len(odd) < len(values) and _MARK.fullmatch(min(marks)):
+        return DataError(
+            f"{file.path}, column '{name}' holds numbers and '{min(marks)}'",
+            *missing_mark(min(marks)),
+            hint("leave the column out with {}", exclude=[name]),
+        )
+    if values and not odd:
+        later = [hint("say what stands for a missing value with {}", null_values=None)]
+        return DataError(
+            f"{file.path}, column '{name}' looks like numbers stored as text (such as "
+            f"'{values[0]}')",
+            "convert it to numbers",
+            *later * file.marks_missing,
+            hint("leave it out with {}", exclude=[name]),
+        )
+    if odd and (message := _commas(values)):
+        return DataError(
+            f"{file.path}, column '{name}' has {message} (such as '{values[odd[0]]}')",
+            "write numbers without them" if "thousands" in message else "write points",
+            hint("leave it out with {}", exclude=[name]),
+        )
+    rows = np.flatnonzero(np.isin(codes, odd))
+    if len(values) - len(odd) >= _MANY_NUMBERS and rows.size <= _FEW_ODD * filled:
+        more = f" (one of {rows.size:,} such rows)" if rows.size > 1 else ""
+        return DataError(
+            f"{file.where(int(rows[0]))}, column '{name}' holds "
+            f"'{values[codes[rows[0]]][:60]}'{more}, where nearly all others are numbers",
+            "correct it",
+            hint("leave the cell empty and choose {}", missing="mean"),
+            *missing_mark(values[codes[rows[0]]]) * file.marks_missing,
+            hint("leave the column out with {}", exclude=[name]),
+        )
+    if len(values) == filled >= _MANY_ROWS and not hashed:
+        return DataError(
+            f"{file.path}, column '{name}' has another text in each of its first "
+            f"{filled:,} rows, as ids and sentences have, of which nothing can be learnt",
+            hint("read its words with {}", text=[name]),
+            hint("leave it out with {}", exclude=[name]),
+            hint("if its values do come again later, hash them with {}", hash_bits=20),
+        )
+    return None
+
+
+def missing_mark(value: str) -> list[Hint]:
+    """Return the advice for something that may stand for a missing value; none if it has digits."""
+    if any(letter.isdigit() for letter in value):
+        return []
+    return [hint("take it for a missing value with {}", null_values=[value.strip()])]
+
+
+def _commas(values: list[str]) -> str | None:
+    """Return what commas mean if all values are numbers, some with commas."""
+    if not any("," in value or "." in value for value in values):
+        return None  # codes with leading zeros
+    grouped, decimal = (all(map(p.fullmatch, values)) for p in (_GROUPED, _DECIMAL_COMMA))
+    # Commas before three digits, as in 1,234, may be either; more often they separate thousands.
+    return "commas between thousands" if grouped else "decimal commas" if decimal else None
