@@ -194,6 +194,7 @@ def test_letters_of_no_namespace_are_told(text, tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.compiled  # a long file
 def test_interactions_that_are_too_many(tmp_path):
     """Four thousand features times as many are gigabytes in some lines: a sentence says so."""
     (tmp_path / "rows.vw").write_text("1 |a b |c d\n-1 |a e |c f\n")

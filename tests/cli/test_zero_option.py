@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from command_line import assert_refused, here, run, table
+from command_line import assert_refused, here, table
 from linsep import load
 
 XOR, FIVE = "exclusive_or.csv", "five_points.csv"
@@ -19,10 +19,10 @@ def notes(tmp_path):
     return tmp_path
 
 
-def test_a_trace_of_each_rule_in_a_process_of_its_own(notes):
+def test_a_trace_of_each_rule(notes):
     how = ("trace", XOR, "--target", "y", "--no-fit-intercept", "--no-shuffle", "--zero")
     for zero, expected in (("mistake", ["yes"] * 4), ("negative", ["yes", "no", "no", "yes"])):
-        done = run(*how, zero, cwd=notes)
+        done = here(*how, zero, cwd=notes)
         assert (done.returncode, done.stderr) == (0, "")
         _, *rows, last = done.stdout.splitlines()
         assert [row.split()[6] for row in rows] == expected

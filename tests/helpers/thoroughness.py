@@ -25,6 +25,11 @@ def examples(compiled, plain=None):
     )
 
 
+def some(values, share=3):
+    """All values; or the first, and from there one of every ``share``."""
+    return list(values) if THOROUGH else list(values)[::share]
+
+
 def interpreted(cases, *compiled):
     """Cases of a test: those named in both runs; the others in the run without the compiler only,
     because loops would be compiled for them alone.

@@ -332,4 +332,4 @@ def test_the_validation_curve_has_both_errors_of_every_pass():
     assert np.array_equal(curve[:, 1], 1 - model.validation_scores_)
     assert ((curve >= 0) & (curve <= 1)).all()
     with pytest.raises(AttributeError, match="early_stopping"):
-        Perceptron().fit(X, y).validation_curve_  # noqa: B018
+        Perceptron(max_iter=1).fit(X, y).validation_curve_  # noqa: B018

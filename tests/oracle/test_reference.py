@@ -29,8 +29,8 @@ LEARNERS = [
     Perceptron(keep="vote", max_iter=3),
     Perceptron(update="batch", normalize=True, class_weight={"apple": 2.0}),
     MarginPerceptron(),
-    PassiveAggressive(),
-    Winnow(tie="positive"),
+    PassiveAggressive(max_iter=9),
+    Winnow(tie="positive", max_iter=9),
     BalancedWinnow(early_stopping=True, max_iter=9),
     KernelPerceptron(kernel="linear"),
 ]

@@ -163,6 +163,7 @@ def test_every_code_point(analyzer, lowercase):
     assert_same(Text(**how).transform(texts), HashingVectorizer(**how).transform(texts))
 
 
+@pytest.mark.compiled  # long texts
 @pytest.mark.parametrize("analyzer", ["word", "char", "char_wb"])
 @pytest.mark.parametrize("lowercase", [True, False])
 def test_ascii_and_words_of_every_length(analyzer, lowercase):
@@ -318,6 +319,7 @@ def test_a_vocabulary_beyond_its_bound(monkeypatch):
                 Text(vocabulary=True).fit(texts)
 
 
+@pytest.mark.compiled
 def test_a_vocabulary_that_grows_counts_each_text_once():
     texts = [" ".join(f"w{k % 5000}" for k in range(n, n + 3000)) for n in range(0, 9000, 500)]
     theirs = TfidfVectorizer().fit(texts)

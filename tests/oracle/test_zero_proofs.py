@@ -16,14 +16,14 @@ from linsep import Perceptron, convergence, from_json, textbook
 from linsep.certificate.cycles import Cycle
 from linsep.errors import DataError
 from storages import classes_of
-from thoroughness import examples
+from thoroughness import THOROUGH, examples
 
 # Theorems.
 
 
 def labelled(X):
-    """All ways to label these rows with two classes, both in use."""
-    for y in product((0, 1), repeat=len(X)):
+    """All ways to label these rows with two classes, both in use; half of them in little time."""
+    for y in product((0, 1) if THOROUGH else (0,), *[(0, 1)] * (len(X) - 1)):
         if 0 < sum(y) < len(X):
             yield list(y)
 

@@ -123,8 +123,13 @@ def test_scores_beyond_floating_point(scheme, storage):
     [
         (Perceptron(learning_rate=1e308), "learning rate"),
         (Perceptron(learning_rate=1e308, update="batch"), "learning rate"),
-        (PassiveAggressive(C=1e308), "C"),
-        (PassiveAggressive(C=1e300, loss="squared_hinge"), "C"),
+        *(
+            pytest.param(model, "C", marks=pytest.mark.compiled)  # it takes hundreds of passes
+            for model in (
+                PassiveAggressive(C=1e308),
+                PassiveAggressive(C=1e300, loss="squared_hinge"),
+            )
+        ),
     ],
     ids=repr,
 )

@@ -135,6 +135,7 @@ def test_describe_counts_the_numbers_as_they_are(folder, ending):
     json.dumps(found)
 
 
+@pytest.mark.compiled  # long files
 @pytest.mark.parametrize("ending", FORMATS)
 def test_describe_finds_long_numbers_late(tmp_path, ending):
     late = [float(k) for k in range(70_000)] + [2.0**60] * 3

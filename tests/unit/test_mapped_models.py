@@ -16,10 +16,10 @@ MODELS = [
     linsep.Perceptron(keep="average"),
     linsep.Perceptron(keep="vote"),
     linsep.Perceptron(keep="best"),
-    linsep.PassiveAggressive(),
+    linsep.PassiveAggressive(max_iter=9),
     linsep.MarginPerceptron(gamma=0.1),
-    linsep.Winnow(),
-    linsep.BalancedWinnow(),
+    linsep.Winnow(max_iter=9),
+    linsep.BalancedWinnow(max_iter=9),
 ]
 
 

@@ -30,7 +30,12 @@ X = pd.DataFrame(RNG.normal(size=(N, 2)), index=NAMES, columns=["a", "b"])
 Y = pd.Series(np.where(X["a"] + X["b"] > 0, "yes", "no"), index=NAMES)
 T = pd.Series(X["a"] * 2 + RNG.normal(size=N), index=NAMES)
 ONES = pd.Series(np.ones(N), index=NAMES)
-LEARNERS = [Perceptron(), MarginPerceptron(), GaussianNaiveBayes(), LogisticRegression()]
+LEARNERS = [
+    Perceptron(max_iter=9),
+    MarginPerceptron(max_iter=9),
+    GaussianNaiveBayes(),
+    LogisticRegression(),
+]
 FITTED = Perceptron().fit(X, Y)
 REGRESSION = LinearRegression().fit(X, T)
 BAYES = GaussianNaiveBayes().fit(X, Y)

@@ -17,6 +17,8 @@ from linsep.sources import fingerprints
 from linsep.sources.row_cache import RowCache, source_key
 from row_cache_rows import some_rows, write
 
+pytestmark = pytest.mark.compiled  # a sample of blocks needs long files
+
 ROWS = 20_000
 
 

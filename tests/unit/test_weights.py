@@ -258,13 +258,15 @@ def test_class_weights_that_are_no_numbers_are_refused():
 
 
 @pytest.mark.parametrize(
-    "kind", [Perceptron, LogisticRegression, GaussianNaiveBayes, LinearRegression]
+    "kind",
+    [Perceptron(max_iter=9), LogisticRegression(), GaussianNaiveBayes(), LinearRegression()],
+    ids=repr,
 )
 def test_one_number_is_the_weight_of_every_row(kind):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 3))
     y = (X[:, 0] + rng.standard_normal(60) > 0).astype(int)
-    one, each = (kind().fit(X, y, sample_weight=weight) for weight in (2.0, np.full(60, 2.0)))
+    one, each = (clone(kind).fit(X, y, sample_weight=weight) for weight in (2.0, np.full(60, 2.0)))
     assert one.score(X, y, sample_weight=2.0) == each.score(X, y, sample_weight=np.full(60, 2.0))
     with pytest.raises(DataError, match="All of sample_weight is zero, so there is no row to"):
         one.score(X, y, sample_weight=0)
