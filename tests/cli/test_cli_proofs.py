@@ -1,11 +1,11 @@
-"""``linsep separate`` and ``linsep verify``, run for real."""
+"""``linsep separate`` and ``linsep verify``."""
 
 import json
 
 import pytest
 from sklearn.datasets import load_iris
 
-from command_line import here, run
+from command_line import here
 from linsep import Perceptron, from_json, open_source, separation
 from linsep.certificate.canonical import sha256_of
 from linsep.separability import deciding
@@ -31,7 +31,7 @@ TARGET = ("--target", "species")
 
 
 def test_overlapping(folder):
-    done = run("separate", "two.csv", *TARGET, "--proof", "p.json", cwd=folder)
+    done = here("separate", "two.csv", *TARGET, "--proof", "p.json", cwd=folder)
     assert done.returncode == 0
     assert done.stdout.startswith("verdict     overlapping: ")
     assert (
@@ -42,7 +42,7 @@ def test_overlapping(folder):
     for row in proof.witness.rows:
         assert f"two.csv line {row + 2} " in done.stdout
     assert done.stdout.endswith("linsep verify p.json two.csv --target species   checks it\n")
-    checked = run("verify", "p.json", "two.csv", *TARGET, cwd=folder)
+    checked = here("verify", "p.json", "two.csv", *TARGET, cwd=folder)
     assert (checked.returncode, checked.stderr) == (0, "")
     assert checked.stdout.splitlines() == [
         "It holds: overlapping, checked over 100 rows in exact arithmetic.",

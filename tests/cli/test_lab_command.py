@@ -195,6 +195,6 @@ def test_a_session_is_forgotten_when_its_tab_closes():
         assert max(counts) == 1
 
 
-def test_a_lab_starts_and_ends(tmp_path):
-    done = run("lab", "--help", cwd=tmp_path)
+def test_help_names_the_export(tmp_path):
+    done = here("lab", "--help", cwd=tmp_path)
     assert "--export" in done.stdout
