@@ -1,37 +1,102 @@
-"""All estimators by their names on the command line."""
+"""All estimators by their names on the command line, each imported when it is looked up."""
 
 import ast
-from collections.abc import Iterator
-from importlib import import_module
+from collections import ChainMap
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from linsep.learners.classifier import LinearClassifier, OnlineClassifier
-from linsep.linear.estimator import LinearRegression
-from linsep.logistic.estimator import LogisticRegression
-from linsep.naive_bayes import GaussianNaiveBayes
+import linsep
 
 
-def _learners() -> Iterator[type[OnlineClassifier]]:
+def _learners() -> Iterator[str]:
     """Yield the learners that the stub of the package makes public, in its order."""
     stub = Path(__file__).with_name("__init__.pyi").read_text("utf-8")
     for node in ast.parse(stub).body:
         if isinstance(node, ast.ImportFrom) and str(node.module).startswith("learners."):
-            module = import_module(f"{__package__}.{node.module}")
-            yield from (getattr(module, alias.name) for alias in node.names)
+            yield from (alias.name for alias in node.names)
 
 
-LEARNERS: dict[str, type[OnlineClassifier]] = {one.command_name: one for one in _learners()}
+def _any(kind: Any) -> bool:
+    return True
+
+
+def _has_weights(kind: Any) -> bool:
+    from linsep.learners.classifier import LinearClassifier  # which every learner has imported
+
+    return issubclass(kind, LinearClassifier)
+
+
+class Learners(Mapping[str, Any]):
+    """Learners of some kind, by their names.
+
+    Each says itself what it is called, so that looking one up imports those before it, too.
+    """
+
+    def __init__(self, wanted: Any = _any):
+        self._wanted = wanted
+
+    def _kinds(self) -> Iterator[Any]:
+        return filter(self._wanted, (getattr(linsep, name) for name in LEARNER_CLASSES))
+
+    def __getitem__(self, name: str) -> Any:
+        for kind in self._kinds():
+            if kind.command_name == name:
+                return kind
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return (kind.command_name for kind in self._kinds())
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+class Regressions(Mapping[str, Any]):
+    """The regressions by their names."""
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(linsep, REGRESSION_CLASSES[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(REGRESSION_CLASSES)
+
+    def __len__(self) -> int:
+        return len(REGRESSION_CLASSES)
+
+
+LEARNER_CLASSES = tuple(_learners())
+REGRESSION_CLASSES = {
+    "linear": "LinearRegression",
+    "logistic": "LogisticRegression",
+    "naive-bayes": "GaussianNaiveBayes",
+}
+#: names of all classes
+CLASSES = (*LEARNER_CLASSES, *REGRESSION_CLASSES.values())
+
+LEARNERS = Learners()
 #: those with a weight for every feature, which have a plain-Python twin, and mistake bounds
-LINEAR: dict[str, type[LinearClassifier]] = {
-    name: kind for name, kind in LEARNERS.items() if issubclass(kind, LinearClassifier)
-}
+LINEAR = Learners(_has_weights)
 #: statistical models, fitted without passes and mistakes
-REGRESSIONS: dict[str, type[Any]] = {
-    "linear": LinearRegression,
-    "logistic": LogisticRegression,
-    "naive-bayes": GaussianNaiveBayes,
-}
-#: learners for which commands do not scale columns by default: they take no negative values, or
-#: their estimates are in the units of the columns
-UNSCALED = (*(name for name, kind in LEARNERS.items() if kind.positive_only), *REGRESSIONS)
+REGRESSIONS = Regressions()
+#: all, learners first; a name is looked up in the first map first, which imports least
+ESTIMATORS: Mapping[str, Any] = ChainMap(REGRESSIONS, LEARNERS)  # type: ignore[arg-type]
+
+
+def class_named(name: str) -> Any:
+    """Return the estimator whose class has this name, or None."""
+    return getattr(linsep, name) if name in CLASSES else None
+
+
+def is_regression(model: Any) -> bool:
+    """Return whether a model, or its class, is a regression, rather than an online learner."""
+    kind = model if isinstance(model, type) else type(model)
+    return kind.__name__ in REGRESSION_CLASSES.values()
+
+
+def is_scaled(name: str) -> bool:
+    """Return whether commands scale columns by default for the estimator of this name.
+
+    They do not if it takes no negative values, or if its estimates are in units of the columns.
+    """
+    return name not in REGRESSIONS and not LEARNERS[name].positive_only

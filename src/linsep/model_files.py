@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 import linsep
 from linsep._system.files import check_free, written_whole
 from linsep._system.sealed import FileKind, sealed, unsealed
-from linsep.catalog import LEARNERS, REGRESSIONS
+from linsep.catalog import CLASSES, class_named, is_regression
 from linsep.errors import ModelFileError
 from linsep.estimators._common.fitted_state import plain
 from linsep.kernels.base import Kernel
@@ -24,9 +24,6 @@ from linsep.parameters import check_parameters, fitted_parameter
 
 FORMAT = 2
 MODEL_FILE = FileKind("model file", "`linsep fit`", "fit again", ModelFileError)
-KINDS: dict[str, Any] = {kind.__name__: kind for kind in (LEARNERS | REGRESSIONS).values()}
-#: kinds of models whose parameters are stored as they were in the fit
-REGRESSION_NAMES = frozenset(kind.__name__ for kind in REGRESSIONS.values())
 
 
 def save(model: BaseEstimator, path: str | Path, *, force: bool = False) -> Path:
@@ -79,8 +76,10 @@ def to_bytes(model: BaseEstimator) -> bytes:
 def _content(model: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Return arrays and description of a model."""
     kind = type(model).__name__
-    if KINDS.get(kind) is not type(model):
-        raise ModelFileError(f"A {kind} cannot be saved in a model file, only {', '.join(KINDS)}.")
+    if class_named(kind) is not type(model):
+        raise ModelFileError(
+            f"A {kind} cannot be saved in a model file, only {', '.join(CLASSES)}."
+        )
     check_is_fitted(model, msg="This %(name)s has learnt nothing to save: call fit first.")
     tensors, rest = model.get_state()
     return tensors, _describe(model) | rest
@@ -136,7 +135,7 @@ def _whole(path: Path) -> Iterator[None]:
 def _describe(model: Any) -> dict[str, Any]:
     """Return the description common to all kinds of models."""
     parameters = model.get_params(deep=False)
-    if type(model).__name__ in REGRESSION_NAMES:
+    if is_regression(model):  # parameters are stored as they were in the fit
         fit = {name: fitted_parameter(model, name) for name in parameters}
         parameters |= {name: value for name, value in fit.items() if not callable(value)}
     if not isinstance(parameters.get("random_state"), Integral | None):
@@ -166,7 +165,10 @@ def _describe(model: Any) -> dict[str, Any]:
 def _rebuild(tensors: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
     """Return the model; an invalid description may raise any exception."""
     stored = about["parameters"]
-    model = KINDS[about["learner"]](**_parameters(stored))
+    kind = class_named(about["learner"])
+    if kind is None:
+        raise KeyError(about["learner"])
+    model = kind(**_parameters(stored))
     check_parameters(model)
     model.set_state(tensors, about)
     width = getattr(model, "n_features_in_", None)

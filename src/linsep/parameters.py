@@ -19,6 +19,8 @@ Keep = Literal["last", "average", "vote", "best"]
 Multiclass = Literal["native", "ovr", "ovo"]
 Tie = Literal["negative", "positive", "random"]
 ScheduleName = Literal["constant", "inverse", "inverse_sqrt"]
+#: what ``predict`` of a regression gives beside its numbers
+INTERVALS = ("confidence", "prediction")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ import pytest
 
 import linsep
 from linsep import textbook
-from linsep.catalog import LEARNERS, LINEAR, REGRESSIONS, UNSCALED
+from linsep.catalog import ESTIMATORS, LEARNERS, LINEAR, REGRESSIONS, is_scaled
 from linsep.parameters import parameters_of
 
 
@@ -17,9 +17,9 @@ def test_learners_are_public_and_have_names_of_their_own():
 
 
 def test_what_takes_no_negative_values_is_not_centered():
-    assert set(UNSCALED) == {n for n, kind in LEARNERS.items() if kind.positive_only} | set(
-        REGRESSIONS
-    )
+    assert {name for name in ESTIMATORS if not is_scaled(name)} == {
+        n for n, kind in LEARNERS.items() if kind.positive_only
+    } | set(REGRESSIONS)
 
 
 @pytest.mark.parametrize("name", LINEAR)

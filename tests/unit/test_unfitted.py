@@ -3,11 +3,11 @@
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from linsep.catalog import LEARNERS, REGRESSIONS
+from linsep.catalog import ESTIMATORS
 
 pytestmark = pytest.mark.uncompiled
 
-ESTIMATORS = list((LEARNERS | REGRESSIONS).values())
+KINDS = list(ESTIMATORS.values())
 #: methods that take no rows
 ASKED = ("weight_names", "confidence_intervals", "odds_ratios", "to_logistic")
 

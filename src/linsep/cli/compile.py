@@ -13,16 +13,16 @@ import scipy.sparse as sp
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from linsep.catalog import LEARNERS
-from linsep.cli.learner_options import ALL, DEFAULTS
-from linsep.cli.options import Repeatable, choice, command
+from linsep.catalog import ESTIMATORS, REGRESSIONS
+from linsep.cli.learner_options import DEFAULTS
+from linsep.cli.options import LearnerName, Repeatable, command
 from linsep.cli.predict import score_source
 from linsep.compiled.code_cache import code_folder
 from linsep.errors import DataError
 from linsep.sources.opening import open_source
 
 LEARNERS_TO_COMPILE = Repeatable(
-    "--learner", **choice(ALL),
+    "--learner", type=LearnerName(ESTIMATORS),
     help="Learner whose loops to compile; repeatable; default: all learners.",
 )  # fmt: skip
 ROWS, FEATURES = 24, 3
@@ -43,7 +43,7 @@ def compile(learner: list[str] | None) -> None:
     before = _kept(folder)
     with tempfile.TemporaryDirectory() as scratch, warnings.catch_warnings(), _bar() as bar:
         warnings.simplefilter("ignore")  # noise does not converge
-        runs = [(name, run) for name in learner or ALL for run in _runs(name, Path(scratch))]
+        runs = [(name, run) for name in learner or ESTIMATORS for run in _runs(name, Path(scratch))]
         task = bar.add_task("", total=len(runs))
         for name, run in runs:
             bar.update(task, description=name)
@@ -94,11 +94,11 @@ def _files(folder: Path, values: np.ndarray, y: np.ndarray) -> Iterator[tuple[Pa
 
 def _from_file(name: str, path: Path, target: str | None) -> None:
     source = open_source([str(path)], target=target, cache=None)
-    estimator = ALL[name](**DEFAULTS["fit"] if name in LEARNERS else {}).fit(source)
+    estimator = ESTIMATORS[name](**{} if name in REGRESSIONS else DEFAULTS["fit"]).fit(source)
     score_source(estimator, open_source([str(path)], recipe=source.layout()))
 
 
 def _from_array(name: str, X: Any, y: np.ndarray) -> None:
     if sp.issparse(X) and name in ("linear", "naive-bayes"):
         return
-    ALL[name]().fit(X, y).predict(X)
+    ESTIMATORS[name]().fit(X, y).predict(X)

@@ -108,7 +108,7 @@ def interrupted_code() -> int:
 
 def as_options(command: Any) -> Callable[[Hint], str | None]:
     """Return a function that renders a hint with this command's options, or None."""
-    flags = {option.name: option.opts[0] for option in command.params}
+    flags = command.flags()
 
     def spell(name: str, value: Any) -> str:
         return in_options(name, value, flags.get(name))

@@ -21,7 +21,7 @@ from linsep.cli import (
     report,
 )
 from linsep.cli.errors import interrupted_code, note, told_once
-from linsep.cli.learner_options import InitialWeights, LearningCommand, learner_options
+from linsep.cli.learner_options import InitialWeights, LearningCommand
 from linsep.cli.options import Option, Repeatable, choice, command
 from linsep.cli.output import check_all_free, never_overwrite, print_json, watching
 from linsep.cli.predict import score_source
@@ -102,7 +102,7 @@ def _stored(args: list[str]) -> list[str]:
     options.LEARNER, options.AS_JSON, options.CURVE, options.RANDOM_STATE,
     options.CLASS_WEIGHT, options.INIT_WEIGHTS, options.REFERENCE, options.COLUMNS,
     clusters.CLUSTER, clusters.MIXING, clusters.SHARD_MB, CHECKPOINT, EVERY, RESUME,
-    learner_options("fit", learners.ALL), cls=Resumable,
+    cls=Resumable,
 )  # fmt: skip
 def fit(
     data: list[str], *, reading: Reading, model: Path | None, force: bool, test: list[str] | None,

@@ -3,7 +3,7 @@
 Options derive from the parameters that are declared beside the estimators.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from inspect import signature
 from math import inf, prod
@@ -11,16 +11,22 @@ from typing import Any
 
 import click
 
-from linsep.catalog import LEARNERS, REGRESSIONS, UNSCALED
+from linsep.catalog import (
+    ESTIMATORS,
+    LEARNERS,
+    LINEAR,
+    REGRESSIONS,
+    is_regression,
+    is_scaled,
+)
 from linsep.cli.errors import flag_of, in_options
-from linsep.cli.options import TRACEABLE, Argument, Command, Gathered, Option, Value, write_section
+from linsep.cli.options import LEARNER, Argument, Command, Option, Value, write_section
 from linsep.errors import DataError
 from linsep.estimators._common.labels import InitialShape
 from linsep.parameters import Parameter, parameters_of
 from linsep.sources.base import Source
 from linsep.words import counted
 
-ALL = LEARNERS | REGRESSIONS
 #: Defaults of the command line for learners in passes. Files may be large, and most data are not
 #: separable: ten passes, not a thousand. If classes overlap, the last weights depend on the last
 #: few rows; averaged weights do not.
@@ -60,9 +66,9 @@ class LearnerOption(Option):
     def __init__(self, name: str, owners: list[str], whose: bool, defaults: Mapping[str, Any]):
         kinds: dict[Parameter, list[str]] = {}
         for owner in owners:
-            kinds.setdefault(parameters_of(ALL[owner])[name], []).append(owner)
+            kinds.setdefault(parameters_of(ESTIMATORS[owner])[name], []).append(owner)
         parameter = next(iter(kinds))
-        found = {_default(owner, name, defaults) for owner in owners}
+        found = {_default(ESTIMATORS[owner], name, defaults) for owner in owners}
         default = found.pop() if len(found) == 1 else None
         flag = flag_of(name)
         super().__init__(
@@ -97,29 +103,54 @@ def _type(parameter: Parameter, kinds: Mapping[Parameter, list[str]]) -> dict[st
     }
 
 
-def learner_options(command: str, names: Mapping[str, type]) -> Gathered:
-    """Return one option for every parameter of these learners."""
-    fixed, defaults = FIXED.get(command, ()), DEFAULTS[command]
-    owners = {name: having for name, having in _owners(names).items() if name not in fixed}
-    made = (
-        LearnerOption(name, having, len(having) < len(names), defaults)
-        for name, having in owners.items()
-    )
-    return Gathered("parameters", tuple(made))
-
-
 class LearningCommand(Command):
-    """A command whose help shows the options of --learner, or of the default learner."""
+    """A command that has one more option for every parameter of a learner, as ``parameters``.
+
+    They are those of the learner that --learner names: the others are not imported, unless there
+    is something wrong, which may be an option of another learner.
+    """
+
+    def __init__(self, *args: Any, learners: Mapping[str, Any] = ESTIMATORS, **how: Any):
+        super().__init__(*args, **how)
+        self.learners = learners
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
-        """Remember which learner is named, since ``--help`` ends parsing."""
-        ctx.meta["learner"] = _named(args)
-        return super().parse_args(ctx, args)
+        """Parse the options of the learner that is named, or else of all."""
+        chosen, given = _named(args, self.learners), list(args)
+        ctx.meta["learner"] = chosen
+        ctx.meta["options"] = self._options([chosen])
+        try:
+            rest = super().parse_args(ctx, args)
+        except click.UsageError:
+            ctx.params.clear()
+            ctx.meta["options"] = self._options(list(self.learners))
+            rest = super().parse_args(ctx, given)
+        own = [str(option.name) for option in ctx.meta["options"]]
+        ctx.params["parameters"] = {name: ctx.params.pop(name) for name in own}
+        return rest
+
+    def get_params(self, ctx: Any) -> list[click.Parameter]:
+        """Return the options of the command, and those of learners."""
+        return [*super().get_params(ctx), *ctx.meta.get("options", ())]
+
+    def flags(self) -> dict[str, str]:
+        """Return the option of each parameter by its name, of all learners."""
+        own = {str(option.name): option.opts[0] for option in self._options(list(self.learners))}
+        return super().flags() | own
+
+    def _options(self, names: list[str]) -> Sequence[LearnerOption]:
+        """Return one option for every parameter of these learners."""
+        fixed, defaults = FIXED.get(str(self.name), ()), DEFAULTS[str(self.name)]
+        return [
+            LearnerOption(name, having, len(having) < len(names), defaults)
+            for name, having in _owners({one: self.learners[one] for one in names}).items()
+            if name not in fixed
+        ]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments, then the options by section."""
         options = {str(p.name): p for p in self.get_params(ctx) if isinstance(p, Option)}
-        chosen = ctx.meta["learner"] or str(options["learner"].default)
+        chosen = ctx.meta["learner"]
         arguments = [one for one in self.get_params(ctx) if isinstance(one, Argument)]
         write_section(formatter, "Arguments", [one.get_help_record(ctx) for one in arguments])
         shown: dict[str, list[Any]] = {title: [] for title in SECTIONS}
@@ -130,10 +161,7 @@ class LearningCommand(Command):
                 continue
             if _takes(chosen, name):
                 shown[option.section].append(option.get_help_record(ctx))
-        for name in _owners({chosen: ALL[chosen]}):
-            if name in options:
-                option = LearnerOption(name, [chosen], False, DEFAULTS[str(self.name)])
-                shown[own].append(option.get_help_record(ctx))
+        shown[own] = [option.get_help_record(ctx) for option in ctx.meta["options"]]
         shown["Output"].append(self.get_help_option(ctx).get_help_record(ctx))  # type: ignore[union-attr]
         for title, records in shown.items():
             write_section(formatter, title, records)
@@ -143,19 +171,19 @@ class LearningCommand(Command):
         )
 
 
-def _named(args: list[str]) -> str | None:
-    """Return the learner that a command line names, if it exists."""
+def _named(args: list[str], known: Mapping[str, Any]) -> str:
+    """Return the learner that a command line names, or the default learner."""
     for word, following in zip(args, [*args[1:], ""], strict=False):
         name = following if word == "--learner" else word.removeprefix("--learner=")
-        if name in ALL and (word == "--learner" or name != word):
+        if (word == "--learner" or name != word) and name in known:
             return name
-    return None
+    return str(LEARNER.default)
 
 
 def _takes(learner: str, name: str) -> bool:
     """Return whether an option applies to a learner: a common one, or one of its own."""
     if name == "init_weights":
-        return learner in TRACEABLE
+        return learner in LINEAR
     if name == "curve":
         name = "early_stopping"
     return not _having(name) or learner in _having(name)
@@ -163,7 +191,7 @@ def _takes(learner: str, name: str) -> bool:
 
 def _having(name: str) -> list[str]:
     """Return the learners with a parameter of this name."""
-    return [learner for learner, kind in ALL.items() if name in signature(kind).parameters]
+    return [learner for learner, kind in ESTIMATORS.items() if name in signature(kind).parameters]
 
 
 def make_learner(command: str, name: str, given: dict[str, Any], **others: Any) -> Any:
@@ -173,19 +201,21 @@ def make_learner(command: str, name: str, given: dict[str, Any], **others: Any) 
     Learners without randomness ignore the seed.
     """
     given = {option: value for option, value in given.items() if value is not None}
-    owners, takes = _owners(ALL), signature(ALL[name]).parameters
+    own, takes = parameters_of(ESTIMATORS[name]), signature(ESTIMATORS[name]).parameters
     if "random_state" not in takes:
         others.pop("random_state", None)
     for option in [option for option in others if option not in takes]:
         if others.pop(option) is not None:
             raise click.BadParameter(_not_of(name, option, _having(option)))
     for option, value in given.items():
-        if name not in owners[option]:
-            raise click.BadParameter(_not_of(name, option, owners[option]))
-        own = parameters_of(ALL[name])[option]
-        if not own.accepts(value):
-            raise click.BadParameter(f"{flag_of(option)} must be {own.typed}, not {value!r}.")
-    return ALL[name](**(DEFAULTS[command] if name in LEARNERS else {}) | given, **others)
+        if option not in own:
+            raise click.BadParameter(_not_of(name, option, _owners(ESTIMATORS)[option]))
+        if not own[option].accepts(value):
+            raise click.BadParameter(
+                f"{flag_of(option)} must be {own[option].typed}, not {value!r}."
+            )
+    usual = {} if name in REGRESSIONS else DEFAULTS[command]
+    return ESTIMATORS[name](**usual | given, **others)
 
 
 def check_effects(estimator: Any, given: Mapping[str, Any]) -> None:
@@ -231,7 +261,7 @@ def grid_of(given: list[str] | None, learner: str, options: Mapping[str, Any]) -
 
 def _values(name: str, texts: str, learner: str) -> list[Any]:
     """Return the values of one parameter of a grid, each as if it were typed as an option."""
-    owners = _owners(ALL)
+    owners = _owners(ESTIMATORS)
     if name not in owners:
         if _section(name) in ("Data", "Text"):
             raise click.BadParameter(
@@ -248,7 +278,7 @@ def _values(name: str, texts: str, learner: str) -> list[Any]:
         raise click.BadParameter(_not_of(learner, name, owners[name]))
     if name in (*FIXED["tune"], "validation_fraction"):
         raise click.BadParameter(_of_all(name))
-    spec = parameters_of(ALL[learner])[name]
+    spec = parameters_of(ESTIMATORS[learner])[name]
     if spec.kind is bool:
         known = {"true": True, "false": False}
         values = [known.get(text.strip().lower()) for text in texts.split(",")]
@@ -280,11 +310,10 @@ def options_of_model(model: Any) -> str:
 
     A kernel object has no option; it is shown on a line of its own.
     """
-    (name,) = (name for name, kind in ALL.items() if kind is type(model))
     words = []
     for option, value in model.get_params(deep=False).items():
         kernel = option == "kernel" and not isinstance(value, str)
-        if option in NOT_HERE or kernel or value == _default(name, option, DEFAULTS["fit"]):
+        if option in NOT_HERE or kernel or value == _default(type(model), option, DEFAULTS["fit"]):
             continue
         if value is None or value is False:
             words.append(
@@ -308,16 +337,15 @@ def _owners(learners: Mapping[str, type]) -> dict[str, list[str]]:
     return owners
 
 
-def _default(owner: str, name: str, defaults: Mapping[str, Any]) -> Any:
-    """Return the default of a parameter on the command line."""
-    if name in defaults and owner in LEARNERS:
-        return defaults[name]
-    return signature(ALL[owner]).parameters[name].default
+def _default(kind: Any, name: str, defaults: Mapping[str, Any]) -> Any:
+    """Return the default of a parameter of a class, or that of commands for learners in passes."""
+    usual = signature(kind).parameters[name].default
+    return usual if is_regression(kind) else defaults.get(name, usual)
 
 
 def scaling(given: str | None, learner: str, table: bool) -> str:
     """Return the scaling of columns: as given, else the learner's default; none for svmlight."""
-    return given or ("standard" if table and learner not in UNSCALED else "none")
+    return given or ("standard" if table and is_scaled(learner) else "none")
 
 
 def reference_levels(given: list[str] | None, learner: str, intercept: bool, table: bool) -> Any:
@@ -401,9 +429,9 @@ class InitialWeights:
         self.arguments: dict[str, Any] = {}
         if vectors is None:
             return
-        if learner not in TRACEABLE:
+        if learner not in LINEAR:
             raise click.BadParameter(
-                f"--init-weights is for --learner {' or '.join(TRACEABLE)}, not {learner}."
+                f"--init-weights is for --learner {' or '.join(LINEAR)}, not {learner}."
             )
         if estimator.positive_only and min(map(min, vectors)) <= 0:
             kind = type(estimator).__name__

@@ -11,6 +11,7 @@ from scipy.linalg import norm
 
 from linsep import model_files
 from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
+from linsep.catalog import is_regression
 from linsep.cli import options, report
 from linsep.cli.errors import note
 from linsep.cli.learner_options import options_of_model
@@ -145,7 +146,7 @@ def print_model(model: Any, summary: dict[str, Any]) -> None:
 
 def _training_pairs(model: Any, summary: dict[str, Any]) -> list[tuple[str, str]]:
     """Return how a model was learnt, as pairs of a heading and a text."""
-    if report.is_regression(model):
+    if is_regression(model):
         return [
             ("learnt", report.learnt_text(summary)),
             *report.text_pairs(model),
@@ -290,7 +291,7 @@ def _print_residuals(model: Any, residuals: list[dict[str, float]]) -> None:
 def refuse(model: Any, path: Path, with_rows: bool) -> None:
     """Raise DataError for a model without inference, or without residuals if there are rows."""
     kind = type(model).__name__
-    if not report.is_regression(model):
+    if not is_regression(model):
         raise DataError(
             f"{path} is a {kind}, which infers nothing from its weights: `linsep inspect` shows "
             "them."

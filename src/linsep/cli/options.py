@@ -1,7 +1,7 @@
 """Options of commands: the types of their values, and every option that commands share."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from math import isfinite
 from pathlib import Path
@@ -10,28 +10,36 @@ from typing import Any, NamedTuple
 import click
 
 from linsep._system.files import is_address
-from linsep.catalog import LEARNERS, LINEAR, REGRESSIONS, UNSCALED
+from linsep.catalog import ESTIMATORS, LINEAR, is_scaled
 from linsep.cli.errors import TYPED, flag_of
 from linsep.cli.standard_input import reads_data
 from linsep.errors import DataError
-from linsep.linear.estimator import INTERVALS
-from linsep.parameters import Parameter
+from linsep.parameters import INTERVALS, Parameter
 from linsep.sources.formats import FORMATS
 from linsep.sources.limits import bytes_of
 from linsep.sources.tables.columns import ANALYZERS, MISSING, NORMS, SCALES
 from linsep.sources.tables.reading_options import is_delimiter
 
 PICTURES = ("png", "svg", "pdf")
-#: learners with weights to show; kernel learners have one per row
-TRACEABLE = tuple(LINEAR)
 
 
 class Option(click.Option):
-    """An option with the section of the help that it is in, where the help has sections."""
+    """An option with the section of the help that it is in, where the help has sections.
 
-    def __init__(self, *flags: str, section: str = "Output", **how: Any):
-        super().__init__(flags, **how)
-        self.section = section
+    Help that names learners is a function, since only help has to import them all.
+    """
+
+    def __init__(
+        self, *flags: str, section: str = "Output", help: str | Callable[[], str] = "", **how: Any
+    ):
+        super().__init__(flags, help="" if callable(help) else help, **how)
+        self.section, self._help = section, help
+
+    def get_help_record(self, ctx: Any) -> tuple[str, str] | None:
+        """Return the flags, and the help."""
+        if callable(self._help):
+            self.help = self._help()
+        return super().get_help_record(ctx)
 
 
 class Repeatable(Option):
@@ -86,6 +94,10 @@ class Gathered(NamedTuple):
 class Command(click.Command):
     """A command whose help explains its arguments."""
 
+    def flags(self) -> dict[str, str]:
+        """Return the option of each parameter by its name."""
+        return {str(one.name): one.opts[0] for one in self.params}
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments, then the options."""
         arguments = [one for one in self.get_params(ctx) if isinstance(one, Argument)]
@@ -101,7 +113,9 @@ def write_section(formatter: Any, title: str, records: Iterable[Any]) -> None:
             formatter.write_dl(shown)
 
 
-def command(*parameters: Any, cls: type[Command] = Command) -> Callable[[Callable], Command]:
+def command(
+    *parameters: Any, cls: Callable[..., Command] = Command
+) -> Callable[[Callable], Command]:
     """Make a command of a function: its arguments and options, in the order of the help."""
     gathered = [one for one in parameters if isinstance(one, Gathered)]
     params = [p for one in parameters for p in (one.options if one in gathered else (one,))]
@@ -337,8 +351,9 @@ MISSING_VALUES = Option(
 )  # fmt: skip
 SCALE = Option(
     "--scale", section="Data", **choice(SCALES),
-    help="standard: scale numeric columns to mean 0 and standard deviation 1 (tables only).  "
-    f"[default: standard; none for {', '.join(UNSCALED)}]",
+    help=lambda: "standard: scale numeric columns to mean 0 and standard deviation 1 (tables "
+    "only).  [default: standard; none for "
+    f"{', '.join(name for name in ESTIMATORS if not is_scaled(name))}]",
 )  # fmt: skip
 HASH_BITS = Option(
     "--hash-bits", section="Data", **number(at_least=1, at_most=30) | {"metavar": "BITS"},
@@ -551,15 +566,35 @@ def _typed(name: str, value: Any) -> Any:
 # What is learnt, and how.
 
 
-def learner(names: Iterable[str]) -> Option:
+class LearnerName(click.ParamType):
+    """The name of one of several learners, which imports no more than it has to."""
+
+    name = "learner"
+
+    def __init__(self, known: Mapping[str, Any]):
+        self.known = known
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return the name; BadParameter, which lists all, if there is none."""
+        return (
+            value if value in self.known else choice(self.known)["type"].convert(value, None, ctx)
+        )
+
+    def get_metavar(self, param: Any, ctx: Any) -> str:
+        """Return all names."""
+        return "|".join(self.known)
+
+
+def learner(known: Mapping[str, Any]) -> Option:
     """Return the option that names a learner."""
     return Option(
-        "--learner", section="Learner", default="perceptron", **choice(names),
+        "--learner", section="Learner", default="perceptron", type=LearnerName(known),
         help="Learning algorithm.",
     )  # fmt: skip
 
 
-LEARNER, TRACEABLE_LEARNER = learner([*LEARNERS, *REGRESSIONS]), learner(TRACEABLE)
+# Traces and grids are of learners with a weight for every feature; kernels have one for every row.
+LEARNER, TRACEABLE_LEARNER = learner(ESTIMATORS), learner(LINEAR)
 CLASS_WEIGHT = Repeatable(
     "--class-weight", section="Learner", metavar="LABEL=WEIGHT",
     help="Weight of the rows of a class; repeatable; or 'balanced'.",

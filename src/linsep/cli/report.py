@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep.catalog import LEARNERS, REGRESSIONS, UNSCALED
+from linsep.catalog import is_regression
 from linsep.cli.errors import in_options
 from linsep.cli.output import label_text, labels_text, percent, print_pairs, print_table
 from linsep.errors import LinsepError, hint
@@ -33,11 +33,6 @@ WEIGHTS = {
 # If values exceed the smallest range of a column by this factor, suggest scaling. Of 24 tables
 # (`make bench BENCH=tables`) this finds the ten that scaling improves by 2 % and more.
 UNEVEN = 50
-
-
-def is_regression(model: Any) -> bool:
-    """Return whether a model is a regression, rather than an online learner."""
-    return type(model) in REGRESSIONS.values()
 
 
 def fit_summary(
@@ -638,9 +633,9 @@ def _of_numbers(model: Any, summary: dict[str, Any]) -> list[str]:
 def _advice(model: Any, summary: dict[str, Any]) -> list[Any]:
     """Return hints about options that may help and were not used."""
     hints: list[Any] = []
-    online = type(model) in LEARNERS.values()
-    scales = {LEARNERS[name] for name in LEARNERS if name not in UNSCALED}
-    if type(model) in scales and model.recipe_["format"] == "table" and summary["scale"] == "none":
+    online = not is_regression(model)
+    unscaled = online and model.recipe_["format"] == "table" and summary["scale"] == "none"
+    if unscaled and not model.positive_only:
         hints.append(hint("choose {}", scale="standard"))
     if online and model.keep == "last":
         hints.append(hint("choose {}", keep="average"))

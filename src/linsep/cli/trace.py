@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -12,7 +13,7 @@ import linsep
 from linsep.batches import Batch
 from linsep.catalog import LEARNERS
 from linsep.cli import learner_options as learners, options
-from linsep.cli.learner_options import InitialWeights
+from linsep.cli.learner_options import InitialWeights, LearningCommand
 from linsep.cli.options import Option, command
 from linsep.cli.output import (
     check_all_free,
@@ -47,7 +48,7 @@ FORMAT = Option(
     options.DATA, options.TRACEABLE_LEARNER, FORMAT, options.OUTPUT, options.FORCE, options.PLOT,
     MAX_ROUNDS, ROUNDS, options.ROW_NAMES, options.ROWS_OF_TRACE, options.RANDOM_STATE,
     options.CLASS_WEIGHT, options.INIT_WEIGHTS, options.REFERENCE,
-    learners.learner_options("trace", LEARNERS), cls=learners.LearningCommand,
+    cls=partial(LearningCommand, learners=LEARNERS),
 )  # fmt: skip
 def trace(
     data: list[str], *, learner: str, written: str, output: Path | None, force: bool,

@@ -1,12 +1,13 @@
 """The command ``tune``: compare the models of a grid on held-out rows, and learn the best."""
 
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 from linsep import model_files
 from linsep._system.interrupts import interrupts_allowed
-from linsep.catalog import LEARNERS
+from linsep.catalog import LINEAR
 from linsep.cli import learner_options as learners, options, report
 from linsep.cli.errors import in_options
 from linsep.cli.options import Repeatable, command
@@ -34,14 +35,12 @@ GRID = Repeatable(
     "--grid", section="Learner", metavar="PARAMETER=VALUE,...",
     help="Values of a parameter of the learner to compare; repeatable.",
 )  # fmt: skip
-_TRACEABLE = {name: LEARNERS[name] for name in options.TRACEABLE}
 
 
 @command(
     options.DATA, READING, GRID, options.MODEL_OUT, options.FORCE, options.TEST,
     options.TRACEABLE_LEARNER, options.AS_JSON, options.RANDOM_STATE, options.CLASS_WEIGHT,
-    options.REFERENCE, options.COLUMNS, learners.learner_options("tune", _TRACEABLE),
-    cls=learners.LearningCommand,
+    options.REFERENCE, options.COLUMNS, cls=partial(learners.LearningCommand, learners=LINEAR),
 )  # fmt: skip
 def tune(
     data: list[str], *, reading: Reading, grid: list[str] | None, model: Path | None, force: bool,

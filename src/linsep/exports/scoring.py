@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.catalog import LEARNERS, REGRESSIONS
+from linsep.catalog import CLASSES, class_named
 from linsep.errors import Hint, LinsepError
 from linsep.estimators._common.labels import label_text, pairs, plain_labels, positive_code
 from linsep.linear.estimator import LinearRegression
@@ -14,7 +14,6 @@ from linsep.logistic.inference import in_use
 from linsep.naive_bayes import exportable_regression
 from linsep.sources.tables.columns import Columns, from_recipe
 
-KINDS = (LEARNERS | REGRESSIONS).values()
 #: what scores decide, in words for people
 RULES = {
     "number": "the score is the prediction",
@@ -150,8 +149,8 @@ class NumericColumn:
 def kind_of(model: Any) -> str:
     """Return the name of a model's class; raise ExportError unless it is a learner of linsep."""
     name = type(model).__name__
-    if type(model) not in KINDS:
-        known = ", ".join(kind.__name__ for kind in KINDS)
+    if class_named(name) is not type(model):
+        known = ", ".join(CLASSES)
         package = type(model).__module__.partition(".")[0]
         raise ExportError(f"A {name} of {package} cannot be exported, only {known} of linsep.")
     return name

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from linsep.catalog import ESTIMATORS
 from linsep.exports.onnx_file import labels
 from linsep.exports.onnx_operators import (
     Graph,
@@ -13,7 +14,7 @@ from linsep.exports.onnx_operators import (
     predictions,
     probabilities,
 )
-from linsep.exports.scoring import KINDS, ExportError, fitted, rule_of
+from linsep.exports.scoring import ExportError, fitted, rule_of
 
 #: options of classifiers that skl2onnx deals with itself
 OPTIONS = {
@@ -54,7 +55,7 @@ def register() -> None:
         raise NoOnnx(
             "Pipelines need skl2onnx, which is not installed: pip install 'linsep[onnx]'."
         ) from None
-    for kind in KINDS:
+    for kind in ESTIMATORS.values():
         if hasattr(kind, "decision_function"):
             update_registered_converter(
                 kind, f"Linsep{kind.__name__}", calculate_linear_classifier_output_shapes,

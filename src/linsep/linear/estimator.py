@@ -37,7 +37,13 @@ from linsep.linear.solving import (
     least_squares,
 )
 from linsep.linear.summary import Summary, check_level
-from linsep.parameters import HasParameters, check_parameters, fitted_parameter, parameter
+from linsep.parameters import (
+    INTERVALS,
+    HasParameters,
+    check_parameters,
+    fitted_parameter,
+    parameter,
+)
 from linsep.sources.base import Source
 from linsep.validation.labels import check_beside, one_column, refuse_gaps
 from linsep.validation.sparse import as_csr
@@ -191,7 +197,6 @@ class LinearPrediction(Prediction):
         return self.model._checked(found, first, self.source.where)
 
 
-INTERVALS = ("confidence", "prediction")
 #: numbers and flags of a solution in the state of a regression
 NUMBERS = (
     "intercept", "mean_y", "residual_norm", "y_norm", "explained_norm", "total_weight",
