@@ -12,7 +12,7 @@ import pytest
 
 import linsep
 from command_line import assert_refused, here, needs_speed, on_a_terminal, run
-from linsep.catalog import ESTIMATORS
+from linsep.catalog import ESTIMATORS, LEARNERS
 from linsep.cli.app import COMMANDS
 from linsep.cli.learner_options import NOT_HERE
 from linsep.learners.perceptron import Perceptron
@@ -130,7 +130,7 @@ def test_options_reach_the_learner(folder):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", [*LEARNERS, *REGRESSIONS])
+@pytest.mark.parametrize("name", ESTIMATORS)
 def test_the_help_of_a_learner_has_its_parameters_only(folder, monkeypatch, name):
     monkeypatch.setenv("COLUMNS", "300")
     shown = " ".join(here("fit", "--learner", name, "--help", cwd=folder).stdout.split())
