@@ -18,8 +18,6 @@ from linsep._system.sealed import FileKind, sealed, unsealed
 from linsep.catalog import CLASSES, class_named, is_regression
 from linsep.errors import ModelFileError
 from linsep.estimators._common.fitted_state import plain
-from linsep.kernels.base import Kernel
-from linsep.kernels.naming import kernel_from_dict
 from linsep.parameters import check_parameters, fitted_parameter
 
 FORMAT = 2
@@ -147,7 +145,7 @@ def _describe(model: Any) -> dict[str, Any]:
         )
     if isinstance(parameters.get("class_weight"), dict):
         parameters["class_weight"] = [[plain(k), v] for k, v in parameters["class_weight"].items()]
-    if isinstance(parameters.get("kernel"), Kernel):
+    if hasattr(parameters.get("kernel"), "to_dict"):
         parameters["kernel"] = parameters["kernel"].to_dict()
     names = getattr(model, "feature_names_in_", None)
     return {
@@ -189,6 +187,8 @@ def _rebuild(tensors: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
 def _parameters(stored: dict[str, Any]) -> dict[str, Any]:
     weights, seed = stored.get("class_weight"), stored.get("random_state")
     if isinstance(stored.get("kernel"), dict):
+        from linsep.kernels.naming import kernel_from_dict
+
         stored = stored | {"kernel": kernel_from_dict(stored["kernel"])}
     if isinstance(weights, list):
         weights = {label: float(weight) for label, weight in weights}

@@ -24,7 +24,11 @@ def test_commands_start_without_what_they_do_not_use(tmp_path):
         code = f"""
 import atexit, sys
 from linsep.cli.main import main
-unused = {{"pandas.core", "scipy.stats._stats_py", "numpy.f2py.f2py2e", "numpy.testing._private"}}
+unused = {{
+    "pandas.core", "scipy.stats._stats_py", "numpy.f2py.f2py2e", "numpy.testing._private",
+    "scipy.special._ufuncs", "narwhals.dataframe", "pyarrow.parquet", "filelock._core",
+    "linsep.learners.winnow", "linsep.learners.kernel", "linsep.logistic.estimator",
+}}
 atexit.register(lambda: print(*sorted(unused & set(sys.modules))))
 sys.argv = ["linsep", "fit", *{data}, "--json"]
 main()

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from filelock import FileLock, Timeout
 
 from linsep._system.files import check_free, remove_abandoned, written_whole
 from linsep._system.sealed import FileKind, sealed, unsealed
@@ -130,11 +129,15 @@ class Lock:
     """Context in which no other process uses a checkpoint; raises CheckpointError if one does."""
 
     def __init__(self, path: Path) -> None:
+        from filelock import FileLock  # slow to import, and few fits have a checkpoint
+
         self.path = Path(os.path.realpath(path))
         self._file = self.path.with_name(f".{self.path.name}.lock")
         self._lock = FileLock(self._file, timeout=0)
 
     def __enter__(self) -> None:
+        from filelock import Timeout
+
         try:
             check_free(self.path, force=True)
         except ModelFileError as problem:

@@ -1,6 +1,5 @@
 """The commands, each imported only when it is run, and what no command needs put off."""
 
-import gc
 import sys
 from importlib import import_module
 from importlib.util import find_spec
@@ -53,8 +52,12 @@ class LazyCommands(Commands):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
 
-#: what scikit-learn, SciPy and Arrow import and no command uses: a third of the start-up time
-UNUSED = ("pandas", "scipy.stats", "numpy.f2py", "numpy.testing")
+#: what scikit-learn, SciPy, numba and Arrow import and most commands do not use: a third of the
+#: start-up time
+UNUSED = (
+    "pandas", "scipy.stats", "scipy.special", "numpy.f2py", "numpy.testing", "narwhals",
+    "narwhals.stable", "narwhals.stable.v2", "yaml", "asyncio",
+)  # fmt: skip
 
 
 class LazyModule(ModuleType):
@@ -71,11 +74,13 @@ class LazyModule(ModuleType):
 
 def import_lazily(name: str) -> None:
     """Let ``import name`` succeed at once; the module is executed on first use."""
-    if name in sys.modules or (spec := find_spec(name)) is None:
+    package, _, own = name.rpartition(".")
+    inside = isinstance(sys.modules.get(package), LazyModule)  # to look into it would load it
+    spec = None if inside or name in sys.modules else find_spec(name)
+    if name in sys.modules or not (inside or spec):
         return
     module = sys.modules[name] = LazyModule(name)
     module.__spec__ = spec  # others look for it to see whether the module is installed
-    package, _, own = name.rpartition(".")
     if package:  # NumPy imports a submodule that is no attribute of it
         setattr(sys.modules[package], own, module)
 
@@ -111,13 +116,7 @@ def _imported(name: str) -> Any:
         import_lazily(unused)
     if isinstance(sys.modules.get("pandas"), LazyModule):
         _tell_arrow()
-    # Importing creates no garbage, and collecting costs a sixth of the start-up time.
-    gc.disable()
-    try:
-        return getattr(import_module(f"linsep.cli.{COMMANDS[name][0]}"), name)
-    finally:
-        gc.freeze()
-        gc.enable()
+    return getattr(import_module(f"linsep.cli.{COMMANDS[name][0]}"), name)
 
 
 @click.group(

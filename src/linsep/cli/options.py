@@ -1,5 +1,6 @@
 """Options of commands: the types of their values, and every option that commands share."""
 
+import gc
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -122,6 +123,8 @@ def command(
 
     def made(function: Callable) -> Command:
         def run(**given: Any) -> Any:
+            gc.freeze()  # what has been imported until now is never garbage
+            gc.enable()
             for group in gathered:
                 values = {option.name: given.pop(option.name) for option in group.options}
                 given[group.name] = group.into(values)

@@ -3,7 +3,7 @@
 from collections.abc import Container
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,10 +14,12 @@ from linsep.errors import LinsepError, hint
 from linsep.estimators._common.fitted_state import ALL_PASSES, StopReason
 from linsep.estimators._common.labels import plain_labels, words_and_signs
 from linsep.estimators._common.showing import MOST_TERMS
-from linsep.linear.summary import Summary
 from linsep.sources.base import Source
 from linsep.sources.feature_names import names_in_recipe
 from linsep.words import counted, escaped
+
+if TYPE_CHECKING:  # what a regression prints, which most models are not
+    from linsep.linear.summary import Summary
 
 # More rows do not fit a screen; --json has them all.
 MOST_CLASSES = 20
@@ -497,7 +499,7 @@ def print_statistics(model: Any, top: int | None = None) -> None:
         print(f"\n{escaped(text)}")
 
 
-def _cut(table: Summary, top: int | None) -> tuple[Summary, str]:
+def _cut(table: "Summary", top: int | None) -> "tuple[Summary, str]":
     """Return the table with the largest coefficients, and what is left out."""
     rows = table.coefficients
     if len(rows) <= (top or MOST_COEFFICIENTS):

@@ -113,7 +113,7 @@ def _version(about: dict[str, Any]) -> Version:
 
 
 @cache
-def request_lock(fs: Any) -> asyncio.Lock:
+def request_lock(fs: Any) -> "asyncio.Lock":
     """Return what a store that is no store of fsspec's loop is locked with during a request, since
     it may have one connection only.
     """

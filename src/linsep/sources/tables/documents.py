@@ -3,7 +3,6 @@
 import email
 import re
 from collections.abc import Iterator
-from email import policy
 from email.message import EmailMessage, MIMEPart
 from pathlib import Path
 from typing import NamedTuple
@@ -148,6 +147,8 @@ class Documents(TableFile):
 
 def text_of_message(data: bytes) -> str:
     """Return the subject and the text of a message; letters that are no text become U+FFFD."""
+    from email import policy  # a grammar of addresses, which other tables need not
+
     message = email.message_from_bytes(data, policy=policy.default)
     assert isinstance(message, EmailMessage)
     parts = [_subject(message, data)]

@@ -11,11 +11,10 @@ import io
 import struct
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from linsep.sources.formats import arrow_file
 from linsep.sources.limits import check_growth
@@ -34,6 +33,9 @@ from linsep.sources.tables.table_file import (
     text_columns,
     typed_columns,
 )
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 _CELLS = 1 << 20
 #: bytes that are read of a column at a time
@@ -86,7 +88,7 @@ class ParquetFile(TableFile):
                 yield batch.select(list(kinds))
 
     @contextmanager
-    def _coded(self, kinds: Kinds | None) -> Iterator[pq.ParquetFile]:
+    def _coded(self, kinds: Kinds | None) -> "Iterator[pq.ParquetFile]":
         """Open the file with text columns as dictionaries, to read some columns or all."""
         with self._open() as file:
             if not self._fine:
@@ -101,7 +103,9 @@ class ParquetFile(TableFile):
     @contextmanager
     def _open(
         self, coded: Sequence[str] = (), metadata: Any = None, names: Sequence[str] = ()
-    ) -> Iterator[pq.ParquetFile]:
+    ) -> "Iterator[pq.ParquetFile]":
+        import pyarrow.parquet as pq  # with all stores of Arrow's own, which other tables need not
+
         check_ends(self.path, b"PAR1", "a Parquet file")
         # pre_buffer would hold whole row groups; a small buffer reads their pages as they come.
         with (
@@ -143,7 +147,7 @@ def _check_codes(batch: pa.RecordBatch) -> None:
                 raise pa.ArrowInvalid("codes beyond the values of a dictionary")
 
 
-def _bytes_of(metadata: pq.FileMetaData, kinds: Kinds) -> int:
+def _bytes_of(metadata: "pq.FileMetaData", kinds: Kinds) -> int:
     """Return how many bytes the columns of ``kinds`` have, without compression."""
     groups = map(metadata.row_group, range(metadata.num_row_groups))
     columns = (group.column(k) for group in groups for k in range(metadata.num_columns))
@@ -151,7 +155,7 @@ def _bytes_of(metadata: pq.FileMetaData, kinds: Kinds) -> int:
 
 
 def column_parts(
-    metadata: pq.FileMetaData, groups: Sequence[int] | None, names: Collection[str], size: int
+    metadata: "pq.FileMetaData", groups: Sequence[int] | None, names: Collection[str], size: int
 ) -> tuple[list[tuple[int, int]], int]:
     """Return where columns of row groups are, in the order of the file, and the bytes of the
     largest group. Nothing is fetched ahead of a damaged file, which Arrow will say.
@@ -165,7 +169,7 @@ def column_parts(
     return parts, max((sum(end - start for start, end in group) for group in columns), default=0)
 
 
-def _columns_in(group: pq.RowGroupMetaData, names: Collection[str]) -> list[tuple[int, int]]:
+def _columns_in(group: "pq.RowGroupMetaData", names: Collection[str]) -> list[tuple[int, int]]:
     found = []
     for column in map(group.column, range(group.num_columns)):
         if column.path_in_schema in names:
