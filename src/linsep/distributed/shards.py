@@ -29,6 +29,7 @@ from linsep.sources.fingerprints import Unchanged
 from linsep.sources.formats import CODECS, format_of
 from linsep.sources.opening import open_source
 from linsep.sources.remote.file import RemoteFile, located
+from linsep.sources.tables.parquet import columns_in
 from linsep.sources.tables.reading_options import ReadingOptions
 from linsep.sources.tables.table import TableSource
 
@@ -165,17 +166,12 @@ def _row_groups(path: Path, size: int, shard_bytes: int) -> Iterator[tuple[int, 
 
 def _span(metadata: pq.FileMetaData, first: int, stop: int, size: int) -> tuple[int, int]:
     """Return where the columns of row groups begin and end in a file of some size."""
-    begins, ends = [], []
-    for group in map(metadata.row_group, range(first, stop)):
-        for column in map(group.column, range(group.num_columns)):
-            begin = column.data_page_offset
-            if column.has_dictionary_page and column.dictionary_page_offset:
-                begin = min(begin, column.dictionary_page_offset)
-            begins.append(begin)
-            ends.append(begin + column.total_compressed_size)
-    if not begins or not 0 <= min(begins) <= max(ends) <= size:  # empty, or damaged
+    groups = map(metadata.row_group, range(first, stop))
+    parts = [part for group in groups for part in columns_in(group)]
+    if not parts:
         return 0, size
-    return min(begins), max(ends)
+    begin, end = min(begin for begin, _ in parts), max(end for _, end in parts)
+    return (begin, end) if 0 <= begin <= end <= size else (0, size)  # damaged
 
 
 def _fingerprint(path: str | Path, begin: int, end: int, whole: bool) -> Fingerprint:

@@ -6,16 +6,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.batches import Batch, number_of_weighed, weighed
+from linsep.batches import Batch
 from linsep.certificate.numbers import exact_rows
 from linsep.errors import DataError
-from linsep.sources.base import Source
+from linsep.sources.base import WeighedSource
 from linsep.validation.labels import refuse_masked
 from linsep.validation.sparse import as_csr
 from linsep.validation.values import refuse_rounded
 
 
-class ArraySource(Source):
+class ArraySource(WeighedSource):
     """Batches of rows in memory.
 
     Parameters
@@ -47,7 +47,6 @@ class ArraySource(Source):
         self._y = None if y is None else np.asarray(y)
         self._weights = None if weights is None else np.asarray(weights)
         self.weighted = weights is not None
-        self._proving = False
         self._batch_rows = batch_rows
         if self._X.ndim != 2 or self._X.shape[0] == 0:
             raise DataError(f"X has shape {self._X.shape}: give rows of features, at least one.")
@@ -58,20 +57,16 @@ class ArraySource(Source):
             )
 
     def batches(self) -> Iterator[Batch]:
-        """Yield the rows from the first to the last."""
-        self._proving = False
+        """Yield the rows from the first to the last; DataError for a number that is rounded."""
         refuse_rounded(self._given)
+        return super().batches()
+
+    def _batches(self) -> Iterator[Batch]:
         return self._batches_of(self._X)
 
-    def exactly(self, weightless: bool = False) -> Iterator[Batch]:
-        """Yield the rows with every number as in X, for proofs: long whole numbers, decimals.
-
-        Rows of weight 0 are left out unless ``weightless``.
-        """
+    def _exact_batches(self) -> Iterator[Batch]:
         floats = getattr(self._given, "dtype", None) in (np.float32, np.float64)
-        found = self._batches_of(self._X if floats else exact_rows(self._given))
-        self._proving = self.weighted and not weightless
-        return weighed(found) if self._proving else found
+        return self._batches_of(self._X if floats else exact_rows(self._given))
 
     def _batches_of(self, rows: Any) -> Iterator[Batch]:
         for first in range(0, rows.shape[0], self._batch_rows):
@@ -92,11 +87,8 @@ class ArraySource(Source):
             "the value or leave out the row."
         )
 
-    def where(self, row: int) -> str:
-        """Return ``row 17``, counted from 0 as in arrays."""
-        if self._proving:
-            row = number_of_weighed(self._batches_of(self._X), row)
-        return f"row {row}"
+    def _place(self, row: int) -> str:
+        return f"row {row}"  # counted from 0, as in arrays
 
     def options(self) -> dict[str, Any]:
         """Nothing: rows in memory are never cached on disk."""

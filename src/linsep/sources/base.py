@@ -6,7 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from linsep.batches import Batch
+from linsep.batches import Batch, number_of_weighed, weighed
 
 if TYPE_CHECKING:
     from linsep.sources.remote.file import File
@@ -151,3 +151,42 @@ class Source(ABC):
         """Return how raw rows become features, as plain JSON. It is stored with a model; with it,
         :func:`linsep.sources.open_source` reads new files in the same way.
         """
+
+
+class WeighedSource(Source):
+    """Base class of sources whose batches bring the weights of rows, so that proofs can leave out
+    those of weight 0.
+    """
+
+    #: whether rows of weight 0 are left out of what is read now
+    _proving = False
+
+    @abstractmethod
+    def _batches(self) -> Iterator[Batch]:
+        """Yield the rows from the first to the last."""
+
+    def _exact_batches(self) -> Iterator[Batch]:
+        """Yield the rows with every number as in the file."""
+        return self._batches()
+
+    @abstractmethod
+    def _place(self, row: int) -> str:
+        """Return the place of a row among all rows."""
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield the rows from the first to the last; raise DataError if they are unusable."""
+        self._proving = False
+        return self._batches()
+
+    def exactly(self, weightless: bool = False) -> Iterator[Batch]:
+        """Yield the rows with every number as in the file; without those of weight 0 unless
+        ``weightless``.
+        """
+        self._proving = not weightless
+        return self._exact_batches() if weightless else weighed(self._exact_batches())
+
+    def where(self, row: int) -> str:
+        """Return the place of a row of the last reading; see :meth:`Source.where`."""
+        if self._proving and self.weighted:
+            row = number_of_weighed(self._batches(), row)
+        return self._place(row)

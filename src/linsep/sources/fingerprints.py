@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 
 from linsep._system.interrupts import interruption_point
 from linsep._system.threads import map_in_order
-from linsep.errors import DataError
 from linsep.sources.remote.address import identified
-from linsep.sources.remote.file import File, RemoteFile
+from linsep.sources.remote.file import File, RemoteFile, changed, removed
 
 #: bytes of a block of a sample, and how many are spread over the bytes that it stands for
 BLOCK, BLOCKS = 1 << 14, 16
@@ -149,12 +148,10 @@ class Unchanged:
         if seen is None:
             self._seen[path] = now
         elif now is None:
-            raise DataError(f"{path} was removed while it was read: put it back and start again.")
+            raise removed(path)
         elif now != seen:
             sizes = f" ({seen[0]:,} bytes at first, now {now[0]:,})" if seen[0] != now[0] else ""
-            raise DataError(
-                f"{path} changed while it was read{sizes}: start again when nothing writes to it."
-            )
+            raise changed(path, sizes)
 
 
 def _marks(path: File) -> tuple[int, ...] | None:

@@ -17,7 +17,7 @@ from linsep._system.threads import thread_count
 from linsep.batches import Batch
 from linsep.compiled.scanners.numbers import PADDING
 from linsep.errors import DataError, LinsepError, NoRows
-from linsep.sources.base import Source
+from linsep.sources.base import WeighedSource
 from linsep.sources.exact import check_written, far_rows
 from linsep.sources.fingerprints import Unchanged
 from linsep.sources.formats import CODECS, bytes_on_disk, damage, opened
@@ -223,7 +223,7 @@ class ScannedChunk(NamedTuple):
 CHUNK_BYTES = 2 << 20
 
 
-class ScannedFiles(Source):
+class ScannedFiles(WeighedSource):
     """Rows of text files, as one stream; a few chunks are in memory at a time.
 
     Parameters
@@ -264,8 +264,8 @@ class ScannedFiles(Source):
         """Return what a chunk holds."""
 
     @abstractmethod
-    def _batches(self) -> Generator[Batch, None, None]:
-        """Yield the rows, one batch a chunk."""
+    def _scanned(self) -> Generator[Batch, None, None]:
+        """Yield the rows, one batch a chunk, with whole numbers rounded to doubles."""
 
     @abstractmethod
     def _parse(self, line: bytes, part: ScannedChunk) -> Any:
@@ -294,10 +294,10 @@ class ScannedFiles(Source):
         """Bytes on disk read so far, ahead of the last batch by the chunks in memory."""
         return 0 if self._reader is None else self._reader.position
 
-    def _checked(self) -> Generator[Batch, None, None]:
-        """Yield the batches; raise DataError for a whole number that no double equals."""
+    def _batches(self) -> Generator[Batch, None, None]:
+        """Yield the rows; raise DataError for a whole number that no double equals."""
         lines, passed = self._data_lines(), 0
-        for batch in self._batches():
+        for batch in self._scanned():
             for row in far_rows(batch.X):
                 file, number, line = next(islice(lines, batch.first + row - passed, None))
                 passed = batch.first + row + 1
@@ -355,7 +355,7 @@ class ScannedFiles(Source):
             problem = error.of_model() if self.by_recipe else error
         return problem.at(f"{self.paths[part.file]} line {lines + number + 1}: ")
 
-    def where(self, row: int) -> str:
+    def _place(self, row: int) -> str:
         """Return "file line N" of the row; reads the files up to it. IndexError beyond the last."""
         file, number, _ = self.line(row)
         return f"{self.paths[file]} line {number + 1}"

@@ -41,7 +41,7 @@ from linsep._system.caches import (
 )
 from linsep._system.files import remove_abandoned, scratch_file, sync_folder
 from linsep._system.interrupts import interrupts_deferred
-from linsep.batches import Batch, number_of_weighed, weighed
+from linsep.batches import Batch, join
 from linsep.compiled.loop import BLOCK
 from linsep.compiled.row_records import (
     HEADER,
@@ -54,7 +54,7 @@ from linsep.compiled.row_records import (
     unpack_dense,
 )
 from linsep.errors import DataError, LinsepError, hint
-from linsep.sources.base import Source
+from linsep.sources.base import Source, WeighedSource
 from linsep.sources.fingerprints import Known, hashes, known, same
 from linsep.sources.remote.file import File, local, located
 
@@ -567,16 +567,7 @@ class RowCacheWriter:
         """Return the rows of an unfinished block and more rows, all as wide as the widest."""
         X, codes, weights = rest
         both = np.concatenate([codes, lists[0]]), np.concatenate([weights, lists[1]])
-        if self._kind == "csr":
-            parts = [
-                sp.csr_matrix((part.data, part.indices, part.indptr), (part.shape[0], self._width))
-                for part in (X, more)
-            ]
-            return sp.vstack(parts, format="csr"), *both
-        joined = np.zeros((len(both[0]), self._width), self._value)
-        joined[: len(codes), : X.shape[1]] = X
-        joined[len(codes) :, : more.shape[1]] = more
-        return joined, *both
+        return join([X, more], self._width), *both
 
     def _put(self, X: Any, codes: np.ndarray, weights: np.ndarray, lo: int, hi: int) -> None:
         """Write rows ``lo`` to ``hi`` as records: blocks of 64, and a shorter one at the end."""
@@ -651,7 +642,7 @@ ROWS_FILE_KEY = {"rows": 1}
 _BATCH_BYTES = 16 << 20
 
 
-class RowsSource(Source):
+class RowsSource(WeighedSource):
     """Rows of one file with the ending .rows: features as they were made, labels and weights.
 
     Its recipe is that of the source it was made from, so that a model learnt from it reads such
@@ -666,7 +657,7 @@ class RowsSource(Source):
         if len(paths) > 1:
             raise DataError(f"{paths[0]} holds rows with their recipe: give it alone.")
         self.paths, self.name = paths, str(paths[0])
-        self._position, self._proving = 0, False
+        self._position = 0
         self._cache = self._open()
         self.weighted = self._cache.weighted
         self.dropped, self.filled = self._cache.dropped, self._cache.filled
@@ -682,16 +673,6 @@ class RowsSource(Source):
             )
         return found
 
-    def batches(self) -> Iterator[Batch]:
-        """Yield the rows, each checked; DataError if the file is damaged."""
-        self._proving = False
-        return self._batches()
-
-    def exactly(self, weightless: bool = False) -> Iterator[Batch]:
-        """Yield the rows; those of weight 0 are left out unless ``weightless``."""
-        self._proving = self.weighted and not weightless
-        return weighed(self._batches()) if self._proving else self._batches()
-
     def _batches(self) -> Iterator[Batch]:
         labels = np.array(self._cache.labels)
         try:
@@ -702,10 +683,8 @@ class RowsSource(Source):
         except RowCacheDamaged as error:
             raise DataError(f"{self.name} is damaged: convert the data again.") from error
 
-    def where(self, row: int) -> str:
-        """Return ``file.rows row 18``, counted from 1."""
-        number = number_of_weighed(self._batches(), row) if self._proving else row
-        return f"{self.name} row {number + 1}"
+    def _place(self, row: int) -> str:
+        return f"{self.name} row {row + 1}"
 
     @property
     def feature_names(self) -> list[str] | None:

@@ -155,7 +155,8 @@ class SvmlightSource(ScannedFiles):
 
     A line is ``label index:value index:value ...`` with growing indices, all numbers finite;
     ``#`` begins a comment, ``qid:N`` after the label is ignored. A few chunks are in memory at a
-    time, whatever the size of the files.
+    time, whatever the size of the files. X of a batch has shape (rows, highest column so far + 1),
+    ``has_canonical_format`` and its own memory; the width is kept between readings.
 
     Parameters
     ----------
@@ -222,16 +223,7 @@ class SvmlightSource(ScannedFiles):
         """Return the recipe."""
         return self.recipe()
 
-    def batches(self) -> Generator[Batch, None, None]:
-        """Yield the rows, one batch a chunk.
-
-        X has shape (rows, highest column so far + 1), ``has_canonical_format`` and its own
-        memory. The width is kept between calls. Raises DataError naming file and line, also for a
-        whole number that no double equals.
-        """
-        return self._checked()
-
-    def _batches(self) -> Generator[Batch, None, None]:
+    def _scanned(self) -> Generator[Batch, None, None]:
         with closing(self._parts()) as parts:
             for first, part in parts:
                 if part.columns.size:

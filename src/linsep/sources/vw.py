@@ -10,7 +10,7 @@ features. The format and its hash are those of J. Langford, L. Li and A. Strehl,
 """
 
 import re
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from itertools import islice
 from math import isfinite
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.batches import Batch, number_of_weighed, weighed
+from linsep.batches import Batch
 from linsep.compiled.scanners.vowpal_wabbit import DONE, PLAINLY, combine, count, scan
 from linsep.errors import DataError
 from linsep.sources.limits import MAX_LINE, MOST_GROWTH, WORTH_A_LOOK
@@ -301,7 +301,7 @@ class VwSource(ScannedFiles):
             "ignore_namespaces": ignore_namespaces, "keep_namespaces": keep_namespaces,
         }  # fmt: skip
         self.rules = rules_of(**self._given)
-        self._labelled, self._proving = require_labels, False
+        self._labelled = require_labels
 
     def recipe(self) -> dict[str, Any]:
         """Return the format and the rules."""
@@ -324,23 +324,7 @@ class VwSource(ScannedFiles):
         """By its column."""
         return f"the feature of column {column}"
 
-    def batches(self) -> Generator[Batch, None, None]:
-        """Yield the rows, one batch a chunk; raises DataError naming file and line, also for a
-        whole number that no double equals.
-        """
-        self._proving = False
-        return self._checked()
-
-    def exactly(self, weightless: bool = False) -> Iterator[Batch]:
-        """Yield the rows, without those of importance 0 unless ``weightless``."""
-        self._proving = not weightless
-        yield from self._checked() if weightless else weighed(self._checked())
-
-    def where(self, row: int) -> str:
-        """Return "file line N" of the row; reads the files up to it. IndexError beyond the last."""
-        return super().where(number_of_weighed(self._batches(), row) if self._proving else row)
-
-    def _batches(self) -> Generator[Batch, None, None]:
+    def _scanned(self) -> Generator[Batch, None, None]:
         with closing(self._parts()) as parts:
             for first, part in parts:
                 if part.labels.size:

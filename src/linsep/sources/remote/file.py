@@ -327,14 +327,12 @@ class RemoteFile:
             sizes = f" ({'its ETag is gone' if first.tag else 'it has an ETag now'})"
         if first and first.size is not None and seen.size is not None and first.size != seen.size:
             sizes = f" ({first.size:,} bytes at first, now {seen.size:,})"
-        return DataError(
-            f"{self} changed while it was read{sizes}: start again when nothing writes to it."
-        )
+        return changed(self, sizes)
 
     def _removed(self) -> DataError:
         if self._seen is None:
             return no_file(self)
-        return DataError(f"{self} was removed while it was read: put it back and start again.")
+        return removed(self)
 
 
 def _done(data: bytes) -> "Future[bytes]":
@@ -372,6 +370,18 @@ def no_file(file: File) -> DataError:
     """Return the error for a file that is not there."""
     advice = ": check the address." if isinstance(file, RemoteFile) else "."
     return DataError(f"There is no file {file}{advice}")
+
+
+def changed(file: File, how: str) -> DataError:
+    """Return the error for a file that is another one than at first; ``how`` says what differs."""
+    return DataError(
+        f"{file} changed while it was read{how}: start again when nothing writes to it."
+    )
+
+
+def removed(file: File) -> DataError:
+    """Return the error for a file that was there."""
+    return DataError(f"{file} was removed while it was read: put it back and start again.")
 
 
 def located(name: str | os.PathLike[str] | RemoteFile) -> File:

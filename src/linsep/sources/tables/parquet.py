@@ -161,7 +161,7 @@ def column_parts(
     largest group. Nothing is fetched ahead of a damaged file, which Arrow will say.
     """
     chosen = range(metadata.num_row_groups) if groups is None else groups
-    columns = [_columns_in(metadata.row_group(number), names) for number in chosen]
+    columns = [columns_in(metadata.row_group(number), names) for number in chosen]
     parts = sorted(part for group in columns for part in group)
     edges = [0, *(edge for part in parts for edge in part), size]
     if edges != sorted(edges):
@@ -169,10 +169,13 @@ def column_parts(
     return parts, max((sum(end - start for start, end in group) for group in columns), default=0)
 
 
-def _columns_in(group: "pq.RowGroupMetaData", names: Collection[str]) -> list[tuple[int, int]]:
+def columns_in(
+    group: "pq.RowGroupMetaData", names: Collection[str] | None = None
+) -> list[tuple[int, int]]:
+    """Return where columns of a row group, by default all, begin and end in the file."""
     found = []
     for column in map(group.column, range(group.num_columns)):
-        if column.path_in_schema in names:
+        if names is None or column.path_in_schema in names:
             start = column.data_page_offset
             if column.has_dictionary_page and column.dictionary_page_offset:
                 start = min(start, column.dictionary_page_offset)
