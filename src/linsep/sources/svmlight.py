@@ -206,7 +206,7 @@ class SvmlightSource(ScannedFiles):
     def index_base(self) -> int:
         """The index of the first feature, 0 or 1; reads the first chunk if it must find out."""
         if self._base is None:
-            with closing(self.batches()) as batches:
+            with closing(self._scanned()) as batches:
                 while self._base is None:
                     next(batches, None)
         return self._base

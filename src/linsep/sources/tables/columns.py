@@ -121,79 +121,74 @@ def columns_of(types: dict[str, pa.DataType]) -> tuple[Columns, dict[str, pa.Dat
     return columns, others
 
 
-def guess_columns(
-    files: list[TableFile], target: str | None, exclude: list[str], require_target: bool,
-    text: dict[str, Any] | None = None, weight: str | None = None, group: str | None = None,
-) -> Columns:  # fmt: skip
-    """Guess the columns from the first file with rows, and from the next ones what a column holds
-    of which that has no value.
+def guess_columns(files: list[TableFile], columns: Columns, require_target: bool) -> None:
+    """Find out what the columns hold that have no role yet, and what labels and groups are.
+
+    Types are those of the first file with rows, and of the next ones where it has no value.
 
     Parameters
     ----------
     files : list of TableFile
-    target : str or None
-        Label column; must be in the file if `require_target`.
-    exclude : list of str
-        Columns left out; must be in the file.
-    text : dict or None
-        What counts the words of columns whose words are features; they must be in the file.
-    weight, group : str or None
-        Columns of weights and of groups, which are no features; they must be in the file.
+    columns : Columns
+        With the target, columns left out, of weights, of groups and of words, which must all be in
+        the file; the target only if ``require_target``.
 
     Raises DataError when there are no rows, no features, or columns that cannot be features.
     """
     file, head = first_rows(files)
-    stored = file.columns()
-    names = list(stored)
+    _check_roles(file, columns, require_target)
+    for name, kind in column_types(files, columns.exclude).items():
+        if name == columns.target:
+            columns.target_kind = label_kind(file, name, kind)
+        elif name == columns.weight:
+            check_first_weights(file, name, pa.chunked_array([head.column(name)]))
+        elif name == columns.group:
+            columns.group_kind = family_of(kind) or "text"
+        elif name not in columns.exclude:
+            check_feature(file.path, name)
+            _add_feature(file, columns, name, kind)
+    if not (columns.numeric or columns.text or columns.words):
+        raise DataError(
+            f"{file.path} has no column to learn from (its columns: {listed(list(file.columns()))})"
+            ": give a file with features."
+        )
+    columns.dtype = _dtype(files, columns)
+
+
+def _add_feature(file: TableFile, columns: Columns, name: str, kind: pa.DataType) -> None:
+    """Take a column of a type as a feature; DataError if it cannot be one."""
+    family = family_of(kind)
+    if name in columns.words:
+        check_is_text(file, name, kind, family)
+    elif family is None:
+        message, change = unusable(file, kind)
+        leave_out = hint("leave it out with {}", exclude=[name])
+        raise DataError(f"{file.path}, column '{name}' {message}", change, leave_out)
+    elif family == "text":
+        columns.text[name] = {}
+    else:
+        columns.numeric[name] = family
+
+
+def _check_roles(file: TableFile, columns: Columns, require_target: bool) -> None:
+    """Raise DataError unless the columns with a role are in the first file, and have no other."""
+    names, target, exclude = list(file.columns()), columns.target, columns.exclude
     if require_target or (target is not None and target in exclude):
         check_target(file.path, names, target, exclude)
     for name in exclude:
         if name not in names:
             advice = _closest(name, names) or "check its name."
             raise DataError(f"{file.path} has no column '{name}' to leave out: {advice}")
-    columns = Columns(numeric={}, text={}, target=target, target_kind=None, exclude=exclude)
-    text = text or {}
-    for name in text:
-        if name not in names or name in {target, *exclude}:
-            raise _no_text_column(file, name, names, target)
-    columns.words, columns.weight, columns.group = text, weight, group
-    check_row_columns(file, columns)
-    for name, kind in column_types(files, exclude).items():
-        if name == target:
-            columns.target_kind = label_kind(file, name, kind)
-        elif name == weight:
-            check_first_weights(file, name, pa.chunked_array([head.column(name)]))
-        elif name == group:
-            columns.group_kind = family_of(kind) or "text"
-        elif name not in exclude:
-            check_feature(file.path, name)
-            family = family_of(kind)
-            if name in text:
-                check_is_text(file, name, kind, family)
-            elif family is None:
-                message, change = unusable(file, kind)
-                leave_out = hint("leave it out with {}", exclude=[name])
-                raise DataError(f"{file.path}, column '{name}' {message}", change, leave_out)
-            elif family == "text":
-                columns.text[name] = {}
-            else:
-                columns.numeric[name] = family
-    if not (columns.numeric or columns.text or columns.words):
-        raise DataError(
-            f"{file.path} has no column to learn from (its columns: {listed(names)}): give a file "
-            f"with features."
-        )
-    columns.dtype = _dtype(files, columns)
-    return columns
-
-
-def _no_text_column(file: TableFile, name: str, names: list[str], target: str | None) -> DataError:
-    """Return the error for a text column that is not there, or has another role."""
-    if name in names:
-        role = "the label column" if name == target else "left out"
-        return DataError(f"Column '{name}' is named as text, but is {role}: choose one of the two.")
-    advice = _closest(name, names) or f"its columns are {listed(names)}."
-    return DataError(f"{file.path} has no column '{name}' to read as text: {advice}")
+    for name in columns.words:
+        if name not in names:
+            advice = _closest(name, names) or f"its columns are {listed(names)}."
+            raise DataError(f"{file.path} has no column '{name}' to read as text: {advice}")
+        if name in {target, *exclude}:
+            role = "the label column" if name == target else "left out"
+            raise DataError(
+                f"Column '{name}' is named as text, but is {role}: choose one of the two."
+            )
+    _check_row_columns(file, columns)
 
 
 def check_target(path: File, names: Iterable[str], target: str | None, exclude: list[str]) -> None:
@@ -375,7 +370,7 @@ def listed(names: list[str]) -> str:
     return f"{shown} and {len(names) - 20} more" if len(names) > 20 else shown
 
 
-def check_row_columns(file: TableFile, columns: Columns) -> None:
+def _check_row_columns(file: TableFile, columns: Columns) -> None:
     """Raise DataError unless the columns of weights and groups are in the first file and have no
     other role.
     """

@@ -16,6 +16,7 @@ from linsep.sources.feature_names import FeatureNames
 from linsep.sources.formats import format_by_name
 from linsep.sources.remote.file import File, located
 from linsep.sources.tables.columns import (
+    Columns,
     WordColumns,
     check_options,
     check_reference,
@@ -129,10 +130,10 @@ class TableSource(Source):
         check_separated(self.paths[0], self.kind.split(" and "), given)
         self.by_recipe = recipe is not None
         if recipe is None:
-            self._columns = guess_columns(
-                self._files, target, exclude, require_target, words, weight, group
+            self._columns = Columns(
+                {}, {}, target, None, missing, hash_bits, exclude, weight, group, words=words
             )
-            self._columns.missing, self._columns.hash_bits = missing, hash_bits
+            guess_columns(self._files, self._columns, require_target)
             check_text_columns(self._files, self._columns)
             check_reference(reference_level, self._columns, self.name)
         else:
