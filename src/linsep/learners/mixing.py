@@ -36,7 +36,7 @@ from linsep.learners.passes import (
 )
 from linsep.learners.state import State, Unlearnable
 from linsep.parameters import check_parameters
-from linsep.rows.arrays import ArrayStream, AsGiven, summed
+from linsep.rows.arrays import ArrayStream, summed
 from linsep.validation.sparse import as_csr
 
 #: how the weights of shards are mixed
@@ -304,7 +304,7 @@ def fit_mixed(
     )
 
 
-class _Between(AsGiven):
+class _Between:
     """What is between two passes, as the row stream of a run that is saved."""
 
     of_features = True

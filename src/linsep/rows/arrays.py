@@ -1,7 +1,8 @@
 """Row streams, and the stream of rows in memory."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -212,10 +213,15 @@ def after(start: int, row_batches: Iterator[RowBatch]) -> Generator[RowBatch, No
         start = max(0, start - len(row_batch.order))
 
 
-class RowStream(Protocol):
-    """Passes over the rows of one data set; ``n_rows`` is None until known.
-    ``shuffle`` tells whether passes after the first are shuffled, ``reads`` whether rows are read
-    from files, ``of_features`` whether weights belong to features rather than examples.
+class RowStream(ABC):
+    """Passes over the rows of one data set.
+
+    Attributes
+    ----------
+    n_rows : int, or None until it is known
+    shuffle, reads, of_features : bool
+        Whether passes after the first are shuffled, whether rows are read from files, and whether
+        weights belong to features rather than examples.
     """
 
     n_rows: int | None
@@ -223,41 +229,31 @@ class RowStream(Protocol):
     reads: bool
     of_features: bool
 
+    @abstractmethod
     def row_batches(self, pass_number: int, start: int = 0) -> Iterator[RowBatch]:
         """Yield the training rows in the order of a pass, without the first ``start``."""
-        ...
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return what rows in the middle of a run depend on besides data and parameters."""
-        ...
+        """Return what rows in the middle of a run depend on besides data and parameters: nothing,
+        where the order of rows is all that changes.
+        """
+        return {}
 
-    def resume(self, passes: int, arrays: dict[str, np.ndarray]) -> None:
+    def resume(self, passes: int, arrays: dict[str, np.ndarray]) -> None:  # noqa: B027
         """Prepare to go on after so many passes over the rows, with the ``arrays`` of then; raise
         ValueError if they do not fit.
         """
-        ...
 
+    @abstractmethod
     def held_out(self) -> Iterator[RowBatch]:
         """Yield the held-out rows in the given order; ``importance`` weighs them in scores."""
-        ...
 
+    @abstractmethod
     def training_rows(self) -> Iterator[RowBatch] | None:
         """Return the training rows in the given order; None if they would be parsed again."""
-        ...
 
 
-class AsGiven:
-    """Base class of streams whose rows depend on data and parameters only."""
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Return nothing, see :meth:`RowStream.arrays`."""
-        return {}
-
-    def resume(self, passes: int, arrays: dict[str, np.ndarray]) -> None:
-        """Do nothing, see :meth:`RowStream.resume`."""
-
-
-class MemoryStream(AsGiven):
+class MemoryStream(RowStream):
     """Base class of streams over rows in memory: the order of rows.
 
     Parameters

@@ -21,10 +21,10 @@ from linsep.compiled.rows import as_rows
 from linsep.errors import DataError
 from linsep.rows.arrays import (
     ArrayStream,
-    AsGiven,
     ClassRuns,
     HoldOut,
     RowBatch,
+    RowStream,
     after,
     held_groups,
     summed,
@@ -52,7 +52,7 @@ BATCH_BYTES = 16 << 20
 RowBatches = Generator[RowBatch, None, None]
 
 
-class SourceStream(AsGiven):
+class SourceStream(RowStream):
     """Passes over the rows of a source.
 
     Parameters
