@@ -70,6 +70,7 @@ def _functions(value: Any) -> Iterator[Any]:
 
 def _code(code: Any) -> str:
     """Return a hash of the code of a function, without what it refers to."""
+    # Constants, too: functions of other numbers, such as a tolerance, have the same instructions.
     constants = [_code(c) if hasattr(c, "co_code") else repr(c) for c in code.co_consts]
     text = repr((code.co_code, constants, code.co_names, code.co_varnames))
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()

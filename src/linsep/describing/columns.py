@@ -101,6 +101,8 @@ class NumberColumns:
             X[:, k] = (
                 plain_values(table.column(name), name).cast(pa.float64(), safe=False).to_numpy()
             )
+        # Sums of hashes times random factors of the rows: columns with equal sums are equal, but
+        # for one pair in 2^64, and no row has to be kept to compare them.
         factors = of_rows(self.rows, len(X))
         self.hashes += (of_numbers(X) * factors[:, None]).sum(axis=0, dtype=np.uint64)
         exact = {list(self.kinds).index(name): cells for name, cells in rounded.items() if cells}

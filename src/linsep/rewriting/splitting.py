@@ -52,6 +52,7 @@ class Draw:
             self._window += 1
             start = self._end
             self._end = (self._window + 1) * self._share.denominator // self._share.numerator
+            # Not of a generator: the draw of a window depends on no other window.
             number = blake2b(b"%d" % self._window, digest_size=8, key=self._key).digest()
             self._chosen = start + (int.from_bytes(number, "little") * (self._end - start) >> 64)
         drawn = self._turn == self._chosen

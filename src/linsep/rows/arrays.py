@@ -22,6 +22,7 @@ def hold_out(codes: np.ndarray, fraction: float, start: np.ndarray, seen: np.nda
     for code in np.flatnonzero(np.bincount(codes)):  # a batch may hold few of many classes
         members = np.flatnonzero(codes == code)
         turns = np.arange(seen[code], seen[code] + members.size + 1)
+        # A row is held out where the share of rows so far passes a whole number: evenly spread.
         held[members[np.diff(np.floor(start[code] + fraction * turns)) > 0]] = True
         seen[code] += members.size
     return held
@@ -99,7 +100,9 @@ Rows = Dense | Csr | Unit | Block
 
 # About a twentieth of a second of work between checks for Ctrl-C and updates of the progress.
 VALUES_PER_SLICE = 1 << 24
+#: up to so many rows are permuted one by one; larger data in blocks, which a disk reads at once
 SMALL = 16_384
+#: blocks that are interleaved where neighbouring rows are of many classes, and where of one
 FEW, MANY = 2, 256
 
 

@@ -177,7 +177,8 @@ class Sample:
         self.counts += fresh
         self.totals = weight_totals(self.totals, batch.y, batch.importance)
         rows, before = self._kept(batch), self._every
-        while self._too_many(rows.size, _bytes_of(batch.X, rows)):  # without a copy of so much
+        # Asked before the rows are copied: one batch may be larger than the sample may become.
+        while self._too_many(rows.size, _bytes_of(batch.X, rows)):
             self._every *= 2
             rows = self._kept(batch)
         if self._every > before:

@@ -96,6 +96,7 @@ def sampled(path: str | Path, start: int = 0, stop: int | None = None) -> str:
 
 def places(size: int, start: int, stop: int) -> Iterator[tuple[int, int]]:
     """Yield where the blocks of a sample begin and end, in order, those that touch as one."""
+    # The head and the tail are always in it: they say how a file is read, see linsep.distributed.
     last = max(start, stop - BLOCK)
     spread = {start + (last - start) * k // (BLOCKS - 1) for k in range(BLOCKS)}
     first, *others = sorted(spread | {0, max(0, size - BLOCK)})

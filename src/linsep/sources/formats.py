@@ -124,7 +124,8 @@ def opened(path: File) -> Iterator[tuple[Any, Callable[[], int]]]:
                 f"{path} is a pipe or a device, which can be read only once: give a file (commands "
                 "take - for standard input)."
             )
-        raw = pa.OSFile(os.fsencode(path))  # whose name may be of any bytes
+        # Arrow's file may have a name of any bytes, and lets other threads go on while it reads.
+        raw = pa.OSFile(os.fsencode(path))
     except FileNotFoundError as error:
         raise DataError(f"{path} does not exist: check the path.") from error
     except PermissionError as error:

@@ -131,6 +131,7 @@ class LineReader:
         Returns the buffer, the end of its last whole line, the end of its text, and whether the
         file has ended. ``read`` bytes were in the lines before.
         """
+        # Fresh memory is slow to touch for the first time, so buffers go round.
         buffer = self._free.pop() if self._free else bytearray(self._length)
         if len(buffer) <= len(tail) + self._padding:
             buffer = bytearray(2 * len(tail) + self._length)
@@ -282,6 +283,7 @@ class ScannedFiles(WeighedSource):
 
     def _ahead(self) -> int:
         """Return how many chunks may be at work now."""
+        # One is read and one is learnt while each thread scans another.
         return self.threads + 2
 
     @property

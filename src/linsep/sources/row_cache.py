@@ -208,7 +208,7 @@ class RowCache:
             file.close()
             return None
         if mark:
-            with suppress(OSError):
+            with suppress(OSError):  # of a folder that may only be read
                 os.utime(path)
         return cls(path, file, *found)
 

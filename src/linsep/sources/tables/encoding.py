@@ -8,7 +8,7 @@ UTF-8, the same in every process and version. Columns whose words are features c
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from hashlib import blake2b
 from typing import Any
 from zlib import crc32
@@ -67,7 +67,9 @@ class Encoder:
         values their text columns have; raises what it would raise. Learns the words of others.
         """
         X, texts, label, place, kept = self._selected(table, place)
-        learn_words(table, self.columns.words, kept, place)
+        for name, counter in self.columns.words.items():
+            if counter.learns:
+                _told(counter.learn, _texts(table, name, kept), name, place)
         if label is not None:
             self._labels(label, place)
         return X, {name: text_codes(column, name, place)[1] for name, column in texts.items()}
@@ -116,8 +118,7 @@ class Encoder:
         y = None if label is None else self._labels(label, place)
         whole = self._with_indicators(X, texts, place) if texts else X
         if self.columns.words:
-            whole = with_words(whole, table, self.columns.words, kept, place)
-            self.filled.update(empty_texts(table, self.columns.words, kept))
+            whole = self._with_words(whole, table, kept, place)
         return whole, y, kept
 
     def _selected(
@@ -281,9 +282,26 @@ class Encoder:
         matrix.sum_duplicates()  # sorts as well; only hashed values can collide
         return matrix
 
+    def _with_words(
+        self, X: np.ndarray | sp.csr_matrix, table: pa.Table, kept: Any, place: Place
+    ) -> sp.csr_matrix:
+        """Return the rows kept with the features of their words behind the others."""
+        blocks = [X] if X.shape[1] else []
+        for name, counter in self.columns.words.items():
+            texts = _texts(table, name, kept)
+            self.filled[name] += texts.null_count
+            rows = _told(counter.rows, texts, name, place)
+            blocks.append(rows if rows.dtype == X.dtype else rows.astype(X.dtype))
+        if len(blocks) == 1:
+            return blocks[0]
+        joined = sp.hstack([sp.csr_matrix(block) for block in blocks], format="csr", dtype=X.dtype)
+        joined.has_canonical_format = True
+        return joined
+
     def _place(self, name: str, value: str) -> int:
         bits = self.columns.hash_bits
         if bits is not None:
+            # Python's own hash would be another in every process.
             low = crc32(f"{name}={value}".encode()) & ((1 << bits) - 1)
             return len(self.columns.numeric) + low
         if self.columns.reference.get(name) == value:
@@ -381,71 +399,27 @@ def row_groups(table: pa.Table, columns: Columns, place: Place) -> np.ndarray | 
     if (codes < 0).any():
         row = int(np.argmax(codes < 0))
         raise DataError(f"{place(row)}, column '{name}' has no value: give every row a group.")
+    # Of a million groups, two share a number about once in forty million tables.
     digests = [blake2b(value.encode(), digest_size=8).digest() for value in values]
     return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64)[codes]
 
 
-def learn_words(
-    table: pa.Table, counters: dict[str, Any], kept: Any, place: Callable[[int], str]
-) -> None:
-    """Add the rows kept to what is learnt of text columns before the first batch."""
-    for name, counter in counters.items():
-        if counter.learns:
-            _told(counter.learn, _texts(table, name, kept), name, place)
-
-
-def finish_words(counters: dict[str, Any], who: str) -> None:
-    """Fix the vocabularies and weights; ``who`` is the name of the table in errors."""
-    for name, counter in counters.items():
-        try:
-            counter.finish()
-        except DataError as error:
-            raise error.at(f"{who}, column '{name}': ") from None
-
-
-def with_words(
-    X: np.ndarray | sp.csr_matrix, table: pa.Table, counters: dict[str, Any], kept: Any,
-    place: Callable[[int], str],
-) -> sp.csr_matrix:  # fmt: skip
-    """Return the rows kept with the features of their text columns behind the others.
-
-    ``place`` says where a row that is kept stands.
-    """
-    blocks = [X] if X.shape[1] else []
-    for name, counter in counters.items():
-        rows = _told(counter.rows, _texts(table, name, kept), name, place)
-        blocks.append(rows if rows.dtype == X.dtype else rows.astype(X.dtype))
-    if len(blocks) == 1:
-        return blocks[0]
-    joined = sp.hstack([sp.csr_matrix(block) for block in blocks], format="csr", dtype=X.dtype)
-    joined.has_canonical_format = True
-    return joined
-
-
-def empty_texts(table: pa.Table, names: Iterable[str], kept: Any) -> dict[str, int]:
-    """Return how many texts are missing in the rows kept, by column."""
-    gaps = {name: table.column(name) for name in names}
-    if kept is not None:
-        gaps = {name: column.filter(pa.array(kept)) for name, column in gaps.items()}
-    return {name: column.null_count for name, column in gaps.items()}
-
-
 def _texts(table: pa.Table, name: str, kept: Any) -> pa.ChunkedArray:
-    """Return texts of a column; one that is missing is empty."""
-    column = table.column(name)
-    column = decoded(column, name)
+    """Return the texts of a column in the rows kept."""
+    column = decoded(table.column(name), name)
     if kept is not None:
         column = column.filter(pa.array(kept))
-    column = column.cast(pa.large_string()) if column.type != pa.string() else column
-    return column.fill_null("") if column.null_count else column
+    return column if column.type == pa.string() else column.cast(pa.large_string())
 
 
-def _told(method: Any, texts: pa.Array, name: str, place: Callable[[int], str]) -> Any:
-    """Call a method of a counter, and say where it found bytes that are no text."""
+def _told(method: Any, texts: pa.Array, name: str, place: Place) -> Any:
+    """Call a method of a counter, for which missing texts are empty, and say where it found bytes
+    that are no text.
+    """
     from linsep.sources.text import NotUtf8
 
     try:
-        return method(texts)
+        return method(texts.fill_null("") if texts.null_count else texts)
     except NotUtf8 as error:
         raise DataError(
             f"{place(error.text)}, column '{name}' is not UTF-8 text ({error})",

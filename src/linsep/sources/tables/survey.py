@@ -118,6 +118,11 @@ class Survey:
 
     def finish(self, who: str, scale: bool, reference_level: Any) -> None:
         """Complete the columns; ``who`` is the name of the table in errors."""
+        for name, counter in self._columns.words.items():
+            try:
+                counter.finish()
+            except DataError as error:
+                raise error.at(f"{who}, column '{name}': ") from None
         if self._moments is not None and self._columns.numeric:
             self._describe_numbers(self._moments.close(), who, scale)
         self._columns.order_values(self._values, self._references(who, reference_level))

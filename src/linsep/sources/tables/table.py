@@ -28,7 +28,7 @@ from linsep.sources.tables.columns import (
     word_counters,
 )
 from linsep.sources.tables.documents import Documents
-from linsep.sources.tables.encoding import Encoder, exact_groups, finish_words, of_rows, row_weights
+from linsep.sources.tables.encoding import Encoder, exact_groups, of_rows, row_weights
 from linsep.sources.tables.files import (
     all_dropped,
     check_no_text_is_lost,
@@ -252,7 +252,6 @@ class TableSource(Source):
             if held > self.memory_bytes // 4:
                 kept = None
         if rows:
-            finish_words(self._columns.words, self.name)
             survey.finish(self.name, scale, options["reference_level"])
             self._surveyed = True
         return kept
