@@ -65,8 +65,13 @@ class Batch(NamedTuple):
         return sum(part.nbytes for part in parts)
 
     def between(self, start: int, stop: int) -> "Batch":
-        """Return some neighbouring rows."""
-        return self.rows(slice(start, stop))._replace(first=self.first + start)
+        """Return some neighbouring rows, which are not copied."""
+        if start == 0 and stop >= self.size:
+            return self
+        X, y, first, weights, groups = self
+        y, weights, groups = (None if a is None else a[start:stop] for a in (y, weights, groups))
+        X = _lines(X, start, min(stop, self.size)) if sp.issparse(X) else X[start:stop]
+        return Batch(X, y, first + start, weights, groups)
 
     def rows(self, chosen: Any) -> "Batch":
         """Return the rows that a slice, a mask or an array of indices selects; ``first`` stays."""
@@ -116,6 +121,16 @@ def number_of_weighed(batches: Iterable[Batch], row: int) -> int:
     raise IndexError("No row of a weight above 0 has this number.")
 
 
+def _lines(X: Any, start: int, stop: int) -> Any:
+    """Return some rows of a CSR matrix, without a copy."""
+    found = sp.csr_matrix((stop - start, X.shape[1]), dtype=X.dtype)
+    first, last = X.indptr[[start, stop]]
+    # Set one by one, the arrays are neither copied nor checked.
+    found.data, found.indices = X.data[first:last], X.indices[first:last]
+    found.indptr = X.indptr[start : stop + 1] - first
+    return found
+
+
 def join(parts: list[Any], n_features: int) -> Any:
     """Stack features of equal or growing width to one matrix of ``n_features`` columns.
 
@@ -154,15 +169,27 @@ def _drain(parts: list[Any]) -> Iterator[tuple[int, Any]]:
         first += part.shape[0]
 
 
-def joined(batches: list[Batch], n_features: int) -> Batch:
-    """Return neighbouring batches with labels as one; the list is emptied, see :func:`join`."""
-    y, first = np.concatenate([np.asarray(batch.y) for batch in batches]), batches[0].first
-    weights = None
-    if batches[0].weights is not None:
-        weights = np.concatenate([batch.importance for batch in batches])
+def joined(batches: list[Batch], n_features: int | None = None) -> Batch:
+    """Return neighbouring batches with labels as one, as wide as the widest unless ``n_features``
+    is given; the list is emptied, see :func:`join`.
+
+    One batch of this width is returned as it is.
+    """
+    first, width = batches[0], n_features or max(batch.X.shape[1] for batch in batches)
+    if len(batches) == 1 and first.X.shape[1] == width:
+        batches.clear()
+        return first
+    y, weights, groups = np.concatenate([np.asarray(batch.y) for batch in batches]), None, None
+    if any(batch.weights is not None for batch in batches):
+        ones = np.ones(max(batch.size for batch in batches))
+        weights = np.concatenate(
+            [ones[: b.size] if b.weights is None else b.weights for b in batches]
+        )
+    if first.groups is not None:
+        groups = np.concatenate([batch.groups for batch in batches])
     parts = [batch.X for batch in batches]
     batches.clear()
-    return Batch(join(parts, n_features), y, first, weights)
+    return Batch(join(parts, width), y, first.first, weights, groups)
 
 
 def check_summable(weights: np.ndarray, name: str = "the weights") -> None:

@@ -8,13 +8,12 @@ of a cluster, the total is the same to the bit.
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import Any, NamedTuple, Protocol, Self, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-import numpy as np
 import scipy.sparse as sp
 
 from linsep._system.threads import map_in_order
-from linsep.batches import Batch, Batches
+from linsep.batches import Batch, Batches, joined
 from linsep.errors import NoRows
 
 
@@ -27,30 +26,15 @@ def no_weight() -> NoRows:
 FAN = 8
 
 
-class Rows(Protocol):
-    """Neighbouring rows."""
-
-    @property
-    def size(self) -> int:
-        """Number of rows."""
-        ...
-
-    def between(self, start: int, stop: int) -> Self:
-        """Return some of the rows."""
-        ...
-
-
-R = TypeVar("R", bound=Rows)
 T = TypeVar("T")
 
 
-def in_lanes(parts: Iterable[R], rows: int, joined: Callable[[list[R]], R]) -> Iterator[R]:
+def in_lanes(parts: Iterable[Batch], rows: int) -> Iterator[Batch]:
     """Yield the rows of parts in lanes of ``rows`` rows, the last perhaps with fewer.
 
-    The parts follow each other, and the first begins with a lane. ``joined`` returns the rows of
-    some as one.
+    The parts follow each other, and the first begins with a lane.
     """
-    held: list[R] = []
+    held: list[Batch] = []
     count = 0
     for part in parts:
         start = 0
@@ -233,23 +217,13 @@ def lanes_of(blocks: Iterable[Batch]) -> Iterator[Batch]:
     given = iter(blocks)
     first = next((block for block in given if block.size), None)
     if first is not None:
-        yield from in_lanes(chain([first], given), lane_rows(first.X), joined)
+        yield from map(_used_columns, in_lanes(chain([first], given), lane_rows(first.X)))
 
 
-def joined(blocks: list[Batch]) -> Batch:
-    """Return the rows of blocks as one; sparse rows up to the last column that is used, whatever
-    columns other rows have.
-    """
-    weights = None
-    if any(block.weights is not None for block in blocks):
-        weights = np.concatenate(
-            [np.ones(b.y.size) if b.weights is None else b.weights for b in blocks]
-        )
-    y = blocks[0].y if len(blocks) == 1 else np.concatenate([block.y for block in blocks])
-    if not sp.issparse(blocks[0].X):
-        X = blocks[0].X if len(blocks) == 1 else np.concatenate([block.X for block in blocks])
-        return Batch(X, y, weights=weights)
-    width = max(int(block.X.indices.max(initial=-1)) + 1 for block in blocks)
-    cut = [sp.csr_matrix((b.X.data, b.X.indices, b.X.indptr), (b.y.size, width)) for b in blocks]
-    X = cut[0] if len(cut) == 1 else sp.vstack(cut, format="csr")
-    return Batch(X, y, weights=weights)
+def _used_columns(lane: Batch) -> Batch:
+    """Return sparse rows up to the last column that is used, whatever columns other rows have."""
+    X = lane.X
+    if not sp.issparse(X):
+        return lane
+    width = int(X.indices.max(initial=-1)) + 1
+    return lane._replace(X=sp.csr_matrix((X.data, X.indices, X.indptr), (lane.size, width)))

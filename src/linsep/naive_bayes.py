@@ -525,14 +525,10 @@ def _counted(reading: Reading, stream: "SourceStream", counted: list[int]) -> It
     """Yield the rows of a stream with their codes and weights, until interrupted; add the number of
     rows of positive weight to ``counted``.
     """
-    from linsep.logistic.rows import matrix_of
-
     for row_batch in reading.of(iter(stream.row_batches(0))):
         reading.count(row_batch.codes.size)
         counted[0] += len(row_batch.order)
-        weights = row_batch.importance if row_batch.importance.size else None
-        X = matrix_of(row_batch, row_batch.n_features)
-        yield Batch(X, row_batch.codes, weights=weights)
+        yield row_batch.as_batch()
 
 
 def scoring_regression(model: GaussianNaiveBayes) -> "LogisticRegression":

@@ -17,13 +17,12 @@ import endometrial
 import linsep
 from command_line import here
 from linsep import LogisticRegression
-from linsep._system.threads import thread_pool
-from linsep.compiled.rows import as_rows
+from linsep.batches import Batch
 from linsep.errors import SeparationError, SeparationWarning
 from linsep.logistic import existence, no_maximum
 from linsep.logistic.ascent import Goal, Penalty, newton, solved
 from linsep.logistic.likelihood import Likelihood, Terms
-from linsep.logistic.rows import Batch, RowLanes
+from linsep.logistic.rows import RowLanes
 from thoroughness import examples
 
 pytestmark = pytest.mark.compiled
@@ -36,10 +35,11 @@ def verdict_of(X, y):
     return getattr(found, "multinomial", None) or found
 
 
-def likelihood_of(X, codes, weights, q, pool):
-    batch = Batch(as_rows(np.ascontiguousarray(X)), codes.astype(np.int32), weights)
+def likelihood_of(X, codes, weights, q):
+    codes, weights = codes.astype(np.int32), weights if weights.size else None
+    batch = Batch(np.ascontiguousarray(X), codes, weights=weights)
     terms = Terms(q, np.zeros(X.shape[1]), np.ones(X.shape[1]), True)
-    return Likelihood(RowLanes(lambda: [batch], pool), terms)
+    return Likelihood(RowLanes(lambda: [batch]), terms)
 
 
 @examples(80, 25)
@@ -52,33 +52,31 @@ def test_no_step_proves_a_maximum_that_is_not_there(seed, classes, rows, d):
     weights = 10.0 ** rng.integers(-12, 3, rows) if seed % 2 else np.empty(0)
     verdict = verdict_of(X, codes)
     there = verdict.kind == "overlapping" and "dependent" not in verdict.limits().values()
-    with thread_pool() as pool:
-        likelihood = likelihood_of(X, codes, weights, classes - 1, pool)
-        nothing = Penalty(np.zeros(d + 1), 0.0)
-        goal = Goal(1.0, 1e-8, 60, True, True, only=True)
-        found = newton(likelihood, nothing, np.zeros(likelihood.shape), goal)
-        assert found.proved is there or (there and weights.size)
-        for _ in range(5):
-            B = rng.standard_normal(likelihood.shape) * rng.choice([0.1, 1.0, 10.0])
-            point = likelihood.at(B)
-            for step in (solved(point.hessian, point.gradient)[0], np.zeros_like(B), B):
-                assert there or not existence.examined(likelihood, point, step)[0]
+    likelihood = likelihood_of(X, codes, weights, classes - 1)
+    nothing = Penalty(np.zeros(d + 1), 0.0)
+    goal = Goal(1.0, 1e-8, 60, True, True, only=True)
+    found = newton(likelihood, nothing, np.zeros(likelihood.shape), goal)
+    assert found.proved is there or (there and weights.size)
+    for _ in range(5):
+        B = rng.standard_normal(likelihood.shape) * rng.choice([0.1, 1.0, 10.0])
+        point = likelihood.at(B)
+        for step in (solved(point.hessian, point.gradient)[0], np.zeros_like(B), B):
+            assert there or not existence.examined(likelihood, point, step)[0]
 
 
 def test_the_proof_is_that_of_exact_arithmetic():
     """The step's longest move, and a step that is too long by a little."""
     X = np.array([[0.0], [1.0], [2.0], [3.0]])
-    with thread_pool() as pool:
-        likelihood = likelihood_of(X, np.array([0, 1, 0, 1]), np.empty(0), 1, pool)
-        B = np.zeros((1, 2))
-        point = likelihood.at(B)
-        step = solved(point.hessian, point.gradient)[0]
-        moves = likelihood.moves(step)
-        scores = step[0, 0] * X[:, 0] + step[0, 1]
-        assert moves.apart == np.abs(scores).max()
-        proof = existence._Proof.begun(likelihood, point, step)
-        assert moves.apart < proof.by_moves(moves) < 1.02 * moves.apart
-        assert proof.by_curvature() > moves.apart
+    likelihood = likelihood_of(X, np.array([0, 1, 0, 1]), np.empty(0), 1)
+    B = np.zeros((1, 2))
+    point = likelihood.at(B)
+    step = solved(point.hessian, point.gradient)[0]
+    moves = likelihood.moves(step)
+    scores = step[0, 0] * X[:, 0] + step[0, 1]
+    assert moves.apart == np.abs(scores).max()
+    proof = existence._Proof.begun(likelihood, point, step)
+    assert moves.apart < proof.by_moves(moves) < 1.02 * moves.apart
+    assert proof.by_curvature() > moves.apart
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

@@ -12,12 +12,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 import linsep
 from linsep import LogisticRegression, textbook
-from linsep._system.threads import thread_pool
-from linsep.compiled.rows import as_rows
+from linsep.batches import Batch
 from linsep.errors import ParameterError, SeparationWarning
 from linsep.logistic.firth import Objective
 from linsep.logistic.likelihood import Likelihood, Terms
-from linsep.logistic.rows import Batch, RowLanes
+from linsep.logistic.rows import RowLanes
 from linsep.sources.arrays import ArraySource
 from published import ALLIGATORS, BUDWORMS, ENDOMETRIAL, INFECTIONS
 
@@ -177,18 +176,17 @@ def test_the_slope_is_the_derivative_of_the_penalised_likelihood():
     for q in (1, 2, 3):
         X = rng.standard_normal((40, 2))
         codes, weights = rng.integers(0, q + 1, 40).astype(np.int32), rng.random(40) * 2
-        batch = Batch(as_rows(X), codes, weights)
-        with thread_pool() as pool:
-            rows = RowLanes(lambda b=batch: [b], pool)
-            seen = Likelihood(rows, Terms(q, np.zeros(2), np.ones(2), True))
-            objective = Objective(seen, np.ones(3, dtype=bool), penalised=True)
-            b = rng.standard_normal(3 * q)
-            known = objective.at(b)
-            value = by_hand(X, codes, weights, b, penalised=True)
-            assert known.value == pytest.approx(value, rel=1e-12)
-            for j, step in enumerate(np.eye(3 * q) * 1e-5):
-                ahead, behind = (objective.at(b + side * step).value for side in (1, -1))
-                assert known.slope[j] == pytest.approx((ahead - behind) / 2e-5, abs=1e-7)
+        batch = Batch(X, codes, weights=weights)
+        rows = RowLanes(lambda b=batch: [b])
+        seen = Likelihood(rows, Terms(q, np.zeros(2), np.ones(2), True))
+        objective = Objective(seen, np.ones(3, dtype=bool), penalised=True)
+        b = rng.standard_normal(3 * q)
+        known = objective.at(b)
+        value = by_hand(X, codes, weights, b, penalised=True)
+        assert known.value == pytest.approx(value, rel=1e-12)
+        for j, step in enumerate(np.eye(3 * q) * 1e-5):
+            ahead, behind = (objective.at(b + side * step).value for side in (1, -1))
+            assert known.slope[j] == pytest.approx((ahead - behind) / 2e-5, abs=1e-7)
 
 
 def test_firth_and_its_profile_by_plain_python():

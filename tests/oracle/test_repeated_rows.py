@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from fourier_motzkin import kind_of
 from linsep import LogisticRegression, open_source, separation
 from linsep.certificate.constraints import Question
-from linsep.separability import data as pieces, working_set
+from linsep.separability import data as rows_of_data, working_set
 from linsep.separability.working_set import WorkingSet
 from thoroughness import some
 
@@ -21,8 +21,8 @@ COPIES = 10
 @pytest.fixture(autouse=True)
 def _small_pieces(monkeypatch):
     """Rows are looked at a few at a time, and few are added in a round, as with large data."""
-    monkeypatch.setattr(pieces, "PIECE_VALUES", 64)
-    monkeypatch.setattr(pieces, "SPARSE_ROWS", 16)
+    monkeypatch.setattr(rows_of_data, "LANE_VALUES", 64)
+    monkeypatch.setattr(rows_of_data, "SPARSE_ROWS", 16)
     monkeypatch.setattr(working_set, "LEAST_ADDED", 4)
     monkeypatch.setattr(working_set, "MOST_ADDED", 4)
 
@@ -31,7 +31,7 @@ def test_equal_rows_are_added_whatever_came_before(monkeypatch):
     monkeypatch.setattr(working_set, "LEAST_ADDED", 64)
     monkeypatch.setattr(working_set, "MOST_ADDED", 64)
     X = np.repeat([1.0, 2.0, -1.0, 2.0], [128, 32, 32, 300])[:, None]
-    rows = pieces.data_of(np.vstack([X, [[9.0]]]), np.append(np.zeros(len(X)), 1))
+    rows = rows_of_data.data_of(np.vstack([X, [[9.0]]]), np.append(np.zeros(len(X)), 1))
     working = WorkingSet(rows, Question([np.array([[-1]]), np.array([[1]])], 2, True))
     assert working_set.grow(working, np.array([1.0, 0.0]), None)
     assert [member.floats.tolist() for member in working.members] == [[-2.0, -1.0]] * 64

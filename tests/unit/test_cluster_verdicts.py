@@ -18,7 +18,7 @@ import linsep
 from linsep import open_source
 from linsep.distributed import rows, separation, verdicts
 from linsep.errors import DataError, ParameterError
-from linsep.separability import data as pieces
+from linsep.separability import data as rows_of_data
 from linsep.separability.time_limit import check_time
 
 pytestmark = [pytest.mark.compiled, pytest.mark.thorough]  # sums of numpy and BLAS
@@ -27,8 +27,8 @@ pytestmark = [pytest.mark.compiled, pytest.mark.thorough]  # sums of numpy and B
 @pytest.fixture(autouse=True)
 def short_lanes(monkeypatch):
     """Two dozen lanes, of which one is in several shards and some shards are in none."""
-    monkeypatch.setattr(pieces, "PIECE_VALUES", 100)
-    monkeypatch.setattr(pieces, "SPARSE_ROWS", 31)
+    monkeypatch.setattr(rows_of_data, "LANE_VALUES", 100)
+    monkeypatch.setattr(rows_of_data, "SPARSE_ROWS", 31)
 
 
 def drawn(kind, n=600):

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from linsep import open_source, separation
-from linsep.separability import data as pieces
+from linsep.separability import data as rows_of_data
 from linsep.sources.arrays import ArraySource
 from thoroughness import THOROUGH
 
@@ -54,8 +54,8 @@ def test_verdicts_on_streams_are_those_on_arrays(tmp_path, seed):
 
 @pytest.mark.parametrize("seed", range(10))
 def test_verdicts_do_not_depend_on_batches(monkeypatch, seed):
-    monkeypatch.setattr(pieces, "PIECE_VALUES", 150)
-    monkeypatch.setattr(pieces, "SPARSE_ROWS", 40)
+    monkeypatch.setattr(rows_of_data, "LANE_VALUES", 150)
+    monkeypatch.setattr(rows_of_data, "SPARSE_ROWS", 40)
     X, y = drawn(seed)
     X = sp.csr_matrix(X) if seed % 4 == 1 else X
     y = y if seed % 3 else y + (np.arange(len(y)) % 3 == 0)

@@ -195,20 +195,22 @@ def print_claim(claim: Any, opened: Any, source: Source, checked: str) -> None:
 
 def witness_table(witness: Any, opened: Any, source: Source) -> tuple[list[str], list[list[str]]]:
     """Return a table of the rows of a witness: position, class, share and values."""
+    from linsep.separability.data import exact_row
+
     labels = opened.labels()
     names = opened.names or [f"x{j}" for j in range(opened.n_features)]
     share = {row: f"{x:.3g}" for row, x in zip(witness.rows, witness.shares(), strict=True)}
     wanted = np.unique(np.array(witness.rows))[:MOST_ROWS]
     rows = []
-    for number, piece, place in opened.rows(wanted):
-        columns, values = piece.row(place)
+    for number, batch, place in opened.rows(wanted):
+        columns, values = exact_row(batch.X, place)
         shown = [
             f"{names[j]} {float(value):g}"
             for j, value in zip(columns.tolist(), values.tolist(), strict=True)
             if value
         ]
         dots = ", ..." if len(shown) > MOST_VALUES else ""
-        label = label_text(labels[piece.codes[place]])
+        label = label_text(labels[batch.y[place]])
         text = ", ".join(shown[:MOST_VALUES]) + dots
         rows.append([source.where(number), label, share[number], text])
     width = max(len(row[-1]) for row in rows)

@@ -9,24 +9,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.batches import Batch as UncodedBatch, weight_totals
+from linsep.batches import Batch, weight_totals
 from linsep.checkpoints.saving import Saving
-from linsep.compiled.rows import as_rows
 from linsep.distributed.lanes import ClusterLanes
 from linsep.distributed.regressions import Codes, labelled
 from linsep.distributed.rows import ShardedRows, measure
 from linsep.estimators._common import labels
-from linsep.lanes import Add, Work
+from linsep.lanes import Add, Work, in_lanes
 from linsep.learners.from_source import class_importance
 from linsep.logistic.estimator import fit_rows
 from linsep.logistic.preparing import Standardization
 from linsep.logistic.rows import (
-    Batch,
     Batches,
     BatchRows,
     FittedClasses,
+    RowLanes,
     Task,
-    lanes_of,
     order_of,
     with_head,
 )
@@ -45,12 +43,12 @@ class Placed(NamedTuple):
     places: np.ndarray
     class_weights: np.ndarray | None
 
-    def batch(self, block: UncodedBatch) -> Batch:
+    def batch(self, block: Batch) -> Batch:
         """Return the rows of a block."""
-        rows: Any = as_rows(block.X)
-        return Batch(rows, self.places[block.y], self.weights(block))
+        weights = self.weights(block)
+        return Batch(block.X, self.places[block.y], weights=weights if weights.size else None)
 
-    def weights(self, block: UncodedBatch) -> np.ndarray:
+    def weights(self, block: Batch) -> np.ndarray:
         """Return the weights of the classes times those of the rows; empty if all are 1."""
         own = labels.NO_IMPORTANCE if block.weights is None else block.weights
         if self.class_weights is None:
@@ -67,17 +65,16 @@ class BatchCut:
     placed: Placed
     how: Standardization | None
 
-    def __call__(self, parts: list[UncodedBatch], start: int) -> Iterator[Batch]:
+    def __call__(self, parts: list[Batch], start: int) -> Iterator[Batch]:
         """Yield the lanes that begin at row ``start`` of the first part."""
         batches = [self.placed.batch(block) for block in parts]
         batches[0] = batches[0].between(start, batches[0].size)
-        found = lanes_of(batches, self.size)
+        found = in_lanes(batches, self.size)
         return found if self.how is None else iter(self.how.batches(lambda: found)())
 
 
-class LogisticLanes:
-    """The rows of a logistic regression in lanes, summed by workers; as
-    :class:`linsep.logistic.rows.RowLanes`.
+class LogisticLanes(RowLanes):
+    """The rows of a logistic regression in lanes, summed by workers.
 
     Parameters
     ----------
@@ -91,7 +88,8 @@ class LogisticLanes:
         self, shards: ClusterLanes, batches: Batches, placed: Placed,
         how: Standardization | None = None,
     ):  # fmt: skip
-        self._shards, self.batches, self._placed, self._how = shards, batches, placed, how
+        super().__init__(batches)
+        self._shards, self._placed, self._how = shards, placed, how
 
     def replaced(self, how: Standardization) -> "LogisticLanes":
         """Return the lanes with the columns that a standardisation replaces."""
@@ -130,7 +128,7 @@ class Counting:
 
     class_weights: np.ndarray | None
 
-    def __call__(self, before: Counted, block: UncodedBatch) -> Counted:
+    def __call__(self, before: Counted, block: Batch) -> Counted:
         """Return the counts with those of the block."""
         weights = Placed(labels.NO_IMPORTANCE, self.class_weights).weights(block)
         rows = int((weights > 0).sum()) if weights.size else block.y.size
@@ -177,7 +175,7 @@ class ClusterRows(BatchRows):
                 self._first = self._first or batch
                 yield batch
 
-    def _blocks(self) -> Iterator[UncodedBatch]:
+    def _blocks(self) -> Iterator[Batch]:
         if self.source is None:
             yield from self._shards.each()
             return

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep._system.threads import one_blas_thread
+from linsep.batches import Batch
 from linsep.certificate.canonical import read_whole, sha256_of
 from linsep.certificate.checking import TIME_LIMIT
 from linsep.certificate.constraints import FORMULATIONS
@@ -24,15 +25,8 @@ from linsep.distributed.lanes import Unit, units_of
 from linsep.distributed.rows import FIRST, ShardedRows, rows_of_source
 from linsep.distributed.shards import ShardRows
 from linsep.errors import DataError, ParameterError
-from linsep.lanes import in_tree
-from linsep.separability.data import (
-    Data,
-    Piece,
-    check_two_classes,
-    lane_rows,
-    lanes_of,
-    piece_of,
-)
+from linsep.lanes import in_lanes, in_tree
+from linsep.separability.data import Data, check_two_classes, lane_rows
 from linsep.separability.deciding import decide
 from linsep.separability.time_limit import Task, TooLarge, check_time, limited, seconds_left
 from linsep.sources.base import Source
@@ -195,7 +189,7 @@ class ShardedData(Data):
         self._holders = self._cluster.holders(self._lanes)
 
     def ask(
-        self, part: Callable[[Iterable[Piece]], Answer], merge: Callable[[list[Answer]], Answer]
+        self, part: Callable[[Iterable[Batch]], Answer], merge: Callable[[list[Answer]], Answer]
     ) -> Answer:
         """Return what one reading of all rows finds out, on the workers."""
         cluster, work = self._cluster, (part, merge, seconds_left())
@@ -231,18 +225,18 @@ def _head(count: int, rows: ShardRows) -> ShardRows:
     return ShardRows(rows.batch.between(0, count))
 
 
-def _lanes_of(cut: _Cut, unit: Unit, shards: list[ShardRows]) -> list[Piece]:
+def _lanes_of(cut: _Cut, unit: Unit, shards: list[ShardRows]) -> list[Batch]:
     """Return the lanes of a unit, which begin in the first shard."""
     parts, first = [], unit.first * cut.rows
     for number, rows in enumerate(shards):
         start = 0 if number else unit.start
         codes = np.searchsorted(cut.classes, rows.batch.y[start:])
-        parts.append(piece_of(padded(rows.batch.X[start:], cut.width), codes, first))
+        parts.append(Batch(padded(rows.batch.X[start:], cut.width), codes, first))
         first += len(codes)
-    return list(lanes_of(parts, cut.rows))
+    return list(in_lanes(parts, cut.rows))
 
 
-def _answer(shared: tuple[Callable, Callable, float], lanes: list[Piece]) -> Any:
+def _answer(shared: tuple[Callable, Callable, float], lanes: list[Batch]) -> Any:
     """Return the part of an answer that some lanes give."""
     part, _, seconds = shared
     task = Task(max(seconds, 1e-3))

@@ -32,9 +32,9 @@ import scipy.sparse as sp
 from scipy.linalg import blas, lapack
 
 from linsep._system.threads import one_blas_thread
-from linsep.batches import Batch, Batches
+from linsep.batches import Batch, Batches, joined
 from linsep.errors import DataError, FeatureOverflow, hint
-from linsep.lanes import Lanes, joined
+from linsep.lanes import Lanes
 from linsep.linear.columns import (
     ScaledColumns,
     added_ranges,
@@ -454,7 +454,7 @@ def _exact(found: list[Batch], fit_intercept: bool) -> LeastSquares:
     """Solve in balls, with increasing precision until every digit is proved."""
     from flint import ctx
 
-    y = Targets.of(joined(found))
+    y = Targets.of(joined(list(found)))
     ranges = reduce(added_ranges, map(ranges_of, found))
     columns = ScaledColumns(ranges, fit_intercept, _digits(found[-1].X.dtype))
     with ctx.workprec(PRECISION):

@@ -16,9 +16,9 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.special import softmax
 
+from linsep.batches import Batch
 from linsep.logistic.likelihood import Likelihood
 from linsep.logistic.outcomes import Report, no_report
-from linsep.logistic.rows import Batch
 
 #: longest step of a weight, in standardised features, far from which a quadratic model is poor
 LONGEST = 5.0
@@ -163,7 +163,7 @@ def pulls(likelihood: Likelihood, B: np.ndarray, covariance: np.ndarray) -> np.n
                 for m in range(k + 1):
                     H[:, k, m] = H[:, m, k] = ((Z @ blocks[k, :, m]) * Z).sum(axis=1)
             pull = _pull(p, H)
-            if lane.weights.size:
+            if lane.weights is not None:
                 pull *= lane.weights[start : start + len(Z), None]
             found += pull.T @ Z
         return found

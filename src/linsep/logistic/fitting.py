@@ -1,14 +1,13 @@
 """Fit a logistic regression: standardisation, starting weights, maximisation."""
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.linalg as sla
+import scipy.sparse as sp
 
-from linsep._system.threads import thread_pool
 from linsep.errors import DataError
 from linsep.logistic import ascent, preparing
 from linsep.logistic.ascent import Ascent, Goal, Penalty, solved
@@ -24,7 +23,7 @@ from linsep.logistic.outcomes import (
     unchecked,
 )
 from linsep.logistic.preparing import Standardization, refuse_overflow, sampled, standardization
-from linsep.logistic.rows import Batches, Lanes, RowLanes, Task
+from linsep.logistic.rows import Batches, RowLanes, Task
 
 if TYPE_CHECKING:
     from linsep.descent import Descent
@@ -103,13 +102,11 @@ def fitted(task: Task, steps: Steps) -> Fit:
         )
         B = np.zeros((0, task.width))
         return Fit(B, 0.0, none, 0, "converged", 0.0, True, False, B, plain)
-    with thread_pool() as pool:
-        most = max(20_000, 20 * task.q * task.width)
-        sample, whole = sampled(task.batches, most)
-        how = estimate_scaling(task, sample, whole, pool)
-        start = _start(task, how, sample, whole, pool)
-        found = _maximize(task, how, start, pool, reporter(task, how, steps))
-        return fit_of(task, how, found._replace(suspect=found.suspect or _nearly(task, how, pool)))
+    sample, whole = sampled(task.batches, max(20_000, 20 * task.q * task.width))
+    how = estimate_scaling(task, sample, whole)
+    start = _start(task, how, sample, whole)
+    found = _maximize(task, how, start, reporter(task, how, steps))
+    return fit_of(task, how, found._replace(suspect=found.suspect or _nearly(task, how)))
 
 
 def reporter(task: Task, how: Standardization, steps: Steps) -> Report:
@@ -119,28 +116,23 @@ def reporter(task: Task, how: Standardization, steps: Steps) -> Report:
 
 def resume(task: Task, fit: Fit, steps: Steps) -> Fit:
     """Continue a fit to its maximum, which is known to exist."""
-    with thread_pool() as pool:
-        problem = problem_of(task, fit.standardization, pool)
-        left = max(1, task.max_iter - fit.n_iter)
-        goal = goal_of(task)._replace(prove=False, max_iter=left)
-        newton = ascent.newton if task.factored else ascent.newton_cg
-        found = newton(*problem, fit.B, goal, reporter(task, fit.standardization, steps))
-        return fit_of(task, fit.standardization, found._replace(n_iter=fit.n_iter + found.n_iter))
+    problem = problem_of(task, fit.standardization)
+    left = max(1, task.max_iter - fit.n_iter)
+    goal = goal_of(task)._replace(prove=False, max_iter=left)
+    newton = ascent.newton if task.factored else ascent.newton_cg
+    found = newton(*problem, fit.B, goal, reporter(task, fit.standardization, steps))
+    return fit_of(task, fit.standardization, found._replace(n_iter=fit.n_iter + found.n_iter))
 
 
-def estimate_scaling(
-    task: Task, sample: Batches, whole: bool, pool: ThreadPoolExecutor
-) -> Standardization:
+def estimate_scaling(task: Task, sample: Batches, whole: bool) -> Standardization:
     """Return the standardisation; with too many weights, only a scaling."""
     if not task.factored:
         return preparing.sized(task.batches, task.n_features, not task.l2)
     form = task.n_features, task.intercept
-    return standardization(sample, task.batches, whole, *form, not task.l2, pool)
+    return standardization(sample, task.batches, whole, *form, not task.l2)
 
 
-def _start(
-    task: Task, how: Standardization, sample: Batches, whole: bool, pool: ThreadPoolExecutor
-) -> np.ndarray:
+def _start(task: Task, how: Standardization, sample: Batches, whole: bool) -> np.ndarray:
     """Return starting weights: those fitted to the sample, or intercepts only."""
     B = np.zeros((task.q, task.width))
     if task.intercept:
@@ -148,50 +140,47 @@ def _start(
     if whole or not task.factored:
         return B
     part = next(iter(sample()))
-    share = (part.weights.sum() if part.weights.size else part.size) / task.totals.sum()
+    share = (part.size if part.weights is None else part.weights.sum()) / task.totals.sum()
     few = replace(task, batches=sample, lanes=None, l2=task.l2 * share, totals=task.totals * share)
     goal = goal_of(few)._replace(tol=NEAR, max_iter=20, rows=goal_of(task).rows)
-    found = ascent.newton(*problem_of(few, how, pool), B, goal)
+    found = ascent.newton(*problem_of(few, how), B, goal)
     return found.B if found.reason == "converged" else B
 
 
-def _nearly(task: Task, how: Standardization, pool: ThreadPoolExecutor) -> bool:
+def _nearly(task: Task, how: Standardization) -> bool:
     """Return whether nearly dependent features that were left out may separate the classes."""
     if not how.nearly:
         return False
     all_of_them = preparing.whole(task.batches, task.n_features, task.intercept)
-    problem = problem_of(task, all_of_them, pool)
+    problem = problem_of(task, all_of_them)
     goal = goal_of(task)._replace(max_iter=QUESTION, only=True)
     return not ascent.newton(*problem, np.zeros(problem[0].shape), goal).proved
 
 
-def problem_of(
-    task: Task, how: Standardization, pool: ThreadPoolExecutor
-) -> tuple[Likelihood, Penalty]:
+def problem_of(task: Task, how: Standardization) -> tuple[Likelihood, Penalty]:
     """Return the likelihood to maximise and the penalty to subtract."""
     kind = SparseTerms if not task.factored and _sparse(task.batches) else Terms
     terms = kind(task.q, how.centres, how.scales, task.intercept)
-    likelihood = Likelihood(lanes_as(task, how, pool), terms, how.noise, task.journal)
+    likelihood = Likelihood(lanes_as(task, how), terms, how.noise, task.journal)
     factors = np.zeros(task.width)
     factors[: task.n_features] = task.l2 * how.scales**2
     factors[list(how.dependent)] = 1.0  # keeps the weight of a column of zeros at 0
     return likelihood, Penalty(factors, task.share)
 
 
-def lanes_as(task: Task, how: Standardization, pool: ThreadPoolExecutor) -> Lanes:
+def lanes_as(task: Task, how: Standardization) -> RowLanes:
     """Return the rows of a task with the columns that the standardisation replaces."""
-    return (task.lanes or RowLanes(task.batches, pool)).replaced(how)
+    return (task.lanes or RowLanes(task.batches)).replaced(how)
 
 
 def _maximize(
     task: Task,
     how: Standardization,
     start: np.ndarray,
-    pool: ThreadPoolExecutor,
     report: Report = no_report,
 ) -> Ascent:
     """Maximise with the solver of the task, then check that there is a maximum."""
-    problem, goal = problem_of(task, how, pool), goal_of(task)
+    problem, goal = problem_of(task, how), goal_of(task)
     if task.solver != "lbfgs":
         newton = ascent.newton if task.factored else ascent.newton_cg
         return with_existence(*problem, newton(*problem, start, goal, report), goal)
@@ -227,7 +216,7 @@ def with_existence(likelihood: Likelihood, penalty: Penalty, found: Ascent, goal
 
 
 def _sparse(batches: Batches) -> bool:
-    return hasattr(next(iter(batches())).rows, "starts")
+    return sp.issparse(next(iter(batches())).X)
 
 
 def fit_of(task: Task, how: Standardization, found: Ascent) -> Fit:
@@ -283,38 +272,34 @@ def gradient_ascent(
         If the learning rate is so large that the ascent diverges or cycles.
     """
     refuse_overflow(task.batches, task.n_features, task.intercept)
-    with thread_pool() as pool:
-        how = estimate_scaling(
-            task, *sampled(task.batches, 20 * task.q * task.width + 20_000), pool
-        )
-        free = np.ones(task.width, dtype=bool)
-        free[list(how.dependent)] = False
-        report = steps.of(lambda W: W, how.dependent)
-        found = _ascend(task, learning_rate, schedule, trace, free, pool, report)
-        if found.reason in {"cycle", "diverged"}:
-            raise DataError(f"Gradient ascent diverged: {found.sentence}.")
-        problem = problem_of(task, how, pool)
-        B = how.standard(found.x, task.intercept)
-        there = problem[0].at(B, hessian=task.factored)
-        information = None
-        if there.hessian is not None:
-            information = there.hessian + problem[1].matrix(task.q)
-        reason = "converged" if found.reason == "converged" else "max_iter"
-        ended = Ascent(B, there.value, information, found.n_iter, reason, np.nan, task.l2 > 0.0)
-        fit = fit_of(task, how, with_existence(*problem, ended, goal_of(task)))
-        return replace(fit, weights=found.x), found
+    how = estimate_scaling(task, *sampled(task.batches, 20 * task.q * task.width + 20_000))
+    free = np.ones(task.width, dtype=bool)
+    free[list(how.dependent)] = False
+    report = steps.of(lambda W: W, how.dependent)
+    found = _ascend(task, learning_rate, schedule, trace, free, report)
+    if found.reason in {"cycle", "diverged"}:
+        raise DataError(f"Gradient ascent diverged: {found.sentence}.")
+    problem = problem_of(task, how)
+    B = how.standard(found.x, task.intercept)
+    there = problem[0].at(B, hessian=task.factored)
+    information = None
+    if there.hessian is not None:
+        information = there.hessian + problem[1].matrix(task.q)
+    reason = "converged" if found.reason == "converged" else "max_iter"
+    ended = Ascent(B, there.value, information, found.n_iter, reason, np.nan, task.l2 > 0.0)
+    fit = fit_of(task, how, with_existence(*problem, ended, goal_of(task)))
+    return replace(fit, weights=found.x), found
 
 
 def _ascend(
-    task: Task, learning_rate: Any, schedule: str, trace: bool, free: np.ndarray,
-    pool: ThreadPoolExecutor, report: Report,
-) -> "Descent":  # fmt: skip
+    task: Task, learning_rate: Any, schedule: str, trace: bool, free: np.ndarray, report: Report
+) -> "Descent":
     """Run gradient ascent on the free columns."""
     from linsep.descent import minimize
 
     plain = Standardization(np.zeros(task.n_features), np.ones(task.n_features))
     terms = Terms(task.q, plain.centres, plain.scales, task.intercept)
-    likelihood = Likelihood(lanes_as(task, plain, pool), terms, journal=task.journal)
+    likelihood = Likelihood(lanes_as(task, plain), terms, journal=task.journal)
     factors = np.zeros(task.width)
     factors[: task.n_features] = task.l2
     penalty = Penalty(factors, task.share)
@@ -360,12 +345,11 @@ def sharpened(task: Task, fit: Fit) -> tuple[Fit, Sharpness]:
     """Return a fit with the covariance at its weights, not before the last step, and how well
     floats determine its maximum, in three passes.
     """
-    with thread_pool() as pool:
-        likelihood, penalty = problem_of(task, fit.standardization, pool)
-        point = likelihood.at(fit.B)
-        H = point.hessian + penalty.matrix(likelihood.q)
-        step, sure = solved(H, point.gradient)
-        left, reached = likelihood.moves(step), likelihood.moves(fit.B)
+    likelihood, penalty = problem_of(task, fit.standardization)
+    point = likelihood.at(fit.B)
+    H = point.hessian + penalty.matrix(likelihood.q)
+    step, sure = solved(H, point.gradient)
+    left, reached = likelihood.moves(step), likelihood.moves(fit.B)
     inverse, noise = inverted(H), np.tile(likelihood.noise, likelihood.q)
     # a term of the gradient is w r z, and the sum of w r^2 z^2 is at most about that of the Hessian
     slope = UNIT * np.sqrt(np.abs(np.diag(H))) + point.sums.weight * noise

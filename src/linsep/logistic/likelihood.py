@@ -12,12 +12,13 @@ from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.linalg.blas import dsyrk
 
+from linsep.batches import Batch
 from linsep.compiled import logistic
+from linsep.compiled.rows import as_rows
 from linsep.lanes import Add
-from linsep.logistic.rows import Batch, Lanes, Work, block_rows, lane_rows
+from linsep.logistic.rows import RowLanes, Work, block_rows, lane_rows
 
 if TYPE_CHECKING:
     from linsep.logistic.checkpointing import Journal
@@ -217,16 +218,13 @@ class Terms:
         """Yield the standardised rows of a lane in blocks, in a buffer that is reused; rows of
         weight 0 are zero, because theirs may be beyond floating point.
         """
-        most = self.block_rows
+        most, rows, weights = self.block_rows, as_rows(lane.X), lane.importance
         room = np.empty((min(most, lane.size), self.width))
         for start in range(0, lane.size, most):
             Z = room[: min(most, lane.size - start)]
-            logistic.standardised(lane.rows, start, Z, self.centres, self.scales)
-            if lane.columns:
-                j, more = list(lane.columns), lane.extra[start : start + len(Z)]
-                Z[:, j] = (more - self.centres[j]) * self.scales[j]
-            if lane.weights.size:
-                Z[lane.weights[start : start + len(Z)] == 0] = 0.0
+            logistic.standardised(rows, start, Z, self.centres, self.scales)
+            if weights.size:
+                Z[weights[start : start + len(Z)] == 0] = 0.0
             yield start, Z
 
     def point(self, lane: Batch, B: np.ndarray, hessian: bool) -> Point:
@@ -242,14 +240,14 @@ class Terms:
         kept = np.empty((lane.size if shares else 0, self.q))
         for start, Z in self.blocks(lane):
             P, residuals = np.ascontiguousarray(Z @ B.T), np.empty((len(Z), self.q))
-            known, rest = (lane.codes, lane.weights, start), np.empty(len(Z))
+            known, rest = (lane.y, lane.importance, start), np.empty(len(Z))
             if self.q == 1:
                 found = logistic.two_classes(P[:, 0], *known, residuals[:, 0], rest)
                 P = rest[:, None]
             else:
                 found = logistic.several_classes(P, *known, residuals, rest)
             value += found[0]
-            weights = lane.weights[start : start + len(Z)]
+            weights = lane.importance[start : start + len(Z)]
             counted = float(weights.sum()) if weights.size else float(len(Z))
             _, least, inverses = found
             sums = sums + Sums(counted, least, inverses, 1)
@@ -265,9 +263,9 @@ class Terms:
         """Return the effect of a step, of the shape of the weights, on the scores."""
         most, reach, squares = (np.zeros(size) for size in (3, self.width, self.width))
         for start, Z in self.blocks(lane):
-            logistic.extents(Z, lane.weights, start, reach, squares)
+            logistic.extents(Z, lane.importance, start, reach, squares)
             scores = np.ascontiguousarray(Z @ step.T)
-            some = logistic.moves(scores, lane.codes, lane.weights, start)
+            some = logistic.moves(scores, lane.y, lane.importance, start)
             most = np.maximum(most, some)
         forward, backward, apart = most.tolist()
         return Moves(forward, backward, apart, reach, squares)
@@ -280,8 +278,8 @@ class Terms:
             amounts = part * (Z @ V.T)
             if self.q > 1:
                 amounts -= part * amounts.sum(axis=1, keepdims=True)
-                if lane.weights.size:
-                    amounts *= lane.weights[start : start + len(Z), None]
+                if lane.importance.size:
+                    amounts *= lane.importance[start : start + len(Z), None]
             out += amounts.T @ Z
         return out
 
@@ -291,8 +289,8 @@ class Terms:
         for start, Z in self.blocks(lane):
             part = P[start : start + len(Z)]
             amounts = part if self.q == 1 else part * (1.0 - part)
-            if self.q > 1 and lane.weights.size:
-                amounts = amounts * lane.weights[start : start + len(Z), None]
+            if self.q > 1 and lane.importance.size:
+                amounts = amounts * lane.importance[start : start + len(Z), None]
             out += amounts.T @ np.square(Z, out=Z)
         return out
 
@@ -304,7 +302,7 @@ class Terms:
         """Return sums of products of the features of rows with weight, shape (width, width)."""
         found = np.zeros((self.width, self.width))
         for start, Z in self.blocks(lane):
-            weights = lane.weights[start : start + len(Z)]
+            weights = lane.importance[start : start + len(Z)]
             counted = Z[weights > 0] if weights.size else Z
             found += counted.T @ counted
         return found
@@ -328,30 +326,28 @@ class SparseTerms(Terms):
     ) -> tuple[Point, np.ndarray]:
         """Return value, gradient and class probabilities at the weights B."""
         G, kept = np.zeros_like(B), np.empty((lane.size, self.q))
-        value = logistic.sparse_pass(lane.rows, lane.codes, lane.weights, 0, lane.size, B, G, kept)
+        value = logistic.sparse_pass(
+            as_rows(lane.X), lane.y, lane.importance, 0, lane.size, B, G, kept
+        )
         return Point(value, self._seen(G)), kept
 
     def moves(self, lane: Batch, step: np.ndarray) -> Moves:
         """Return the effect of a step on the scores, without the columns' values."""
         nothing = np.zeros(0)
-        values, columns, starts = lane.rows  # type: ignore[misc]
-        inside = slice(starts[0], starts[-1])
-        part = values[inside], columns[inside], starts - starts[0]
-        X = sp.csr_matrix(part, shape=(lane.size, len(step) - 1))
-        scores = np.ascontiguousarray(X @ step[:-1] + step[-1])
-        forward, backward, apart = logistic.moves(scores, lane.codes, lane.weights, 0)
+        scores = np.ascontiguousarray(lane.X @ step[: lane.X.shape[1]] + step[-1])
+        forward, backward, apart = logistic.moves(scores, lane.y, lane.importance, 0)
         return Moves(forward, backward, apart, nothing, nothing)
 
     def curved(self, lane: Batch, P: np.ndarray, V: np.ndarray) -> np.ndarray:
         """Return the negative Hessian where the class probabilities are P, times V."""
         out = np.zeros_like(V)
-        logistic.sparse_curvature(lane.rows, lane.weights, 0, lane.size, P, V, out)
+        logistic.sparse_curvature(as_rows(lane.X), lane.importance, 0, lane.size, P, V, out)
         return self._seen(out)
 
     def diagonal(self, lane: Batch, P: np.ndarray) -> np.ndarray:
         """Return the diagonal of the negative Hessian where the class probabilities are P."""
         G = np.zeros((len(self.scales) + 1, self.q))
-        logistic.sparse_diagonal(lane.rows, lane.weights, 0, lane.size, P, G)
+        logistic.sparse_diagonal(as_rows(lane.X), lane.importance, 0, lane.size, P, G)
         return self._seen(G, 2)
 
     def given(self, B: np.ndarray) -> np.ndarray:
@@ -389,7 +385,7 @@ class Likelihood:
 
     Parameters
     ----------
-    lanes : Lanes
+    lanes : RowLanes
     terms : Terms
     noise : array of shape (features,) or None
         Errors of the standardised features, beside rounding.
@@ -398,7 +394,7 @@ class Likelihood:
     """
 
     def __init__(
-        self, lanes: Lanes, terms: Terms, noise: np.ndarray | None = None,
+        self, lanes: RowLanes, terms: Terms, noise: np.ndarray | None = None,
         journal: "Journal | None" = None,
     ):  # fmt: skip
         self.lanes, self.terms, self.journal = lanes, terms, journal

@@ -16,14 +16,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep._system.interrupts import interruption_point, interrupts_allowed
+from linsep.batches import Batch, weighed
 from linsep.certificate.checking import TIME_LIMIT
 from linsep.certificate.numbers import padded
 from linsep.certificate.verdicts import QuasiSeparable, Separable, Separations, Undecided, Verdict
 from linsep.logistic.fitting import Fit, resume, sharpened
 from linsep.logistic.inference import FAR
 from linsep.logistic.outcomes import FitOutcome, Steps
-from linsep.logistic.rows import UNSIGNED, BatchRows, Rows, Task, matrix_of
-from linsep.separability.data import Data, LocalData, Piece, data_of, piece_of
+from linsep.logistic.rows import UNSIGNED, BatchRows, Rows, Task
+from linsep.separability.data import Data, LocalData, data_of
 from linsep.separability.deciding import separated_by, separation
 from linsep.separability.recession import Cone, both_signs, cone_of
 from linsep.separability.search import MOST_WEIGHTS
@@ -486,13 +487,9 @@ def data_of_batches(given: BatchRows) -> Data:
     """Return the rows with weight as data of a verdict, which reads them again in every pass."""
     codes = np.array(given.known.ranks, dtype=np.int64)
 
-    def parts() -> Iterator[Piece]:
-        first = 0
-        for batch in given.batches():
-            counted = batch.weights > 0 if batch.weights.size else slice(None)
-            X, places = matrix_of(batch, given.n_features)[counted], batch.codes[counted]
-            yield piece_of(padded(X, given.n_features), codes[places], first)
-            first += len(places)
+    def parts() -> Iterator[Batch]:
+        for batch in weighed(given.batches()):
+            yield Batch(padded(batch.X, given.n_features), codes[batch.y], batch.first)
 
     shape = given._n_rows, given.n_features
     data = LocalData(parts, np.sort(given.known.labels), shape, None)

@@ -1,22 +1,24 @@
 """Standardise features: centre, scale, and leave out or replace dependent ones."""
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg as sla
+import scipy.sparse as sp
 
 from linsep._system.interrupts import interruption_point
+from linsep.batches import Batch
 from linsep.compiled import logistic
 from linsep.compiled.logistic import pair_sums
-from linsep.compiled.rows import Csr, as_rows, csr_rows
+from linsep.compiled.rows import as_rows
 from linsep.errors import FeatureOverflow
+from linsep.lanes import in_lanes
 from linsep.linear.extended_precision import Pair, pairs, two_product, two_sum
 from linsep.logistic.likelihood import Likelihood, Terms
 from linsep.logistic.outcomes import Around
-from linsep.logistic.rows import Batch, Batches, RowLanes, block_rows, lane_rows, lanes_of
+from linsep.logistic.rows import Batches, RowLanes, block_rows, lane_rows
 
 #: a column with a smaller relative residual is replaced
 NEAR = 0.03
@@ -323,9 +325,18 @@ class Standardization(NamedTuple):
 
 
 def _with(batch: Batch, straight: Orthogonalized) -> Batch:
-    d = len(straight.centres)
-    parts = [straight.of(X) for X, _ in raw_blocks([batch], d)]
-    return batch._replace(columns=straight.columns, extra=np.concatenate(parts))
+    """Return the rows as float64, with the new columns in the place of those that they replace."""
+    columns, d = list(straight.columns), len(straight.centres)
+    new = np.concatenate([straight.of(X) for X, _ in raw_blocks([batch], d)])
+    X = batch.X.astype(np.float64)
+    if not sp.issparse(X):
+        X[:, columns] = new
+        return batch._replace(X=X)
+    X.resize(batch.size, d)
+    X.data[np.isin(X.indices, columns)] = 0.0
+    starts = np.arange(batch.size + 1) * len(columns)
+    parts = new.ravel(), np.tile(columns, batch.size), starts
+    return batch._replace(X=X + sp.csr_matrix(parts, shape=X.shape))
 
 
 def sampled(batches: Batches, most: int) -> tuple[Batches, bool]:
@@ -344,27 +355,12 @@ def _sampled(given: Iterator[Batch], most: int) -> tuple[Batches, bool]:
     if step < 4:
         more = next(given, None)
         return lambda: iter([first]), more is None
-    chosen = slice(None, None, step)
-    rows: Any
-    if isinstance(first.rows, Csr):
-        rows = _rows_of(first.rows, np.arange(0, first.size, step))
-    else:
-        rows = as_rows(np.ascontiguousarray(first.rows.values[chosen]))
-    weights = first.weights[chosen].copy() if first.weights.size else first.weights
-    part = Batch(rows, first.codes[chosen].copy(), weights)
+    part = first.rows(np.arange(0, first.size, step))
     return lambda: iter([part]), False
-
-
-def _rows_of(rows: Csr, chosen: np.ndarray) -> Csr:
-    lengths = rows.starts[chosen + 1] - rows.starts[chosen]
-    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(rows.starts.dtype)
-    places = np.repeat(rows.starts[chosen] - starts[:-1], lengths) + np.arange(starts[-1])
-    return csr_rows(rows.values[places], rows.columns[places], starts)
 
 
 def standardization(
     sample: Batches, everything: Batches, whole: bool, d: int, intercept: bool, find: bool,
-    pool: ThreadPoolExecutor,
 ) -> Standardization:  # fmt: skip
     """Return the standardisation, computed from a sample if that suffices.
 
@@ -378,11 +374,11 @@ def standardization(
     centres, scales = _moments(sample, d, intercept)
     if not find:
         return Standardization(centres, np.where(scales > 0, scales, 1.0))
-    if _independent(sample, centres, scales, intercept, pool):
+    if _independent(sample, centres, scales, intercept):
         return Standardization(centres, scales)
     if not whole:
         centres, scales = _moments(everything, d, intercept)
-        if _independent(everything, centres, scales, intercept, pool):
+        if _independent(everything, centres, scales, intercept):
             return Standardization(centres, scales)
     return straightened(everything, centres, scales, intercept)
 
@@ -401,13 +397,10 @@ def sized(batches: Batches, d: int, find: bool) -> Standardization:
     top = np.zeros(d)
     for batch in batches():
         interruption_point()
-        counted = batch.weights > 0 if batch.weights.size else np.ones(batch.size, dtype=bool)
-        if isinstance(batch.rows, Csr):
-            values, columns, starts = batch.rows
-            chosen = slice(None) if counted.all() else np.repeat(counted, np.diff(starts))
-            inside = slice(starts[0], starts[-1])
-            sizes = np.abs(values[inside][chosen]).astype(np.float64)
-            np.maximum.at(top, columns[inside][chosen], sizes)
+        if sp.issparse(batch.X):
+            X, counted = batch.X, batch.importance > 0
+            chosen = slice(None) if counted.all() else np.repeat(counted, np.diff(X.indptr))
+            np.maximum.at(top, X.indices[chosen], np.abs(X.data[chosen]).astype(np.float64))
             continue
         for X in _counted(lambda it=batch: [it], d):  # type: ignore[misc]
             np.maximum(top, np.abs(X).max(axis=0), out=top)
@@ -467,12 +460,13 @@ def raw_blocks(batches: Any, d: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield blocks of raw rows as float64, in a buffer that is reused, and their weights."""
     most = block_rows(d)
     room, one, none = np.empty((most, d)), np.ones(d), np.zeros(d)
-    for lane in lanes_of(batches, lane_rows(d)):
+    for lane in in_lanes(batches, lane_rows(d)):
+        rows = as_rows(lane.X)
         for start in range(0, lane.size, most):
             interruption_point()
             X = room[: min(most, lane.size - start)]
-            logistic.standardised(lane.rows, start, X, none, one)
-            known = lane.weights[start : start + len(X)]
+            logistic.standardised(rows, start, X, none, one)
+            known = lane.importance[start : start + len(X)]
             yield X, known if known.size else np.ones(len(X))
 
 
@@ -485,13 +479,12 @@ def _counted(batches: Batches, d: int) -> Iterator[np.ndarray]:
 
 
 def _independent(
-    batches: Batches, centres: np.ndarray, scales: np.ndarray, intercept: bool,
-    pool: ThreadPoolExecutor,
-) -> bool:  # fmt: skip
+    batches: Batches, centres: np.ndarray, scales: np.ndarray, intercept: bool
+) -> bool:
     """Return whether a Cholesky factor of the Gram matrix proves all columns independent."""
     if not (scales > 0).all():
         return False
-    likelihood = Likelihood(RowLanes(batches, pool), Terms(1, centres, scales, intercept))
+    likelihood = Likelihood(RowLanes(batches), Terms(1, centres, scales, intercept))
     gram = likelihood.at(np.zeros(likelihood.shape)).hessian
     assert gram is not None
     roots = 1.0 / np.sqrt(np.maximum(np.diag(gram), 1e-300))

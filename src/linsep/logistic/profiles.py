@@ -8,15 +8,12 @@ penalty: G. Heinze and M. Schemper, A solution to the problem of separation in l
 Statistics in Medicine 21, 2002).
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import chdtrc, chdtri
 
-from linsep._system.threads import thread_pool
 from linsep.errors import ParameterError, hint
 from linsep.logistic.firth import Maximum, Objective, inverse_of, maximised
 from linsep.logistic.fitting import lanes_as
@@ -171,21 +168,18 @@ def _orthogonal(of: np.ndarray) -> np.ndarray:
 RUNAWAY = ("+inf", "-inf", "infinite")
 
 
-@contextmanager
-def _opened(task: Task, penalised: bool) -> Iterator[tuple[Objective, Standardization, np.ndarray]]:
-    """Yield the objective of a task, the standardisation, and the matrix that converts weights to
+def _opened(task: Task, penalised: bool) -> tuple[Objective, Standardization, np.ndarray]:
+    """Return the objective of a task, the standardisation, and the matrix that converts weights to
     the raw features.
     """
-    with thread_pool() as pool:
-        sample, whole = sampled(task.batches, max(20_000, 20 * task.q * task.width))
-        form = task.n_features, task.intercept
-        how = standardization(sample, task.batches, whole, *form, True, pool)
-        terms = Terms(task.q, how.centres, how.scales, task.intercept)
-        likelihood = Likelihood(lanes_as(task, how, pool), terms, journal=task.journal)
-        used = np.append(how.scales > 0.0, [True] * task.intercept)
-        objective = Objective(likelihood, used, penalised)
-        raw = np.kron(np.eye(task.q), how.matrix(task.intercept))[:, objective.used]
-        yield objective, how, raw
+    sample, whole = sampled(task.batches, max(20_000, 20 * task.q * task.width))
+    form = task.n_features, task.intercept
+    how = standardization(sample, task.batches, whole, *form, True)
+    terms = Terms(task.q, how.centres, how.scales, task.intercept)
+    likelihood = Likelihood(lanes_as(task, how), terms, journal=task.journal)
+    used = np.append(how.scales > 0.0, [True] * task.intercept)
+    objective = Objective(likelihood, used, penalised)
+    return objective, how, np.kron(np.eye(task.q), how.matrix(task.intercept))[:, objective.used]
 
 
 def firth_fitted(task: Task, level: float | None, steps: Steps) -> FitOutcome:
@@ -197,33 +191,33 @@ def firth_fitted(task: Task, level: float | None, steps: Steps) -> FitOutcome:
     level : of the profile intervals, None for none
     steps : Steps; ``finished`` becomes the fit without intervals
     """
-    with _opened(task, penalised=True) as (objective, how, raw):
-        start = np.zeros((task.q, task.width))
-        if task.intercept:
-            start[:, -1] = np.log(task.totals[:-1] / task.totals[-1])
-        flat = start.ravel()[objective.used]
-        tol = task.tol * float(task.totals.sum())
-        report = steps.of(
-            lambda b: (raw @ b).reshape(task.q, task.width), how.dependent,
-            lambda b: how.around(objective.wide(b)),
-        )  # fmt: skip
-        top = maximised(objective, flat, tol=tol, max_iter=task.max_iter, report=report)
-        constant = objective.used % task.width == task.n_features
-        none = maximised(objective, flat * constant, np.eye(objective.size)[:, constant])
-        inverse = inverse_of(top.known.information)
-        shape = task.q, task.width
-        covariance = np.full(2 * (len(raw),), np.nan) if inverse is None else raw @ inverse @ raw.T
-        found = FitOutcome(
-            (raw @ top.b).reshape(shape), limits_without(how.dependent, shape),
-            top.known.log_likelihood, covariance, top.reason, top.n_iter,
-            gained=2.0 * (top.value - none.value), around=how.around(objective.wide(top.b)),
-        )  # fmt: skip
-        if level is None:
-            return found
-        steps.finished = found
-        if top.reason == "converged":
-            _profile(objective, top, raw, level, np.full(shape, ""), steps)
-        return replace(found, intervals={level: ends_of(steps, shape)})
+    objective, how, raw = _opened(task, penalised=True)
+    start = np.zeros((task.q, task.width))
+    if task.intercept:
+        start[:, -1] = np.log(task.totals[:-1] / task.totals[-1])
+    flat = start.ravel()[objective.used]
+    tol = task.tol * float(task.totals.sum())
+    report = steps.of(
+        lambda b: (raw @ b).reshape(task.q, task.width), how.dependent,
+        lambda b: how.around(objective.wide(b)),
+    )  # fmt: skip
+    top = maximised(objective, flat, tol=tol, max_iter=task.max_iter, report=report)
+    constant = objective.used % task.width == task.n_features
+    none = maximised(objective, flat * constant, np.eye(objective.size)[:, constant])
+    inverse = inverse_of(top.known.information)
+    shape = task.q, task.width
+    covariance = np.full(2 * (len(raw),), np.nan) if inverse is None else raw @ inverse @ raw.T
+    found = FitOutcome(
+        (raw @ top.b).reshape(shape), limits_without(how.dependent, shape),
+        top.known.log_likelihood, covariance, top.reason, top.n_iter,
+        gained=2.0 * (top.value - none.value), around=how.around(objective.wide(top.b)),
+    )  # fmt: skip
+    if level is None:
+        return found
+    steps.finished = found
+    if top.reason == "converged":
+        _profile(objective, top, raw, level, np.full(shape, ""), steps)
+    return replace(found, intervals={level: ends_of(steps, shape)})
 
 
 def profiled(
@@ -243,15 +237,15 @@ def profiled(
     steps : Steps
     around : a point and the scores there, if they are known
     """
-    with _opened(task, penalised=False) as (objective, how, raw):
-        flat = how.standard(weights, task.intercept, around).ravel()[objective.used]
-        if np.isin(limits, RUNAWAY).any():
-            known = objective.at(flat)._replace(value=log_likelihood)
-            top = Maximum(flat, known, np.zeros(2 * (len(flat),)), "converged", 0)
-        else:
-            top = maximised(objective, flat, tol=task.tol * float(task.totals.sum()))
-        _profile(objective, top, raw, level, limits, steps)
-        return ends_of(steps, limits.shape)
+    objective, how, raw = _opened(task, penalised=False)
+    flat = how.standard(weights, task.intercept, around).ravel()[objective.used]
+    if np.isin(limits, RUNAWAY).any():
+        known = objective.at(flat)._replace(value=log_likelihood)
+        top = Maximum(flat, known, np.zeros(2 * (len(flat),)), "converged", 0)
+    else:
+        top = maximised(objective, flat, tol=task.tol * float(task.totals.sum()))
+    _profile(objective, top, raw, level, limits, steps)
+    return ends_of(steps, limits.shape)
 
 
 def _profile(

@@ -7,25 +7,23 @@ batches in which rows come, nor on who adds them up.
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
 from linsep._system.interrupts import interruption_point
-from linsep._system.threads import thread_count
-from linsep.batches import weight_totals
-from linsep.compiled.rows import Csr, Dense, as_rows, csr_rows
+from linsep._system.threads import thread_count, thread_pool
+from linsep.batches import Batch, joined, weight_totals
 from linsep.errors import DataError
 from linsep.lanes import Add, Tree, in_lanes
 from linsep.sources.base import Source
 
 if TYPE_CHECKING:
     from linsep.logistic.checkpointing import Journal
-    from linsep.rows.arrays import RowBatch
     from linsep.rows.source_stream import SourceStream
 
 #: most weights for a Hessian, which inference needs
@@ -43,39 +41,8 @@ LEAST_LANE_ROWS, MOST_LANE_ROWS, LANE_VALUES = 1 << 10, 1 << 15, 1 << 21
 HEAD_ROWS, HEAD_VALUES = 20_000, 1 << 21
 
 
-class Batch(NamedTuple):
-    """Rows as compiled code sees them, their class codes and weights (empty where all are 1).
-
-    The values of some ``columns`` are replaced by those in ``extra``, shape (rows, columns).
-    """
-
-    rows: Dense | Csr
-    codes: np.ndarray
-    weights: np.ndarray
-    columns: tuple[int, ...] = ()
-    extra: np.ndarray = np.empty((0, 0))
-
-    @property
-    def size(self) -> int:
-        """Number of rows."""
-        return len(self.codes)
-
-    def between(self, start: int, stop: int) -> "Batch":
-        """Return some of the rows, which are not copied."""
-        if stop - start == self.size:
-            return self
-        rows: Any = self.rows
-        if isinstance(rows, Csr):
-            rows = rows._replace(starts=rows.starts[start : stop + 1])
-        else:
-            rows = rows._replace(values=rows.values[start:stop])
-        return Batch(
-            rows, self.codes[start:stop], self.weights[start:stop], self.columns,
-            self.extra[start:stop],
-        )  # fmt: skip
-
-
-Batches = Callable[[], Iterable[Batch]]
+#: a function that returns an iterator over all batches, or a list of them: rows in memory
+Batches: TypeAlias = Callable[[], Iterable[Batch]]
 #: from a lane to its sum, or from a lane and what was kept of it
 Work: TypeAlias = Callable[..., Any]
 
@@ -97,53 +64,14 @@ def lane_rows(n_features: int) -> int:
     return rows * -(-max(LEAST_LANE_ROWS, most) // rows)
 
 
-def lanes_of(batches: Iterable[Batch], rows: int) -> Iterator[Batch]:
-    """Yield the rows of batches in lanes of so many rows; the last may be shorter."""
-    return in_lanes(batches, rows, joined)
-
-
-def joined(batches: list[Batch]) -> Batch:
-    """Return the rows of batches as one."""
-    if len(batches) == 1:
-        return batches[0]
-    weights = np.zeros(0)
-    if any(batch.weights.size for batch in batches):
-        weights = np.concatenate(
-            [batch.weights if batch.weights.size else np.ones(batch.size) for batch in batches]
-        )
-    return Batch(
-        _stacked([batch.rows for batch in batches]),
-        np.concatenate([batch.codes for batch in batches]),
-        weights,
-        batches[0].columns,
-        np.concatenate([batch.extra for batch in batches]),
-    )
-
-
-def _stacked(parts: list[Any]) -> Dense | Csr:
-    first = parts[0]
-    if isinstance(first, Dense):
-        values = np.concatenate([rows.values for rows in parts])
-        values.flags.writeable = False
-        return first._replace(values=values)
-    spans = [slice(rows.starts[0], rows.starts[-1]) for rows in parts]
-    lengths = np.concatenate([np.diff(rows.starts) for rows in parts])
-    starts = np.append(0, np.cumsum(lengths)).astype(first.starts.dtype)
-    return csr_rows(
-        np.concatenate([rows.values[span] for rows, span in zip(parts, spans, strict=True)]),
-        np.concatenate([rows.columns[span] for rows, span in zip(parts, spans, strict=True)]),
-        starts,
-    )
-
-
-def with_head(batches: Iterable[Batch], n_features: int) -> Iterator[Batch]:
+def with_head(given: Iterable[Batch], n_features: int) -> Iterator[Batch]:
     """Yield the batches of a stream, the first with a number of rows that does not depend on how
     they were read.
     """
     most = max(HEAD_ROWS, HEAD_VALUES // (n_features + 1))
     held: list[Batch] = []
     count = 0
-    for batch in batches:
+    for batch in given:
         if count == most:
             yield batch
             continue
@@ -159,20 +87,19 @@ def with_head(batches: Iterable[Batch], n_features: int) -> Iterator[Batch]:
 
 
 class RowLanes:
-    """Sums over the rows of batches, by the threads of a pool.
+    """Sums over the rows of batches, by threads.
 
     Parameters
     ----------
     batches : function that returns an iterator over all batches, always in the same order
-    pool : ThreadPoolExecutor
     """
 
-    def __init__(self, batches: Batches, pool: ThreadPoolExecutor):
-        self.batches, self._pool = batches, pool
+    def __init__(self, batches: Batches):
+        self.batches = batches
 
     def replaced(self, how: Any) -> "RowLanes":
         """Return the lanes with the columns that a standardisation replaces."""
-        return RowLanes(how.batches(self.batches), self._pool)
+        return RowLanes(how.batches(self.batches))
 
     def sum(self, work: Work, add: Add, size: int) -> Any:
         """Return the sum of ``work(lane)`` over all lanes, of ``size`` rows each."""
@@ -197,7 +124,7 @@ class RowLanes:
         return self._added(self._done((work, *pair) for pair in pairs), add)
 
     def _lanes(self, size: int) -> Iterator[Batch]:
-        return lanes_of(self.batches(), size)
+        return in_lanes(self.batches(), size)
 
     def _added(self, values: Iterator[Any], add: Add) -> Any:
         tree = Tree(add)
@@ -207,22 +134,23 @@ class RowLanes:
 
     def _done(self, calls: Iterator[tuple[Any, ...]]) -> Iterator[Any]:
         """Yield the results of calls, in order; Ctrl-C takes effect between waits and ends them."""
-        running: deque[Future[Any]] = deque()
         first = list(islice(calls, 2))
         if len(first) == 1:  # too few rows for threads
             interruption_point()
             yield first[0][0](*first[0][1:])
             return
-        try:
-            for call in chain(first, calls):
-                running.append(self._pool.submit(*call))
-                if len(running) > 2 * thread_count():
+        running: deque[Future[Any]] = deque()
+        with thread_pool() as pool:
+            try:
+                for call in chain(first, calls):
+                    running.append(pool.submit(*call))
+                    if len(running) > 2 * thread_count():
+                        yield _result(running.popleft())
+                while running:
                     yield _result(running.popleft())
-            while running:
-                yield _result(running.popleft())
-        finally:
-            for left in running:
-                left.cancel()
+            finally:
+                for left in running:
+                    left.cancel()
 
 
 def _result(call: "Future[Any]") -> Any:
@@ -231,28 +159,6 @@ def _result(call: "Future[Any]") -> Any:
         wait([call], SECONDS)
         interruption_point()
     return call.result()
-
-
-class Lanes(Protocol):
-    """Sums over lanes of rows: see :class:`RowLanes`."""
-
-    batches: Batches
-
-    def replaced(self, how: Any) -> "Lanes":
-        """Return the lanes with the columns that a standardisation replaces."""
-        ...
-
-    def sum(self, work: Work, add: Add, size: int) -> Any:
-        """Return the sum of ``work(lane)``."""
-        ...
-
-    def sum_and_keep(self, work: Work, add: Add, size: int) -> tuple[Any, list[Any]]:
-        """Return the sum of the first of two results, and the others."""
-        ...
-
-    def sum_with(self, kept: list[Any], work: Work, add: Add, size: int) -> Any:
-        """Return the sum of ``work(lane, what was kept of it)``."""
-        ...
 
 
 #: value of ``limits_`` for the weights of a class without weight
@@ -366,7 +272,7 @@ class Task:
     max_iter : int
     several : bool, whether there are more than two classes, including those without weight
     journal : Journal of the passes over the rows, or None
-    lanes : Lanes that others than this process sum, or None
+    lanes : RowLanes that others than this process sum, or None
     """
 
     batches: Batches
@@ -381,7 +287,7 @@ class Task:
     max_iter: int
     several: bool
     journal: "Journal | None" = None
-    lanes: Lanes | None = None
+    lanes: RowLanes | None = None
 
     @property
     def width(self) -> int:
@@ -444,8 +350,8 @@ class Rows:
         """Return the task of fitting these rows."""
         q, width = len(self.known.codes) - 1, self.X.shape[1] + bool(model.fit_intercept)
         many = not has_hessian(q * width)
-        rows: Any = as_rows(sp.csr_matrix(self.X) if many and _mostly_zeros(self.X) else self.X)
-        batch = Batch(rows, self.places, self.weights)
+        X = sp.csr_matrix(self.X) if many and _mostly_zeros(self.X) else self.X
+        batch = Batch(X, self.places, weights=self.weights if self.weights.size else None)
         n_rows = int((self.weights > 0).sum()) if self.weights.size else len(self.places)
         return task_of(model, self.known, lambda: [batch], self.X.shape[1], n_rows)
 
@@ -520,23 +426,8 @@ class BatchRows:
         """Return the rows in memory; None if they need more than may be kept there."""
         if 8 * task.n_rows * task.width > self.memory_bytes:
             return None
-        parts, places, weights = [], [], []
-        for batch in self.batches():
-            parts.append(matrix_of(batch, task.n_features))
-            places.append(batch.codes)
-            weights.append(batch.weights)
-        stacked = sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.vstack(parts)
-        return Rows(stacked, stacked, self.known, np.concatenate(places), np.concatenate(weights))
-
-
-def matrix_of(batch: "Batch | RowBatch", n_features: int) -> Any:
-    """Return the rows of a batch as an array, or as a CSR matrix of this width."""
-    rows: Any = batch.rows
-    if not hasattr(rows, "starts"):
-        return rows.values
-    inside, shape = slice(rows.starts[0], rows.starts[-1]), (len(batch.codes), n_features)
-    starts = rows.starts - rows.starts[0]
-    return sp.csr_matrix((rows.values[inside], rows.columns[inside], starts), shape=shape)
+        whole = joined(list(self.batches()), task.n_features)
+        return Rows(whole.X, whole.X, self.known, whole.y, whole.importance)
 
 
 class StreamRows(BatchRows):
@@ -577,11 +468,6 @@ class StreamRows(BatchRows):
 
     def batches(self) -> Iterator[Batch]:
         """Yield all rows in their order."""
+        read = (row_batch.as_batch() for row_batch in self.stream.row_batches(1))
         places = self.known.places
-        return with_head(
-            (
-                Batch(row_batch.rows, places[row_batch.codes], row_batch.importance)
-                for row_batch in self.stream.row_batches(1)
-            ),
-            self.n_features,
-        )
+        return with_head((batch._replace(y=places[batch.y]) for batch in read), self.n_features)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.batches import NO_IMPORTANCE
+from linsep.batches import NO_IMPORTANCE, Batch
 from linsep.compiled.loop import BLOCK, interleave
 from linsep.compiled.rows import Block, Csr, Dense, Unit, as_rows, packed
 
@@ -206,6 +206,15 @@ class RowBatch(NamedTuple):
     order: np.ndarray | range
     n_features: int
     first: int | None
+
+    def as_batch(self) -> Batch:
+        """Return all rows, in any order and with those left out, as a batch whose y are codes."""
+        X = self.rows.values
+        if isinstance(self.rows, Csr):
+            parts = X, self.rows.columns, self.rows.starts
+            X = sp.csr_matrix(parts, shape=(self.codes.size, self.n_features))
+        weights = self.importance if self.importance.size else None
+        return Batch(X, self.codes, self.first or 0, weights)
 
 
 def after(start: int, row_batches: Iterator[RowBatch]) -> Generator[RowBatch, None, None]:

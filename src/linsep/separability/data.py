@@ -25,7 +25,7 @@ from linsep.separability.time_limit import check_time, within_time
 from linsep.validation.values import faults_named
 
 #: numbers in a lane of dense rows: few enough to stay in the processor's cache
-PIECE_VALUES = 1 << 18
+LANE_VALUES = 1 << 18
 #: rows in a lane of sparse rows
 SPARSE_ROWS = 1 << 15
 #: error bound of a product that underflows
@@ -34,121 +34,51 @@ Answer = TypeVar("Answer")
 T = TypeVar("T")
 
 
-class Piece(NamedTuple):
-    """Rows in memory.
+def doubles(X: Any) -> Any:
+    """Return rows in float64; sparse ones, which hold no longer numbers, as they are."""
+    return X if sp.issparse(X) else X.astype(np.float64, copy=False)
 
-    Attributes
-    ----------
-    X : array or CSR matrix of shape (rows, features)
-    codes, numbers : int arrays of shape (rows,)
-        Class code and number of every row.
-    exact : array of Python numbers of shape (rows, features), or None
-        The exact numbers, if X holds them rounded.
+
+def products(X: Any, W: np.ndarray) -> np.ndarray:
+    """Return ``X @ W[:, :features].T``, plus the last column of ``W`` if it has one more."""
+    d = X.shape[1]
+    scores = X @ np.ascontiguousarray(W[:, :d].T)
+    return scores + W[:, d] if W.shape[1] > d else scores
+
+
+def lengths(X: Any) -> np.ndarray:
+    """Return the length of every row, rounded up where squares underflow."""
+    if sp.issparse(X):
+        squares = sp.csr_matrix((X.data.astype(np.float64) ** 2, X.indices, X.indptr), X.shape)
+        total = np.asarray(squares.sum(axis=1)).ravel()
+    else:
+        total = np.einsum("ij,ij->i", X, X)
+    return np.sqrt(total + X.shape[1] * TINY)
+
+
+def exact_row(X: Any, row: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return columns and exact values of a row: floats if these are exact, whatever type other
+    rows need.
     """
-
-    X: Any
-    codes: np.ndarray
-    numbers: np.ndarray
-    exact: np.ndarray | None = None
-
-    def products(self, W: np.ndarray) -> np.ndarray:
-        """Return ``X @ W[:, :features].T``, plus the last column of ``W`` if it has one more."""
-        d = self.X.shape[1]
-        X = self.X if sp.issparse(self.X) else self.X.astype(np.float64, copy=False)
-        scores = X @ np.ascontiguousarray(W[:, :d].T)
-        return scores + W[:, d] if W.shape[1] > d else scores
-
-    def row(self, row: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return columns and exact values of a row: floats if these are exact, whatever type
-        other rows need.
-        """
-        if sp.issparse(self.X):
-            start, end = self.X.indptr[row : row + 2]
-            return self.X.indices[start:end], self.X.data[start:end]
-        values = self.X[row]
-        if self.exact is not None and (self.exact[row] != values).any():
-            values = self.exact[row]
-        return np.arange(len(values)), values
-
-    def lengths(self) -> np.ndarray:
-        """Return the length of every row, rounded up where squares underflow."""
-        X = self.X
-        if sp.issparse(X):
-            squares = sp.csr_matrix((X.data.astype(np.float64) ** 2, X.indices, X.indptr), X.shape)
-            total = np.asarray(squares.sum(axis=1)).ravel()
-        else:
-            X = X.astype(np.float64, copy=False)
-            total = np.einsum("ij,ij->i", X, X)
-        return np.sqrt(total + X.shape[1] * TINY)
-
-    @property
-    def size(self) -> int:
-        """Number of rows."""
-        return len(self.codes)
-
-    def between(self, start: int, stop: int) -> "Piece":
-        """Return some of the rows, without a copy."""
-        exact = None if self.exact is None else self.exact[start:stop]
-        X = _lines(self.X, start, stop) if sp.issparse(self.X) else self.X[start:stop]
-        return Piece(X, self.codes[start:stop], self.numbers[start:stop], exact)
-
-    def only(self, chosen: np.ndarray) -> "Piece":
-        """Return the rows selected by the mask ``chosen``."""
-        return self if chosen.all() else self.at(np.flatnonzero(chosen))
-
-    def at(self, places: np.ndarray) -> "Piece":
-        """Return the rows at these places."""
-        exact = None if self.exact is None else self.exact[places]
-        return Piece(self.X[places], self.codes[places], self.numbers[places], exact)
-
-    def of_classes(self, active: np.ndarray) -> "Piece":
-        """Return the rows of the classes selected by the mask ``active``."""
-        return self.only(active[self.codes])
-
-
-def _lines(X: Any, start: int, stop: int) -> sp.csr_matrix:
-    """Return some rows of a CSR matrix, without a copy."""
-    found = sp.csr_matrix((stop - start, X.shape[1]), dtype=X.dtype)
-    first, last = X.indptr[[start, stop]]
-    # set one by one, the arrays are neither copied nor checked
-    found.data, found.indices = X.data[first:last], X.indices[first:last]
-    found.indptr = X.indptr[start : stop + 1] - first
-    return found
-
-
-def piece_of(X: Any, codes: np.ndarray, first: int) -> Piece:
-    """Return neighbouring rows of any type of number, from the number of the first."""
-    numbers = np.arange(first, first + len(codes))
-    if X.dtype != object:
-        return Piece(X, codes, numbers)
-    return Piece(X.astype(np.float64), codes, numbers, X)
+    if sp.issparse(X):
+        start, end = X.indptr[row : row + 2]
+        return X.indices[start:end], X.data[start:end]
+    values = X[row]
+    if values.dtype == object and (values == (floats := doubles(values))).all():
+        values = floats
+    return np.arange(len(values)), values
 
 
 def lane_rows(sparse: bool, width: int) -> int:
     """Return the number of rows of a lane."""
-    return SPARSE_ROWS if sparse else max(1, PIECE_VALUES // max(1, width))
-
-
-def lanes_of(pieces: Iterable[Piece], rows: int) -> Iterator[Piece]:
-    """Yield the rows in lanes of so many rows, the last perhaps with fewer."""
-    return in_lanes(pieces, rows, _joined)
-
-
-def _joined(pieces: list[Piece]) -> Piece:
-    """Return the rows of neighbouring pieces as one."""
-    if len(pieces) == 1:
-        return pieces[0]
-    every, codes, numbers, exact = zip(*pieces, strict=True)
-    X = sp.vstack(every, format="csr") if sp.issparse(every[0]) else np.concatenate(every)
-    found = None
-    if any(numbers is not None for numbers in exact):
-        pairs = zip(every, exact, strict=True)
-        found = np.concatenate([X.astype(object) if long is None else long for X, long in pairs])
-    return Piece(X, np.concatenate(codes), np.concatenate(numbers), found)
+    return SPARSE_ROWS if sparse else max(1, LANE_VALUES // max(1, width))
 
 
 class Data(ABC):
     """Rows and labels that can be asked many times.
+
+    They come in batches whose y are class codes; X holds Python's numbers where doubles do not
+    hold some.
 
     Attributes
     ----------
@@ -159,7 +89,7 @@ class Data(ABC):
         Feature names.
     sparse : bool
     rounded : bool
-        Whether pieces hold rounded numbers beside the exact ones.
+        Whether some numbers are not doubles, so that floats of rows are rounded.
     """
 
     def __init__(self, classes: np.ndarray, shape: tuple[int, int], names: Any) -> None:
@@ -170,7 +100,7 @@ class Data(ABC):
 
     @abstractmethod
     def ask(
-        self, part: Callable[[Iterable[Piece]], Answer], merge: Callable[[list[Answer]], Answer]
+        self, part: Callable[[Iterable[Batch]], Answer], merge: Callable[[list[Answer]], Answer]
     ) -> Answer:
         """Return what one reading of all rows finds out.
 
@@ -197,31 +127,31 @@ class Data(ABC):
         """Return the classes as plain values."""
         return plain_labels(self.classes)
 
-    def rows(self, numbers: np.ndarray) -> Iterator[tuple[int, Piece, int]]:
-        """Yield the rows with these sorted numbers as (number, piece, index in the piece)."""
-        for piece in self.ask(partial(_numbered, numbers), joined):
-            for place, number in enumerate(piece.numbers.tolist()):
-                yield number, piece, place
+    def rows(self, numbers: np.ndarray) -> Iterator[tuple[int, Batch, int]]:
+        """Yield the rows with these sorted numbers as (number, batch, index in the batch)."""
+        found = self.ask(partial(_numbered, numbers), joined)
+        places = ((batch, place) for batch in found for place in range(batch.size))
+        for number, (batch, place) in zip(numbers.tolist(), places, strict=False):
+            yield number, batch, place
 
 
-def _longest(lanes: Iterable[Piece]) -> float:
+def _longest(lanes: Iterable[Batch]) -> float:
     """Return the length of the longest row."""
-    return max(float(piece.lengths().max()) for piece in lanes)
+    return max(float(lengths(doubles(lane.X)).max()) for lane in lanes)
 
 
-def _codes(lanes: Iterable[Piece]) -> np.ndarray:
+def _codes(lanes: Iterable[Batch]) -> np.ndarray:
     """Return the class codes of all rows."""
-    return np.concatenate([piece.codes for piece in lanes])
+    return np.concatenate([lane.y for lane in lanes])
 
 
-def _numbered(numbers: np.ndarray, lanes: Iterable[Piece]) -> list[Piece]:
+def _numbered(numbers: np.ndarray, lanes: Iterable[Batch]) -> list[Batch]:
     """Return the rows with these sorted numbers."""
     found = []
-    for piece in lanes:
-        first, last = piece.numbers[[0, -1]]
-        start, stop = np.searchsorted(numbers, [first, last + 1])
+    for lane in lanes:
+        start, stop = np.searchsorted(numbers, [lane.first, lane.first + lane.size])
         if start < stop:
-            found.append(piece.at(numbers[start:stop] - first))
+            found.append(lane.rows(numbers[start:stop] - lane.first))
         if stop == len(numbers):
             break
     return found
@@ -237,25 +167,25 @@ class LocalData(Data):
 
     Parameters
     ----------
-    pieces : function that returns an iterator over all rows, of the full width
+    batches : function that returns an iterator over all rows, of the full width
     """
 
     def __init__(
         self,
-        pieces: Callable[[], Iterable[Piece]],
+        batches: Callable[[], Iterable[Batch]],
         classes: np.ndarray,
         shape: tuple[int, int],
         names: Any,
     ) -> None:
         super().__init__(classes, shape, names)
-        self._pieces = pieces
+        self._batches = batches
 
     def ask(
-        self, part: Callable[[Iterable[Piece]], Answer], merge: Callable[[list[Answer]], Answer]
+        self, part: Callable[[Iterable[Batch]], Answer], merge: Callable[[list[Answer]], Answer]
     ) -> Answer:
         """Return what one reading of all rows finds out: they are in one place."""
         rows = lane_rows(self.sparse, self.n_features)
-        return part(lanes_of(self._pieces(), rows))
+        return part(in_lanes(self._batches(), rows))
 
     def sha256(self) -> str:
         """Return the hash of rows and labels."""
@@ -263,8 +193,8 @@ class LocalData(Data):
 
     def coded(self) -> Iterator[tuple[Any, np.ndarray]]:
         """Yield the rows as given, with the codes of their labels."""
-        for X, codes, _, exact in self._pieces():
-            yield X if exact is None else exact, codes
+        for batch in self._batches():
+            yield batch.X, batch.y
 
 
 def plain_labels(classes: np.ndarray) -> list[Any]:
@@ -291,9 +221,9 @@ def data_of(X: Any, y: Any = None) -> Data:
     with faults_named(X, exact=True):
         rows, classes, codes, names = labelled_rows(X, y)
     check_two_classes(classes)
-    whole = piece_of(rows, codes, 0)
+    whole = Batch(rows, codes)
     data = LocalData(lambda: [whole], classes, rows.shape, names)
-    data.sparse, data.rounded = sp.issparse(rows), whole.exact is not None
+    data.sparse, data.rounded = sp.issparse(rows), rows.dtype == object
     return data
 
 
@@ -330,27 +260,27 @@ def _from_source(source: Any) -> Data:
     classes = np.array(sorted(labels))
     check_two_classes(classes)
 
-    def pieces(batches: Iterable[Batch]) -> Iterator[Piece]:
+    def coded(batches: Iterable[Batch]) -> Iterator[Batch]:
         for X, y, first, *_ in batches:
-            yield piece_of(padded(X, width), np.searchsorted(classes, y), first)
+            yield Batch(padded(X, width), np.searchsorted(classes, y), first)
 
     shape, names = (n_rows, width), source.feature_names
     if kept is None:
-        data = LocalData(lambda: pieces(exact_batches(source)), classes, shape, names)
+        data = LocalData(lambda: coded(exact_batches(source)), classes, shape, names)
     else:
-        lanes = list(lanes_of(pieces(kept), lane_rows(sparse, width)))
+        lanes = list(in_lanes(coded(kept), lane_rows(sparse, width)))
         data = LocalData(lambda: lanes, classes, shape, names)
     data.sparse, data.rounded = sparse, rounded
     return data
 
 
 class Values(NamedTuple):
-    """The values ``<w, a>`` of the constraints of a piece.
+    """The values ``<w, a>`` of the constraints of some rows of a lane.
 
     Attributes
     ----------
     row, which : int arrays
-        The row of the piece, and the number of the constraint within the row.
+        The row of the lane, and the number of the constraint within the row.
     value, bound : float arrays
         The exact value lies within ``bound`` of ``value``.
     norm : float array
@@ -382,19 +312,20 @@ class Scan(NamedTuple):
     above: float = np.inf
     longest: float | None = None
 
-    def values(self, lanes: Iterable[Piece]) -> Iterator[tuple[Piece, Values]]:
-        """Yield the values of the constraints of each lane; the pieces hold the remaining rows."""
+    def values(self, lanes: Iterable[Batch]) -> Iterator[tuple[Batch, Values]]:
+        """Yield each lane with the values of its constraints, without rows that are left out."""
         active = self.question.active
         for lane in lanes:
             check_time()
-            piece = lane.of_classes(active)
+            X, rows = doubles(lane.X), np.flatnonzero(active[lane.y])
             if self.longest is not None:
-                piece = piece.only(~self._surely_above(piece, self.longest))
-            if piece.X.shape[0]:
-                yield piece, values(self.question, piece, self.w)
+                rows = rows[~self._surely_above(_some(X, rows), lane.y[rows], self.longest)]
+            if rows.size:
+                found = values(self.question, _some(X, rows), lane.y[rows], self.w)
+                yield lane, found._replace(row=rows[found.row])
 
-    def _surely_above(self, piece: Piece, longest: float) -> np.ndarray:
-        """Return which rows of a piece surely have values above the number.
+    def _surely_above(self, X: Any, codes: np.ndarray, longest: float) -> np.ndarray:
+        """Return which rows surely have values above the number.
 
         The bound is that of :func:`values`, with the length of the longest row for every row. A
         value that overflows does not count as above.
@@ -402,11 +333,16 @@ class Scan(NamedTuple):
         n = self.question.width + 5
         reach = (longest + 1) * float(np.linalg.norm(self.w))
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            scores = piece.products(self.w[None])[:, 0]
+            scores = products(X, self.w[None])[:, 0]
             blocks = self.question.signs
             signs = np.array([float(C[0, 0]) if len(C) else 0.0 for C in blocks])
             slack = n * UNIT / (1 - n * UNIT) * 1.001 * reach + 4 * n * TINY * (longest + 1)
-            return np.isfinite(scores) & (scores * signs[piece.codes] > self.above + slack)
+            return np.isfinite(scores) & (scores * signs[codes] > self.above + slack)
+
+
+def _some(X: Any, rows: np.ndarray) -> Any:
+    """Return some rows in their order, without a copy if they are all."""
+    return X if rows.size == X.shape[0] else X[rows]
 
 
 def scan_below(data: Data, question: Question, w: np.ndarray, above: float) -> Scan:
@@ -415,8 +351,8 @@ def scan_below(data: Data, question: Question, w: np.ndarray, above: float) -> S
     return Scan(question, w, above, data.longest if few else None)
 
 
-def values(question: Question, piece: Piece, w: np.ndarray) -> Values:
-    """Return ``<w, a>`` for every constraint of a piece, with a bound on the rounding of each.
+def values(question: Question, X: Any, codes: np.ndarray, w: np.ndarray) -> Values:
+    """Return ``<w, a>`` for every constraint of some rows, with a bound on the rounding of each.
 
     The bound is that of Higham, Accuracy and Stability of Numerical Algorithms (2002), section
     3.1: a sum of n products in any order is off by at most n u / (1 - n u) times the sum of
@@ -425,12 +361,12 @@ def values(question: Question, piece: Piece, w: np.ndarray) -> Values:
     """
     W = w.reshape(question.blocks, question.width)
     with np.errstate(over="ignore", invalid="ignore"):
-        products = piece.products(W).reshape(piece.X.shape[0], -1)
-        norm = np.hypot(piece.lengths(), float(question.intercept))
+        scores = products(X, W).reshape(X.shape[0], -1)
+        norm = np.hypot(lengths(X), float(question.intercept))
         W_lengths = np.sqrt(np.einsum("ij,ij->i", W, W) + W.shape[1] * TINY)
         found = [
-            _of_class(question, code, piece, products, norm, W_lengths)
-            for code in np.flatnonzero(np.bincount(piece.codes)).tolist()
+            _of_class(question, code, np.flatnonzero(codes == code), scores, norm, W_lengths)
+            for code in np.flatnonzero(np.bincount(codes)).tolist()
         ]
     return Values(*(np.concatenate(part) for part in zip(*found, strict=True)))
 
@@ -438,14 +374,14 @@ def values(question: Question, piece: Piece, w: np.ndarray) -> Values:
 def _of_class(
     question: Question,
     code: int,
-    piece: Piece,
-    products: np.ndarray,
+    rows: np.ndarray,
+    scores: np.ndarray,
     norm: np.ndarray,
     W_lengths: np.ndarray,
 ) -> Values:
+    """Return the values of the rows of a class."""
     C = question.signs[code]
-    rows = np.flatnonzero(piece.codes == code)
-    value = products[rows] @ C.T
+    value = scores[rows] @ C.T
     n = question.width + question.blocks + 3
     reach = norm[rows, None] * (np.abs(C) @ W_lengths)
     tiny = 4 * n * TINY * (1 + norm[rows, None])  # weights that underflow, times the row
@@ -460,10 +396,10 @@ def _of_class(
     )
 
 
-def constraint(question: Question, piece: Piece, row: int, which: int) -> tuple[Row, Fraction]:
+def constraint(question: Question, batch: Batch, row: int, which: int) -> tuple[Row, Fraction]:
     """Return a constraint as integers and the positive fraction to multiply them by."""
-    signs = question.signs[piece.codes[row]][which]
-    return whole_row(*piece.row(row), signs, question.width, question.intercept)
+    signs = question.signs[batch.y[row]][which]
+    return whole_row(*exact_row(batch.X, row), signs, question.width, question.intercept)
 
 
 def root_above(square: Fraction) -> float:
@@ -494,22 +430,22 @@ def sparse_floats(rows: list[Row], size: int) -> sp.csr_matrix:
 
 
 def constraints(
-    question: Question, piece: Piece, rows: np.ndarray, which: np.ndarray
+    question: Question, batch: Batch, rows: np.ndarray, which: np.ndarray
 ) -> sp.csr_matrix:
-    """Return some constraints of a piece as a matrix without stored zeros."""
-    return question.matrix(piece.X[rows], question.signs_of(piece.codes[rows], which))
+    """Return some constraints of a batch in floats, as a matrix without stored zeros."""
+    return question.matrix(doubles(batch.X[rows]), question.signs_of(batch.y[rows], which))
 
 
 def outside(
-    space: Membership, question: Question, piece: Piece, values: Values, places: np.ndarray
+    space: Membership, question: Question, batch: Batch, values: Values, places: np.ndarray
 ) -> np.ndarray:
-    """Return which of the constraints of a piece at ``places`` lie outside a space."""
+    """Return which of the constraints of a batch at ``places`` lie outside a space."""
     if not places.size or space.is_everything:
         return np.zeros(len(places), dtype=bool)
     rows, which = values.row[places], values.which[places]
 
     def whole(k: int) -> Row:
-        return constraint(question, piece, int(rows[k]), int(which[k]))[0]
+        return constraint(question, batch, int(rows[k]), int(which[k]))[0]
 
-    A = constraints(question, piece, rows, which)
+    A = constraints(question, batch, rows, which)
     return space.outside(A, whole, question.rounded, within_time)

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from linsep.batches import Batch
 from linsep.certificate.constraints import Combination, Membership, Question, Subject
 from linsep.certificate.integers import Row, Space, combination, in_lowest_terms
 from linsep.certificate.verdicts import Overlapping, QuasiSeparable, Separable, Verdict
-from linsep.separability.data import Data, Piece, Scan, constraint, joined, outside, root_above
+from linsep.separability.data import Data, Scan, constraint, joined, outside, root_above
 from linsep.separability.elimination import reduced
 from linsep.separability.margin import Separated, lowest_margin, square_of
 from linsep.separability.recession import Cone, Sign
@@ -131,15 +132,15 @@ def _pair(rows: tuple[int, int]) -> Combination:
 
 
 def _outside(
-    question: Question, space: Membership, lanes: Iterable[Piece]
+    question: Question, space: Membership, lanes: Iterable[Batch]
 ) -> list[tuple[Key, Row]]:
     """Return some constraints of each lane that lie outside a space."""
     found = []
-    for piece, values in Scan(question, np.zeros(question.size)).values(lanes):
+    for lane, values in Scan(question, np.zeros(question.size)).values(lanes):
         every = np.arange(len(values.row))
-        places = np.flatnonzero(outside(space, question, piece, values, every))[:MOST_OUTSIDE]
-        for i, (row, _) in exact_rows(question, piece, values, places):
-            found.append(((int(piece.numbers[values.row[i]]), int(values.which[i])), row))
+        places = np.flatnonzero(outside(space, question, lane, values, every))[:MOST_OUTSIDE]
+        for i, (row, _) in exact_rows(question, lane, values, places):
+            found.append(((int(lane.first + values.row[i]), int(values.which[i])), row))
     return found
 
 
@@ -180,14 +181,15 @@ class Marks(NamedTuple):
     rows: np.ndarray
 
 
-def _marked(question: Question, lanes: Iterable[Piece]) -> tuple[Marks, ...]:
+def _marked(question: Question, lanes: Iterable[Batch]) -> tuple[Marks, ...]:
     """Return the hashes of the rows on the positive side, and of those on the negative side."""
     sides = np.array([int(C[0, 0]) if len(C) else 0 for C in question.signs])
     odd = _column_numbers(question.width - question.intercept)
     found = []
-    for piece in lanes:
-        marks, signs = row_marks(piece, odd), sides[piece.codes]
-        found.append(tuple(Marks(marks[signs == s], piece.numbers[signs == s]) for s in (1, -1)))
+    for lane in lanes:
+        marks, signs = row_marks(lane.X, odd), sides[lane.y]
+        of_sides = (np.flatnonzero(signs == side) for side in (1, -1))
+        found.append(tuple(Marks(marks[rows], lane.first + rows) for rows in of_sides))
     return _of_both_sides(found)
 
 
@@ -212,7 +214,7 @@ def contradictory_pair(data: Data, question: Question) -> tuple[int, int] | None
     _, *places = np.intersect1d(above.marks, below.marks, assume_unique=True, return_indices=True)
     pairs = np.sort(np.column_stack([above.rows[places[0]], below.rows[places[1]]]), axis=1)
     for pair in pairs[np.argsort(pairs[:, 1])][:MOST_PAIRS]:
-        found = [constraint(question, piece, at, 0)[0] for _, piece, at in data.rows(pair)]
+        found = [constraint(question, batch, at, 0)[0] for _, batch, at in data.rows(pair)]
         if not combination((1, a) for a in found):
             return int(pair[0]), int(pair[1])
     return None
@@ -224,13 +226,12 @@ def _column_numbers(n_features: int) -> np.ndarray:
     return drawn * np.uint64(2) + np.uint64(1)
 
 
-def row_marks(piece: Piece, odd: np.ndarray) -> np.ndarray:
+def row_marks(X: Any, odd: np.ndarray) -> np.ndarray:
     """Return a 64-bit hash of every row; zeros add nothing, so that storage does not matter.
 
     The bits of floats are mixed first: those of small integers end in many zeros, which
     multiplication would keep.
     """
-    X = piece.X
     if sp.issparse(X):
         terms = _mixed(X.data) * odd[X.indices]
         total = np.append(np.uint64(0), np.cumsum(terms, dtype=np.uint64))

@@ -18,6 +18,7 @@ import numpy as np
 from flint import fmpz_mat
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, lstsq
 
+from linsep.batches import Batch
 from linsep.certificate.constraints import Question
 from linsep.certificate.integers import (
     Row,
@@ -26,7 +27,7 @@ from linsep.certificate.integers import (
     squared_bound,
     whole_numbers,
 )
-from linsep.separability.data import Data, Piece, Scan, dense_floats, root_above
+from linsep.separability.data import Data, Scan, dense_floats, root_above
 from linsep.separability.elimination import common_scale, equality_point
 from linsep.separability.time_limit import TooLarge, Work, check_time
 from linsep.separability.working_set import Member, WorkingSet, as_row, exact_rows, grow
@@ -506,7 +507,7 @@ def square_of(members: list[Member], multipliers: Sequence[int], question: Quest
     return squared_bound(features, groups, multipliers)
 
 
-def _ends(scan: Scan, lanes: Iterable[Piece]) -> tuple[float, float]:
+def _ends(scan: Scan, lanes: Iterable[Batch]) -> tuple[float, float]:
     """Return two numbers between which the smallest value of all constraints lies."""
     low, high = np.inf, np.inf
     for _, values in scan.values(lanes):
@@ -519,14 +520,14 @@ def _least_of_each(parts: list[tuple[float, float]]) -> tuple[float, float]:
     return min(low for low, _ in parts), min(high for _, high in parts)
 
 
-def _smallest(scan: Scan, whole: Row, high: float, lanes: Iterable[Piece]) -> Fraction | None:
+def _smallest(scan: Scan, whole: Row, high: float, lanes: Iterable[Batch]) -> Fraction | None:
     """Return the exact smallest product of weights with rows that may lie below a number; None if
     there are none.
     """
     found: Fraction | None = None
-    for piece, values in scan.values(lanes):
+    for lane, values in scan.values(lanes):
         places = np.flatnonzero(~(values.value - values.bound > high))
-        for _, (row, scale) in exact_rows(scan.question, piece, values, places):
+        for _, (row, scale) in exact_rows(scan.question, lane, values, places):
             found = _least([found, dot(row, whole) * scale])
     return found
 

@@ -19,10 +19,11 @@ import highspy
 import numpy as np
 import scipy.sparse as sp
 
+from linsep.batches import Batch
 from linsep.certificate.constraints import Question, question_of
 from linsep.certificate.integers import Row, Space, dot, in_lowest_terms
 from linsep.certificate.verdicts import QuasiSeparable, Separable
-from linsep.separability.data import Data, Piece, constraints, sparse_floats
+from linsep.separability.data import Data, constraints, sparse_floats
 from linsep.separability.elimination import (
     null_combination,
     orthogonal,
@@ -277,15 +278,15 @@ def _corner(solver: highspy.Highs, cost: np.ndarray) -> np.ndarray | None:
     return np.array(solver.getSolution().col_value)
 
 
-def _every_constraint(question: Question, lanes: Iterable[Piece]) -> sp.csr_matrix:
+def _every_constraint(question: Question, lanes: Iterable[Batch]) -> sp.csr_matrix:
     """Return all constraints as a matrix."""
     counts = np.array([len(C) for C in question.signs])
     parts = []
-    for piece in within_time(lanes):
-        each = counts[piece.codes]
-        rows = np.repeat(np.arange(len(piece.codes)), each)
+    for lane in within_time(lanes):
+        each = counts[lane.y]
+        rows = np.repeat(np.arange(lane.size), each)
         which = np.concatenate([np.arange(count) for count in each])
-        parts.append(constraints(question, piece, rows, which))
+        parts.append(constraints(question, lane, rows, which))
     return _stacked(parts)
 
 

@@ -13,15 +13,16 @@ from operator import itemgetter
 import numpy as np
 import scipy.sparse as sp
 
+from linsep.batches import Batch
 from linsep.certificate.constraints import Membership, Question
 from linsep.certificate.integers import Row, Space, dot, whole_numbers, whole_row
 from linsep.separability.data import (
     Data,
-    Piece,
     Scan,
     Values,
     constraint,
     dense_floats,
+    exact_row,
     joined,
     outside,
     scan_below,
@@ -53,12 +54,12 @@ class Member:
     columns, floats : arrays
     """
 
-    def __init__(self, question: Question, piece: Piece, row: int, which: int) -> None:
-        self.key = (int(piece.numbers[row]), which)
-        self._signs = question.signs[piece.codes[row]][which].copy()
+    def __init__(self, question: Question, batch: Batch, row: int, which: int) -> None:
+        self.key = (int(batch.first + row), which)
+        self._signs = question.signs[batch.y[row]][which].copy()
         self._space = question.width, question.intercept
         self.group = int(self._signs[0])
-        columns, numbers = piece.row(row)
+        columns, numbers = exact_row(batch.X, row)
         self._row = (columns.copy(), numbers.copy())
         floats = numbers.astype(np.float64)
         if question.intercept:
@@ -80,28 +81,28 @@ class Lowest:
     def __init__(self, question: Question, most: int) -> None:
         self._question, self._most = question, most
         self._kept: Ranked = []
-        #: numbers and constraints not yet compared with those kept, and their rows
-        self._new: list[tuple[np.ndarray, np.ndarray, Piece]] = []
+        #: batches, and numbers, rows and constraints that are not yet compared with those kept
+        self._new: list[tuple[Batch, np.ndarray, np.ndarray, np.ndarray]] = []
         self._limit = np.inf
 
-    def offer(self, piece: Piece, number: np.ndarray, row: np.ndarray, which: np.ndarray) -> None:
-        """Keep those of some constraints of a piece that are among the lowest."""
+    def offer(self, batch: Batch, number: np.ndarray, row: np.ndarray, which: np.ndarray) -> None:
+        """Keep those of some constraints of a batch that are among the lowest."""
         near = np.flatnonzero(number < self._limit)
         if near.size:
             near = near[np.argsort(number[near], kind="stable")[: self._most]]
-            self._new.append((number[near], which[near], piece.at(row[near])))
+            self._new.append((batch, number[near], row[near], which[near]))
         if len(self._new) > MOST_NEW:
             self.found()
 
     def found(self) -> Ranked:
         """Return them in order."""
         new = [
-            (piece, row, kind)
-            for _, which, piece in self._new
-            for row, kind in enumerate(which.tolist())
+            (batch, *place)
+            for batch, _, rows, which in self._new
+            for place in zip(rows.tolist(), which.tolist(), strict=True)
         ]
         count = len(self._kept)
-        numbers = np.concatenate([[x for x, _ in self._kept], *(x for x, *_ in self._new)])
+        numbers = np.concatenate([[x for x, _ in self._kept], *(x for _, x, *_ in self._new)])
         order = np.argsort(numbers, kind="stable")[: self._most].tolist()
         self._kept = [
             self._kept[k] if k < count else
@@ -119,7 +120,7 @@ def lowest(most: int, parts: Iterable[Ranked]) -> Ranked:
     return sorted(chain(*parts), key=itemgetter(0))[:most]
 
 
-def _sample(question: Question, share: int, lanes: Iterable[Piece]) -> list[Ranked]:
+def _sample(question: Question, share: int, lanes: Iterable[Batch]) -> list[Ranked]:
     """Return some constraints of every class, one of each row that is drawn.
 
     A row is drawn if its number, shuffled, is among the lowest of its class, so that the sample
@@ -127,12 +128,12 @@ def _sample(question: Question, share: int, lanes: Iterable[Piece]) -> list[Rank
     """
     active = np.flatnonzero(question.active).tolist()
     kept = {code: Lowest(question, share) for code in active}
-    for piece in within_time(lanes):
-        drawn = shuffled(piece.numbers)
+    for lane in within_time(lanes):
+        drawn = shuffled(np.arange(lane.first, lane.first + lane.size))
         for code in active:
-            rows = np.flatnonzero(piece.codes == code)
+            rows = np.flatnonzero(lane.y == code)
             which = shuffled(drawn[rows]) % np.uint64(len(question.signs[code]))
-            kept[code].offer(piece, drawn[rows] * 2.0**-64, rows, which)
+            kept[code].offer(lane, drawn[rows] * 2.0**-64, rows, which)
     return [kept[code].found() for code in active]
 
 
@@ -152,12 +153,12 @@ def shuffled(numbers: np.ndarray) -> np.ndarray:
     return z ^ z >> np.uint64(31)
 
 
-def _every(question: Question, lanes: Iterable[Piece]) -> list[Member]:
+def _every(question: Question, lanes: Iterable[Batch]) -> list[Member]:
     """Return all constraints."""
     return [
-        Member(question, piece, row, which)
-        for piece in within_time(lanes)
-        for row, code in enumerate(piece.codes.tolist())
+        Member(question, lane, row, which)
+        for lane in within_time(lanes)
+        for row, code in enumerate(lane.y.tolist())
         for which in range(len(question.signs[code]))
     ]
 
@@ -236,11 +237,11 @@ def first_members(question: Question) -> int:
 
 
 def exact_rows(
-    question: Question, piece: Piece, values: Values, places: np.ndarray
+    question: Question, batch: Batch, values: Values, places: np.ndarray
 ) -> Iterator[tuple[int, tuple[Row, Fraction]]]:
-    """Yield constraints of a piece as (index, (integers, factor))."""
+    """Yield constraints of a batch as (index, (integers, factor))."""
     for i in places.tolist():
-        yield i, constraint(question, piece, int(values.row[i]), int(values.which[i]))
+        yield i, constraint(question, batch, int(values.row[i]), int(values.which[i]))
 
 
 def as_row(weights: np.ndarray) -> tuple[Row, Fraction]:
@@ -257,33 +258,33 @@ def as_row(weights: np.ndarray) -> tuple[Row, Fraction]:
 class Worst(Lowest):
     """The lowest constraints so far, relative to the lengths of their rows."""
 
-    def offer_some(self, piece: Piece, values: Values, chosen: np.ndarray) -> None:
+    def offer_some(self, batch: Batch, values: Values, chosen: np.ndarray) -> None:
         """Keep those of the chosen constraints that are among the lowest."""
         places = np.flatnonzero(chosen)
         relative = values.value[places] / values.norm[places]
-        self.offer(piece, relative, values.row[places], values.which[places])
+        self.offer(batch, relative, values.row[places], values.which[places])
 
 
 def _below(
-    scan: Scan, whole: Row, factor: Fraction, most: int, lanes: Iterable[Piece]
+    scan: Scan, whole: Row, factor: Fraction, most: int, lanes: Iterable[Batch]
 ) -> tuple[bool, Ranked]:
     """Return whether any value is not positive, and the lowest constraints among those that are
     not positive, or below the number of the scan. The weights are ``whole`` times ``factor``.
     """
     found, worst = False, Worst(scan.question, most)
-    for piece, values in scan.values(lanes):
+    for lane, values in scan.values(lanes):
         clear = values.value < scan.above - values.bound
         unsure = np.abs(values.value - scan.above) <= values.bound
         unsure |= np.abs(values.value) <= values.bound
         found |= bool((values.value < -values.bound).any())
         wrong = np.zeros(len(values.value), dtype=bool)
         close = np.flatnonzero(unsure)
-        for i, (row, scale) in exact_rows(scan.question, piece, values, close):
+        for i, (row, scale) in exact_rows(scan.question, lane, values, close):
             product = dot(row, whole)
             found |= product <= 0
             wrong[i] = product <= 0 or product * scale * factor < scan.above
-        worst.offer_some(piece, values, clear & ~unsure)
-        worst.offer_some(piece, values, wrong)
+        worst.offer_some(lane, values, clear & ~unsure)
+        worst.offer_some(lane, values, wrong)
     return found, worst.found()
 
 
@@ -308,17 +309,17 @@ def grow(working: WorkingSet, weights: np.ndarray, target: float | None) -> bool
     return found
 
 
-def _all_positive(scan: Scan, whole: Row, lanes: Iterable[Piece]) -> bool:
+def _all_positive(scan: Scan, whole: Row, lanes: Iterable[Batch]) -> bool:
     """Return whether weights are positive on every constraint, False if integers would take too
     long; the rest of the lanes is not read after a "no".
     """
     left = MOST_OPEN
-    for piece, values in scan.values(lanes):
+    for lane, values in scan.values(lanes):
         close = np.flatnonzero(values.value <= values.bound)
         left -= len(close)
         if left < 0 or (values.value < -values.bound).any():
             return False
-        rows = exact_rows(scan.question, piece, values, close)
+        rows = exact_rows(scan.question, lane, values, close)
         if any(dot(row, whole) <= 0 for _, (row, _) in rows):
             return False
     return True
@@ -332,12 +333,12 @@ def separates(data: Data, question: Question, weights: np.ndarray) -> bool:
     return data.ask(partial(_all_positive, scan, as_row(weights)[0]), all)
 
 
-def _clearly_wrong(scan: Scan, length: float, most: int, lanes: Iterable[Piece]) -> Ranked:
+def _clearly_wrong(scan: Scan, length: float, most: int, lanes: Iterable[Batch]) -> Ranked:
     """Return the lowest constraints among those that weights of some length clearly violate."""
     worst = Worst(scan.question, most)
-    for piece, values in scan.values(lanes):
+    for lane, values in scan.values(lanes):
         slack = np.maximum(values.bound, NOISE * length * values.norm)
-        worst.offer_some(piece, values, values.value < -slack)
+        worst.offer_some(lane, values, values.value < -slack)
     return worst.found()
 
 
@@ -349,20 +350,20 @@ def grow_by_clear(working: WorkingSet, weights: np.ndarray) -> bool:
 
 
 def _at_boundary(
-    scan: Scan, direction: Row, space: Membership, most: int, lanes: Iterable[Piece]
+    scan: Scan, direction: Row, space: Membership, most: int, lanes: Iterable[Batch]
 ) -> tuple[Ranked, np.ndarray]:
     """Return the lowest constraints that a direction violates, and the rows in a space."""
     question, worst = scan.question, Worst(scan.question, most)
     inside = [np.zeros(0, dtype=np.int64)]
-    for piece, values in scan.values(lanes):
-        worst.offer_some(piece, values, values.value < -values.bound)
+    for lane, values in scan.values(lanes):
+        worst.offer_some(lane, values, values.value < -values.bound)
         close = np.flatnonzero(np.abs(values.value) <= values.bound)
-        out = outside(space, question, piece, values, close)
-        inside.append(np.unique(piece.numbers[values.row[close[~out]]]))
+        out = outside(space, question, lane, values, close)
+        inside.append(lane.first + np.unique(values.row[close[~out]]))
         wrong = np.zeros(len(values.value), dtype=bool)
-        for i, (row, _) in exact_rows(question, piece, values, close[out]):
+        for i, (row, _) in exact_rows(question, lane, values, close[out]):
             wrong[i] = dot(row, direction) <= 0
-        worst.offer_some(piece, values, wrong)
+        worst.offer_some(lane, values, wrong)
     return worst.found(), np.concatenate(inside)
 
 
