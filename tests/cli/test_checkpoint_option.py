@@ -120,9 +120,9 @@ def test_a_killed_process_goes_on(folder, learnt):
     code = (
         "import os, signal, linsep.learners.passes as passes; from linsep.cli.main import main\n"
         "walk = passes.one_pass\n"
-        "def one_pass(run, stream, plan, progress, course, saving):\n"
+        "def one_pass(course, saving):\n"
         "    if course.number == 4: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "    return walk(run, stream, plan, progress, course, saving)\n"
+        "    return walk(course, saving)\n"
         "passes.one_pass = one_pass\nmain()"
     )
     command = [sys.executable, "-c", code, *SAVED, "--every", "10 rows"]

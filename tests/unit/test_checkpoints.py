@@ -256,9 +256,9 @@ def test_what_compiled_code_began_the_interpreter_ends_and_the_other_way(tmp_pat
         .replace(
             "X, y, path",
             "walk = passes.one_pass\n"
-            "def one_pass(run, stream, plan, progress, course, saving):\n"
+            "def one_pass(course, saving):\n"
             "    if course.number == 2: os._exit(3)\n"
-            "    return walk(run, stream, plan, progress, course, saving)\n"
+            "    return walk(course, saving)\n"
             "passes.one_pass = one_pass\nX, y, path",
             1,
         )

@@ -265,10 +265,10 @@ def test_a_pass_in_which_nothing_was_learnt_is_not_counted(monkeypatch):
     X, y = presses.BY_NAME["perceptron from memory"].data()
     one_pass = linsep.learners.passes.one_pass
 
-    def pressed(run, stream, plan, progress, course, saving):
+    def pressed(course, saving):
         if course.number == 2:
             interrupt()
-        return one_pass(run, stream, plan, progress, course, saving)
+        return one_pass(course, saving)
 
     monkeypatch.setattr(linsep.learners.passes, "one_pass", pressed)
     model = Perceptron(max_iter=5)

@@ -11,14 +11,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from linsep.certificate.canonical import Reading
 from linsep.certificate.checking import TIME_LIMIT, Check, Clock, TooLong
+from linsep.certificate.json_fields import (
+    FLAG,
+    INTEGER,
+    LONG_OF_CYCLE,
+    TEXT,
+    Field,
+    list_of,
+    write_fields,
+)
 from linsep.certificate.verdicts import AS_STORED, FORMAT
 from linsep.drawing import WithRows, display
 
@@ -107,6 +116,13 @@ class Cycle(WithRows):
     n_features: int
     zero: str = "mistake"
     again: int | None = field(default=None, compare=False)
+    #: the proof in JSON: the attributes in their order, and the field of each
+    fields: ClassVar[dict[str, Field]] = {
+        "n_classes": INTEGER, "positive": list_of(INTEGER), "negative": list_of(INTEGER),
+        "update": TEXT, "tie": TEXT, "gram": FLAG, "fit_intercept": FLAG, "passes": INTEGER,
+        "weights": list_of(LONG_OF_CYCLE), "step": LONG_OF_CYCLE, "unit": LONG_OF_CYCLE,
+        "base": INTEGER, "power": INTEGER, "n_rows": INTEGER, "n_features": INTEGER, "zero": TEXT,
+    }  # fmt: skip
 
     @property
     def first(self) -> int | None:
@@ -253,11 +269,7 @@ class Cycle(WithRows):
 
     def plain(self) -> dict[str, Any]:
         """Return the proof as a JSON object."""
-        plain = asdict(self) | {
-            "weights": [hex(w) for w in self.weights], "step": hex(self.step),
-            "unit": hex(self.unit),
-        }  # fmt: skip
-        del plain["again"]
+        plain = write_fields(self, self.fields)
         if self.zero == "mistake":  # as before there was a choice
             del plain["zero"]
         return plain

@@ -1,15 +1,23 @@
 """Reading proofs from JSON text, in one form only: what is read must be what is written."""
 
 import json
-import math
 import re
-from collections.abc import Callable
-from itertools import combinations, pairwise
+from itertools import combinations
 from typing import Any, NamedTuple
 
-from linsep.certificate.constraints import FORMULATIONS, Combination, Subject
+from linsep.certificate.constraints import FORMULATIONS, Subject
 from linsep.certificate.cycles import Cycle, Cycles
-from linsep.certificate.integers import Row, Space
+from linsep.certificate.json_fields import (
+    COUNT,
+    COUNTS,
+    FLAG,
+    TEXT,
+    Malformed,
+    fields_of,
+    items_of,
+    list_of,
+    read_fields,
+)
 from linsep.certificate.verdicts import (
     FORMAT,
     Overlapping,
@@ -23,25 +31,9 @@ from linsep.errors import DataError
 
 EARLIER = ("linsep proof 1", "linsep proof 2")
 DATA = ("rows", "features", "names", "classes", "columns", "sha256")
-FIELDS = {
-    Undecided: ("reason",),
-    Separable: ("coef", "intercept", "margin", "support"),
-    Overlapping: ("witness", "spanning", "space"),
-    QuasiSeparable: (
-        "witness", "spanning", "space", "direction", "boundary", "everything", "basis",
-        "signs",
-    ),
-}  # fmt: skip
-KINDS = {kind.kind: kind for kind in (Separable, QuasiSeparable, Overlapping, Undecided)}
 LABELS = {str, bool, int, float}
+KINDS = {kind.kind: kind for kind in (Separable, QuasiSeparable, Overlapping, Undecided)}
 AGAIN = "write it again with to_json() or linsep separate --proof"
-HEX = re.compile(r"-?0x[0-9a-f]+")
-#: most hexadecimal digits of one number: arithmetic with more takes too long
-MOST_DIGITS = 1 << 18
-#: counts and positions are below this
-MOST = 1 << 53
-#: most bits of a weight of a cycle; the search finds shorter ones
-MOST_BITS = 1 << 13
 
 
 class Proof(NamedTuple):
@@ -49,10 +41,6 @@ class Proof(NamedTuple):
 
     claim: Any
     recipe: dict[str, Any] | None
-
-
-class Malformed(ValueError):
-    """A proof is malformed; the message is a phrase that says how."""
 
 
 def from_json(proof: str | bytes) -> Any:
@@ -109,13 +97,13 @@ def _check_format(plain: dict[str, Any]) -> None:
 
 
 def _proof(plain: dict[str, Any]) -> Proof:
-    _fields(plain, ("format", "recipe", "data", "fit_intercept", "formulations", "verdicts"))
+    fields_of(plain, ("format", "recipe", "data", "fit_intercept", "formulations", "verdicts"))
     if not isinstance(plain["recipe"], dict | None):
         raise Malformed("the recipe is not an object")
     whole = _subject(plain["data"], plain["fit_intercept"])
-    verdicts = [_verdict(one, whole) for one in _list(plain["verdicts"])]
+    verdicts = [_verdict(one, whole) for one in items_of(plain["verdicts"])]
     if plain["formulations"] is not None:
-        formulations = tuple(_text(name) for name in _list(plain["formulations"]))
+        formulations = list_of(TEXT).read(plain["formulations"])
         return Proof(_several(verdicts, formulations, whole.classes), plain["recipe"])
     if len(verdicts) != 1:
         raise Malformed("it needs exactly one verdict")
@@ -164,61 +152,62 @@ def _several(
 
 
 def _subject(plain: Any, fit_intercept: Any) -> Subject:
-    given = _fields(plain, DATA)
+    given = fields_of(plain, DATA)
     classes = _labels(given["classes"])
     if len(classes) < 2 or list(classes) != sorted(set(classes)):
         raise Malformed("the classes are not two or more, sorted")
-    n_rows, n_features, names = _count(given["rows"]), _count(given["features"]), given["names"]
-    if names is not None and len(_list(names)) != n_features:
+    n_rows, n_features = COUNT.read(given["rows"]), COUNT.read(given["features"])
+    names, columns = given["names"], given["columns"]
+    if names is not None and len(names := list_of(TEXT).read(names)) != n_features:
         raise Malformed("the number of names differs from the number of features")
-    columns = given["columns"]
     if columns is not None:
-        columns = _ascending([_count(j) for j in _list(columns)])
+        columns = COUNTS.read(columns)
         if len(columns) != n_features or max(columns, default=0) >= n_rows or names is not None:
             raise Malformed("the columns are not those of a Gram matrix")
-    if not re.fullmatch("[0-9a-f]{64}", _text(given["sha256"])):
+    if not re.fullmatch("[0-9a-f]{64}", TEXT.read(given["sha256"])):
         raise Malformed("the hash is not a SHA-256")
     return Subject(
-        classes, (), (), _flag(fit_intercept), n_rows, n_features,
-        None if names is None else tuple(_text(name) for name in names), given["sha256"], columns,
+        classes, (), (), FLAG.read(fit_intercept), n_rows, n_features, names, given["sha256"],
+        columns,
     )  # fmt: skip
+
+
+def _labels(plain: Any) -> tuple[Any, ...]:
+    labels = tuple(items_of(plain))
+    kinds = {type(label) for label in labels}
+    if not (kinds <= LABELS - {str} or kinds <= {str}):
+        raise Malformed("the labels are neither all text nor all numbers")
+    for label in labels:
+        if isinstance(label, str):
+            TEXT.read(label)
+        elif isinstance(label, float) and label.is_integer():
+            raise Malformed("a whole-number label is written as a float")
+    return labels
+
+
+def _side(plain: Any, whole: Subject) -> tuple[Any, ...]:
+    """Return some of the classes; each must have the type it has there."""
+    labels = tuple(items_of(plain))
+    known = {(type(label), label) for label in whole.classes}
+    if not all(type(label) in LABELS and (type(label), label) in known for label in labels):
+        raise Malformed("the sides are not made of the classes")
+    return labels
 
 
 def _verdict(plain: Any, whole: Subject) -> Verdict:
     kind = KINDS[plain["kind"]]
-    some = ("unchecked",) * (kind is QuasiSeparable and "unchecked" in plain)
-    given = _fields(plain, ("kind", "positive", "negative", *FIELDS[kind], *some))
+    fields = {k: f for k, f in kind.fields.items() if k in plain or k not in kind.optional}
+    given = fields_of(plain, ("kind", "positive", "negative", *fields))
     about = whole.of_sides(*(_side(given[name], whole) for name in ("positive", "negative")))
-    if kind is Undecided:
-        return Undecided(about, _text(given["reason"]))
-    if kind is Separable:
-        low, high = _list(given["margin"])
-        coef = tuple(tuple(_weight(x) for x in _list(row)) for row in _list(given["coef"]))
-        intercept = tuple(_weight(x) for x in _list(given["intercept"]))
-        if {len(row) for row in coef} != {about.n_features} or len(coef) != about.blocks:
+    found = kind(about, **{name: field.read(given[name]) for name, field in fields.items()})
+    if isinstance(found, Separable):
+        if {len(row) for row in found.coef} != {about.n_features} or len(
+            found.coef
+        ) != about.blocks:
             raise Malformed("the number of weights does not match the number of features")
-        if len(intercept) != about.blocks:
+        if len(found.intercept) != about.blocks:
             raise Malformed("the number of intercepts differs from the number of rows of weights")
-        margin = _float(low), math.inf if high is None else _float(high)
-        return Separable(about, coef, intercept, margin, _combination(given["support"]))
-    evidence = (
-        _combination(given["witness"]),
-        _combination(given["spanning"]),
-        _space(given["space"]),
-    )
-    if kind is Overlapping:
-        return Overlapping(about, *evidence)
-    basis = [tuple(map(_count, _list(pair))) for pair in _list(given["basis"])]
-    return QuasiSeparable(
-        about,
-        *evidence,
-        _whole_row(given["direction"]),
-        _ascending([_count(row) for row in _list(given["boundary"])]),
-        _space(given["everything"]),
-        _ascending([(row, which) for row, which in basis]),
-        _row(given["signs"], _combination),
-        _ascending([_count(j) for j in _list(given.get("unchecked", []))]),
-    )
+    return found
 
 
 def _sides_of(
@@ -245,6 +234,8 @@ def _read_cycles(proof: str | bytes, plain: dict[str, Any]) -> Proof:
     _check_format(plain)
     try:
         claim = _cycles(plain)
+    except Malformed as error:
+        raise DataError(f"This is no cycle, or a damaged one: {error}.") from None
     except (ValueError, LookupError, TypeError, ArithmeticError, AttributeError) as error:
         raise DataError(f"This is no cycle, or a damaged one ({type(error).__name__}).") from None
     if claim.to_json() != (proof if isinstance(proof, str) else proof.decode("utf-8", "replace")):
@@ -256,146 +247,12 @@ def _cycles(plain: dict[str, Any]) -> Cycle | Cycles:
     """Return the cycle or cycles of a JSON object that ``to_json`` wrote."""
     if "cycle" in plain:
         return _cycle(plain["cycle"])
-    cycles = tuple(_cycle(one) for one in plain["cycles"])
+    cycles = tuple(_cycle(one) for one in items_of(plain["cycles"]))
     if not cycles:
-        raise DataError("This is no cycle, or a damaged one: the list is empty.")
+        raise Malformed("the list is empty")
     return Cycles(cycles)
 
 
-def _cycle(plain: dict[str, Any]) -> Cycle:
-    names = [name for name in Cycle.__dataclass_fields__ if name not in ("again", "zero")]
-    if sorted(plain) != sorted([*names, *["zero"] * ("zero" in plain)]):
-        raise DataError(f"This is no cycle, or a damaged one: it needs {', '.join(names)}.")
-    plain = {"zero": "mistake", **plain}
-    read: dict[str, Any] = {name: int(plain[name], 16) for name in ("step", "unit")}
-    read["weights"] = tuple(int(w, 16) for w in plain["weights"])
-    if max(abs(m).bit_length() for m in (read["step"], read["unit"], *read["weights"])) > MOST_BITS:
-        raise DataError("This is no cycle, or a damaged one: a number is too long.")
-    for name in ("positive", "negative"):
-        read[name] = tuple(plain[name])
-    kinds = {bool: ("fit_intercept", "gram"), str: ("update", "tie", "zero"), int: (
-        "passes", "base", "power", "n_rows", "n_features", "n_classes"
-    )}  # fmt: skip
-    sound = all(type(plain[name]) is kind for kind, those in kinds.items() for name in those)
-    if not sound or any(type(code) is not int for code in read["positive"] + read["negative"]):
-        raise DataError("This is no cycle, or a damaged one: a value has the wrong type.")
-    return Cycle(**{**plain, **read})
-
-
-# Values, each checked for its exact type.
-
-
-def _fields(plain: Any, names: Any) -> dict[str, Any]:
-    if not isinstance(plain, dict) or list(plain) != list(names):
-        raise Malformed(f"an object needs the keys {', '.join(names)}")
-    return plain
-
-
-def _list(plain: Any) -> list[Any]:
-    if not isinstance(plain, list):
-        raise Malformed("a list is missing")
-    return plain
-
-
-def _text(plain: Any) -> str:
-    if not isinstance(plain, str):
-        raise Malformed("a text is missing")
-    plain.encode()  # ValueError for a lone surrogate
-    return plain
-
-
-def _flag(plain: Any) -> bool:
-    if type(plain) is not bool:
-        raise Malformed("true or false is missing")
-    return plain
-
-
-def _count(plain: Any) -> int:
-    if type(plain) is not int or not 0 <= plain < MOST:
-        raise Malformed("a count is not a whole number from 0 on")
-    return plain
-
-
-def _float(plain: Any) -> float:
-    if type(plain) is not float:
-        raise Malformed("a number is missing")
-    return plain
-
-
-def _long(plain: Any) -> int:
-    if not HEX.fullmatch(_text(plain)) or len(plain) > MOST_DIGITS:
-        raise Malformed("a long integer is malformed")
-    return int(plain, 16)
-
-
-def _weight(plain: Any) -> float:
-    return _long(plain) if isinstance(plain, str) else _float(plain)
-
-
-def _labels(plain: Any) -> tuple[Any, ...]:
-    labels = tuple(_list(plain))
-    kinds = {type(label) for label in labels}
-    if not (kinds <= LABELS - {str} or kinds <= {str}):
-        raise Malformed("the labels are neither all text nor all numbers")
-    for label in labels:
-        if isinstance(label, str):
-            _text(label)
-        elif isinstance(label, float) and label.is_integer():
-            raise Malformed("a whole-number label is written as a float")
-    return labels
-
-
-def _side(plain: Any, whole: Subject) -> tuple[Any, ...]:
-    """Return some of the classes; each must have the type it has there."""
-    labels = tuple(_list(plain))
-    known = {(type(label), label) for label in whole.classes}
-    if not all(type(label) in LABELS and (type(label), label) in known for label in labels):
-        raise Malformed("the sides are not made of the classes")
-    return labels
-
-
-def _ascending(items: list[Any]) -> tuple[Any, ...]:
-    if any(not low < high for low, high in pairwise(items)):
-        raise Malformed("items are not sorted, or repeated")
-    return tuple(items)
-
-
-def _coprime(numbers: Any) -> None:
-    if math.gcd(*numbers) > 1:
-        raise Malformed("integers are not in lowest terms")
-
-
-def _row(plain: Any, number: Callable[[Any], Any]) -> dict[int, Any]:
-    if not isinstance(plain, dict):
-        raise Malformed("an object keyed by column is missing")
-    return {_count(int(j)): number(x) for j, x in plain.items()}
-
-
-def _whole_row(plain: Any) -> Row:
-    found = _row(plain, _long)
-    _coprime(found.values())
-    if not all(found.values()):
-        raise Malformed("there are zeros among the integers")
-    return found
-
-
-def _space(plain: Any) -> Space:
-    found = Space(_row(plain, _whole_row))
-    for pivot, row in found.rows.items():
-        others = row.keys() - {pivot}
-        if row.get(pivot, 0) <= 0 or min(row) < pivot or others & found.rows.keys():
-            raise Malformed("a space is not in reduced echelon form")
-    return found
-
-
-def _combination(plain: Any) -> Combination:
-    given = _fields(plain, ("rows", "which", "multipliers"))
-    rows, which = ([_count(number) for number in _list(given[key])] for key in ("rows", "which"))
-    multipliers = tuple(_long(m) for m in _list(given["multipliers"]))
-    if not len(rows) == len(which) == len(multipliers):
-        raise Malformed("a combination has not one multiplier for each row")
-    if min(multipliers, default=1) <= 0:
-        raise Malformed("a multiplier is not positive")
-    _ascending(list(zip(rows, which, strict=True)))
-    _coprime(multipliers)
-    return Combination(tuple(rows), tuple(which), multipliers)
+def _cycle(plain: Any) -> Cycle:
+    fields = {k: f for k, f in Cycle.fields.items() if k != "zero" or k in plain}
+    return Cycle(**read_fields(fields_of(plain, fields), fields))

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from linsep.certificate import json_fields as json_of
 from linsep.certificate.checking import (
     TIME_LIMIT,
     Check,
@@ -25,7 +26,7 @@ from linsep.certificate.checking import (
     check,
 )
 from linsep.certificate.constraints import FORMULATIONS, Combination, Subject
-from linsep.certificate.integers import Row, Space
+from linsep.certificate.integers import Space
 from linsep.drawing import WithRows, display
 from linsep.words import escaped
 
@@ -121,6 +122,10 @@ class Verdict(WithRows, Claims):
     kind: ClassVar[str] = ""
     #: what checks a verdict of this kind; None if it claims nothing
     checker: ClassVar[type[Checker] | None] = None
+    #: what proves it, in JSON: the attributes in their order, and the field of each
+    fields: ClassVar[dict[str, json_of.Field]] = {}
+    #: those of the fields that are left out if there is nothing in them
+    optional: ClassVar[tuple[str, ...]] = ()
 
     def verdicts(self) -> list[Verdict]:
         """Return the verdict alone."""
@@ -153,11 +158,11 @@ class Verdict(WithRows, Claims):
     def plain(self) -> dict[str, Any]:
         """Return the verdict as a JSON object."""
         positive, negative = self.subject.positive, self.subject.negative
-        return {"kind": self.kind, "positive": positive, "negative": negative, **self._evidence()}
-
-    def _evidence(self) -> dict[str, Any]:
-        """Return what proves the verdict as JSON values, by the names of its fields."""
-        raise NotImplementedError
+        evidence = json_of.write_fields(self, self.fields)
+        for name in self.optional:
+            if not evidence[name]:
+                del evidence[name]
+        return {"kind": self.kind, "positive": positive, "negative": negative, **evidence}
 
     def plot(self, X: Any, y: Any, **kwargs: Any) -> Any:
         """Draw the verdict with its rows, by :meth:`linsep.plot.SeparationDisplay.from_verdict`."""
@@ -219,6 +224,12 @@ class Separable(Verdict):
     support: Combination
     kind: ClassVar[str] = "separable"
     checker: ClassVar[type[Checker] | None] = SeparableChecker
+    fields: ClassVar[dict[str, json_of.Field]] = {
+        "coef": json_of.list_of(json_of.list_of(json_of.WEIGHT)),
+        "intercept": json_of.list_of(json_of.WEIGHT),
+        "margin": json_of.MARGIN,
+        "support": json_of.COMBINATION,
+    }
 
     def answer(self) -> str:
         """Return the verdict in one sentence."""
@@ -228,15 +239,6 @@ class Separable(Verdict):
         """Return the margin."""
         low, high = self.margin
         return "" if high == math.inf else f"{low:.4g} to {high:.4g}"
-
-    def _evidence(self) -> dict[str, Any]:
-        low, high = self.margin
-        return {
-            "coef": [[_plain_weight(w) for w in row] for row in self.coef],
-            "intercept": [_plain_weight(w) for w in self.intercept],
-            "margin": [low + 0.0, None if high == math.inf else high + 0.0],
-            "support": _plain_combination(self.support),
-        }
 
     def _details(self) -> list[tuple[str, str]]:
         found = []
@@ -282,6 +284,11 @@ class Blocked(Verdict):
     witness: Combination
     spanning: Combination
     space: Space
+    fields: ClassVar[dict[str, json_of.Field]] = {
+        "witness": json_of.COMBINATION,
+        "spanning": json_of.COMBINATION,
+        "space": json_of.SPACE,
+    }
     #: kinds of limits of coefficients, in the order in which they are shown
     shown_limits: ClassVar[tuple[str, ...]] = ("dependent",)
 
@@ -292,13 +299,6 @@ class Blocked(Verdict):
     def note(self) -> str:
         """Return the witness."""
         return f"{len(self.witness.rows)} rows: {_some(self.witness.rows, most=4)}"
-
-    def _evidence(self) -> dict[str, Any]:
-        return {
-            "witness": _plain_combination(self.witness),
-            "spanning": _plain_combination(self.spanning),
-            "space": _plain_space(self.space),
-        }
 
     def _witness_line(self) -> tuple[str, str]:
         rows = self.witness.rows
@@ -378,6 +378,15 @@ class QuasiSeparable(Blocked):
     unchecked: tuple[int, ...] = ()
     kind: ClassVar[str] = "quasi-separable"
     checker: ClassVar[type[Checker] | None] = QuasiSeparableChecker
+    fields: ClassVar[dict[str, json_of.Field]] = Blocked.fields | {
+        "direction": json_of.ROW,
+        "boundary": json_of.COUNTS,
+        "everything": json_of.SPACE,
+        "basis": json_of.PAIRS,
+        "signs": json_of.by_number(json_of.COMBINATION),
+        "unchecked": json_of.COUNTS,
+    }
+    optional: ClassVar[tuple[str, ...]] = ("unchecked",)
     shown_limits: ClassVar[tuple[str, ...]] = (
         "+inf", "-inf", "infinite", "sign not checked", "finite", "dependent",
     )  # fmt: skip
@@ -416,17 +425,6 @@ class QuasiSeparable(Blocked):
             f"{n:,} of {self.subject.n_rows:,} rows must lie on the boundary"
         )
 
-    def _evidence(self) -> dict[str, Any]:
-        signs = sorted(self.signs.items())
-        found = super()._evidence() | {
-            "direction": _plain_row(self.direction),
-            "boundary": self.boundary,
-            "everything": _plain_space(self.everything),
-            "basis": self.basis,
-            "signs": {str(j): _plain_combination(rows) for j, rows in signs},
-        }
-        return found | ({"unchecked": self.unchecked} if self.unchecked else {})
-
     def _details(self) -> list[tuple[str, str]]:
         boundary = f"{_count(self.boundary)}: {_some(self.boundary)}"
         why = "a logistic regression has no maximum: the coefficients above diverge"
@@ -446,13 +444,11 @@ class Undecided(Verdict):
 
     reason: str
     kind: ClassVar[str] = "undecided"
+    fields: ClassVar[dict[str, json_of.Field]] = {"reason": json_of.TEXT}
 
     def answer(self) -> str:
         """Return the verdict in one sentence."""
         return f"undecided{_values(self.subject)}: {self.reason}"
-
-    def _evidence(self) -> dict[str, Any]:
-        return {"reason": self.reason}
 
 
 @dataclass(frozen=True)
@@ -557,24 +553,3 @@ def _some(items: Any, of: int | None = None, most: int = MOST_SHOWN) -> str:
     """Return a few items, comma separated, with dots if there are more."""
     shown = ", ".join(str(item) for item in list(items)[:most])
     return shown + (", ..." if max(len(items), of or 0) > most else "")
-
-
-# JSON. Long integers are hexadecimal text: no digit is lost, and Python's limit on the length of
-# decimal integers does not apply. Adding 0.0 turns -0.0, which has no other meaning, into 0.0.
-
-
-def _plain_weight(weight: float) -> float | str:
-    return hex(weight) if isinstance(weight, int) else weight + 0.0
-
-
-def _plain_row(row: Row) -> dict[str, str]:
-    return {str(j): hex(m) for j, m in sorted(row.items())}
-
-
-def _plain_space(space: Space) -> dict[str, Any]:
-    return {str(pivot): _plain_row(row) for pivot, row in sorted(space.rows.items())}
-
-
-def _plain_combination(given: Combination) -> dict[str, Any]:
-    multipliers = [hex(m) for m in given.multipliers]
-    return {"rows": given.rows, "which": given.which, "multipliers": multipliers}

@@ -223,14 +223,14 @@ class Saving:
         ``whole``: a new run hashes all bytes of its files, to go on with copies of them.
         """
 
-    def resume(self, run: Any, stream: Any, course: Any, progress: Any) -> None:
+    def resume(self, course: Any) -> None:
         """Go on with an earlier run, if there is one: restore its state and its course."""
 
-    def pause(self, run: Any, stream: Any, course: Any, progress: Any) -> None:
+    def pause(self, course: Any) -> None:
         """Save the run between two slices of rows, if it is time."""
 
-    def interrupted(self, run: Any, stream: Any, course: Any, progress: Any) -> None:
+    def interrupted(self, course: Any) -> None:
         """Save the run, because it is stopped now."""
 
-    def ended(self, run: Any, stream: Any, course: Any, progress: Any) -> None:
+    def ended(self, course: Any) -> None:
         """Save the run, which is over, if something is still to be done with it."""

@@ -23,6 +23,7 @@ from linsep.estimators._common.labels import FLOATS, brings_labels, codes_given
 from linsep.estimators._common.showing import HasEquation
 from linsep.learners.keeping import KeepBest, KeepLast
 from linsep.learners.passes import (
+    Course,
     PassReport,
     Plan,
     Progress,
@@ -383,8 +384,9 @@ class OnlineClassifier(
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         try:
             self.run_passes(
-                lambda plan: passes(self._run, stream, plan, self.progress_, saving), X, y, metadata
-            )
+                lambda plan: passes(Course(self._run, stream, plan, self.progress_), saving),
+                X, y, metadata,
+            )  # fmt: skip
         except Unlearnable as problem:
             as_csr(X)
             if problem.not_finite:

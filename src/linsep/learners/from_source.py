@@ -20,7 +20,7 @@ from linsep.estimators._common.labels import (
     weigh_classes,
 )
 from linsep.estimators._common.reading import describe
-from linsep.learners.passes import PassReport, Plan, passes
+from linsep.learners.passes import Course, PassReport, Plan, passes
 from linsep.learners.state import Unlearnable
 from linsep.rows.source_stream import SourceStream
 from linsep.rows.stored import Sample, StartAgain
@@ -200,7 +200,8 @@ class SourceRun:
         estimator, n_reported = self.estimator, 0
         try:
             while True:
-                made = passes(self.run, self.stream, plan, estimator.progress_, self.saving)
+                course = Course(self.run, self.stream, plan, estimator.progress_)
+                made = passes(course, self.saving)
                 try:
                     with closing(made):  # type: ignore[type-var]
                         for report in made:

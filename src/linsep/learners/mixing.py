@@ -32,7 +32,6 @@ from linsep.learners.passes import (
     check_some_rows,
     keeping_of,
     one_pass,
-    over,
 )
 from linsep.learners.state import State, Unlearnable
 from linsep.parameters import check_parameters
@@ -220,7 +219,7 @@ class Setting(NamedTuple):
         learner.start(state)
         state.W[:] = start.W
         run = Run(state, learner, keeping_of(model.keep, model.vote_mb, model.tie))
-        progress, plan = Progress(), Plan(1, None, model.tie)
+        progress = Progress()
         some = rows.codes.size and (not rows.importance.size or rows.importance.any())
         if some:
             stream = ArrayStream(
@@ -230,7 +229,8 @@ class Setting(NamedTuple):
             if n_classes > 2 and model.max_iter > 1 and not learner.needs_lengths:
                 stream.pack()
             try:
-                one_pass(run, stream, plan, progress, Course(0, number=number), Saving())
+                plan = Plan(1, None, model.tie)
+                one_pass(Course(run, stream, plan, progress, number), Saving())
             except Unlearnable as problem:
                 row = "" if problem.row is None else f"row {problem.row + 1:,} of "
                 raise DataError(f"{row}shard {shard + 1:,}: {problem}.") from None
@@ -341,10 +341,9 @@ def _passes(
     state, progress = run.state, estimator.progress_
     average = np.zeros_like(state.W) if isinstance(run.keeping, KeepAverage) else None
     between = _Between(run, Mixed(state.W.copy(), average))
-    course = Course(state.n_updates)
-    where = run, between, course, progress
-    saving.resume(*where)
-    if over(run.reports):
+    course = Course(run, between, plan, progress)
+    saving.resume(course)
+    if course.over:
         progress.finish(run.reports)
         yield run.reports[-1]
         return
@@ -362,18 +361,18 @@ def _passes(
             progress.rows = report.rows
             check_some_rows(progress)
             run.reports.append(report)
-            course.advance(state.n_updates)
+            course.advance()
             if report.stop_reason is None:
-                saving.pause(*where)
+                saving.pause(course)
             else:
-                saving.ended(*where)
+                saving.ended(course)
             yield report
             if report.stop_reason is not None:
                 return
     except (KeyboardInterrupt, GeneratorExit, LinsepError):  # the last if the cluster is lost
         if course.number and run.reports[-1].stop_reason is None:
             progress.begin(course.number, None)  # what was learnt since the last mixture is lost
-            saving.interrupted(*where)
+            saving.interrupted(course)
         raise
 
 

@@ -235,10 +235,13 @@ class Best(NamedTuple):
 
 
 class Course:
-    """Position of a run between two slices of rows.
+    """A fit on its way: what it learns, from which rows, until when, and where it stands between
+    two slices of rows.
 
     Attributes
     ----------
+    run, stream, plan, progress : Run, RowStream, Plan, Progress
+        Of a fit in shards, the stream is what is between two passes.
     number : int, passes that are over
     learnt : bool, whether all rows of the next pass are learnt and its last update is made
     n_updates : int, updates in the passes that are over
@@ -246,15 +249,31 @@ class Course:
     detection : :class:`linsep.learners.cycle_detection.CycleDetection` or None
     """
 
-    def __init__(self, n_updates: int, number: int = 0) -> None:
-        self.number, self.learnt, self.n_updates = number, False, n_updates
+    def __init__(
+        self, run: Run, stream: Any, plan: Plan, progress: Progress, number: int = 0
+    ) -> None:
+        self.run, self.stream, self.plan, self.progress = run, stream, plan, progress
+        self.number, self.learnt, self.n_updates = number, False, run.state.n_updates
         self.best: Best | None = None
         self.since_best = 0
         self.detection: Any = None
 
-    def advance(self, n_updates: int) -> None:
+    @property
+    def over(self) -> bool:
+        """Whether the run has ended."""
+        return bool(self.run.reports) and self.run.reports[-1].stop_reason is not None
+
+    def report(self, scores: Scores, reason: StopReason | None) -> PassReport:
+        """Add the report of the present pass to those of the run, and return it."""
+        mistakes, updates, errors = (int(n) for n in self.progress.tally)
+        counts = self.number, self.progress.rows, mistakes, updates, errors
+        self.run.reports.append(PassReport(*counts, *scores, reason))
+        return self.run.reports[-1]
+
+    def advance(self) -> None:
         """Count a pass."""
-        self.number, self.learnt, self.n_updates = self.number + 1, False, n_updates
+        self.number, self.learnt = self.number + 1, False
+        self.n_updates = self.run.state.n_updates
 
 
 def learn_batch(
@@ -338,10 +357,8 @@ def timed(row_batches: Iterator[RowBatch], progress: Progress, reads: bool) -> I
     add()
 
 
-def passes(
-    run: Run, stream: RowStream, plan: Plan, progress: Progress, saving: Saving | None = None
-) -> Iterator[PassReport]:
-    """Run passes over ``stream``, which change the state; yield a report after each.
+def passes(course: Course, saving: Saving) -> Iterator[PassReport]:
+    """Run passes, which change the state of the run; yield a report after each.
 
     The last report has the stop reason. On Ctrl-C a report of the unfinished pass, if any row was
     learnt, is yielded with stop reason ``interrupted`` before KeyboardInterrupt is raised. With
@@ -349,16 +366,16 @@ def passes(
     converged, which refers to the last weights. ``saving`` may continue an earlier run; then the
     passes that are over are not reported again, but for the last of a run that has ended.
     """
-    state, saving = run.state, saving or Saving()
-    course = Course(state.n_updates)
+    run, stream, plan, progress = course.run, course.stream, course.plan, course.progress
+    state = run.state
     # With held-out rows, earlier weights may be restored; in a new order, passes do not repeat.
     if plan.patience is None and not stream.shuffle:
         from linsep.learners.cycle_detection import cycle_detection_for
 
         course.detection = cycle_detection_for(state, run.learner, run.keeping, stream, plan.tie)
-    saving.resume(run, stream, course, progress)
+    saving.resume(course)
     try:
-        if over(run.reports):
+        if course.over:
             progress.finish(run.reports)
             if run.reports[-1].stop_reason == StopReason.CYCLE and course.detection is not None:
                 progress.cycle = course.detection.after(state, stream, course.number)
@@ -366,27 +383,27 @@ def passes(
             return
         while course.number < plan.max_iter:
             try:
-                scores = one_pass(run, stream, plan, progress, course, saving)
+                scores = one_pass(course, saving)
             except KeyboardInterrupt:
                 state.n_updates += progress.updates
                 if progress.rows or course.number == 0:  # else the pass had not begun
-                    yield reported(run, course, progress, NO_SCORES, StopReason.INTERRUPTED)
+                    yield course.report(NO_SCORES, StopReason.INTERRUPTED)
                 raise
             state.n_updates += progress.updates
-            reason = after_pass(run, stream, plan, progress, course, scores)
+            reason = after_pass(course, scores)
             # An infinite weight of a feature that no later row has does not affect any score.
             if reason is not None and not np.isfinite([state.W.min(), state.W.max()]).all():
                 raise infinite_weight(state.W, stream.of_features, run.learner.step)
-            report = reported(run, course, progress, scores, reason)
-            course.advance(state.n_updates)
+            report = course.report(scores, reason)
+            course.advance()
             if reason is not None:
-                saving.ended(run, stream, course, progress)
+                saving.ended(course)
                 saving = Saving()
             yield report
             if reason is not None:
                 return
     except (KeyboardInterrupt, GeneratorExit):
-        saving.interrupted(run, stream, course, progress)
+        saving.interrupted(course)
         raise
     finally:
         if course.best is not None:
@@ -394,29 +411,39 @@ def passes(
             run.keeping.put_back(course.best.kept)
 
 
-def over(reports: list[PassReport]) -> bool:
-    """Return whether a run with these reports has ended."""
-    return bool(reports) and reports[-1].stop_reason is not None
+def one_pass(course: Course, saving: Saving) -> Scores:
+    """Learn from every row once; return the scores of the weights kept, if needed."""
+    run, stream, progress, tie = course.run, course.stream, course.progress, course.plan.tie
+    number = course.number
+    progress.begin(number, stream.n_rows)
+    scheme = run.state.scheme(tie, count_errors=number == 0)
+
+    def pause() -> None:
+        interruption_point()
+        saving.pause(course)
+
+    if not course.learnt:
+        found = stream.row_batches(number, progress.rows)
+        row_batches = timed(found, progress, stream.reads)
+        for row_batch in checked(row_batches, run.learner) if number == 0 else row_batches:
+            learn_batch(run, scheme, row_batch, progress, pause)
+        check_some_rows(progress)
+        progress.tally[UPDATES] += close_pass(run, scheme)
+        course.learnt = True
+    run.keeping.close_pass(run.state, stream.training_rows, tie)
+    criterion = run.learner.criterion(run.state)
+    if course.plan.patience is None:
+        return Scores(None, None, criterion)
+    held_out, learnt = held_out_accuracy(run, stream, tie), stream.training_rows()
+    return Scores(held_out, None if learnt is None else accuracy(run, learnt, tie), criterion)
 
 
-def reported(
-    run: Run, course: Course, progress: Progress, scores: Scores, reason: StopReason | None
-) -> PassReport:
-    """Add the report of the present pass to those of the run, and return it."""
-    mistakes, updates, errors = (int(n) for n in progress.tally)
-    counts = course.number, progress.rows, mistakes, updates, errors
-    run.reports.append(PassReport(*counts, *scores, reason))
-    return run.reports[-1]
-
-
-def after_pass(
-    run: Run, stream: RowStream, plan: Plan, progress: Progress, course: Course, scores: Scores
-) -> StopReason | None:
+def after_pass(course: Course, scores: Scores) -> StopReason | None:
     """Return why the run ends with this pass, or None; keep the weights of the best score."""
-    state = run.state
+    run, plan, progress, state = course.run, course.plan, course.progress, course.run.state
     cycle = None
     if progress.mistakes and course.detection is not None:
-        cycle = course.detection.after(state, stream, course.number + 1)
+        cycle = course.detection.after(state, course.stream, course.number + 1)
     course.since_best += 1
     best = -1.0 if course.best is None else course.best.score
     if scores.held_out is not None and scores.held_out > best:
@@ -437,35 +464,6 @@ def after_pass(
         run.keeping.start_again(state)
         course.best, course.since_best = None, 0
     return None
-
-
-def one_pass(
-    run: Run, stream: RowStream, plan: Plan, progress: Progress, course: Course, saving: Saving
-) -> Scores:
-    """Learn from every row once; return the scores of the weights kept, if needed."""
-    number = course.number
-    progress.begin(number, stream.n_rows)
-    state, learner, keeping = run.state, run.learner, run.keeping
-    scheme = state.scheme(plan.tie, count_errors=number == 0)
-
-    def pause() -> None:
-        interruption_point()
-        saving.pause(run, stream, course, progress)
-
-    if not course.learnt:
-        found = stream.row_batches(number, progress.rows)
-        row_batches = timed(found, progress, stream.reads)
-        for row_batch in checked(row_batches, learner) if number == 0 else row_batches:
-            learn_batch(run, scheme, row_batch, progress, pause)
-        check_some_rows(progress)
-        progress.tally[UPDATES] += close_pass(run, scheme)
-        course.learnt = True
-    keeping.close_pass(state, stream.training_rows, plan.tie)
-    criterion = learner.criterion(state)
-    if plan.patience is None:
-        return Scores(None, None, criterion)
-    held_out, learnt = held_out_accuracy(run, stream, plan.tie), stream.training_rows()
-    return Scores(held_out, None if learnt is None else accuracy(run, learnt, plan.tie), criterion)
 
 
 def check_some_rows(progress: Progress) -> None:

@@ -16,7 +16,7 @@ from linsep.checkpoints.saving import Checkpoint
 from linsep.estimators._common.calibration import METHODS, Calibration
 from linsep.estimators._common.fitted_state import StopReason, classes_of, count, described
 from linsep.estimators._common.labels import is_turned
-from linsep.learners.passes import Best, Course, PassReport, Progress, Run, keeping_of, over
+from linsep.learners.passes import Best, Course, PassReport, Run, keeping_of
 from linsep.learners.proofs import runs_otherwise
 from linsep.learners.state import Remembered, State, columns_of
 from linsep.learners.voting import KeepVote
@@ -205,8 +205,9 @@ class Saved(SavedFit):
         """Take the seed and the classes."""
         self.seed, self.classes = int(about["seed"]), tuple(about["classes"])
 
-    def resume(self, run: Any, stream: Any, course: Course, progress: Any) -> None:
+    def resume(self, course: Course) -> None:
         """Go on with an earlier run, if there is one: restore its state and its course."""
+        run, stream, progress = course.run, course.stream, course.progress
         self._start = _digest(run.state)
         if self.found is None:
             return
@@ -222,34 +223,36 @@ class Saved(SavedFit):
             where = about["course"]
             passed = where["number"] + (where["learnt"] is True)
             stream.resume(passed, _within("rows", arrays))
-            restore_contents(arrays, where, run, course, progress)
+            restore_contents(arrays, where, course)
             if not stream.of_features and stream.n_features != run.state.n_features:
                 raise ValueError(f"{run.state.n_features} examples")
         self._at = course.number, progress.rows
         place = f"pass {course.number + 1}, after {progress.rows:,} of its rows"
-        self.checkpoint.on_resume("all is learnt" if over(run.reports) else place)
+        self.checkpoint.on_resume("all is learnt" if course.over else place)
 
-    def pause(self, run: Any, stream: Any, course: Course, progress: Any) -> None:
+    def pause(self, course: Course) -> None:
         """Save the run between two slices of rows, if it is time."""
+        progress, reports = course.progress, course.run.reports
         number, rows = self._at
         fresh = progress.rows - rows
         if number != course.number:
-            fresh = run.reports[-1].rows - rows + progress.rows
+            fresh = reports[-1].rows - rows + progress.rows
         self._at = course.number, progress.rows
         if self.writing.due(fresh):
-            self._write(run, stream, course, progress)
+            self._write(course)
 
-    def interrupted(self, run: Any, stream: Any, course: Course, progress: Any) -> None:
+    def interrupted(self, course: Course) -> None:
         """Save the run, because it is stopped now."""
-        self._write(run, stream, course, progress)
+        self._write(course)
 
-    def ended(self, run: Any, stream: Any, course: Course, progress: Any) -> None:
+    def ended(self, course: Course) -> None:
         """Save the run, which is over, unless the file is removed next."""
         if self.checkpoint.keep:
-            self._write(run, stream, course, progress)
+            self._write(course)
 
-    def _write(self, run: Any, stream: Any, course: Course, progress: Any) -> None:
-        arrays, where = contents_of(run, stream, course, progress)
+    def _write(self, course: Course) -> None:
+        arrays, where = contents_of(course)
+        run, state = course.run, course.run.state
         classes = self.estimator.classes_.tolist()
         plain = all(isinstance(label, str | int | float) for label in classes)
         about = {
@@ -257,7 +260,7 @@ class Saved(SavedFit):
             "course": where,
             "seed": run.seed,
             "classes": classes if plain else [],
-            "machines": [run.state.n_classes, run.state.n_columns],
+            "machines": [state.n_classes, state.n_columns],
         }
         self.writing.write(arrays, about)
 
@@ -270,13 +273,14 @@ def _digest(state: State) -> str:
     return blake2b(b"".join(part.tobytes() for part in parts), digest_size=16).hexdigest()
 
 
-def contents_of(run: Run, stream: Any, course: Course, progress: Progress) -> tuple[Arrays, Any]:
+def contents_of(course: Course) -> tuple[Arrays, Any]:
     """Return all that a run needs to go on, between two slices of rows."""
+    run, progress = course.run, course.progress
     state, best, detection = run.state, course.best, course.detection
     rows, tally = progress.of_pass(course.number)
     arrays = {"tally": tally}
     arrays |= _named("state", _of_state(state)) | _named("kept", run.keeping.arrays())
-    arrays |= _named("rows", stream.arrays())
+    arrays |= _named("rows", course.stream.arrays())
     if best is not None:
         arrays |= _named("best", _of_state(best.state))
     if detection is not None:
@@ -294,11 +298,9 @@ def contents_of(run: Run, stream: Any, course: Course, progress: Progress) -> tu
     }
 
 
-def restore_contents(
-    arrays: Arrays, about: dict[str, Any], run: Run, course: Course, progress: Progress
-) -> None:
+def restore_contents(arrays: Arrays, about: dict[str, Any], course: Course) -> None:
     """Put a run where another stood; raise ValueError if the arrays do not fit."""
-    state = run.state
+    run, state = course.run, course.run.state
     number, rows = count(about["number"]), count(about["rows"])
     reports = _reports(about["reports"])
     if len(reports) != number:
@@ -320,7 +322,7 @@ def restore_contents(
     tally = arrays["tally"]
     if tally.shape != (3,) or tally.dtype != np.int64:
         raise ValueError(f"counts of shape {tally.shape}")
-    progress.resume(number, rows, tally, [report.mistakes for report in reports])
+    course.progress.resume(number, rows, tally, [report.mistakes for report in reports])
 
 
 def _of_state(state: State | Remembered) -> Arrays:
