@@ -24,7 +24,7 @@ from benchmarks.harness import RESULTS
 from linsep import KernelPerceptron
 from linsep.compiled.rows import Dense
 from linsep.kernels import Polynomial
-from linsep.learners.voting import VoteScoring
+from linsep.learners.keeping import VoteScoring
 
 DEGREES = (1, 2, 3, 4, 5, 6)
 PASSES = (0.1, 1, 2, 3, 4, 10, 30)

@@ -14,8 +14,8 @@ import linsep
 from linsep import LogisticRegression, textbook
 from linsep.batches import Batch
 from linsep.errors import ParameterError, SeparationWarning
-from linsep.logistic.firth import Objective
 from linsep.logistic.likelihood import Likelihood, Terms
+from linsep.logistic.profiles import Objective
 from linsep.logistic.rows import RowLanes
 from linsep.sources.arrays import ArraySource
 from published import ALLIGATORS, BUDWORMS, ENDOMETRIAL, INFECTIONS

@@ -51,7 +51,7 @@ def small_slices(monkeypatch):
 @pytest.fixture
 def interrupted(monkeypatch):
     """Interrupt fits at every n-th pause until one ends; return it and how many there were."""
-    pause = linsep.learners.stored.Saved.pause
+    pause = linsep.learners.stored.SavedOnlineFit.pause
 
     def run(fit, n):
         count = []
@@ -62,7 +62,7 @@ def interrupted(monkeypatch):
             if len(count) % n == 0:
                 raise KeyboardInterrupt
 
-        monkeypatch.setattr(linsep.learners.stored.Saved, "pause", pressed)
+        monkeypatch.setattr(linsep.learners.stored.SavedOnlineFit, "pause", pressed)
         for times in range(1, 500):
             try:
                 return fit(), times

@@ -122,9 +122,14 @@ def _ascending(items: Iterable[Any]) -> None:
         raise Malformed("items are not sorted, or repeated")
 
 
+def _read_pair(plain: Any) -> tuple[int, int]:
+    first, second = items_of(plain)
+    return COUNT.read(first), COUNT.read(second)
+
+
 COUNT = Field(_read_count)
 #: different counts in order, and pairs of them
-COUNTS, PAIRS = list_of(COUNT, _ascending), list_of(list_of(COUNT), _ascending)
+COUNTS, PAIRS = list_of(COUNT, _ascending), list_of(Field(_read_pair), _ascending)
 
 
 def _read_weight(plain: Any) -> float:

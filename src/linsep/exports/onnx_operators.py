@@ -17,7 +17,7 @@ from linsep.compiled.rows import HUGE, TINY
 from linsep.exports.scoring import ExportError, Rule, is_turned, linear_scores, rule_of
 from linsep.kernels.base import Constant, Kernel, Normalized, Product, Scaled, Sum
 from linsep.kernels.vectors import RBF, AllSubsets, Laplacian, Linear, Polynomial
-from linsep.learners.voting import KeepVote, VoteScoring
+from linsep.learners.keeping import KeepVote, VoteScoring
 
 #: versions of the operators: read by onnxruntime 1.12 (2022) and later
 OPSET, ML_OPSET, IR_VERSION = 17, 3, 8

@@ -1,11 +1,18 @@
 """Online classifiers: one file for each, and what they share.
 
 A learner's file has its parameters, its estimator and its theorems; its rule is in
-``compiled/rules/``. They share ``classifier`` (fit and partial_fit), ``passes`` (the run of a
-fit, and why it stops), ``state`` (weights and counters; the classes that scores mean),
-``keeping`` and ``voting`` (which weights predict), ``cycle_detection``, ``predicting``,
-``from_source``, ``mixing`` (of shards), ``proofs`` (of a fit) and ``stored`` (a fit as arrays and
-JSON, checkpoints).
+``compiled/rules/``. How a fit goes::
+
+  fit (classifier; from_source, of a source; mixing, of shards; kernel)
+    - start_run    a Run: the state (weights and counters), the learner, what to keep
+    - passes       until a Course, which knows where the run stands, has a reason to stop
+        - one_pass        batches of rows, in slices, through the compiled loop
+        - after_pass      scores on held-out rows, weights that recur (cycle_detection): why to stop
+        - saving          the Course as arrays and JSON, to go on later (stored)
+
+``state`` has the weights and the classes that scores mean, ``keeping`` which weights predict,
+``predicting`` the methods that use them, ``proofs`` what is proved of a fit, and ``stored`` a fit
+in files.
 
 In the space of a kernel, the dual weights ``a_j`` are ordinary weights, with one feature per
 example: state, schemes, rules, ``keep``, votes and the pass loop are the same. Rows of that space

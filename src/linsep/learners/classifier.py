@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import assert_all_finite, validate_data
 
 from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
-from linsep.checkpoints.saving import Saving
+from linsep.checkpoints.saving import Saving, as_checkpoint
 from linsep.compiled.loop import UPDATES
 from linsep.compiled.rows import Unit, as_rows, scales
 from linsep.errors import DataError, LinsepError
@@ -21,7 +21,7 @@ from linsep.estimators._common import labels
 from linsep.estimators._common.fitted_state import StopReason
 from linsep.estimators._common.labels import FLOATS, brings_labels, codes_given
 from linsep.estimators._common.showing import HasEquation
-from linsep.learners.keeping import KeepBest, KeepLast
+from linsep.learners.keeping import KeepBest, KeepLast, keeping_of
 from linsep.learners.passes import (
     Course,
     PassReport,
@@ -29,7 +29,6 @@ from linsep.learners.passes import (
     Progress,
     Run,
     close_pass,
-    keeping_of,
     learn_batch,
     passes,
     stop_sentence,
@@ -238,10 +237,9 @@ class OnlineClassifier(
         """Return how a fit is saved; ``checkpoint`` as given to ``fit``."""
         if checkpoint is None:
             return Saving()
-        from linsep.checkpoints.saving import as_checkpoint
-        from linsep.learners.stored import Saved
+        from linsep.learners.stored import SavedOnlineFit
 
-        return Saved(as_checkpoint(checkpoint), self)
+        return SavedOnlineFit(as_checkpoint(checkpoint), self)
 
     # Labels and weights of rows.
 
@@ -313,17 +311,21 @@ class OnlineClassifier(
             return saving.seed
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
+    def new_state(self, learner: Learner, n_classes: int, n_features: int) -> State:
+        """Return a state that has learnt nothing."""
+        intercept = bool(getattr(self, "fit_intercept", False))
+        return State(self.multiclass, n_classes, n_features, intercept, learner.fill)
+
     def _begin(self, state: State, learner: Learner, classes: np.ndarray, fresh: bool) -> Run:
         """Hold a new run, with the parameters of now."""
         self.classes_, self.stop_reason_ = classes, None
         self._learnt_with = self.get_params(deep=False)
         self._forget_calibration()
         by_class = self.class_weight if isinstance(self.class_weight, dict) else {}
-        zero = getattr(self, "zero", "mistake")
         self._run = Run(
             state,
             learner,
-            keeping_of(self.keep, getattr(self, "vote_mb", np.inf), self.tie, zero),
+            keeping_of(self),
             fresh=fresh,
             weighted=self.class_weight is not None,
             left_out=bool(self.early_stopping) or 0 in by_class.values(),
@@ -781,9 +783,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
             state.own()
             state.grow(n_features)
         else:
-            state = State(
-                self.multiclass, classes.size, n_features, bool(self.fit_intercept), learner.fill
-            )
+            state = self.new_state(learner, classes.size, n_features)
             learner.begin(state)
         coef = labels.initial(coef, (state.n_columns, state.n_features), "coef_init")
         intercept = labels.initial(intercept, (state.n_columns,), "intercept_init")

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from linsep import kernels
 from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
 from linsep._system.threads import in_background
+from linsep.batches import joined
 from linsep.checkpoints.saving import Saving
 from linsep.compiled.rows import as_rows
 from linsep.errors import DataError, ModelFileError, ParameterError, hint
@@ -33,7 +34,7 @@ from linsep.learners.kernel_rows import Grams, KernelStream
 from linsep.learners.passes import Run
 from linsep.learners.perceptron import PerceptronLearner, Schedule
 from linsep.learners.predicting import numbered, numbered_texts
-from linsep.learners.state import Learner, State
+from linsep.learners.state import Learner
 from linsep.parameters import Control, Demonstration, check_parameters, parameter
 from linsep.sources.base import Source
 from linsep.validation.labels import check_beside
@@ -83,8 +84,8 @@ def _is_table(X: Any) -> bool:
     return hasattr(X, "shape") or hasattr(X, "__dataframe__")
 
 
-def joined(first: Any, second: Any) -> Any:
-    """Return the rows of both, concatenated."""
+def appended(first: Any, second: Any) -> Any:
+    """Return the rows of both."""
     if sp.issparse(first) or sp.issparse(second):
         return sp.vstack([first, second], format="csr")
     return np.concatenate([first, second])
@@ -403,7 +404,7 @@ class KernelPerceptron(OnlineClassifier):
             self._select(KeepLast().features_in_use(state), KeepLast())
             self.support_ = np.full(state.n_features, -1)
         else:
-            state = State(self.multiclass, classes.size, 0, fit_intercept=False)
+            state = self.new_state(learner, classes.size, 0)
             self.kernel_ = kernel.fitted(rows)
             self._examples, self.support_ = rows[:0], np.empty(0, np.int64)
         self._rows_seen = 0
@@ -451,7 +452,7 @@ class KernelPerceptron(OnlineClassifier):
     def _add(self, rows: Any, numbers: np.ndarray) -> None:
         """Append these rows, with weight zero."""
         alone = not self._examples.shape[0]
-        self._examples = rows if alone else joined(self._examples, rows)
+        self._examples = rows if alone else appended(self._examples, rows)
         self._prepare_examples()
         if self.kernel_.takes == "gram":  # the prepared matrix suffices
             self._examples = np.empty((numbers.size, 0))
@@ -546,25 +547,6 @@ class KernelPerceptron(OnlineClassifier):
         return self._run.keeping.scores(self._run.state, rows, len(gram))
 
 
-def whole(source: Source) -> tuple[Any, np.ndarray, np.ndarray | None, np.ndarray | None]:
-    """Return all rows of a source as one array or CSR matrix, their labels, weights and groups."""
-    parts: list[Any] = []
-    labels: list[Any] = []
-    more: list[Any] = []
-    for batch in in_background(source.batches()):
-        parts.append(batch.X)
-        labels.append(batch.y)
-        more.append(batch[3:])
-    own = [None if c[-1] is None else np.concatenate(c) for c in zip(*more, strict=True)]
-    width = parts[-1].shape[1]
-    if not any(sp.issparse(part) for part in parts):
-        wide = [np.pad(part, ((0, 0), (0, width - part.shape[1]))) for part in parts]
-        return np.concatenate(wide), np.concatenate(labels), own[0], own[1]
-    for part in parts:
-        part.resize(part.shape[0], width)
-    return sp.vstack(parts, format="csr"), np.concatenate(labels), own[0], own[1]
-
-
 def fit_source(estimator: Any, source: Source, saving: Saving) -> None:
     """Fit ``estimator`` to a source; also sets ``recipe_`` and the training accuracy."""
     from linsep.learners.from_source import knows_all_rows
@@ -572,7 +554,7 @@ def fit_source(estimator: Any, source: Source, saving: Saving) -> None:
     started = perf_counter()
     estimator.training_accuracy_ = None
     with interrupts_deferred():
-        X, y, weights, groups = whole(source)
+        X, y, _, weights, groups = joined(list(in_background(source.batches())))
         if sp.issparse(X) and not described(estimator.kernel).sparse:
             X = X.toarray()
         reading = perf_counter() - started

@@ -21,7 +21,7 @@ from linsep.estimators._common import labels
 from linsep.estimators._common.fitted_state import StopReason
 from linsep.estimators._common.labels import codes_given
 from linsep.lanes import Tree
-from linsep.learners.keeping import KeepAverage
+from linsep.learners.keeping import KeepAverage, keeping_of
 from linsep.learners.passes import (
     NO_SCORES,
     Course,
@@ -30,10 +30,9 @@ from linsep.learners.passes import (
     Progress,
     Run,
     check_some_rows,
-    keeping_of,
     one_pass,
 )
-from linsep.learners.state import State, Unlearnable
+from linsep.learners.state import Unlearnable
 from linsep.parameters import check_parameters
 from linsep.rows.arrays import ArrayStream, summed
 from linsep.validation.sparse import as_csr
@@ -212,13 +211,11 @@ class Setting(NamedTuple):
         """Return what a shard learns from the mixed weights in pass ``number``, from 0."""
         model, n_classes = self.estimator, self.classes.size
         learner = model.learner()
-        state = State(
-            model.multiclass, n_classes, self.n_features, bool(model.fit_intercept), learner.fill
-        )
+        state = model.new_state(learner, n_classes, self.n_features)
         learner.begin(state)
         learner.start(state)
         state.W[:] = start.W
-        run = Run(state, learner, keeping_of(model.keep, model.vote_mb, model.tie))
+        run = Run(state, learner, keeping_of(model))
         progress = Progress()
         some = rows.codes.size and (not rows.importance.size or rows.importance.any())
         if some:

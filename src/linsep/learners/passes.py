@@ -15,7 +15,7 @@ from linsep.compiled.rows import Block
 from linsep.compiled.weights import Last
 from linsep.errors import DataError, hint
 from linsep.estimators._common.fitted_state import StopReason
-from linsep.learners.keeping import KeepAverage, KeepBest, KeepLast, count_changes
+from linsep.learners.keeping import KeepLast, count_changes
 from linsep.learners.state import (
     TOO_LARGE,
     BadRow,
@@ -213,17 +213,6 @@ class Run:
             keeping=deepcopy(self.keeping),
             reports=list(self.reports),
         )
-
-
-def keeping_of(keep: str, vote_mb: float, tie: str, zero: str = "mistake") -> KeepLast:
-    """Return a new keeper of weights; ``vote_mb`` and ``tie`` are for "vote" only, ``zero`` is for
-    "best".
-    """
-    if keep == "vote":
-        from linsep.learners.voting import KeepVote
-
-        return KeepVote(vote_mb, tie)
-    return KeepBest(zero) if keep == "best" else {"last": KeepLast, "average": KeepAverage}[keep]()
 
 
 class Best(NamedTuple):

@@ -16,10 +16,10 @@ from linsep.checkpoints.saving import Checkpoint
 from linsep.estimators._common.calibration import METHODS, Calibration
 from linsep.estimators._common.fitted_state import StopReason, classes_of, count, described
 from linsep.estimators._common.labels import is_turned
-from linsep.learners.passes import Best, Course, PassReport, Run, keeping_of
+from linsep.learners.keeping import KeepVote, keeping_of
+from linsep.learners.passes import Best, Course, PassReport, Run
 from linsep.learners.proofs import runs_otherwise
 from linsep.learners.state import Remembered, State, columns_of
-from linsep.learners.voting import KeepVote
 
 Arrays = dict[str, np.ndarray]
 VOTES = ("features", "columns", "amounts", "starts", "rounds", "machines")
@@ -112,12 +112,9 @@ def _restored(model: Any, arrays: Arrays, rounds: int) -> Run:
     coef = arrays["coef"]
     if coef.ndim != 2 or len(coef) != columns_of(model.multiclass, model.classes_.size):
         raise ValueError(f"weights of shape {coef.shape}")
-    learner, intercept = model.learner(), bool(getattr(model, "fit_intercept", False))
-    state = State(model.multiclass, model.classes_.size, coef.shape[1], intercept, learner.fill)
-    state.rounds = count(rounds)
-    keeping = keeping_of(
-        model.keep, getattr(model, "vote_mb", np.inf), model.tie, getattr(model, "zero", "mistake")
-    )
+    learner = model.learner()
+    state = model.new_state(learner, model.classes_.size, coef.shape[1])
+    state.rounds, keeping = count(rounds), keeping_of(model)
     last = "last." if "last.coef" in arrays else ""
     _fill(state, state.W, arrays, last)
     for key, array in arrays.items():
@@ -194,7 +191,7 @@ def _reason(stored: str | None) -> StopReason | None:
     return None if stored is None else StopReason(stored)
 
 
-class Saved(SavedFit):
+class SavedOnlineFit(SavedFit):
     """Saves an online fit, and goes on from what is there."""
 
     def __init__(self, checkpoint: Checkpoint, estimator: Any) -> None:

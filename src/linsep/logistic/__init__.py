@@ -7,9 +7,9 @@
                                                         + not proved: weights at hand, checked,
                                                           or separation(X, y); limit
 
-Firth's penalized likelihood has its own ascent (``firth``), which uses the information matrix with
-rank-one updates for the penalty's curvature. For both likelihoods, profiles fix one linear
-function of the weights and maximize over the others (``profiles``).
+Firth's penalized likelihood has its own ascent, which uses the information matrix with rank-one
+updates for the penalty's curvature. For both likelihoods, profiles fix one linear function of the
+weights and maximize over the others (``profiles`` has both).
 
 A Newton step that moves no two scores of a row apart by 1 proves that there is a maximum. Without
 a maximum, every step moves some scores apart by 1 and no row back. That is only an indication;

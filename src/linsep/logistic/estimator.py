@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from linsep._system.interrupts import interrupts_deferred
 from linsep._system.threads import one_blas_thread
 from linsep.batches import Batch
-from linsep.checkpoints.saving import Saving
+from linsep.checkpoints.saving import Saving, as_checkpoint
 from linsep.errors import DataError, Hint, ParameterError, SeparationError, SeparationWarning, hint
 from linsep.estimators._common import labels
 from linsep.estimators._common.fitted_state import StopReason
@@ -35,7 +35,6 @@ from linsep.logistic.outcomes import (
     SEPARATED,
     Callbacks,
     FitOutcome,
-    FitProgress,
     Steps,
     Stopped,
     ending_of,
@@ -365,7 +364,6 @@ class LogisticRegression(
         """Return how a fit is saved; ``checkpoint`` as given to ``fit``."""
         if checkpoint is None:
             return Saving()
-        from linsep.checkpoints.saving import as_checkpoint
         from linsep.logistic.checkpointing import SavedAscent
 
         return SavedAscent(as_checkpoint(checkpoint), self)
@@ -382,20 +380,20 @@ class LogisticRegression(
             callbacks = Callbacks(self, given)
 
             def snapshot() -> dict[str, Any]:
-                model, found = copy(self), progress.outcome(StopReason.EARLY_STOP)
+                model, found = copy(self), steps.outcome(self, StopReason.EARLY_STOP)
                 assert found is not None
                 model._set_attributes(task, found, rows.known)
                 return dict(vars(model))
 
-            progress = FitProgress(self, lambda: callbacks.iterated(snapshot))
-            rows.steps, interrupted = progress.steps, False
+            steps = rows.steps = Steps(lambda: callbacks.iterated(snapshot))
+            interrupted = False
             try:
                 with labels.features_named(self):
-                    found = self._found(task, rows, progress.steps)
+                    found = self._found(task, rows, steps)
             except (KeyboardInterrupt, Stopped) as ending:
                 interrupted = isinstance(ending, KeyboardInterrupt)
                 reason = StopReason.INTERRUPTED if interrupted else StopReason.EARLY_STOP
-                so_far = progress.outcome(reason)
+                so_far = steps.outcome(self, reason)
                 if so_far is None:
                     raise
                 found = so_far

@@ -136,7 +136,7 @@ class Steps:
 
     Parameters
     ----------
-    after_step : function without arguments or None
+    after_step : function without arguments
         Called after each step; may raise :class:`Stopped`.
 
     Attributes
@@ -147,7 +147,7 @@ class Steps:
     intervals : list of the profile intervals computed so far, (low, high, p)
     """
 
-    def __init__(self, after_step: Callable[[], None] | None = None) -> None:
+    def __init__(self, after_step: Callable[[], None] = lambda: None) -> None:
         self.after_step = after_step
         self.so_far: FitOutcome | None = None
         self.suspect: FitOutcome | None = None
@@ -169,10 +169,25 @@ class Steps:
                 weights, limits_without(dependent, weights.shape), float(log_likelihood), None, "",
                 n_iter, distance=distance, around=around(B),
             )  # fmt: skip
-            if self.after_step is not None:
-                self.after_step()
+            self.after_step()
 
         return report
+
+    def outcome(self, model: Any, reason: StopReason) -> FitOutcome | None:
+        """Return the result of a model whose fit is stopped now; None before the first step."""
+        if self.finished is not None:
+            ends = ends_of(self, self.finished.weights.shape)
+            return replace(self.finished, intervals={model.level: ends}, stopped_in="intervals")
+        if self.suspect is not None:
+            return replace(
+                self.suspect, reason=reason, stopped_in="verdict",
+                limits=unchecked(self.suspect.limits), covariance=None,
+            )  # fmt: skip
+        if (found := self.so_far) is None:
+            return None
+        # With a penalty there is a maximum, without the proof that was not reached.
+        limits = found.limits if model.l2 or model.penalty else unchecked(found.limits)
+        return replace(found, limits=limits, reason=reason, stopped_in="ascent")
 
     def doing(self, max_iter: int) -> str:
         """Return the current stage as text; steps beyond ``max_iter`` are possible, to prove that
@@ -368,47 +383,6 @@ def separation_sentence(kind: str, limits: dict[str, str]) -> str:
         f"The data are {kind}, so the likelihood has no maximum: it keeps growing as these "
         f"coefficients diverge: {listed}{rest}"
     )
-
-
-class FitProgress:
-    """Progress of a fit.
-
-    Parameters
-    ----------
-    model : LogisticRegression
-    after_step : function without arguments, called after each step
-
-    Attributes
-    ----------
-    steps : Steps
-    """
-
-    def __init__(self, model: Any, after_step: Callable[[], None]) -> None:
-        self.model, self.steps = model, Steps(after_step)
-
-    def outcome(self, reason: StopReason) -> FitOutcome | None:
-        """Return the result of a fit stopped now; None before the first step."""
-        if self.steps.finished is not None:
-            return self._without_intervals()
-        if self.steps.suspect is not None:
-            found = replace(self.steps.suspect, reason=reason, stopped_in="verdict")
-            return replace(found, limits=unchecked(found.limits), covariance=None)
-        if self.steps.so_far is None:
-            return None
-        return self._maximised(self.steps.so_far, reason)
-
-    def _maximised(self, so_far: FitOutcome, reason: StopReason) -> FitOutcome:
-        """Return the weights so far, without inference."""
-        sure = self.model.l2 or self.model.penalty
-        limits = so_far.limits if sure else unchecked(so_far.limits)
-        return replace(so_far, limits=limits, reason=reason, stopped_in="ascent")
-
-    def _without_intervals(self) -> FitOutcome:
-        """Return the finished fit with the intervals computed so far."""
-        found = self.steps.finished
-        assert found is not None
-        ends = ends_of(self.steps, found.weights.shape)
-        return replace(found, intervals={self.model.level: ends}, stopped_in="intervals")
 
 
 class Callbacks:

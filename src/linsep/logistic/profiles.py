@@ -1,4 +1,11 @@
-"""Profile-likelihood intervals and tests of single weights.
+"""Firth's penalized likelihood, and profiles of a likelihood: its maximum with one weight fixed.
+
+Firth's likelihood is l*(b) = l(b) + ln |I(b)| / 2, the likelihood times Jeffreys' prior, whose
+maximum is finite whatever the data (D. Firth, Bias reduction of maximum likelihood estimates,
+Biometrika 80, 1993; finite: I. Kosmidis and D. Firth, Jeffreys-prior penalty, finiteness and
+shrinkage in binomial-response generalized linear models, Biometrika 108, 2021); of several classes:
+S. Bull, C. Mak and C. Greenwood, A modified score function estimator for multinomial logistic
+regression in small samples, Computational Statistics and Data Analysis 39 (2002).
 
 The profile at a value v is the largest (penalised) log-likelihood with one weight fixed at v. Twice
 its difference to the maximum is approximately chi-squared with one degree of freedom, which tests a
@@ -9,24 +16,289 @@ Statistics in Medicine 21, 2002).
 """
 
 from dataclasses import replace
+from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import chdtrc, chdtri
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.special import chdtrc, chdtri, softmax
 
+from linsep.batches import Batch
 from linsep.errors import ParameterError, hint
-from linsep.logistic.firth import Maximum, Objective, inverse_of, maximised
 from linsep.logistic.fitting import lanes_as
 from linsep.logistic.likelihood import Likelihood, Terms
-from linsep.logistic.outcomes import Around, Ends, FitOutcome, Steps, ends_of, limits_without
+from linsep.logistic.outcomes import (
+    Around,
+    Ends,
+    FitOutcome,
+    Report,
+    Steps,
+    ends_of,
+    limits_without,
+    no_report,
+)
 from linsep.logistic.preparing import Standardization, sampled, standardization
 from linsep.logistic.rows import MOST_WEIGHTS, BatchRows, Rows, Task
+
+#: longest step of a weight, in standardised features, far from which a quadratic model is poor
+LONGEST = 5.0
+#: a step that gains less than this is the last; its own error is far smaller
+LEAST_GAIN = 1e-15
+HALVINGS = 30
+#: relative rounding error of a sum of logarithms
+ROUNDING = 1e-13
+#: a smaller pivot of a matrix with unit diagonal is a rounding error
+PIVOT = 1e-7
+#: less information about a direction counts as none
+NOTHING = 1e-200
+#: a curvature correction that is a smaller share of its terms is noise
+NOISE = 1e-8
+
+
+class Evaluated(NamedTuple):
+    """An objective evaluated at some weights.
+
+    Attributes
+    ----------
+    value : float, the penalised log-likelihood, -inf if the information is singular
+    log_likelihood : float
+    slope : array of shape (weights,), the gradient of the value
+    pull : array of shape (weights,), the penalty's part of the gradient
+    information : array of shape (weights, weights)
+    """
+
+    value: float
+    log_likelihood: float
+    slope: np.ndarray
+    pull: np.ndarray
+    information: np.ndarray
+
+
+class Maximum(NamedTuple):
+    """Maximum of an objective.
+
+    Attributes
+    ----------
+    b : array of shape (weights,)
+    known : Evaluated, at b
+    bend : array of shape (weights, weights), approximate negative Hessian of the penalty
+    reason : "converged", "max_iter" or "stuck"
+    n_iter : int
+    """
+
+    b: np.ndarray
+    known: Evaluated
+    bend: np.ndarray
+    reason: str
+    n_iter: int
+
+    @property
+    def value(self) -> float:
+        """The largest value."""
+        return self.known.value
+
+
+class Objective:
+    """The log-likelihood of weights in standardised features, with Firth's penalty or without.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+    used : array of bool of shape (width,), the independent columns
+    penalised : bool
+    """
+
+    def __init__(self, likelihood: Likelihood, used: np.ndarray, penalised: bool):
+        self.likelihood, self.penalised = likelihood, penalised
+        self.used = np.flatnonzero(np.tile(used, likelihood.q))
+
+    @property
+    def size(self) -> int:
+        """Number of weights."""
+        return len(self.used)
+
+    def wide(self, b: np.ndarray) -> np.ndarray:
+        """Return the weights of all columns, shape (q, width)."""
+        found = np.zeros(self.likelihood.q * self.likelihood.width)
+        found[self.used] = b
+        return found.reshape(self.likelihood.shape)
+
+    def at(self, b: np.ndarray) -> Evaluated:
+        """Evaluate the objective."""
+        B, nothing = self.wide(b), np.zeros(len(b))
+        point = self.likelihood.at(B)
+        slope = point.gradient.ravel()[self.used]
+        assert point.hessian is not None
+        information = point.hessian[np.ix_(self.used, self.used)]
+        if not self.penalised:
+            return Evaluated(point.value, point.value, slope, nothing, information)
+        inverse = inverse_of(information)
+        if inverse is None:
+            return Evaluated(-np.inf, point.value, nothing, nothing, information)
+        covariance = np.zeros(2 * (B.size,))
+        covariance[np.ix_(self.used, self.used)] = inverse
+        pull = pulls(self.likelihood, B, covariance).ravel()[self.used]
+        value = point.value + np.linalg.slogdet(information)[1] / 2
+        return Evaluated(value, point.value, slope + pull, pull, information)
+
+
+def inverse_of(matrix: np.ndarray) -> np.ndarray | None:
+    """Return the inverse of a positive definite matrix; None if numerically singular."""
+    if not matrix.size:  # which older releases of scipy do not take
+        return matrix.copy()
+    diagonal = np.diag(matrix)
+    if not ((diagonal > 0) & np.isfinite(diagonal)).all():
+        return None
+    roots = 1.0 / np.sqrt(diagonal)
+    try:
+        factor = cho_factor(matrix * roots * roots[:, None], lower=True)
+    except LinAlgError:
+        return None
+    if np.diag(factor[0]).min() < PIVOT:
+        return None
+    with np.errstate(over="ignore"):
+        inverse = cho_solve(factor, np.diag(roots)) * roots[:, None]
+    return inverse if np.isfinite(inverse).all() else None
+
+
+def pulls(likelihood: Likelihood, B: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+    """Return the gradient of ln |I| / 2, of the shape of the weights B.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+    B : array of shape (q, width)
+    covariance : array of shape (q width, q width), the inverse of the information at B
+    """
+    q, width = likelihood.shape
+    blocks = covariance.reshape(q, width, q, width)
+
+    def pull_of(lane: Batch) -> np.ndarray:
+        found = np.zeros(likelihood.shape)
+        for start, Z in likelihood.terms.blocks(lane):
+            p = softmax(np.column_stack([Z @ B.T, np.zeros(len(Z))]), axis=1)[:, :q]
+            # z' (block of classes k and l) z of every row, and its derivative by the scores
+            H = np.empty((len(Z), q, q))
+            for k in range(q):
+                for m in range(k + 1):
+                    H[:, k, m] = H[:, m, k] = ((Z @ blocks[k, :, m]) * Z).sum(axis=1)
+            pull = _pull(p, H)
+            if lane.weights is not None:
+                pull *= lane.weights[start : start + len(Z), None]
+            found += pull.T @ Z
+        return found
+
+    return likelihood.sum(pull_of, add)
+
+
+def _pull(p: np.ndarray, H: np.ndarray) -> np.ndarray:
+    """Return half the derivative of ln |I| by the scores of each row, divided by its weight.
+
+    The sum of the third cumulants of the classes times H; for two classes p (1 - p) h (1/2 - p).
+    """
+    own = np.einsum("nkk->nk", H)
+    Hp = np.einsum("nkl,nl->nk", H, p)
+    both = (p * Hp).sum(axis=1, keepdims=True)
+    return p * (own - 2 * Hp - (p * own).sum(axis=1, keepdims=True) + 2 * both) / 2
+
+
+def maximised(
+    objective: Objective, start: np.ndarray, free: np.ndarray | None = None, *,
+    known: Evaluated | None = None, bend: np.ndarray | None = None, enough: float = LEAST_GAIN,
+    tol: float = np.inf, max_iter: int = 500, report: Report = no_report,
+) -> Maximum:  # fmt: skip
+    """Maximise an objective.
+
+    Newton's method with step halving. The Hessian of the likelihood is the information; that of the
+    penalty is approximated from changes of its gradient (symmetric rank-one updates; A. Conn,
+    N. Gould and P. Toint, Mathematical Programming 50, 1991).
+
+    Parameters
+    ----------
+    objective : Objective
+    start : array of shape (weights,)
+    free : array of shape (weights, free directions) or None
+        Orthonormal basis of the allowed directions; None allows all.
+    known : Evaluated or None, at ``start``
+    bend : array of shape (weights, weights) or None
+        Initial approximation of the negative Hessian of the penalty.
+    enough : a step that gains less is the last
+    tol : largest allowed component of the gradient in those directions
+    max_iter : int
+    report : function called after each step
+    """
+    b, known = start, known or objective.at(start)
+    bend = np.zeros((len(b), len(b))) if bend is None else bend
+    basis = np.eye(len(b)) if free is None else free
+    if not basis.shape[1]:
+        return Maximum(b, known, bend, "converged", 0)
+    for n_iter in range(1, max_iter + 1):
+        if not np.isfinite(known.value):
+            return Maximum(b, known, bend, "stuck", n_iter)
+        slope = basis.T @ known.slope
+        step = basis @ _newton(basis, known.information, bend, slope)
+        step *= min(1.0, LONGEST / max(np.abs(step).max(), 1e-300))
+        gain = float(step @ known.slope)
+        better = _uphill(objective, b, known, step)
+        last = gain <= enough and np.abs(slope).max() <= tol
+        if better is None:
+            reason = "converged" if gain <= ROUNDING * max(1.0, abs(known.value)) else "stuck"
+            return Maximum(b, known, bend, reason, n_iter)
+        moved, there = better
+        bend = _updated(bend, moved - b, known.pull - there.pull)
+        b, known = moved, there
+        report(b, known.log_likelihood, np.nan)
+        if last:
+            return Maximum(b, known, bend, "converged", n_iter)
+    return Maximum(b, known, bend, "max_iter", max_iter)
+
+
+def _newton(
+    basis: np.ndarray, information: np.ndarray, bend: np.ndarray, slope: np.ndarray
+) -> np.ndarray:
+    """Return Newton's step; uses the information alone if the objective is not concave there.
+
+    There is no step in directions without information.
+    """
+    for matrix in (information + bend, information):
+        inverse = inverse_of(basis.T @ matrix @ basis)
+        if inverse is not None:
+            return inverse @ slope
+    curvature = basis.T @ information @ basis
+    diagonal = np.diag(curvature)
+    roots = np.where(diagonal > NOTHING, 1.0 / np.sqrt(np.maximum(diagonal, NOTHING)), 0.0)
+    scaled = np.linalg.pinv(curvature * roots * roots[:, None], rcond=1e-12, hermitian=True)
+    return roots * (scaled @ (roots * slope))
+
+
+def _uphill(
+    objective: Objective, b: np.ndarray, known: Evaluated, step: np.ndarray
+) -> tuple[np.ndarray, Evaluated] | None:
+    """Return the first of the step, half of it, a quarter ... that does not decrease the value."""
+    for halving in range(HALVINGS):
+        moved = b + step / 2**halving
+        there = objective.at(moved)
+        if there.value >= known.value - ROUNDING * max(1.0, abs(known.value)):
+            return moved, there
+    return None
+
+
+def _updated(bend: np.ndarray, moved: np.ndarray, lost: np.ndarray) -> np.ndarray:
+    """Return the rank-one update of ``bend`` for a change of the penalty's gradient; unchanged if
+    the update would be noise.
+    """
+    error = lost - bend @ moved
+    size = float(error @ moved)
+    if abs(size) <= NOISE * np.linalg.norm(error) * np.linalg.norm(moved):
+        return bend
+    return bend + np.outer(error, error) / size
+
 
 #: largest last step towards an end, as a share of the half-width of Wald's interval; its error is
 #: about the square
 CLOSE = 1e-5
 #: largest gain of the last step of a constrained maximisation
-ENOUGH = 1e-11
+PROFILE_GAIN = 1e-11
 MOST_POINTS = 100
 #: largest factor by which the distance from the estimate grows per step
 FARTHER = 4.0
@@ -52,7 +324,7 @@ class Interval(NamedTuple):
     p: float
 
 
-class Point(NamedTuple):
+class ProfilePoint(NamedTuple):
     """A value, twice the loss of log-likelihood there, its derivative, and the maximum."""
 
     value: float
@@ -82,7 +354,7 @@ class Profile:
         self.tangent = of if inverse is None else inverse @ of
         self.error = 0.0 if inverse is None else float(np.sqrt(of @ self.tangent))
 
-    def at(self, value: float, near: Maximum) -> Point:
+    def at(self, value: float, near: Maximum) -> ProfilePoint:
         """Return the profile at a value, maximised starting from ``near``."""
         aside, start = value - self.of @ near.b, near.b
         start = start + aside / (self.of @ self.tangent) * self.tangent
@@ -94,11 +366,16 @@ class Profile:
             best = int(np.argmax([known.value for known in all_known]))
             start, known = starts[best], all_known[best]
         top = maximised(
-            self.objective, start, self.free, known=known, bend=near.bend, enough=ENOUGH
+            self.objective,
+            start,
+            self.free,
+            known=known,
+            bend=near.bend,
+            enough=PROFILE_GAIN,
         )
         loss = max(0.0, 2.0 * (self.supremum - top.value))
         slope = -2.0 * float(self.of @ top.known.slope) / float(self.of @ self.of)
-        return Point(value, loss, slope, top)
+        return ProfilePoint(value, loss, slope, top)
 
     def interval(self, level: float, runs: str = "") -> Interval:
         """Return the interval and the test.
@@ -118,12 +395,12 @@ class Profile:
             return Interval(self._end(zero, -1.0, unit, high), np.inf, p)
         if runs == "-inf":
             return Interval(-np.inf, self._end(zero, 1.0, unit, high), p)
-        middle = Point(float(self.of @ self.top.b), 0.0, 0.0, self.top)
+        middle = ProfilePoint(float(self.of @ self.top.b), 0.0, 0.0, self.top)
         stride = self.error * np.sqrt(high) or unit
         low, top = (self._end(middle, side, stride, high) for side in (-1.0, 1.0))
         return Interval(low, top, p)
 
-    def _end(self, start: Point, side: float, stride: float, high: float) -> float:
+    def _end(self, start: ProfilePoint, side: float, stride: float, high: float) -> float:
         """Return the value on one side of the estimate where twice the loss is ``high``.
 
         Uses Newton's method on the square root of the loss, which is nearly linear, bracketed by
@@ -136,16 +413,16 @@ class Profile:
             inner, outer = (point, outer) if point.loss < high else (inner, point)
             if outer is None and high - point.loss > side * point.slope * FARTHEST * stride:
                 return side * np.inf
-            before, value = value, self._next(point, (start, inner, outer), high)
+            before, value = value, self._next(point, start, inner, outer, high)
             if abs(value - before) <= CLOSE * stride:
                 return value
         return np.nan
 
     def _next(
-        self, point: Point, between: tuple[Point, Point | None, Point | None], high: float
-    ) -> float:
+        self, point: ProfilePoint, start: ProfilePoint, inner: ProfilePoint | None,
+        outer: ProfilePoint | None, high: float,
+    ) -> float:  # fmt: skip
         """Return the next value: by a Newton step, by bisection, or further out."""
-        start, inner, outer = between
         root = np.sqrt(point.loss)
         with np.errstate(all="ignore"):
             value = point.value + (np.sqrt(high) - root) * 2.0 * root / point.slope
