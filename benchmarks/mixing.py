@@ -16,7 +16,8 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from benchmarks.accuracy import digits, svmlight
 from benchmarks.newsgroups import documents
 from linsep import Perceptron
-from linsep.learners.mixing import Coded, Mixed, Setting, learn_here, mix, setting_of
+from linsep.batches import Batch
+from linsep.learners.mixing import Mixed, Setting, learn_here, mix, setting_of
 from linsep.learners.state import State
 
 SHARDS = (1, 4, 16, 64, 1000)
@@ -52,10 +53,10 @@ def _setting(data: Data) -> tuple[Setting, State]:
     return setting, State("native", len(classes), data.X.shape[1], True)
 
 
-def _cut(setting: Setting, data: Data, shards: int) -> list[Coded]:
+def _cut(setting: Setting, data: Data, shards: int) -> list[Batch]:
     order = np.random.default_rng(0).permutation(len(data.y))
     parts = np.array_split(order, shards)
-    return [setting.coded(data.X[rows], data.y[rows], None) for rows in parts]
+    return [setting.coded(Batch(data.X[rows], data.y[rows])) for rows in parts]
 
 
 def _accuracy(setting: Setting, state: State, weights: np.ndarray, data: Data) -> float:
@@ -65,7 +66,7 @@ def _accuracy(setting: Setting, state: State, weights: np.ndarray, data: Data) -
     return float(np.mean(setting.classes[codes] == data.y_test))
 
 
-def _mixed(setting: Setting, state: State, shards: list[Coded], data: Data) -> list[float]:
+def _mixed(setting: Setting, state: State, shards: list[Batch], data: Data) -> list[float]:
     """Accuracy of the mixture after each pass."""
     learn, found = learn_here(setting, shards), []
     mixed = Mixed(np.zeros_like(state.W), np.zeros_like(state.W))
@@ -76,7 +77,7 @@ def _mixed(setting: Setting, state: State, shards: list[Coded], data: Data) -> l
     return found
 
 
-def _alone(setting: Setting, state: State, shards: list[Coded], data: Data) -> list[float]:
+def _alone(setting: Setting, state: State, shards: list[Batch], data: Data) -> list[float]:
     """Accuracy of the mean of models that learnt one shard each, after so many passes."""
     totals = np.zeros((PASSES, *state.W.shape))
     for rows in shards:

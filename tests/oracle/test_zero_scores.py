@@ -6,6 +6,7 @@ from hypothesis import given, strategies as st
 from test_worked_numbers import LONG, OVERLAP, SIGNED, STUDENTS_HALF, STUDENTS_QUARTER, XOR
 
 from linsep import Perceptron, convergence, from_json, load, save, textbook, trace
+from linsep.batches import Batch
 from linsep.compiled.jit import COMPILING
 from linsep.errors import ParameterError
 from linsep.learners.mixing import fit_in_shards
@@ -386,7 +387,7 @@ def test_shards_start_from_given_weights():
     model = Perceptron(shuffle=False, zero="correct", max_iter=500)
     model.checked_rows(X, y, model.learner(), reset=True, checked=True)
     setting = setting_of(model, np.array([0, 1]), np.array([2.0, 3.0]), 2, "uniform")
-    shards = [setting.coded(X[:3], y[:3], None), setting.coded(X[3:], y[3:], None)]
+    shards = [setting.coded(Batch(X[:3], y[:3])), setting.coded(Batch(X[3:], y[3:]))]
     fit_mixed(model, setting, learn_here(setting, shards), 2, False, [[0.0, 0.0]], [-1.0])
     assert model.stop_reason_ in ("converged", "clean")
     assert model.n_updates_ > 0

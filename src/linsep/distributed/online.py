@@ -10,7 +10,6 @@ from linsep.distributed.shards import ShardRows
 from linsep.errors import DataError
 from linsep.lanes import in_tree
 from linsep.learners.mixing import (
-    Coded,
     LearnAll,
     Mixed,
     MixingName,
@@ -43,15 +42,15 @@ def fit_online(
     measure(estimator, rows, coded, _labelled, totals)
 
 
-def _coded(setting: Setting, rows: ShardRows, width: int, name: str) -> Coded:
-    X, y, _, weights, _ = rows.batch
+def _coded(setting: Setting, rows: ShardRows, width: int, name: str) -> Batch:
+    X = rows.batch.X
     if not hasattr(X, "indptr") and X.shape[1] != width:
         raise DataError(f"{name} has {X.shape[1]:,} columns, others {width:,}: make them alike.")
-    return setting.coded(X, y, weights)
+    return setting.coded(rows.batch)
 
 
 def _learnt(
-    setting: Setting, k: int, rows: Coded, start: Mixed, number: int, name: str
+    setting: Setting, k: int, rows: Batch, start: Mixed, number: int, name: str
 ) -> ShardSums:
     try:
         return setting.learn(k, rows, start, number)
@@ -85,7 +84,6 @@ def _learning(
     return learn
 
 
-def _labelled(model: Any, rows: Coded) -> Batch:
+def _labelled(model: Any, rows: Batch) -> Batch:
     """Return the rows of a shard with their labels."""
-    weights = rows.weights if rows.weights.size else None
-    return Batch(rows.X, model.classes_[model.codes_turned(rows.codes)], weights=weights)
+    return rows._replace(y=model.classes_[model.codes_turned(rows.y)])

@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.base import clone
 
 from linsep._system.interrupts import interrupts_allowed
+from linsep.batches import Batch
 from linsep.checkpoints.saving import Saving
 from linsep.errors import DataError, LinsepError, ParameterError
 from linsep.estimators._common import labels
@@ -164,17 +165,6 @@ MIXABLE = {
 }  # fmt: skip
 
 
-class Coded(NamedTuple):
-    """The rows of a shard with their class codes, their weights in learning and those in scores,
-    without class weights (both empty if all are 1).
-    """
-
-    X: Any
-    codes: np.ndarray
-    importance: np.ndarray
-    weights: np.ndarray
-
-
 class Setting(NamedTuple):
     """All that the pass of a shard depends on, besides its rows and the mixed weights.
 
@@ -195,19 +185,21 @@ class Setting(NamedTuple):
     seed: int
     mixing: MixingName
 
-    def coded(self, X: Any, y: np.ndarray, weights: np.ndarray | None) -> Coded:
-        """Return rows as they are learnt; ``y`` are labels, all of them in ``classes``."""
-        model, weights = self.estimator, labels.NO_IMPORTANCE if weights is None else weights
-        importance = weights
-        codes = labels.encode_with(y, self.classes)
+    def coded(self, rows: Batch) -> Batch:
+        """Return rows as they are learnt, with codes of their labels, which are in ``classes``."""
+        model, codes = self.estimator, labels.encode_with(rows.y, self.classes)
         assert codes is not None
-        if self.class_weights is not None:
-            per_row = self.class_weights[codes]
-            importance = per_row * importance if importance.size else per_row
-        X = summed(X) if model.normalize or model.learner().needs_lengths else X
-        return Coded(X, codes_given(model, self.classes, codes), importance, weights)
+        X = summed(rows.X) if model.normalize or model.learner().needs_lengths else rows.X
+        return rows._replace(X=X, y=codes_given(model, self.classes, codes))
 
-    def learn(self, shard: int, rows: Coded, start: Mixed, number: int) -> ShardSums:
+    def importance(self, rows: Batch) -> np.ndarray:
+        """Return what each row counts in learning: class weights times its own; empty if all 1."""
+        if self.class_weights is None:
+            return rows.importance
+        of_class = self.class_weights[codes_given(self.estimator, self.classes, rows.y)]
+        return of_class if rows.weights is None else of_class * rows.weights
+
+    def learn(self, shard: int, rows: Batch, start: Mixed, number: int) -> ShardSums:
         """Return what a shard learns from the mixed weights in pass ``number``, from 0."""
         model, n_classes = self.estimator, self.classes.size
         learner = model.learner()
@@ -217,10 +209,11 @@ class Setting(NamedTuple):
         state.W[:] = start.W
         run = Run(state, learner, keeping_of(model))
         progress = Progress()
-        some = rows.codes.size and (not rows.importance.size or rows.importance.any())
+        importance = self.importance(rows)
+        some = rows.size and (not importance.size or importance.any())
         if some:
             stream = ArrayStream(
-                rows.X, rows.codes, rows.importance, self.seed + shard, bool(model.shuffle),
+                rows.X, rows.y, importance, self.seed + shard, bool(model.shuffle),
                 unit=bool(model.normalize),
             )  # fmt: skip
             if n_classes > 2 and model.max_iter > 1 and not learner.needs_lengths:
@@ -399,7 +392,7 @@ def _report(number: int, counts: list[Counts], plan: Plan) -> PassReport:
     return PassReport(number, rows, mistakes, updates, errors, *NO_SCORES, reason)
 
 
-def learn_here(setting: Setting, shards: list[Coded]) -> LearnAll:
+def learn_here(setting: Setting, shards: list[Batch]) -> LearnAll:
     """Return a function that learns all shards in this process."""
 
     def learn(start: Mixed, number: int) -> ShardSums:
@@ -429,6 +422,6 @@ def fit_in_shards(
     totals = np.bincount(codes, minlength=classes.size).astype(np.float64)
     setting = setting_of(estimator, classes, totals, X.shape[1], mixing, saving)
     edges = np.cumsum([0, *rows])
-    shards = [setting.coded(as_csr(X[a:b]), y[a:b], None) for a, b in pairwise(edges)]
+    shards = [setting.coded(Batch(as_csr(X[a:b]), y[a:b])) for a, b in pairwise(edges)]
     fit_mixed(estimator, setting, learn_here(setting, shards), len(rows), False, saving=saving)
     return estimator
