@@ -26,7 +26,7 @@ def impatient(patch, silence=30.0, fresh=0.02, small=True):
     """
     from linsep.sources.remote import answers, file
 
-    patch.setattr(answers, "WAIT", 0.001)
+    patch.setattr(answers, "FIRST_PAUSE", 0.001)
     patch.setattr(answers, "SILENCE", silence)
     patch.setattr(file, "FRESH", fresh)
     if small:

@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris
 
 from command_line import assert_refused, assert_they_run, here
 from linsep import Perceptron, open_source
-from linsep.distributed.shards import Reading, read, shards_of
+from linsep.distributed.shards import Reading, read_shard, shards_of
 from linsep.errors import DataError
 from linsep.sources.tables import text_file
 from linsep.sources.tables.reading_options import ReadingOptions
@@ -133,11 +133,11 @@ def test_shards_without_a_header(path):
     shards = shards_of(source, 700)
     reading = Reading(source.recipe(), source.reading)
     assert len(shards) > 2
-    found = np.concatenate([read(shard, reading).batch.X for shard in shards])
+    found = np.concatenate([read_shard(shard, reading).batch.X for shard in shards])
     assert found.ravel().tolist() == [*range(300)]
     path.write_text("".join(f"{k},t{k % 2}\n" for k in range(299)) + "x,t1\n")
     with pytest.raises(DataError, match=r"a\.csv line 300, column 'column_1'"):
-        [read(s, reading) for s in shards_of(source, 700)]
+        [read_shard(s, reading) for s in shards_of(source, 700)]
 
 
 @pytest.mark.parametrize("bad", [{"header": "no"}, {"quotes": 2}])
@@ -196,7 +196,7 @@ def test_shards_of_blank_lines_are_empty(path):
     path.write_text("".join(f"{k},t{k % 2}\n" for k in range(50)) + "\n" * 300)
     source = open_source(path, target="column_2", header=False)
     reading = Reading(source.recipe(), source.reading)
-    assert sum(read(shard, reading).batch.size for shard in shards_of(source, 200)) == 50
+    assert sum(read_shard(shard, reading).batch.size for shard in shards_of(source, 200)) == 50
     path.write_text("\n\n")
     with pytest.raises(DataError, match=r"a\.csv has no rows: give a file with rows"):
         open_source(path, target="column_2", header=False)

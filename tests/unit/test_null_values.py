@@ -10,7 +10,7 @@ import pytest
 
 from command_line import assert_refused, assert_they_run, here
 from linsep import Perceptron, load, open_source
-from linsep.distributed.shards import Reading, read, shards_of
+from linsep.distributed.shards import Reading, read_shard, shards_of
 from linsep.errors import DataError
 from linsep.sources.tables import csv, text_file
 from linsep.sources.tables.reading_options import ReadingOptions
@@ -99,7 +99,7 @@ def test_shards_read_them(path, monkeypatch):
     shards = shards_of(source, 24)
     assert len(shards) > 1
     reading = Reading(source.recipe(), source.reading)
-    batches = (read(shard, reading).batch for shard in shards)
+    batches = (read_shard(shard, reading).batch for shard in shards)
     found = [batch.X.toarray() for batch in batches if batch.size]
     assert np.array_equal(np.vstack(found), expected)
 

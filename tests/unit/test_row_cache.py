@@ -104,7 +104,7 @@ def folder(tmp_path_factory):
 def test_any_rows_come_back_in_any_order_of_blocks(folder, case, gulp):
     batches, width, y, blocks = case
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(row_cache, "GULP", gulp)
+        patch.setattr(row_cache, "BUFFER_BYTES", gulp)
         with RowCacheWriter(folder / "any.rows", KEY) as writer:
             for batch in batches:
                 writer.write(batch)

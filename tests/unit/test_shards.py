@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from linsep import open_source
 from linsep.distributed import shards as cutting
-from linsep.distributed.shards import Reading, read, shards_of
+from linsep.distributed.shards import Reading, read_shard, shards_of
 from linsep.errors import DataError
 from linsep.sources import fingerprints
 
@@ -71,7 +71,7 @@ def test_every_row_is_in_one_shard(folder, name, size):
     shards = shards_of(source, size)
     assert (len(shards) == 1) == (size == 1 << 20)
     reading = Reading(source.recipe())
-    parts = (read(shard, reading).batch for shard in shards)
+    parts = (read_shard(shard, reading).batch for shard in shards)
     found = [batch for batch in parts if batch.size]
     (X, y, w), (X_known, y_known, w_known) = rows(found), rows(source.batches())
     assert np.array_equal(X, X_known)
@@ -99,12 +99,12 @@ def test_errors_name_the_line_of_the_file(folder, tmp_path, name, place):
     shards = [shard._replace(**there) for shard in shards_of(source, 3000)]
     (bad,) = [shard for shard in shards if fails(shard, reading)]
     with pytest.raises(DataError, match=f"{name} {place}"):
-        read(bad, reading)
+        read_shard(bad, reading)
 
 
 def fails(shard, reading):
     try:
-        read(shard, reading)
+        read_shard(shard, reading)
     except DataError:
         return True
     return False
@@ -116,7 +116,7 @@ def test_a_file_that_is_gone_is_named_with_the_machine(folder, tmp_path):
     shards = shards_of(open_source(tmp_path / "t.svm"), 3000)
     (tmp_path / "t.svm").unlink()
     with pytest.raises(DataError, match=r"On the machine .*t.svm cannot be read \(No such"):
-        read(shards[1], reading)
+        read_shard(shards[1], reading)
 
 
 def put_back(path, about):
@@ -142,20 +142,20 @@ def test_a_file_with_other_bytes_of_the_same_size_is_refused(folder, tmp_path, n
     source = open_source(path, **({} if name in ("t.svm", "t.vw") else {"target": "y"}))
     reading, shards = Reading(source.recipe()), shards_of(source, 3000)
     for shard in shards:
-        read(shard, reading)
+        read_shard(shard, reading)
     last = shards[-1]
     a_byte(path, (last.seen.begin + last.seen.end) // 2)
     with pytest.raises(
         DataError, match=f"On the machine .*, {re.escape(str(last))} has other bytes"
     ):
-        read(last, reading)
+        read_shard(last, reading)
     a_byte(path, (last.seen.begin + last.seen.end) // 2, keep_time=False)
     said = rf"On the machine {socket.gethostname()}, .*{name}.* has another time of modification th"
     with pytest.raises(DataError, match=said):
-        read(last, reading)
+        read_shard(last, reading)
     whole_seconds = last.seen.written // 10**9 * 10**9
     os.utime(path, ns=(whole_seconds, whole_seconds))  # as scp -p keeps times
-    read(last, reading)
+    read_shard(last, reading)
 
 
 def test_shards_that_the_client_reads_too_are_compared_in_all_bytes(tmp_path, monkeypatch):
@@ -167,9 +167,9 @@ def test_shards_that_the_client_reads_too_are_compared_in_all_bytes(tmp_path, mo
     sample, whole = (shards_of(source, 1 << 20, whole)[0] for whole in (False, True))
     end = list(fingerprints.places(whole.size, 0, whole.size))[5][1]
     a_byte(path, path.read_bytes().index(b"1:", end) + 2)
-    read(sample, reading)
+    read_shard(sample, reading)
     with pytest.raises(DataError, match=r"t\.svm, bytes 0 to [\d,]+ has other bytes"):
-        read(whole, reading)
+        read_shard(whole, reading)
 
 
 def test_a_file_that_changes_while_a_shard_is_read(folder, tmp_path, monkeypatch):
@@ -185,7 +185,7 @@ def test_a_file_that_changes_while_a_shard_is_read(folder, tmp_path, monkeypatch
 
     monkeypatch.setattr(cutting, "_copied", changed)
     with pytest.raises(DataError, match=r"On the machine .*t\.svm changed while it was read"):
-        read(shard, Reading(source.recipe()))
+        read_shard(shard, Reading(source.recipe()))
 
 
 def test_the_bytes_of_row_groups_are_those_of_their_shard(folder):
@@ -202,13 +202,13 @@ def test_a_remote_file_of_another_version_is_refused():
     source = open_source("memory://shards/t.svm")
     (shard,) = pickle.loads(pickle.dumps(shards_of(source)))
     reading = Reading(source.recipe())
-    assert read(shard, reading).batch.y.tolist() == [1, 0]
+    assert read_shard(shard, reading).batch.y.tolist() == [1, 0]
     time.sleep(0.01)
     store.pipe("/shards/t.svm", b"0 1:1\n1 1:2\n")
     (shard,) = pickle.loads(pickle.dumps([shard]))  # as a task that is repeated gets it
     said = rf"On the machine {socket.gethostname()}, memory://shards/t.svm changed while"
     with pytest.raises(DataError, match=said):
-        read(shard, reading)
+        read_shard(shard, reading)
 
 
 def test_a_field_with_line_breaks_is_never_split(tmp_path):
@@ -217,14 +217,14 @@ def test_a_field_with_line_breaks_is_never_split(tmp_path):
     source = open_source(tmp_path / "t.csv", target="y", exclude="b")
     reading = Reading(source.recipe())
     with pytest.raises(DataError, match="bytes 0 to 1,000 ends within quotes"):
-        [read(shard, reading) for shard in shards_of(source, 1000)]
+        [read_shard(shard, reading) for shard in shards_of(source, 1000)]
 
 
 def test_quotes_that_are_text_are_in_any_shard(tmp_path):
     (tmp_path / "t.csv").write_text("a,b,y\n" + "".join(f'{k},5",{k % 2}\n' for k in range(200)))
     source = open_source(tmp_path / "t.csv", target="y", quotes=False)
     reading = Reading(source.recipe(), source.reading)
-    sizes = [read(shard, reading).batch.size for shard in shards_of(source, 700)]
+    sizes = [read_shard(shard, reading).batch.size for shard in shards_of(source, 700)]
     assert sum(sizes) == 200
     assert len(sizes) > 2
 
@@ -233,12 +233,12 @@ def test_shards_of_comments_or_of_dropped_rows_are_empty(tmp_path):
     (tmp_path / "t.svm").write_text("1 1:2\n" + "# nothing\n" * 100 + "-1 1:3\n")
     source = open_source(tmp_path / "t.svm")
     reading = Reading(source.recipe())
-    sizes = [read(shard, reading).batch.size for shard in shards_of(source, 300)]
+    sizes = [read_shard(shard, reading).batch.size for shard in shards_of(source, 300)]
     assert sizes == [1, 0, 0, 1]
     (tmp_path / "t.csv").write_text("a,y\n" + "1,0\n" * 50 + ",1\n" * 200)
     source = open_source(tmp_path / "t.csv", target="y", missing="drop")
     reading = Reading(source.recipe())
-    found = [read(shard, reading) for shard in shards_of(source, 204)]
+    found = [read_shard(shard, reading) for shard in shards_of(source, 204)]
     sizes = [(rows.batch.size, rows.dropped) for rows in found]
     assert sizes == [(50, 0), (0, 68), (0, 68), (0, 64)]
 

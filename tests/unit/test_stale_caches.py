@@ -60,12 +60,12 @@ def edited_between_blocks(path):
     about = path.stat()
     data = bytearray(path.read_bytes())
     blocks = list(fingerprints.places(len(data), 0, len(data)))
-    sample = fingerprints.sampled(path)
+    sample = fingerprints.hash_of_sample(path)
     data[data.index(b"\n", blocks[7][1]) + 1] ^= 1
     with path.open("r+b") as file:
         file.write(data)
     os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))
-    assert fingerprints.sampled(path) == sample
+    assert fingerprints.hash_of_sample(path) == sample
 
 
 def fitted(path, cache=None):

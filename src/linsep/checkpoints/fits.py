@@ -16,7 +16,7 @@ import linsep
 from linsep.checkpoints.saving import CHECKPOINT, Checkpoint, Saving, Writing
 from linsep.errors import CheckpointError, LinsepError
 from linsep.kernels.base import Kernel
-from linsep.sources.fingerprints import hashes, known
+from linsep.sources.fingerprints import hashes, state_of
 from linsep.sources.remote.file import located
 
 #: longest text of a value in a message
@@ -103,7 +103,7 @@ def of_source(source: Any, then: dict[str, Any] | None, whole: bool) -> dict[str
             f"{source.name} cannot be read again in another process, so a fit of it has no "
             "checkpoint: save the rows in a file first."
         )
-    files = [known(located(path)) for path in source.paths]
+    files = [state_of(located(path)) for path in source.paths]
     found: dict[str, Any] = {
         "files": {f.name: f"of {f.size:,} bytes, {_written(f.version)}" for f in files},
         "order": [f.name for f in files],

@@ -10,7 +10,7 @@ import numpy as np
 
 from linsep.batches import Batch, weight_totals
 from linsep.distributed.cluster import Cluster, given, refuse_others, versions
-from linsep.distributed.shards import Reading, Shard, ShardRows, read, shards_of
+from linsep.distributed.shards import Reading, Shard, ShardRows, read_shard, shards_of
 from linsep.errors import DataError, NoRows
 from linsep.rows.label_book import BadLabel, LabelBook
 from linsep.sources.arrays import ArraySource
@@ -47,7 +47,7 @@ class Described(NamedTuple):
 
 def _read(shard: Shard, reading: Reading, known: dict[str, str], exact: bool) -> ShardRows:
     refuse_others(known, "The client")
-    return read(shard, reading, exact)
+    return read_shard(shard, reading, exact)
 
 
 def described(rows: ShardRows, name: str, classes: bool) -> Described:

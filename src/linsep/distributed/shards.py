@@ -177,13 +177,13 @@ def _span(metadata: pq.FileMetaData, first: int, stop: int, size: int) -> tuple[
 def _fingerprint(path: str | Path, begin: int, end: int, whole: bool) -> Fingerprint:
     """Return what some bytes of a file are known by; OSError if it cannot be read."""
     written = os.stat(path).st_mtime_ns
-    hashed = fingerprints.sampled(path, begin, end)
+    hashed = fingerprints.hash_of_sample(path, begin, end)
     if whole:
-        hashed += fingerprints.whole(path, begin, end)
+        hashed += fingerprints.hash_of_bytes(path, begin, end)
     return Fingerprint(written, begin, end, whole, hashed)
 
 
-def read(shard: Shard, reading: Reading, exact: bool = False) -> ShardRows:
+def read_shard(shard: Shard, reading: Reading, exact: bool = False) -> ShardRows:
     """Return the rows of a shard; DataError names the file, and the line or the range.
 
     ``exact``: every number as in the file, as Python's numbers where doubles are too short; rows

@@ -96,7 +96,7 @@ class HoldOut:
         return found[:n_rows]
 
 
-Rows = Dense | Csr | Unit | Block
+CompiledRows = Dense | Csr | Unit | Block
 
 # About a twentieth of a second of work between checks for Ctrl-C and updates of the progress.
 VALUES_PER_SLICE = 1 << 24
@@ -160,7 +160,7 @@ def slices(order: np.ndarray | range, rows_per_slice: int) -> Iterator[np.ndarra
         yield np.arange(piece.start, piece.stop) if isinstance(piece, range) else piece
 
 
-def rows_per_slice(rows: Rows, columns: int) -> int:
+def rows_per_slice(rows: CompiledRows, columns: int) -> int:
     """Return the number of rows per slice, from their average length."""
     if isinstance(rows, Unit):
         return rows_per_slice(rows.rows, columns)
@@ -173,7 +173,7 @@ def rows_per_slice(rows: Rows, columns: int) -> int:
     return max(1, int(VALUES_PER_SLICE / (width + 1) / columns))
 
 
-def longest_row(rows: Rows) -> int:
+def longest_row(rows: CompiledRows) -> int:
     """Return the largest number of weights that a row changes."""
     if isinstance(rows, Unit):
         return longest_row(rows.rows)
@@ -217,7 +217,7 @@ class RowBatch(NamedTuple):
         return Batch(X, self.codes, self.first or 0, weights)
 
 
-def after(start: int, row_batches: Iterator[RowBatch]) -> Generator[RowBatch, None, None]:
+def without_first(start: int, row_batches: Iterator[RowBatch]) -> Generator[RowBatch, None, None]:
     """Yield the batches without the first ``start`` rows in their order."""
     for row_batch in row_batches:
         if start < len(row_batch.order):

@@ -25,9 +25,9 @@ from linsep.rows.arrays import (
     HoldOut,
     RowBatch,
     RowStream,
-    after,
     held_groups,
     summed,
+    without_first,
 )
 from linsep.rows.label_book import BadLabel, LabelBook
 from linsep.rows.stored import (
@@ -339,14 +339,14 @@ class SourceStream(RowStream):
             return self._fed.row_batches(pass_number, start)
         if self.row_cache is not None:
             if self.shuffle and pass_number:
-                return self._cached(after(start, self._shuffled(pass_number)))
-            return self._cached(after(start, self._sequential(draw=pass_number == 0)))
+                return self._cached(without_first(start, self._shuffled(pass_number)))
+            return self._cached(without_first(start, self._sequential(draw=pass_number == 0)))
         if pass_number and self.shuffle:
             raise DataError(
                 f"{self.source.name} cannot be visited in random order without a cache: choose a "
                 "cache folder with room, or do not shuffle."
             )
-        return self._watched(after(start, self._streamed(draw=pass_number == 0)))
+        return self._watched(without_first(start, self._streamed(draw=pass_number == 0)))
 
     def held_out(self) -> Iterator[RowBatch]:
         """Yield the held-out rows in the given order."""

@@ -19,7 +19,7 @@ from linsep.sources.row_cache import RowCache, RowCacheWriter, footer_of
 LARGE = 1 << 20
 
 
-def apart(X: Any) -> Any:
+def copied_apart(X: Any) -> Any:
     """Return a copy of a row block whose memory is returned to the system when it is freed.
 
     Other memory that is freed piece by piece stays with the process, so joining rows would hold
@@ -68,7 +68,7 @@ class Keeper:
         if self._row_cache is not None:
             self._row_cache.write(batch)
             return
-        self._parts.append(batch._replace(X=apart(batch.X)))
+        self._parts.append(batch._replace(X=copied_apart(batch.X)))
         self._held += batch.nbytes
         if self._held > self._memory_bytes:
             self._row_cache = self._start_row_cache()

@@ -17,7 +17,7 @@ BLOCK, BLOCKS = 1 << 14, 16
 PIECE = 8 << 20
 
 
-class Known(NamedTuple):
+class FileState(NamedTuple):
     """What a file was when it was looked at, as it is kept in plain JSON.
 
     Attributes
@@ -37,16 +37,16 @@ class Known(NamedTuple):
     marks: Sequence[int] = ()
 
 
-def known(path: File) -> Known:
+def state_of(path: File) -> FileState:
     """Look at a file; OSError if there is none. Look before it is read: then a change meanwhile
     makes it another file.
     """
     if isinstance(path, RemoteFile):
         _, size, version = path.state
-        return Known(identified(path.address), size, version)
+        return FileState(identified(path.address), size, version)
     name = str(path.resolve())
     size, written, *found = _state(name)
-    return Known(name, size, written, sampled(name), found)
+    return FileState(name, size, written, hash_of_sample(name), found)
 
 
 def _state(name: str) -> list[int]:
@@ -54,14 +54,14 @@ def _state(name: str) -> list[int]:
     return [about.st_size, about.st_mtime_ns, about.st_ctime_ns, about.st_ino]
 
 
-def hashes(files: Sequence[Known]) -> list[str | None]:
-    """Return hashes of all bytes of files, by which :func:`same` knows them under other marks; None
-    for remote files, and for those that are not as they were when they were looked at.
+def hashes(files: Sequence[FileState]) -> list[str | None]:
+    """Return hashes of all bytes of files, by which :func:`same_files` knows them under other
+    marks; None for remote files, and for those that are not as they were when they were looked at.
     """
     found: list[str | None] = []
     for file in files:
         try:
-            one = whole(file.name) if file.marks else None
+            one = hash_of_bytes(file.name) if file.marks else None
             state = [file.size, file.version, *file.marks]
             found.append(one if one and _state(file.name) == state else None)
         except OSError:
@@ -69,7 +69,9 @@ def hashes(files: Sequence[Known]) -> list[str | None]:
     return found
 
 
-def same(then: Sequence[Known], now: Sequence[Known], given: Sequence[str | None]) -> bool:
+def same_files(
+    then: Sequence[FileState], now: Sequence[FileState], given: Sequence[str | None]
+) -> bool:
     """Return whether files are what they were; ``given`` are the :func:`hashes` that were taken
     then, with which files are compared that differ in their marks only.
     """
@@ -79,7 +81,7 @@ def same(then: Sequence[Known], now: Sequence[Known], given: Sequence[str | None
     )
 
 
-def sampled(path: str | Path, start: int = 0, stop: int | None = None) -> str:
+def hash_of_sample(path: str | Path, start: int = 0, stop: int | None = None) -> str:
     """Return a hash of the size of a file, its head, its tail, and blocks spread over its bytes
     from ``start`` to ``stop`` (by default all); of up to 256 kB it is a hash of all of them.
 
@@ -109,9 +111,9 @@ def places(size: int, start: int, stop: int) -> Iterator[tuple[int, int]]:
     yield begin, end
 
 
-def whole(path: str | Path, start: int = 0, stop: int | None = None) -> str:
+def hash_of_bytes(path: str | Path, start: int = 0, stop: int | None = None) -> str:
     """Return a hash of the bytes of a file from ``start`` to ``stop`` (by default all), which
-    threads read; raises as :func:`sampled` does.
+    threads read; raises as :func:`hash_of_sample` does.
     """
     end = os.stat(path).st_size if stop is None else stop
     begins = range(start, max(end, start + 1), PIECE)

@@ -55,7 +55,7 @@ from linsep.compiled.row_records import (
 )
 from linsep.errors import DataError, LinsepError, hint
 from linsep.sources.base import Source, WeighedSource
-from linsep.sources.fingerprints import Known, hashes, known, same
+from linsep.sources.fingerprints import FileState, hashes, same_files, state_of
 from linsep.sources.remote.file import File, local, located
 
 FORMAT = 1
@@ -64,7 +64,7 @@ HEAD = struct.Struct("=8sQQ")
 LENGTHS = struct.Struct("=QQ")
 TRAILER = struct.Struct("=QQQ8s")
 # Bytes per buffer, which should fit in the processor's second-level cache.
-GULP = 1 << 19
+BUFFER_BYTES = 1 << 19
 INT32_MAX = np.iinfo(np.int32).max
 #: linsep's folder within a cache folder, and the files in it that may be removed
 ROWS = "linsep-rows"
@@ -80,7 +80,7 @@ class RowCacheDamaged(RowCacheError):
 
 
 def source_key(paths: Iterable[str | File], options: dict[str, Any]) -> dict[str, Any]:
-    """Return the key of a cache of these files: what is :func:`known` of each, and ``options``.
+    """Return the key of a cache of these files: the :func:`state_of` each, and ``options``.
 
     Parameters
     ----------
@@ -90,18 +90,20 @@ def source_key(paths: Iterable[str | File], options: dict[str, Any]) -> dict[str
     Raises OSError when a file cannot be looked at. Take the key before reading the files: then a
     file that changes meanwhile makes the cache stale.
     """
-    return {"files": [known(located(path)) for path in paths], "options": options}
+    return {"files": [state_of(located(path)) for path in paths], "options": options}
 
 
 def is_of(key: dict[str, Any], footer: dict[str, Any]) -> bool:
     """Return whether a footer is that of a cache with this key."""
     then = footer["key"]
-    if then == plain(key):
+    if then == as_read_back(key):
         return True
-    if "files" not in key or then.get("options") != plain(key["options"]):
+    if "files" not in key or then.get("options") != as_read_back(key["options"]):
         return False
-    files = [Known(*file) for file in then["files"]]
-    return same(files, [Known(*file) for file in plain(key)["files"]], footer["hashes"])
+    files = [FileState(*file) for file in then["files"]]
+    return same_files(
+        files, [FileState(*file) for file in as_read_back(key)["files"]], footer["hashes"]
+    )
 
 
 def row_folder(cache: Path) -> Path | None:
@@ -131,12 +133,12 @@ def row_cache_path(folder: Path, key: dict[str, Any]) -> Path:
     return Path(folder) / f"{hashlib.sha256(name.encode()).hexdigest()[:32]}.rows"
 
 
-def plain(key: dict[str, Any]) -> Any:
+def as_read_back(key: dict[str, Any]) -> Any:
     """Return ``key`` as read from a footer, with lists for tuples."""
     return json.loads(json.dumps(key))
 
 
-def tail(offsets: np.ndarray, footer: dict[str, Any], nonce: np.uint64) -> bytes:
+def end_of_file(offsets: np.ndarray, footer: dict[str, Any], nonce: np.uint64) -> bytes:
     """Return the end of a file with records between consecutive ``offsets``."""
     text = json.dumps(footer).encode()
     text += b" " * (-len(text) % 8)
@@ -229,7 +231,7 @@ class RowCache:
         per_row += WEIGHT * self.weighted
         runs = np.empty((len(blocks), 4), np.int64)
         count, need, rows, stored = plan_reads(
-            blocks, self._offsets, self.n_rows, per_row, per_value, GULP, runs
+            blocks, self._offsets, self.n_rows, per_row, per_value, BUFFER_BYTES, runs
         )
         if count < 0:
             raise IndexError(f"The cache {self.path} has no block beyond {self.n_blocks - 1}.")
@@ -312,7 +314,7 @@ class RowCache:
         """Return this thread's own buffer of at least ``size`` bytes, as words and as bytes."""
         words = getattr(self._own, "words", None)
         if words is None or words.nbytes < size:
-            words = self._own.words = np.empty(max(size, GULP) // 8, np.uint64)
+            words = self._own.words = np.empty(max(size, BUFFER_BYTES) // 8, np.uint64)
             self._own.view = words.view(np.uint8).data
         return words, self._own.view
 
@@ -389,7 +391,7 @@ class RowCacheWriter:
     """
 
     def __init__(self, path: str | Path, key: dict[str, Any]):
-        self.path, self._key = Path(path), plain(key)
+        self.path, self._key = Path(path), as_read_back(key)
         self._nonce = np.uint64(int.from_bytes(os.urandom(8), "little"))
         self._kind, self._value, self._index = "", np.dtype(np.float64), np.dtype(np.int32)
         self._labels: dict[Any, int] = {}
@@ -397,7 +399,7 @@ class RowCacheWriter:
         self._rest: tuple[Any, np.ndarray, np.ndarray] | None = None
         self._weighted = False
         self._blocks = self._rows = self._width = 0
-        self._buffer = np.empty(GULP // 8, np.uint64)
+        self._buffer = np.empty(BUFFER_BYTES // 8, np.uint64)
         self._fd, self._temporary = -1, ""
         try:
             folder = self.path.parent
@@ -477,10 +479,10 @@ class RowCacheWriter:
                 "recipe": recipe,
                 "dropped": dropped,
                 "filled": filled or {},
-                "hashes": hashes([Known(*file) for file in self._key.get("files", ())]),
+                "hashes": hashes([FileState(*file) for file in self._key.get("files", ())]),
             }
             offsets = np.cumsum(np.concatenate([[HEAD.size], *self._sizes]), dtype=np.int64)
-            self._send(tail(offsets, footer, self._nonce))
+            self._send(end_of_file(offsets, footer, self._nonce))
             self._publish()
         except BaseException:
             self.abort()
@@ -585,7 +587,7 @@ class RowCacheWriter:
         ends = np.append(0, np.cumsum(sizes))
         start = 0
         while start < len(sizes):
-            stop = int(np.searchsorted(ends, ends[start] + GULP, "right")) - 1
+            stop = int(np.searchsorted(ends, ends[start] + BUFFER_BYTES, "right")) - 1
             stop = max(stop, start + 1)
             words = self._room(int(ends[stop] - ends[start]))
             first = lo + start * BLOCK

@@ -69,15 +69,15 @@ def parse_line(line: bytes, index_base: int = 0) -> tuple[float, Pairs] | None:
 def parse_label(token: bytes) -> float:
     """Return the label, a finite number that a float holds to its last digit."""
     if b"," in token:
-        refuse(f"the label {show(token)} lists several labels: keep one label a row")
+        refuse(f"the label {quoted(token)} lists several labels: keep one label a row")
     if NOT_FINITE.fullmatch(token) or (DECIMAL.fullmatch(token) and not isfinite(float(token))):
-        refuse(f"the label {show(token)} is not finite: give a finite number, such as +1")
+        refuse(f"the label {quoted(token)} is not finite: give a finite number, such as +1")
     if WHOLE.match(token) and b":" in token:
-        refuse(f"the line has no label before {show(token)}: begin it with one, such as +1")
+        refuse(f"the line has no label before {quoted(token)}: begin it with one, such as +1")
     if not DECIMAL.fullmatch(token):
-        refuse(f"the label {show(token)} is not a number: begin the line with one, such as +1")
+        refuse(f"the label {quoted(token)} is not a number: begin the line with one, such as +1")
     if abs(float(token)) >= LABELS_BELOW:
-        refuse(f"the label {show(token)} has too many digits: shorten the labels")
+        refuse(f"the label {quoted(token)} has too many digits: shorten the labels")
     return float(token)
 
 
@@ -85,15 +85,15 @@ def parse_index(field: bytes, index_base: int, previous: int) -> int:
     """Return the index of a pair, larger than the ``previous`` one of its row (-1: none)."""
     token, colon, _ = field.partition(b":")
     if not colon:
-        refuse(f"{show(field)} is not an index:value pair: write it like 3:0.5")
+        refuse(f"{quoted(field)} is not an index:value pair: write it like 3:0.5")
     if NEGATIVE.fullmatch(token):
-        refuse(f"the index {show(token)} is negative: number the features from 0 or 1")
+        refuse(f"the index {quoted(token)} is negative: number the features from 0 or 1")
     if not WHOLE.fullmatch(token):
-        refuse(f"the index {show(token)} is not a whole number: number the features from 0 or 1")
+        refuse(f"the index {quoted(token)} is not a whole number: number the features from 0 or 1")
     token = token.lstrip(b"0")
     if len(token) > 10 or int(token or b"0") > LARGEST_INDEX:
         refuse(
-            f"the index {show(token)} is larger than {LARGEST_INDEX}, the largest allowed: "
+            f"the index {quoted(token)} is larger than {LARGEST_INDEX}, the largest allowed: "
             "renumber or hash the features"
         )
     index = int(token or b"0")
@@ -112,13 +112,15 @@ def parse_index(field: bytes, index_base: int, previous: int) -> int:
 def parse_value(token: bytes, name: bytes, what: str, example: str) -> float:
     """Return the value after the name of a feature, finite; errors call both together ``what``."""
     if not token:
-        refuse(f"the value after {show(name + b':')} is missing: complete the line, it may be cut")
+        refuse(
+            f"the value after {quoted(name + b':')} is missing: complete the line, it may be cut"
+        )
     if NOT_FINITE.fullmatch(token):
-        refuse(f"the value {show(token)} is not finite: leave {what} out or give a number")
+        refuse(f"the value {quoted(token)} is not finite: leave {what} out or give a number")
     if not DECIMAL.fullmatch(token):
-        refuse(f"the value {show(token)} is not a number: write {what} like {example}")
+        refuse(f"the value {quoted(token)} is not a number: write {what} like {example}")
     if not isfinite(float(token)):
-        refuse(f"the value {show(token)} is too large for float64: scale the feature")
+        refuse(f"the value {quoted(token)} is too large for float64: scale the feature")
     return float(token)
 
 
@@ -138,7 +140,7 @@ def refuse(sentence: str) -> NoReturn:
     raise DataError(sentence + ".")
 
 
-def show(token: bytes) -> str:
+def quoted(token: bytes) -> str:
     """Return a token for a message: quoted, escaped, at most 40 characters."""
     text = token.decode("utf-8", "replace")
     return repr(text if len(text) <= 40 else text[:37] + "...")

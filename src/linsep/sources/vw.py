@@ -30,8 +30,8 @@ from linsep.sources.svmlight import (
     LABELS_BELOW,
     NOT_FINITE,
     parse_value,
+    quoted,
     refuse,
-    show,
 )
 
 DEFAULT_BITS = 18
@@ -93,7 +93,7 @@ def parse_line(line: bytes, rules: Rules, labelled: bool = True) -> Line | None:
         refuse(f"byte {error.start + 1} is not UTF-8: save the file as UTF-8")
     head, bar, _ = content.partition(b"|")
     if not bar:
-        refuse(f"there is no | before the features in {show(content)}: write '1 | a b:0.5'")
+        refuse(f"there is no | before the features in {quoted(content)}: write '1 | a b:0.5'")
     label, importance = _parse_head(head, labelled)
     features: list[Feature] = []
     at = len(head)
@@ -110,7 +110,7 @@ def _parse_head(head: bytes, labelled: bool) -> tuple[float | None, float]:
         tag = tokens.pop()
     if not tokens:
         if labelled and tag is not None and DECIMAL.fullmatch(tag):
-            refuse(f"{show(tag)} touches the |, which makes it a tag: put a blank between them")
+            refuse(f"{quoted(tag)} touches the |, which makes it a tag: put a blank between them")
         if labelled:
             refuse("the line has no label: begin it with one, such as '1 | a b:0.5'")
         return None, 1.0
@@ -126,25 +126,27 @@ def _parse_head(head: bytes, labelled: bool) -> tuple[float | None, float]:
         )
     label = _number(tokens[0], "label")
     if abs(label) >= LABELS_BELOW:
-        refuse(f"the label {show(tokens[0])} has too many digits: shorten the labels")
+        refuse(f"the label {quoted(tokens[0])} has too many digits: shorten the labels")
     importance = _number(tokens[1], "importance") if len(tokens) > 1 else 1.0
     if importance < 0:
-        refuse(f"the importance {show(tokens[1])} is negative: give a number of at least 0")
+        refuse(f"the importance {quoted(tokens[1])} is negative: give a number of at least 0")
     if len(tokens) > 2 and _number(tokens[2], "base") != 0:
-        refuse(f"the base {show(tokens[2])} is no 0, and linsep starts every score at 0: remove it")
+        refuse(
+            f"the base {quoted(tokens[2])} is no 0, and linsep starts every score at 0: remove it"
+        )
     return label, importance
 
 
 def _number(token: bytes, what: str) -> float:
     """Return a finite number that stands before the bar."""
     if b"," in token or b":" in token:
-        refuse(f"the {what} {show(token)} is a list or has costs: keep one label a row")
+        refuse(f"the {what} {quoted(token)} is a list or has costs: keep one label a row")
     if NOT_FINITE.fullmatch(token):
-        refuse(f"the {what} {show(token)} is not finite: give a finite number")
+        refuse(f"the {what} {quoted(token)} is not finite: give a finite number")
     if not DECIMAL.fullmatch(token):
-        refuse(f"the {what} {show(token)} is not a number: write '1 | a b:0.5'")
+        refuse(f"the {what} {quoted(token)} is not a number: write '1 | a b:0.5'")
     if not isfinite(float(token)):
-        refuse(f"the {what} {show(token)} is too large: give a smaller number")
+        refuse(f"the {what} {quoted(token)} is too large: give a smaller number")
     return float(token)
 
 
@@ -157,7 +159,7 @@ def _parse_namespace(text: bytes, at: int, rules: Rules, features: list[Feature]
         token = _TOKEN.match(text, at)
         assert token is not None
         if not name:
-            refuse(f"the namespace before {show(token[0])} has no name: write '|name:0.5 a b'")
+            refuse(f"the namespace before {quoted(token[0])} has no name: write '|name:0.5 a b'")
         weight, at = parse_value(token[0][1:], name, "it", "a:0.5"), token.end()
     space, seed = name[0] if name else ANONYMOUS, hash_name(name, 0) if name else 0
     end = text.find(b"|", at)
@@ -175,14 +177,14 @@ def _parse_namespace(text: bytes, at: int, rules: Rules, features: list[Feature]
                 place, factor = hash_name(written, place), 1.0  # as in Vowpal Wabbit
                 own = own + b":" + written
             else:
-                refuse(f"{show(token[0])} has no name before its text: write it like a:0.5")
+                refuse(f"{quoted(token[0])} has no name before its text: write it like a:0.5")
         elif colon:
             value = parse_value(written, own, "it", "a:0.5")
         if not own:
             place, unnamed = seed + unnamed, unnamed + 1
         value *= factor
         if not isfinite(value):
-            refuse(f"{show(token[0])} times the weight of its namespace is too large: scale it")
+            refuse(f"{quoted(token[0])} times the weight of its namespace is too large: scale it")
         if value and space not in rules.left_out:
             full = name + b"^" + own if name else own
             features.append(Feature(place & (1 << rules.bits) - 1, value, space, full))
@@ -207,7 +209,7 @@ def _paired(features: list[Feature], rules: Rules) -> list[Feature]:
                 column = (FNV_PRIME * a.column ^ b.column) & (1 << rules.bits) - 1
                 name, value = a.name + b"*" + b.name, a.value * b.value
                 if not isfinite(value):
-                    refuse(f"{show(name)} is too large for float64: scale the features")
+                    refuse(f"{quoted(name)} is too large for float64: scale the features")
                 found.append(Feature(column, value, 0, name))
     return found
 
@@ -218,7 +220,7 @@ def summed(features: list[Feature]) -> dict[int, float]:
     for one in features:
         found[one.column] = found.get(one.column, 0.0) + one.value
         if not isfinite(found[one.column]):
-            refuse(f"the sum of {show(one.name)} is too large for float64: scale the features")
+            refuse(f"the sum of {quoted(one.name)} is too large for float64: scale the features")
     return dict(sorted(found.items()))
 
 

@@ -19,9 +19,9 @@ from linsep.errors import DataError
 from linsep.sources.remote.address import shown, without_secrets
 
 #: how often a request is made before it counts as failed
-TRIES = 5
+MOST_TRIES = 5
 #: seconds before the second try, doubled before each other one
-WAIT = 0.5
+FIRST_PAUSE = 0.5
 #: seconds that a request may take, and that a server may ask to wait for
 MOST_SECONDS = 300
 #: seconds without a byte from a web server; twice as many until the head of an answer has come
@@ -63,11 +63,11 @@ class Fault(Exception):
 
 
 async def with_retries(request: Callable[[], Coroutine[Any, Any, T]], address: str) -> T:
-    """Make a request, up to :data:`TRIES` times; FileNotFoundError if there is no such file, and
-    DataError if there is no answer.
+    """Make a request, up to :data:`MOST_TRIES` times; FileNotFoundError if there is no such file,
+    and DataError if there is no answer.
     """
-    pause, what = WAIT, ""
-    for tried in range(1, TRIES + 1):
+    pause, what = FIRST_PAUSE, ""
+    for tried in range(1, MOST_TRIES + 1):
         try:
             async with asyncio.timeout(MOST_SECONDS):
                 return await request()
@@ -83,13 +83,13 @@ async def with_retries(request: Callable[[], Coroutine[Any, Any, T]], address: s
                 f"{shown(address)} cannot be read ({what}): its server asks to try again in "
                 f"{after:,.0f} seconds."
             )
-        if tried < TRIES:
+        if tried < MOST_TRIES:
             # Clients that failed together do not come back together.
             await asyncio.sleep(max(after, pause * random.uniform(0.5, 1)))
             pause *= 2
     raise DataError(
-        f"{shown(address)} cannot be read ({what}), tried {TRIES} times: try again later, or copy "
-        "it to this machine."
+        f"{shown(address)} cannot be read ({what}), tried {MOST_TRIES} times: try again later, or "
+        "copy it to this machine."
     )
 
 
@@ -273,7 +273,7 @@ def promised(found: re.Match | None, start: int, end: int) -> tuple[int, int | N
     return end - start, size
 
 
-def whole(data: bytes, due: int) -> bytes:
+def complete(data: bytes, due: int) -> bytes:
     """Return bytes of an answer; Fault if they are not all."""
     if len(data) != due:
         raise Fault(f"{len(data):,} bytes came in place of {due:,}")

@@ -22,13 +22,13 @@ from linsep.sources.remote.answers import (
     Fault,
     GetRange,
     Version,
+    complete,
     kinds_of,
     promised,
     refused,
     run_sync,
     s3_head,
     unreadable,
-    whole,
     with_retries,
 )
 
@@ -68,7 +68,7 @@ async def _s3_range(fs: Any, address: str, where: dict[str, str], start: int, en
         raise
     async with answer["Body"] as body:
         due, size = promised(CONTENT_RANGE.fullmatch(answer.get("ContentRange", "")), start, end)
-        data = whole(await body.read(), due)
+        data = complete(await body.read(), due)
     if size is None:
         raise Fault(OTHER_BYTES)
     return Answer(data, Version(size, answer.get("ETag"), str(answer.get("LastModified"))))
@@ -79,7 +79,7 @@ async def _any_range(fs: Any, path: str, start: int, end: int) -> Answer:
     about = await fs._info(path)  # afterwards: what was read is not newer
     size = about["size"]
     due = len(data) if size is None else max(0, min(end, size) - start)
-    return Answer(whole(data, due), _version(about))
+    return Answer(complete(data, due), _version(about))
 
 
 async def _sync_range(fs: Any, path: str, start: int, end: int) -> Answer:
@@ -102,7 +102,7 @@ async def _sync_range(fs: Any, path: str, start: int, end: int) -> Answer:
             fs.ftp.close()
         await asyncio.to_thread(fs._connect)  # the server has hung up since it was asked
         raise Fault("the connection was reset") from None
-    return Answer(whole(data, max(0, min(end, size) - start)), _version(about))
+    return Answer(complete(data, max(0, min(end, size) - start)), _version(about))
 
 
 def _version(about: dict[str, Any]) -> Version:

@@ -21,8 +21,8 @@ from linsep.sources.remote.answers import (
     Answer,
     Fault,
     Version,
+    complete,
     promised,
-    whole,
 )
 
 #: answers that name another address, and how many of them are followed
@@ -57,7 +57,7 @@ class WebFileSystem(HTTPFileSystem):
                 came += len(part)
             if came > due:
                 raise Fault(OTHER_BYTES)
-            return Answer(whole(b"".join(parts), due), _version(answer.headers, size))
+            return Answer(complete(b"".join(parts), due), _version(answer.headers, size))
 
     async def copy_whole(self, address: str, out: Any) -> Version:
         """Write a file to ``out``."""
