@@ -50,7 +50,7 @@ def fetched(draw: random.Random) -> str | None:
     with (
         server,
         patch.multiple(streams, **sizes),
-        patch.multiple(answers, WAIT=1e-4, SILENCE=2.0),
+        patch.multiple(answers, FIRST_PAUSE=1e-4, SILENCE=2.0),
         patch.multiple(
             file, FRESH=draw.choice((0.0, 0.01, 5.0)), PIECE=draw.randrange(300, 20_000)
         ),
