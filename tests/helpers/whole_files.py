@@ -11,8 +11,7 @@ from linsep.sources.svmlight import parse_line
 
 def load_svmlight(paths, **options):
     """Return X and y of svmlight files, with the options of SvmlightSource."""
-    batches = list(SvmlightSource(_listed(paths), **options).batches())
-    whole = joined(batches, batches[-1].X.shape[1])
+    whole = joined(list(SvmlightSource(_listed(paths), **options).batches()))
     whole.X.has_canonical_format = True
     return whole.X, whole.y
 

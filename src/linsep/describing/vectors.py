@@ -97,8 +97,7 @@ class VectorDescription:
         """Every k-th row, all of them if they are few, without features that none of them has."""
         if self.labels is None:
             return None
-        parts = self._sample.parts
-        X, y, *_ = joined(parts, max(batch.X.shape[1] for batch in parts))
+        X, y, *_ = joined(self._sample.parts)
         return X[:, np.unique(X.indices)], y
 
 

@@ -202,8 +202,7 @@ def read_shard(shard: Shard, reading: Reading, exact: bool = False) -> ShardRows
         return ShardRows(Batch(sp.csr_matrix((0, 0)), np.zeros(0)), dropped)
     if any(part.y is None for part in parts):
         raise DataError(f"{shard} has no labels to learn from.")
-    whole = parts[0] if len(parts) == 1 else joined(parts, parts[-1].X.shape[1])
-    return ShardRows(whole._replace(groups=None), dropped, filled)
+    return ShardRows(joined(parts)._replace(groups=None), dropped, filled)
 
 
 @contextmanager
