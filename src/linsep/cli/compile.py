@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from sklearn.base import is_regressor
 
 from linsep.catalog import ESTIMATORS, REGRESSIONS
 from linsep.cli.learner_options import DEFAULTS
@@ -69,7 +70,7 @@ def _runs(name: str, folder: Path) -> Iterator[Callable[[], Any]]:
     values = np.random.default_rng(0).integers(0, 3, (ROWS, FEATURES)).astype(float)
     for classes in (2, 3):
         y = np.arange(ROWS) % classes
-        if name == "linear":
+        if is_regressor(ESTIMATORS[name]()):
             y = values @ np.arange(1.0, FEATURES + 1) + y
         for path, target in _files(folder, values, y):
             yield partial(_from_file, name, path, target)
@@ -99,6 +100,4 @@ def _from_file(name: str, path: Path, target: str | None) -> None:
 
 
 def _from_array(name: str, X: Any, y: np.ndarray) -> None:
-    if sp.issparse(X) and name in ("linear", "naive-bayes"):
-        return
     ESTIMATORS[name]().fit(X, y).predict(X)

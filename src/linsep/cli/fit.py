@@ -15,7 +15,6 @@ from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
 from linsep.catalog import REGRESSIONS
 from linsep.checkpoints.saving import Checkpoint
 from linsep.cli import (
-    cluster as clusters,
     learner_options as learners,
     options,
     report,
@@ -25,7 +24,7 @@ from linsep.cli.learner_options import InitialWeights, LearningCommand
 from linsep.cli.options import Option, Repeatable, choice, command
 from linsep.cli.output import check_all_free, never_overwrite, print_json, watching
 from linsep.cli.predict import score_source
-from linsep.cli.reading import READING, Reading
+from linsep.cli.reading import READING, Reading, connected_to, dask_needed
 from linsep.cli.report import worse_than_baseline
 from linsep.cli.standard_input import NAME
 from linsep.errors import CheckpointError, LinsepError
@@ -53,6 +52,29 @@ RESUME = Option(
     help="Resume the fit of this checkpoint, in the folder where it began; takes no other "
     "arguments.",
 )  # fmt: skip
+
+
+class Place:
+    """Where a fit is made: here, or on the cluster at an address."""
+
+    def __init__(self, address: str | None, mixing: str | None, shard_mb: float | None):
+        self.address = address
+        given: dict[str, Any] = {"mixing": mixing, "shard_mb": shard_mb}
+        self._how = {name: value for name, value in given.items() if value is not None}
+        if self._how and address is None:
+            name = next(iter(self._how)).replace("_", "-")
+            raise click.BadParameter(f"--{name} needs --cluster, where shards are learnt.")
+
+    def fit(self, estimator: Any, source: Source, arguments: dict[str, Any]) -> None:
+        """Fit the estimator to the source."""
+        if self.address is None:
+            estimator.fit(source, **arguments)
+            return
+        with dask_needed():
+            from linsep.distributed import check, fit
+        check(estimator, source, **self._how)
+        with connected_to(self.address) as client:
+            fit(estimator, source, client=client, **self._how, **arguments)
 
 
 class Resumable(LearningCommand):
@@ -101,7 +123,7 @@ def _stored(args: list[str]) -> list[str]:
     options.DATA, READING, options.MODEL_OUT, options.FORCE, options.TEST, CALIBRATE, CALIBRATION,
     options.LEARNER, options.AS_JSON, options.CURVE, options.RANDOM_STATE,
     options.CLASS_WEIGHT, options.INIT_WEIGHTS, options.REFERENCE, options.COLUMNS,
-    clusters.CLUSTER, clusters.MIXING, clusters.SHARD_MB, CHECKPOINT, EVERY, RESUME,
+    options.CLUSTER, options.MIXING, options.SHARD_MB, CHECKPOINT, EVERY, RESUME,
     cls=Resumable,
 )  # fmt: skip
 def fit(
@@ -119,7 +141,7 @@ def fit(
     # What exists beside a checkpoint may be what an earlier process of this command has written.
     check_all_free(force or _goes_on(checkpoint), model)
     _check_checkpoint(checkpoint, every, model)
-    started, place = perf_counter(), clusters.Place(cluster, mixing, shard_mb)
+    started, place = perf_counter(), Place(cluster, mixing, shard_mb)
     source = reading.source(data, learner, columns, parameters)
     never_overwrite(source.paths, model, checkpoint)
     _check_calibration(calibrate, calibration, learner)
@@ -251,7 +273,7 @@ def _print_summary(
 
 
 def _fitted(
-    estimator: Any, source: Source, start: InitialWeights, place: clusters.Place,
+    estimator: Any, source: Source, start: InitialWeights, place: Place,
     saved: Checkpoint | None,
 ) -> bool:  # fmt: skip
     """Learn; return False if Ctrl-C ended it after something was learnt, unless that is saved in a

@@ -15,25 +15,22 @@ from linsep.catalog import (
     ESTIMATORS,
     LEARNERS,
     LINEAR,
-    REGRESSIONS,
     is_regression,
-    is_scaled,
 )
 from linsep.cli.errors import flag_of, in_options
 from linsep.cli.options import LEARNER, Argument, Command, Option, Value, write_section
 from linsep.errors import DataError
 from linsep.estimators._common.labels import InitialShape
+from linsep.fitting import USUAL, make_estimator
 from linsep.parameters import Parameter, parameters_of
 from linsep.sources.base import Source
 from linsep.words import counted
 
-#: Defaults of the command line for learners in passes. Files may be large, and most data are not
-#: separable: ten passes, not a thousand. If classes overlap, the last weights depend on the last
-#: few rows; averaged weights do not.
+#: defaults of commands for learners in passes
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "fit": {"max_iter": 10, "keep": "average"},
-    "trace": {"max_iter": 10},
-    "tune": {"max_iter": 10, "keep": "average", "validation_fraction": 0.2},
+    "fit": USUAL,
+    "trace": {"max_iter": USUAL["max_iter"]},  # which shows the weights of every round
+    "tune": USUAL | {"validation_fraction": 0.2},
 }
 #: parameters that are no options of a command, which has them for all its models
 FIXED = {"tune": ("early_stopping", "n_iter_no_change", "verbose")}
@@ -214,8 +211,7 @@ def make_learner(command: str, name: str, given: dict[str, Any], **others: Any) 
             raise click.BadParameter(
                 f"{flag_of(option)} must be {own[option].typed}, not {value!r}."
             )
-    usual = {} if name in REGRESSIONS else DEFAULTS[command]
-    return ESTIMATORS[name](**usual | given, **others)
+    return make_estimator(name, given | others, DEFAULTS[command])
 
 
 def check_effects(estimator: Any, given: Mapping[str, Any]) -> None:
@@ -343,23 +339,17 @@ def _default(kind: Any, name: str, defaults: Mapping[str, Any]) -> Any:
     return usual if is_regression(kind) else defaults.get(name, usual)
 
 
-def scaling(given: str | None, learner: str, table: bool) -> str:
-    """Return the scaling of columns: as given, else the learner's default; none for svmlight."""
-    return given or ("standard" if table and is_scaled(learner) else "none")
-
-
-def reference_levels(given: list[str] | None, learner: str, intercept: bool, table: bool) -> Any:
-    """Return the text values without indicator: as given, else the default of the learner."""
-    if given:
-        levels = dict(pair.split("=", 1) for pair in given if "=" in pair)
-        if len(levels) < len(given) and given != ["none"]:
-            raise click.BadParameter(
-                "--reference-level takes COLUMN=VALUE, once a column, or 'none', got "
-                f"{' '.join(map(repr, given))}."
-            )
-        return levels or None
-    # A full set of indicators adds up to the intercept, so that their estimates are not determined.
-    return "first" if table and intercept and learner in ("linear", "logistic") else None
+def reference_levels(given: list[str] | None) -> dict[str, str] | None:
+    """Return the text values without indicator: as given, {} for none; None by default."""
+    if given is None:
+        return None
+    levels = dict(pair.split("=", 1) for pair in given if "=" in pair)
+    if len(levels) < len(given) and given != ["none"]:
+        raise click.BadParameter(
+            "--reference-level takes COLUMN=VALUE, once a column, or 'none', got "
+            f"{' '.join(map(repr, given))}."
+        )
+    return levels
 
 
 def reference_class(given: str | None, source: Source) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 
 import linsep
 from linsep import model_files
-from linsep.cli import cluster as clusters, options
+from linsep.cli import options
 from linsep.cli.errors import fail, in_options
 from linsep.cli.options import Option, command
 from linsep.cli.output import (
@@ -27,7 +27,7 @@ from linsep.cli.output import (
     watching,
     write_picture,
 )
-from linsep.cli.reading import feature_names, rows_of
+from linsep.cli.reading import connected_to, dask_needed, feature_names, rows_of
 from linsep.cli.standard_input import as_given
 from linsep.errors import DataError
 from linsep.estimators._common.showing import Equation, Function
@@ -72,7 +72,8 @@ MOST_ROWS, MOST_VALUES = 12, 5
 
 @command(
     options.DATA, MARGIN, options.FIT_INTERCEPT, PROOF_OUT, options.ROWS, options.UNGROUPED_COLUMNS,
-    options.FORCE, SEARCH_LIMIT, clusters.READERS, clusters.READ_MB, options.AS_JSON, options.PLOT,
+    options.FORCE, SEARCH_LIMIT, options.READING_CLUSTER, options.READING_SHARD_MB,
+    options.AS_JSON, options.PLOT,
 )  # fmt: skip
 def separate(
     data: list[str], *, margin: str | None, fit_intercept: bool, proof: Path | None,
@@ -139,11 +140,11 @@ def _opened(source: Source, cluster: str | None, shard_mb: float | None) -> Iter
             with watching(source):
                 opened = data_of(source)
         else:
-            with clusters.dask_needed():
+            with dask_needed():
                 from linsep.distributed import check_data, opened_by
             size = 64.0 if shard_mb is None else shard_mb
             check_data(source, size)
-            client = stack.enter_context(clusters.connected_to(cluster))
+            client = stack.enter_context(connected_to(cluster))
             with watching(source):
                 opened = opened_by(client, source, None, size)
         opened.names = feature_names(source, opened.n_features)

@@ -1,8 +1,9 @@
-"""How commands read DATA: as options say, or as a model was learnt."""
+"""How commands read DATA: as options say, or as a model was learnt; here, or on a cluster."""
 
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,10 +16,12 @@ from linsep.cli import learner_options as learners, options
 from linsep.cli.errors import flag_of, note
 from linsep.cli.output import watching
 from linsep.errors import DataError
+from linsep.fitting import opened_for
 from linsep.sources.base import Source
-from linsep.sources.opening import find_files, kind_of, open_source
+from linsep.sources.opening import open_source
 from linsep.sources.remote.file import File
 from linsep.sources.vw import VwSource
+from linsep.words import counted
 
 
 class Reading(NamedTuple):
@@ -36,18 +39,15 @@ class Reading(NamedTuple):
     ) -> Source:
         """Open DATA for a learner with these ``parameters``.
 
-        How columns become features is the default of the learner where it is not given; svmlight
-        text has no columns to encode.
+        How columns become features is the default of the learner where it is not given.
         """
         how = dict(self.given)
         no_cache, cache = how.pop("no_cache"), how.pop("cache") or cache_folder()
-        table = kind_of(find_files(list(data), how["format"]), how["format"]) == "table"
-        intercept = parameters.get("fit_intercept") is not False
-        how["scale"] = learners.scaling(how["scale"], learner, table)
-        how["reference_level"] = learners.reference_levels(
-            how["reference_level"], learner, intercept, table
-        )
-        source = open_source(data, cache=None if no_cache else cache, **how, **columns)
+        how["reference_level"] = learners.reference_levels(how["reference_level"])
+        source = opened_for(
+            learner, data, intercept=parameters.get("fit_intercept") is not False,
+            cache=None if no_cache else cache, **how, **columns,
+        )  # fmt: skip
         _tell_repeated(source)
         _tell_absent(source, columns)
         return source
@@ -206,3 +206,23 @@ def feature_names(source: Source, n_features: int) -> list[str]:
         return [name if sign > 0 else f"-{name}" for name, sign in zip(names, signs, strict=True)]
     first = recipe.get("index_base", 0)
     return [f"x{j + first}" for j in range(n_features)]
+
+
+@contextmanager
+def dask_needed() -> Iterator[None]:
+    """Say in a sentence that Dask is missing where it is imported in the block."""
+    try:
+        yield
+    except ImportError as problem:
+        raise DataError(str(problem)) from None
+
+
+@contextmanager
+def connected_to(address: str) -> Iterator[Any]:
+    """Connect to a cluster, and say how many workers it has."""
+    from linsep.distributed import connected
+
+    with connected(address) as client:
+        workers = len(client.scheduler_info(n_workers=-1)["workers"])
+        note(f"{counted(workers, 'worker')}; dashboard at {client.dashboard_link}")
+        yield client

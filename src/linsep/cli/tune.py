@@ -102,7 +102,7 @@ def summary(
     seconds: float,
 ) -> dict[str, Any]:  # fmt: skip
     """Return everything that ``linsep tune`` prints, as plain JSON."""
-    options = [f"--learner {learner}"] if learner != "perceptron" else []
+    own = [] if learner == options.LEARNER.default else [f"--learner {learner}"]
     return {
         "learner": type(race.final).__name__,
         "rows": race.n_rows,
@@ -110,7 +110,7 @@ def summary(
         "held_out_rows": race.best.missed.wrong.size,
         "baseline": race.baseline,
         "best": race.best.values,
-        "options": " ".join([*options, learners.options_of_model(race.final)]).strip(),
+        "options": " ".join([*own, learners.options_of_model(race.final)]).strip(),
         "models": [_of_model(model, race.best) for model in race.ranked],
         "passes": sum(fit.passes for fit in race.fits),
         **gaps_of(race.source),
