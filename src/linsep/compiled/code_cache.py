@@ -26,6 +26,7 @@ import llvmlite
 import numba
 from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
+from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
 from linsep._system.caches import (
@@ -140,8 +141,12 @@ class CodeCache(_Cache):
 
     @contextmanager
     def alone(self, signature: Any, context: Any) -> Iterator[None]:
-        """Hold the lock on ``signature`` while the block loads or compiles it."""
-        context.refresh()
+        """Hold the lock on ``signature`` while the block loads or compiles it.
+
+        Machine code needs numba's memory manager only. Its compiler loads what it needs itself, a
+        third of a second's worth.
+        """
+        rtsys.initialize(context)
         path = self._path(signature, context.codegen())
         if path is None:
             yield
