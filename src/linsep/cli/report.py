@@ -1,6 +1,5 @@
 """What commands print of models: one screen, the main result first."""
 
-from collections.abc import Container
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from linsep.errors import LinsepError, hint
 from linsep.estimators._common.fitted_state import ALL_PASSES, StopReason
 from linsep.estimators._common.labels import plain_labels, words_and_signs
 from linsep.estimators._common.showing import MOST_TERMS
+from linsep.fitting import gaps_of
 from linsep.sources.base import Source
 from linsep.sources.feature_names import names_in_recipe
 from linsep.words import counted, escaped
@@ -402,17 +402,6 @@ def calibration_pairs(summary: dict[str, Any]) -> list[tuple[str, str]]:
 
 #: most columns that are shown; --json has all
 MOST_COLUMNS = 8
-
-
-def gaps_of(source: Source, unread: Container[str] = ()) -> dict[str, Any]:
-    """Return what the last reading left out or replaced, as plain JSON; ``unread`` are columns of
-    the model that were not to be read.
-
-    A field that the model does not have matters where another is missing: it may be a misspelling.
-    """
-    gaps = {"rows_dropped": source.dropped, "values_filled": dict(source.filled)}
-    ignored = {x: where for x, where in source.ignored.items() if x not in unread}
-    return gaps | {"fields_ignored": ignored if any(gaps.values()) else {}}
 
 
 def gap_pairs(result: dict[str, Any], recipe: dict[str, Any]) -> list[tuple[str, str]]:

@@ -22,8 +22,9 @@ from linsep.cli.output import (
 )
 from linsep.cli.predict import score_source
 from linsep.cli.reading import READING, Reading
-from linsep.cli.report import gap_pairs, gaps_of
+from linsep.cli.report import gap_pairs
 from linsep.estimators._common.labels import plain_labels
+from linsep.fitting import gaps_of
 from linsep.sources.base import Source
 from linsep.tuning import Model, SideBySide, combinations
 from linsep.words import counted
