@@ -66,7 +66,7 @@ class Batch(NamedTuple):
 
     def between(self, start: int, stop: int) -> "Batch":
         """Return some neighbouring rows, which are not copied."""
-        if start == 0 and stop >= self.size:
+        if start == 0 and stop >= self.size:  # lanes are often whole batches
             return self
         X, y, first, weights, groups = self
         y, weights, groups = (None if a is None else a[start:stop] for a in (y, weights, groups))

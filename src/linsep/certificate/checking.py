@@ -382,14 +382,17 @@ def _check(
 ) -> Check:
     """Check verdicts that claim something."""
     clock = Clock(time_limit)
+    # One reading for hash and checks: rows that change in between cannot pass.
     reading = Reading(X, y)
     try:
-        if _size(verdicts) > MOST_NUMBERS:  # what is claimed is compared before it is expanded
+        if (
+            _numbers_claimed(verdicts) > MOST_NUMBERS
+        ):  # what is claimed is compared before it is expanded
             first = Reading(X, y)
             for _ in first.blocks():
                 pass
             _same_data(verdicts[0].subject, first)
-        _read(verdicts, reading, exact, clock)
+        _read_rows(verdicts, reading, exact, clock)
         if K is not None and exact:
             _spanned(verdicts, K, clock)
     except Fails as failure:
@@ -408,7 +411,7 @@ def _check(
     return Check(True, f"{what} checked over {rows} in exact arithmetic.")
 
 
-def _size(verdicts: Sequence[Claim]) -> int:
+def _numbers_claimed(verdicts: Sequence[Claim]) -> int:
     """Return how many numbers a check makes of counts that a proof claims without evidence."""
     total = 0
     for verdict in verdicts:
@@ -418,7 +421,7 @@ def _size(verdicts: Sequence[Claim]) -> int:
     return total
 
 
-def _read(verdicts: Sequence[Claim], reading: Reading, exact: bool, clock: Clock) -> None:
+def _read_rows(verdicts: Sequence[Claim], reading: Reading, exact: bool, clock: Clock) -> None:
     """Read the rows once for all verdicts; Fails about the data take precedence."""
     subject = verdicts[0].subject
     kinds = [(verdict, verdict.checker) for verdict in verdicts]
@@ -482,7 +485,7 @@ def _same_data(subject: Subject, reading: Reading) -> None:
             f"{found.n_rows:,} of {found.n_features:,}"
         )
     labels = sorted(found.labels)
-    if _typed(labels) != _typed(subject.classes):
+    if _with_types(labels) != _with_types(subject.classes):
         raise Fails("the labels differ")
     if reading.names and subject.names and reading.names != subject.names:
         raise Fails("the features have other names")
@@ -494,7 +497,7 @@ def _same_data(subject: Subject, reading: Reading) -> None:
         )
 
 
-def _typed(labels: Sequence[Any]) -> list[tuple[type, Any]]:
+def _with_types(labels: Sequence[Any]) -> list[tuple[type, Any]]:
     """Return labels with their types, so that 1, 1.0 and True differ."""
     return [(type(label), label) for label in labels]
 

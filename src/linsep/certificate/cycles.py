@@ -440,11 +440,11 @@ def replay(
             update = _update(cycle, [_score(cycle, vector, i, row) for vector in vectors], row.code)
             mistakes += bool(update)
             if cycle.update == "single":
-                _add(cycle, vectors, row, update)
+                _add_row(cycle, vectors, row, update)
             else:
                 deferred.append((row, update))
         for row, update in deferred:
-            _add(cycle, vectors, row, update)
+            _add_row(cycle, vectors, row, update)
     return vectors, mistakes
 
 
@@ -474,7 +474,7 @@ def _update(cycle: Cycle, scores: list[int], code: int) -> dict[int, int]:
     return {} if predicted == code else {code: 1, predicted: -1}
 
 
-def _add(cycle: Cycle, vectors: list[list[int]], row: WholeRow, update: dict[int, int]) -> None:
+def _add_row(cycle: Cycle, vectors: list[list[int]], row: WholeRow, update: dict[int, int]) -> None:
     """Add ``step`` times the row to each vector, with its sign."""
     for k, sign in update.items():
         for j, x in zip(row.columns, row.values, strict=True):

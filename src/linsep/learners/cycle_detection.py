@@ -41,7 +41,7 @@ class CycleDetection:
     ) -> None:
         self.rate, self.update, self.tie, self.zero, self.failures = rate, update, tie, zero, 0
         self._seen: list[dict[int, int]] = [
-            {key: 0} for key in _keys(_compared_weights(state, stream), state)
+            {key: 0} for key in _hashes_of_machines(_compared_weights(state, stream), state)
         ]
 
     def after(self, state: State, stream: Any, passes: int) -> "Cycle | Cycles | None":
@@ -49,7 +49,7 @@ class CycleDetection:
         if self.failures == MOST_FAILURES or _too_many(state):
             return None
         weights = _compared_weights(state, stream)
-        known = list(zip(self._seen, _keys(weights, state), strict=True))
+        known = list(zip(self._seen, _hashes_of_machines(weights, state), strict=True))
         lengths = [passes - seen.get(key, passes) for seen, key in known]
         found = None
         if 0 not in lengths:  # else the weights of some machine are new
@@ -139,7 +139,7 @@ def _of_machines(weights: np.ndarray, state: State, gram: bool) -> list[np.ndarr
     return [used.T] if state.n_machines == 1 else [row[None] for row in used.T]
 
 
-def _keys(weights: np.ndarray, state: State) -> list[int]:
+def _hashes_of_machines(weights: np.ndarray, state: State) -> list[int]:
     """Return a hash for each machine, equal for weights equal up to rounding and independent of the
     capacity for features.
     """
@@ -148,11 +148,11 @@ def _keys(weights: np.ndarray, state: State) -> list[int]:
     np.rint(whole, out=whole)
     whole += 0.0  # replaces -0.0
     if state.n_machines == 1:
-        return [_key(whole.tobytes(), whole[-1].nbytes)]
-    return [_key(row.tobytes(), 8) for row in whole.T[: state.n_columns]]
+        return [_hash_of_weights(whole.tobytes(), whole[-1].nbytes)]
+    return [_hash_of_weights(row.tobytes(), 8) for row in whole.T[: state.n_columns]]
 
 
-def _key(text: bytes, intercept: int) -> int:
+def _hash_of_weights(text: bytes, intercept: int) -> int:
     parts = text[-intercept:] + text[:-intercept].rstrip(b"\0")
     return int.from_bytes(blake2b(parts, digest_size=8).digest(), "little")
 
@@ -166,7 +166,7 @@ def _plain_rows(stream: Any, most_values: int) -> "list[FloatRow] | None":
         if row_batch.importance.size or not isinstance(row_batch.rows, Dense | Csr):
             return None
         for i in row_batch.order:
-            row = _row(row_batch, int(i))
+            row = _columns_and_values(row_batch, int(i))
             values += len(row[1])
             if values > most_values:
                 return None
@@ -174,7 +174,7 @@ def _plain_rows(stream: Any, most_values: int) -> "list[FloatRow] | None":
     return given
 
 
-def _row(row_batch: RowBatch, i: int) -> tuple[np.ndarray, np.ndarray]:
+def _columns_and_values(row_batch: RowBatch, i: int) -> tuple[np.ndarray, np.ndarray]:
     rows = row_batch.rows
     if isinstance(rows, Dense):
         return np.arange(rows.values.shape[1]), rows.values[i]

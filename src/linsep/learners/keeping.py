@@ -302,7 +302,7 @@ class KeepVote(KeepLast):
         # Small parts are joined, because rows may come one by one.
         while len(self._taken) > 1 and self._taken[-1][0].size >= self._taken[-2][0].size:
             self._taken[-2:] = [joined_changes(self._taken[-2:])]
-        self._bytes += _size(changes, versions)
+        self._bytes += _bytes_of_changes(changes, versions)
         if self._bytes > self.most_bytes:
             raise TooManyVotes(
                 f"A vote has to remember more than {self.most_bytes / 1e6:g} MB of updates",
@@ -322,7 +322,7 @@ class KeepVote(KeepLast):
         changes, versions = before
         whole = joined_changes(self._taken)
         self._taken = [(*(a[:changes] for a in whole[:3]), *(a[:versions] for a in whole[3:]))]
-        self._bytes = _size(changes, versions)
+        self._bytes = _bytes_of_changes(changes, versions)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the first weights and all changes, by name."""
@@ -382,7 +382,7 @@ class KeepVote(KeepLast):
             if numbers.size and not (numbers.min() >= low and numbers.max() <= high):
                 raise ValueError("votes that do not fit the weights")
         self.first, self._taken = first, [tuple(changes.values())]
-        self._bytes = _size(last, starts.size)
+        self._bytes = _bytes_of_changes(last, starts.size)
 
     def changes(self) -> dict[str, np.ndarray]:
         """Return all changes and versions as six arrays; see
@@ -419,7 +419,7 @@ def joined_changes(parts: list[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...
     return tuple(found)
 
 
-def _size(changes: int, versions: int) -> int:
+def _bytes_of_changes(changes: int, versions: int) -> int:
     return BYTES_PER_CHANGE * changes + BYTES_PER_VERSION * versions
 
 

@@ -194,6 +194,7 @@ class Setting(NamedTuple):
 
     def importance(self, rows: Batch) -> np.ndarray:
         """Return what each row counts in learning: class weights times its own; empty if all 1."""
+        # Class weights do not count in scores, so that they are not among those of the rows.
         if self.class_weights is None:
             return rows.importance
         of_class = self.class_weights[codes_given(self.estimator, self.classes, rows.y)]
@@ -345,7 +346,7 @@ def _passes(
                 total = learn(between.mixed, course.number)
             progress.learning += perf_counter() - started
             between.mixed = mix(between.mixed, total, course.number)
-            _take(run, between.mixed, total)
+            _take_mixed(run, between.mixed, total)
             report = _report(course.number, total.counts, plan)
             progress.tally[:] = report.mistakes, report.updates, report.errors
             progress.rows = report.rows
@@ -366,7 +367,7 @@ def _passes(
         raise
 
 
-def _take(run: Run, mixed: Mixed, total: ShardSums) -> None:
+def _take_mixed(run: Run, mixed: Mixed, total: ShardSums) -> None:
     """Set the state to the mixed weights, and count."""
     state = run.state
     if not np.isfinite([mixed.W.min(), mixed.W.max()]).all():

@@ -282,6 +282,7 @@ def learn_batch(
     for piece in slices(row_batch.order, at_once):
         pause()
         changes = len(piece) * count_changes(state, longest)
+        # Where a pass makes one update, the versions in between are not to be kept.
         keep = Last() if learner.by_pass else keeping.compiled(state, changes)
         rule = learner.rule(state)
         with interrupts_deferred():  # weights and counts must stay consistent
@@ -387,7 +388,7 @@ def passes(course: Course, saving: Saving) -> Iterator[PassReport]:
             course.advance()
             if reason is not None:
                 saving.ended(course)
-                saving = Saving()
+                saving = Saving()  # the caller may be interrupted in the yield: it is saved
             yield report
             if reason is not None:
                 return
@@ -433,6 +434,7 @@ def after_pass(course: Course, scores: Scores) -> StopReason | None:
     cycle = None
     if progress.mistakes and course.detection is not None:
         cycle = course.detection.after(state, course.stream, course.number + 1)
+    # The weights of this pass are scored before the learner may start again from zero.
     course.since_best += 1
     best = -1.0 if course.best is None else course.best.score
     if scores.held_out is not None and scores.held_out > best:

@@ -28,7 +28,7 @@ SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))
 FACTORS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 
-def mixed(numbers: np.ndarray) -> np.ndarray:
+def mixed_bits(numbers: np.ndarray) -> np.ndarray:
     """Return uint64 hashes, every bit of which depends on all bits of the input."""
     for shift, factor in zip(SHIFTS, FACTORS, strict=False):
         numbers = (numbers ^ (numbers >> shift)) * factor
@@ -46,8 +46,11 @@ def numbered(X: Any, n_features: int) -> np.ndarray:
         rows, columns = np.nonzero(X)
         values, starts = X[rows, columns], np.searchsorted(rows, np.arange(X.shape[0] + 1))
     values = values.astype(np.float64)
-    hashes = mixed(values.view(np.uint64) ^ mixed(columns.astype(np.uint64) + np.uint64(1)))
+    hashes = mixed_bits(
+        values.view(np.uint64) ^ mixed_bits(columns.astype(np.uint64) + np.uint64(1))
+    )
     hashes[values == 0] = 0  # stored zeros do not matter
+    # Sums do not depend on the order of values, so that dense and sparse rows hash alike.
     sums = np.append(np.uint64(0), np.cumsum(hashes, dtype=np.uint64))
     return sums[starts[1:]] - sums[starts[:-1]]
 
@@ -61,8 +64,8 @@ def numbered_texts(texts: Iterable[str | bytes]) -> np.ndarray:
 
 def seeded(numbers: Callable[[np.ndarray], np.ndarray], seed: int) -> Draws:
     """Return the random draws of rows from their hashes by ``numbers`` and a seed."""
-    salt = mixed(np.array([seed], dtype=np.uint64))
-    return lambda rows: mixed(numbers(rows) ^ salt)
+    salt = mixed_bits(np.array([seed], dtype=np.uint64))
+    return lambda rows: mixed_bits(numbers(rows) ^ salt)
 
 
 class OnlinePrediction(Prediction):

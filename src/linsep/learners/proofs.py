@@ -179,7 +179,7 @@ def refuse_others(model: Any, X: Any, y: Any) -> None:
     """
     for rows in (X, other_form(X)):
         again = learnt_again(model, rows, y)
-        if same(again, model):
+        if same_fit(again, model):
             return
     known, found = (f"{m.mistakes_.sum():,} mistakes in {m.n_iter_:,}" for m in (model, again))
     raise DataError(
@@ -210,7 +210,7 @@ def other_form(X: Any) -> Any:
     return X.toarray() if sp.issparse(X) else sp.csr_matrix(X)
 
 
-def same(one: Any, other: Any) -> bool:
+def same_fit(one: Any, other: Any) -> bool:
     """Return whether both made the same mistakes and have the same weights up to rounding."""
     if not np.array_equal(one.mistakes_, other.mistakes_):
         return False

@@ -40,14 +40,14 @@ def state_of(model: Any) -> tuple[Arrays, dict[str, Any]]:
             "passes": [list(report) for report in run.reports],
             "open_mistakes": run.open_mistakes,
             "accuracy": getattr(model, "training_accuracy_", None),
-            "began": _began(model, run),
+            "began": _start_of_run(model, run),
             "cycle": None if run.cycle is None else run.cycle.to_json(),
             "rows_seen": None,
         },
     }
 
 
-def _began(model: Any, run: Run) -> dict[str, Any]:
+def _start_of_run(model: Any, run: Run) -> dict[str, Any]:
     """Return what theorems need to know about the start."""
     changed = hasattr(model, "bounds") and runs_otherwise(model)
     return {
@@ -116,11 +116,11 @@ def _restored(model: Any, arrays: Arrays, rounds: int) -> Run:
     state = model.new_state(learner, model.classes_.size, coef.shape[1])
     state.rounds, keeping = count(rounds), keeping_of(model)
     last = "last." if "last.coef" in arrays else ""
-    _fill(state, state.W, arrays, last)
+    _fill_weights(state, state.W, arrays, last)
     for key, array in arrays.items():
         if key.startswith("weights.") and key.endswith(".coef"):
             name = key.split(".")[1]
-            _fill(state, state.like_weights(name), arrays, f"weights.{name}.")
+            _fill_weights(state, state.like_weights(name), arrays, f"weights.{name}.")
         if key.startswith("counts."):
             own = state.per_machine(key.removeprefix("counts."), array.dtype.type)
             if array.shape != own.shape:
@@ -128,12 +128,12 @@ def _restored(model: Any, arrays: Arrays, rounds: int) -> Run:
             own[:] = array
     if isinstance(keeping, KeepVote) and "vote.first.coef" in arrays:
         first = np.zeros_like(state.W)
-        _fill(state, first, arrays, "vote.first.")
+        _fill_weights(state, first, arrays, "vote.first.")
         keeping.restore(state, first, {name: arrays[f"vote.{name}"] for name in VOTES})
     return Run(state, learner, keeping)
 
 
-def _fill(state: State, array: np.ndarray, arrays: Arrays, prefix: str) -> None:
+def _fill_weights(state: State, array: np.ndarray, arrays: Arrays, prefix: str) -> None:
     for own, name in zip(state.split(array), ("coef", "intercept"), strict=True):
         stored = arrays[prefix + name]
         if stored.shape != own.shape or stored.dtype != np.float64:
@@ -169,10 +169,10 @@ def _remember_training(
     run.fresh, run.weighted = began["fresh"] is True, began["weighted"] is not False
     run.left_out = began["left_out"] is not False
     run.seed = None if began["seed"] is None else int(began["seed"])
-    run.cycle = None if cycle is None else _cycle(cycle, len(reports))
+    run.cycle = None if cycle is None else _cycle_of_run(cycle, len(reports))
 
 
-def _cycle(stored: str, passes: int) -> Any:
+def _cycle_of_run(stored: str, passes: int) -> Any:
     from linsep.certificate.cycles import Cycle, Cycles
     from linsep.certificate.proofs import from_json
 
@@ -219,7 +219,7 @@ class SavedOnlineFit(SavedFit):
             self.agree(start=self._start)
             where = about["course"]
             passed = where["number"] + (where["learnt"] is True)
-            stream.resume(passed, _within("rows", arrays))
+            stream.resume(passed, _without_prefix("rows", arrays))
             restore_contents(arrays, where, course)
             if not stream.of_features and stream.n_features != run.state.n_features:
                 raise ValueError(f"{run.state.n_features} examples")
@@ -276,12 +276,12 @@ def contents_of(course: Course) -> tuple[Arrays, Any]:
     state, best, detection = run.state, course.best, course.detection
     rows, tally = progress.of_pass(course.number)
     arrays = {"tally": tally}
-    arrays |= _named("state", _of_state(state)) | _named("kept", run.keeping.arrays())
-    arrays |= _named("rows", course.stream.arrays())
+    arrays |= _with_prefix("state", _of_state(state)) | _with_prefix("kept", run.keeping.arrays())
+    arrays |= _with_prefix("rows", course.stream.arrays())
     if best is not None:
-        arrays |= _named("best", _of_state(best.state))
+        arrays |= _with_prefix("best", _of_state(best.state))
     if detection is not None:
-        arrays |= _named("cycle", detection.arrays())
+        arrays |= _with_prefix("cycle", detection.arrays())
     return arrays, {
         "number": course.number,
         "learnt": course.learnt,
@@ -303,19 +303,19 @@ def restore_contents(arrays: Arrays, about: dict[str, Any], course: Course) -> N
     if len(reports) != number:
         raise ValueError(f"{len(reports)} reports of {number} passes")
     n_features = count(about["features"])
-    found = _to_state(state, _within("state", arrays), count(about["rounds"]), n_features)
+    found = _to_state(state, _without_prefix("state", arrays), count(about["rounds"]), n_features)
     state.restore(found)
     state.n_features, state.n_updates = n_features, count(about["n_updates"])
-    run.keeping.set_arrays(state, _within("kept", arrays))
+    run.keeping.set_arrays(state, _without_prefix("kept", arrays))
     run.reports[:] = reports
     course.number, course.learnt = number, about["learnt"] is True
     course.n_updates, course.since_best = state.n_updates, count(about["since_best"])
     if about["best"] is not None:
         score, rounds, kept = about["best"]
-        best = _to_state(state, _within("best", arrays), count(rounds), n_features)
+        best = _to_state(state, _without_prefix("best", arrays), count(rounds), n_features)
         course.best = Best(float(score), best, kept)
     if course.detection is not None:
-        course.detection.restore(_within("cycle", arrays))
+        course.detection.restore(_without_prefix("cycle", arrays))
     tally = arrays["tally"]
     if tally.shape != (3,) or tally.dtype != np.int64:
         raise ValueError(f"counts of shape {tally.shape}")
@@ -323,12 +323,12 @@ def restore_contents(arrays: Arrays, about: dict[str, Any], course: Course) -> N
 
 
 def _of_state(state: State | Remembered) -> Arrays:
-    return _named("shaped", state.shaped) | _named("counts", state.counts)
+    return _with_prefix("shaped", state.shaped) | _with_prefix("counts", state.counts)
 
 
 def _to_state(state: State, arrays: Arrays, rounds: int, n_features: int) -> Remembered:
     """Return weights and counters for ``state``; raise ValueError if they do not fit."""
-    shaped, counts = _within("shaped", arrays), _within("counts", arrays)
+    shaped, counts = _without_prefix("shaped", arrays), _without_prefix("counts", arrays)
     shape = shaped["W"].shape
     if shape[1:] != state.W.shape[1:] or not shape or shape[0] < n_features + 1:
         raise ValueError(f"weights of shape {shape} for {n_features} features")
@@ -341,10 +341,10 @@ def _to_state(state: State, arrays: Arrays, rounds: int, n_features: int) -> Rem
     return Remembered(shaped, counts, rounds)
 
 
-def _named(prefix: str, arrays: Arrays) -> Arrays:
+def _with_prefix(prefix: str, arrays: Arrays) -> Arrays:
     return {f"{prefix}.{name}": array for name, array in arrays.items()}
 
 
-def _within(prefix: str, arrays: Arrays) -> Arrays:
+def _without_prefix(prefix: str, arrays: Arrays) -> Arrays:
     start = f"{prefix}."
     return {k.removeprefix(start): array for k, array in arrays.items() if k.startswith(start)}

@@ -214,7 +214,7 @@ def _decided(fit: LeastSquares, block: Batch, rows: np.ndarray) -> np.ndarray:
 
 def _on_row(again: LeastSquares, fit: LeastSquares, block: Batch, row: int) -> tuple[float, float]:
     """Return the deleted residual of a row, in residual norms, and 1 + its leverage in that fit."""
-    one = _some(fit, block, slice(row, row + 1))
+    one = _rows_of(fit, block, slice(row, row + 1))
     weight = 1.0 if one.weights is None else float(one.weights[0])
     error = float(again.residuals(one.dense(), one.y)[0]) / fit.residual_norm
     return error * np.sqrt(weight), 1 + weight * float(Inference(again).leverage(one.dense())[0])
@@ -229,10 +229,10 @@ def _pieces(fit: LeastSquares, block: Batch, rows: list[int]) -> Iterator[Batch]
     """Yield the blocks between the rows left out, which are sorted."""
     for before, after in pairwise([-1, *rows, fit.n_rows]):
         if after - before > 1:
-            yield _some(fit, block, slice(before + 1, after))
+            yield _rows_of(fit, block, slice(before + 1, after))
 
 
-def _some(fit: LeastSquares, block: Batch, span: slice) -> Batch:
+def _rows_of(fit: LeastSquares, block: Batch, span: slice) -> Batch:
     X = block.X[span] if fit.kept.all() else block.X[span][:, fit.kept]
     weights = None if block.weights is None else block.weights[span]
     return Batch(X, block.y[span], weights=weights)
@@ -415,7 +415,7 @@ def _explained(fit: LeastSquares, X: Any, residuals: np.ndarray) -> tuple[float,
     if undefined := _undefined(fit):
         return np.nan, np.nan, undefined
     squares = residuals**2
-    if _spans(X):
+    if _surely_spans(X):
         return np.nan, np.nan, AS_MANY
     with warnings.catch_warnings():  # about these columns, which are not the user's
         warnings.simplefilter("ignore", IllConditionedWarning)
@@ -453,7 +453,7 @@ def _jarque_bera(fit: LeastSquares, residuals: np.ndarray) -> Finding:
     )  # fmt: skip
 
 
-def _spans(X: Any) -> bool:
+def _surely_spans(X: Any) -> bool:
     """Return whether columns, at least as many as rows, surely explain anything."""
     if X.shape[1] < X.shape[0] or sp.issparse(X):
         return False

@@ -66,9 +66,9 @@ MOST_FEATURES = 1 << 14
 
 def refuse_too_many(features: int, product_bytes: int) -> None:
     """Raise DataError for features whose products need more than three quarters of the memory."""
-    most = _most(product_bytes)
+    most = _most_features(product_bytes)
     if features > most:
-        bits = _most(DOUBLED_BYTES).bit_length() - 1  # so many are never refused
+        bits = _most_features(DOUBLED_BYTES).bit_length() - 1  # so many are never refused
         inexact = " with 106 bits" if product_bytes == DOUBLED_BYTES else ""
         raise DataError(
             f"Least squares of {features:,} features needs all their products{inexact}, which are "
@@ -79,7 +79,7 @@ def refuse_too_many(features: int, product_bytes: int) -> None:
         )
 
 
-def _most(product_bytes: int) -> int:
+def _most_features(product_bytes: int) -> int:
     return min(MOST_FEATURES, isqrt(_memory() * 3 // (4 * product_bytes)))
 
 
@@ -117,13 +117,13 @@ class Products(NamedTuple):
 def added_products(a: Products, b: Products) -> Products:
     """Return the sums over the rows of both; missing features are zero."""
     width = max(len(a.total), len(b.total))
-    total, rest = two_sum(_wide(a.total, width), _wide(b.total, width))
-    rest += _wide(a.lost, width)
-    rest += _wide(b.lost, width)
+    total, rest = two_sum(_widened(a.total, width), _widened(b.total, width))
+    rest += _widened(a.lost, width)
+    rest += _widened(b.lost, width)
     return Products(total, rest, a.y.and_more(b.y))
 
 
-def _wide(matrix: np.ndarray, width: int) -> np.ndarray:
+def _widened(matrix: np.ndarray, width: int) -> np.ndarray:
     """Return a matrix with more rows and columns of zeros, if it has fewer."""
     more = width - len(matrix)
     return np.pad(matrix, (0, more)) if more else matrix
@@ -420,7 +420,9 @@ def least_squares(
     few = rows.few(_too_many)
     # whatever other threads do: with more BLAS threads, the bits would depend on their number
     with one_blas_thread, np.errstate(over="ignore", invalid="ignore"):
-        found = _many(rows, fit_intercept, reread) if few is None else _exact(few, fit_intercept)
+        found = (
+            _by_sums(rows, fit_intercept, reread) if few is None else _by_balls(few, fit_intercept)
+        )
         sizes = [found.intercept, found.rss]
     lost = ~(np.isfinite(found.means) & np.isfinite(found.spread))
     if lost.any():
@@ -433,7 +435,7 @@ def least_squares(
     return found
 
 
-def _many(rows: Lanes, fit_intercept: bool, reread: bool) -> LeastSquares:
+def _by_sums(rows: Lanes, fit_intercept: bool, reread: bool) -> LeastSquares:
     """Solve in floats, or in sums of 106 bits if floats are not accurate enough."""
     moments = Moments(rows, fit_intercept)
     solved = None
@@ -450,7 +452,7 @@ def _too_many(rows: int, features: int) -> bool:
     return width > EXACT_WIDTH or rows * width > EXACT_VALUES
 
 
-def _exact(found: list[Batch], fit_intercept: bool) -> LeastSquares:
+def _by_balls(found: list[Batch], fit_intercept: bool) -> LeastSquares:
     """Solve in balls, with increasing precision until every digit is proved."""
     from flint import ctx
 
@@ -476,17 +478,19 @@ def _exact(found: list[Batch], fit_intercept: bool) -> LeastSquares:
 
 def _proved(done: Elimination, G: np.ndarray) -> bool:
     """Return whether every number of the result is known to 64 bits, or to be zero."""
-    if not all(_known(done.left[row]) for row in done.kept):
+    if not all(_proved_to_64_bits(done.left[row]) for row in done.kept):
         return False
     parts = [ball for row in done.kept for ball in done.parts[row, : row + 1]]
-    if not all(_known(ball) or (ball.contains(0) and ball.rad() < 1e-60) for ball in parts):
+    if not all(
+        _proved_to_64_bits(ball) or (ball.contains(0) and ball.rad() < 1e-60) for ball in parts
+    ):
         return False
-    unsure = np.array([not _known(ball) for ball in done.parts[-1]])
+    unsure = np.array([not _proved_to_64_bits(ball) for ball in done.parts[-1]])
     unsure[[j for j in range(unsure.size) if j not in done.kept]] = False
     return not unsure.any() or bool(exact_zeros(G, done.kept)[unsure].all())
 
 
-def _known(ball: Any) -> bool:
+def _proved_to_64_bits(ball: Any) -> bool:
     return ball.rel_accuracy_bits() >= 64
 
 

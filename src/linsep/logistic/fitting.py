@@ -142,6 +142,7 @@ def _start(task: Task, how: Standardization, sample: Batches, whole: bool) -> np
     part = next(iter(sample()))
     share = (part.size if part.weights is None else part.weights.sum()) / task.totals.sum()
     few = replace(task, batches=sample, lanes=None, l2=task.l2 * share, totals=task.totals * share)
+    # The maximum of a sample is not that of all rows: closer steps to it are wasted.
     goal = goal_of(few)._replace(tol=NEAR, max_iter=20, rows=goal_of(task).rows)
     found = ascent.newton(*problem_of(few, how), B, goal)
     return found.B if found.reason == "converged" else B
@@ -305,7 +306,7 @@ def _ascend(
     penalty = Penalty(factors, task.share)
     if isinstance(learning_rate, str):
         learning_rate = 1.0 / (_steepest(task, likelihood) or 1.0)
-    once = _Once(likelihood, report)
+    once = _LastPoint(likelihood, report)
     return minimize(
         lambda B: once(B).value - penalty.value(B),
         np.zeros(likelihood.shape),
@@ -326,7 +327,7 @@ def _steepest(task: Task, likelihood: Likelihood) -> float:
     return (1.0 if task.q == 1 else 2.0) * top + task.l2
 
 
-class _Once:
+class _LastPoint:
     """Value and gradient at a point, computed together; reports each step."""
 
     def __init__(self, likelihood: Likelihood, report: Report):

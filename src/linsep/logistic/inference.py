@@ -93,7 +93,7 @@ class LogisticResults(HasEquation):
             or None).
         """
         arrays = {"coef": self.coef_, "intercept": self.intercept_}
-        arrays["limits"], around = _codes(self.limits_), in_use(self)
+        arrays["limits"], around = _codes_of_limits(self.limits_), in_use(self)
         if around is not None:
             arrays |= {"centre": around.wide, "at_centre": around.at}
         if self.covariance_ is not None:
@@ -130,7 +130,7 @@ class LogisticResults(HasEquation):
         width = d + bool(self.fit_intercept)
         self._learnt_with = self.get_params(deep=False)
         self.coef_ = finite(arrays, "coef", (q, d))
-        self.limits_ = _words(arrays["limits"], (q, width))
+        self.limits_ = _limits_of_codes(arrays["limits"], (q, width))
         self.intercept_ = _intercepts(arrays["intercept"], self.limits_)
         if facts.get("centred"):  # files of earlier versions have no centre
             at = _intercepts(arrays["at_centre"], self.limits_)
@@ -463,12 +463,12 @@ def _number(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def _codes(limits: np.ndarray) -> np.ndarray:
+def _codes_of_limits(limits: np.ndarray) -> np.ndarray:
     """Return the limits as numbers, because files hold numeric arrays."""
     return np.array([LIMITS.index(word) for word in limits.ravel()], np.uint8).reshape(limits.shape)
 
 
-def _words(codes: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+def _limits_of_codes(codes: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
     if codes.shape != shape or codes.dtype != np.uint8:
         raise ValueError(f"limits of {codes.dtype} {codes.shape}")
     return np.array(LIMITS, dtype="U16")[codes]

@@ -189,7 +189,7 @@ def limit(
         behind[list(verdict.boundary)] = False
     if isinstance(verdict, Separable) and _separates(last, Z, codes):
         covariance = np.full((limits.size, limits.size), np.nan)
-        return _raw(last, limits, 0.0, covariance, centre)
+        return _with_raw_intercepts(last, limits, 0.0, covariance, centre)
     B, value, covariance = conditional(Z, codes, weights, ~behind)
     if isinstance(verdict, Separable):  # in exact arithmetic, whatever floats can tell apart
         value = 0.0
@@ -200,10 +200,12 @@ def limit(
     fixed = limits == "finite"
     if centre.any():  # the scores there may grow though those at zero do not
         fixed[:, -1] = False
-    return _raw(np.where(fixed, B, B + far * direction), limits, value, covariance, centre)
+    return _with_raw_intercepts(
+        np.where(fixed, B, B + far * direction), limits, value, covariance, centre
+    )
 
 
-def _raw(
+def _with_raw_intercepts(
     W: np.ndarray, limits: np.ndarray, value: float, covariance: np.ndarray, centre: np.ndarray
 ) -> Limit:
     """Return a limit whose intercepts are at the centre with those at zero."""
@@ -253,7 +255,7 @@ def conditional(
     scale = np.where(scale > 0, scale, 1.0)
     Z = Z / scale
     B = np.zeros((q, width))
-    value, slope, H = _known(Z, codes, weights, allowed, B)
+    value, slope, H = _conditional_terms(Z, codes, weights, allowed, B)
     for _ in range(100):
         interruption_point()
         step = (_regular_inverse(H) @ slope.ravel()).reshape(q, width)
@@ -261,7 +263,7 @@ def conditional(
         if gain <= 1e-18:
             break
         for halving in range(40):
-            there = _known(Z, codes, weights, allowed, B + step / 2**halving)
+            there = _conditional_terms(Z, codes, weights, allowed, B + step / 2**halving)
             if there[0] >= value - 1e-13 * max(1.0, -value):
                 break
         B, (value, slope, H) = B + step / 2**halving, there
@@ -274,7 +276,7 @@ def _regular_inverse(H: np.ndarray) -> np.ndarray:
     return np.linalg.pinv(H, rcond=1e-10, hermitian=True) if H.any() else np.zeros_like(H)
 
 
-def _known(
+def _conditional_terms(
     Z: np.ndarray, codes: np.ndarray, weights: np.ndarray, allowed: np.ndarray, B: np.ndarray
 ) -> tuple[float, np.ndarray, np.ndarray]:
     """Return the log-likelihood, its gradient and the information."""
@@ -297,7 +299,7 @@ def _known(
     return value, slope, H.reshape(q * width, q * width)
 
 
-class Asked(NamedTuple):
+class VerdictData(NamedTuple):
     """The data of a verdict on a likelihood that seems to have no maximum.
 
     Attributes
@@ -356,7 +358,7 @@ def outcome_of_suspect(
     search, with the limit of the weights, takes no longer than the time limit of a verdict.
     """
     steps.suspect = fit.outcome(limits)
-    asked = _asked(task, given, fit)
+    asked = _verdict_data(task, given, fit)
     if asked is None:
         return fit.without_proof(limits)
     verdict = None if asked.quick else asked.by_weights(fit)
@@ -381,7 +383,7 @@ def outcome_of_suspect(
         return _without_maximum(asked, fit, limits, separated)
 
 
-def _asked(task: Task, given: Rows | BatchRows, fit: Fit) -> Asked | None:
+def _verdict_data(task: Task, given: Rows | BatchRows, fit: Fit) -> VerdictData | None:
     """Return the data to decide about; None if they are not those of the fit."""
     rows, order = given.in_memory(task), given.known.ranks
     dependent = exactly_dependent(fit)
@@ -394,14 +396,16 @@ def _asked(task: Task, given: Rows | BatchRows, fit: Fit) -> Asked | None:
         X = rows.given if named else rows.X if everything else rows.X[counted][:, kept]
         data = data_of(X, rows.known.labels[rows.places[counted]])
         columns = np.concatenate([kept, [task.n_features] * task.intercept]).astype(int)
-        return Asked(task, data, columns, order, rows, False)
+        return VerdictData(task, data, columns, order, rows, False)
     assert isinstance(given, BatchRows)
     with interrupts_allowed():
         data = data_of_batches(given) if given.source is None else data_of(given.source)
     if len(data.classes) != len(order):  # a weight of 0 leaves out a class that the data have
         return None
     # columns of a source cannot be left out; those of zeros, as in very many, need not be
-    return Asked(task, data, np.arange(task.width), order, None, task.factored and bool(dependent))
+    return VerdictData(
+        task, data, np.arange(task.width), order, None, task.factored and bool(dependent)
+    )
 
 
 def _around(task: Task, fit: Fit, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -424,7 +428,7 @@ def exactly_dependent(fit: Fit) -> list[int]:
     return sorted(set(fit.standardization.dependent) - set(fit.standardization.nearly))
 
 
-def _without_maximum(asked: Asked, fit: Fit, limits: np.ndarray, verdict: Any) -> FitOutcome:
+def _without_maximum(asked: VerdictData, fit: Fit, limits: np.ndarray, verdict: Any) -> FitOutcome:
     """Return the limit for a likelihood that has no maximum, by the verdict.
 
     Rows that are not in memory, and too many weights, keep the weights of the last iteration.

@@ -292,7 +292,7 @@ def ending(reason: str, distance: float, climb: str = "") -> tuple[str, tuple[An
     distance : to the maximum, in standard errors; NaN if unknown
     climb : for gradient ascent "auto", or the sentence of :class:`linsep.descent.Descent`
     """
-    away = "" if np.isnan(distance) else f", {_near(distance)} from it"
+    away = "" if np.isnan(distance) else f", {_distance_text(distance)} from it"
     if reason == "max_iter" and climb not in ("", "auto"):
         return f"Gradient ascent ended before the maximum{away}: {climb}", ()
     if reason == "max_iter":
@@ -314,7 +314,7 @@ def stopping_message(found: Any) -> tuple[str, tuple[Any, ...]]:
     elif found.stopped_in == "verdict":
         message = f"{who} before it was decided whether the likelihood has a maximum"
     else:
-        away = "" if np.isnan(found.distance) else f", {_near(found.distance)} from it"
+        away = "" if np.isnan(found.distance) else f", {_distance_text(found.distance)} from it"
         message = (
             f"{who} before the maximum was reached{away}: the weights are those after "
             f"{found.n_iter} {'iteration' if found.n_iter == 1 else 'iterations'}, and nothing can "
@@ -355,7 +355,7 @@ def ending_of(model: Any, found: Any) -> tuple[str, Warning | None]:
     return f"{message}." if message else "", warning if reason in UNFINISHED else None
 
 
-def _near(distance: float) -> str:
+def _distance_text(distance: float) -> str:
     return f"about {distance:.2g} standard errors away" if distance <= NEAR else "far away"
 
 

@@ -69,11 +69,11 @@ class Orthogonalized(NamedTuple):
         """
         new = pairs(W.shape)
         for k, j in enumerate(self.columns):
-            new = new + _times(self.parts[k][None, :], W[:, [j]])
+            new = new + _pair_times(self.parts[k][None, :], W[:, [j]])
         new.hi[:, :-1] = np.ldexp(new.hi[:, :-1], -self.units)
         new.lo[:, :-1] = np.ldexp(new.lo[:, :-1], -self.units)
         for j in np.flatnonzero(self.centres).tolist():
-            new[:, -1] = new[:, -1] + _times(new[:, j], np.full(len(W), -self.centres[j]))
+            new[:, -1] = new[:, -1] + _pair_times(new[:, j], np.full(len(W), -self.centres[j]))
         rest = W.copy()
         rest[:, list(self.columns)] = 0.0
         return (new + rest).hi
@@ -104,7 +104,7 @@ def combined(D: np.ndarray, parts: Pair) -> np.ndarray:
     return found
 
 
-def _times(pair: Pair, factor: np.ndarray) -> Pair:
+def _pair_times(pair: Pair, factor: np.ndarray) -> Pair:
     """Return a pair times floats, broadcast."""
     hi, error = two_product(*np.broadcast_arrays(pair.hi, factor))
     return Pair(*two_sum(hi, error + pair.lo * factor))
@@ -215,7 +215,7 @@ class Columns:
         row = self.parts[j]
         for k, multiple in zip(columns, multiples.tolist(), strict=True):
             if k < self.d:
-                row = row + _times(self.parts[k], np.full(self.d + 1, -multiple))
+                row = row + _pair_times(self.parts[k], np.full(self.d + 1, -multiple))
             else:
                 row[[k]] = row[[k]] + np.array([-multiple])
         self.parts[j] = row
@@ -319,21 +319,21 @@ class Standardization(NamedTuple):
             return batches
         given = batches()
         if isinstance(given, list):
-            done = [_with(batch, straight) for batch in given]
+            done = [_with_new_columns(batch, straight) for batch in given]
             return lambda: done
-        return lambda: (_with(batch, straight) for batch in batches())
+        return lambda: (_with_new_columns(batch, straight) for batch in batches())
 
 
-def _with(batch: Batch, straight: Orthogonalized) -> Batch:
+def _with_new_columns(batch: Batch, straight: Orthogonalized) -> Batch:
     """Return the rows as float64, with the new columns in the place of those that they replace."""
     columns, d = list(straight.columns), len(straight.centres)
     new = np.concatenate([straight.of(X) for X, _ in raw_blocks([batch], d)])
-    X = batch.X.astype(np.float64)
+    X = batch.X.astype(np.float64)  # new columns have more digits than float32
     if not sp.issparse(X):
         X[:, columns] = new
         return batch._replace(X=X)
     X.resize(batch.size, d)
-    X.data[np.isin(X.indices, columns)] = 0.0
+    X.data[np.isin(X.indices, columns)] = 0.0  # what the new values are added to
     starts = np.arange(batch.size + 1) * len(columns)
     parts = new.ravel(), np.tile(columns, batch.size), starts
     return batch._replace(X=X + sp.csr_matrix(parts, shape=X.shape))

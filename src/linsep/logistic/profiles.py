@@ -137,7 +137,7 @@ class Objective:
             return Evaluated(-np.inf, point.value, nothing, nothing, information)
         covariance = np.zeros(2 * (B.size,))
         covariance[np.ix_(self.used, self.used)] = inverse
-        pull = pulls(self.likelihood, B, covariance).ravel()[self.used]
+        pull = penalty_gradient(self.likelihood, B, covariance).ravel()[self.used]
         value = point.value + np.linalg.slogdet(information)[1] / 2
         return Evaluated(value, point.value, slope + pull, pull, information)
 
@@ -161,7 +161,7 @@ def inverse_of(matrix: np.ndarray) -> np.ndarray | None:
     return inverse if np.isfinite(inverse).all() else None
 
 
-def pulls(likelihood: Likelihood, B: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+def penalty_gradient(likelihood: Likelihood, B: np.ndarray, covariance: np.ndarray) -> np.ndarray:
     """Return the gradient of ln |I| / 2, of the shape of the weights B.
 
     Parameters
@@ -182,7 +182,7 @@ def pulls(likelihood: Likelihood, B: np.ndarray, covariance: np.ndarray) -> np.n
             for k in range(q):
                 for m in range(k + 1):
                     H[:, k, m] = H[:, m, k] = ((Z @ blocks[k, :, m]) * Z).sum(axis=1)
-            pull = _pull(p, H)
+            pull = _slopes_of_penalty(p, H)
             if lane.weights is not None:
                 pull *= lane.weights[start : start + len(Z), None]
             found += pull.T @ Z
@@ -191,7 +191,7 @@ def pulls(likelihood: Likelihood, B: np.ndarray, covariance: np.ndarray) -> np.n
     return likelihood.sum(pull_of, add)
 
 
-def _pull(p: np.ndarray, H: np.ndarray) -> np.ndarray:
+def _slopes_of_penalty(p: np.ndarray, H: np.ndarray) -> np.ndarray:
     """Return half the derivative of ln |I| by the scores of each row, divided by its weight.
 
     The sum of the third cumulants of the classes times H; for two classes p (1 - p) h (1/2 - p).

@@ -134,7 +134,7 @@ class RowLanes:
 
     def _done(self, calls: Iterator[tuple[Any, ...]]) -> Iterator[Any]:
         """Yield the results of calls, in order; Ctrl-C takes effect between waits and ends them."""
-        first = list(islice(calls, 2))
+        first = list(islice(calls, 2))  # to start threads takes longer than one short lane
         if len(first) == 1:  # too few rows for threads
             interruption_point()
             yield first[0][0](*first[0][1:])
@@ -144,7 +144,7 @@ class RowLanes:
             try:
                 for call in chain(first, calls):
                     running.append(pool.submit(*call))
-                    if len(running) > 2 * thread_count():
+                    if len(running) > 2 * thread_count():  # few lanes in memory at a time
                         yield _result(running.popleft())
                 while running:
                     yield _result(running.popleft())

@@ -156,10 +156,10 @@ def problems_of(Z: Any, codes: np.ndarray, n_classes: int, multiclass: str) -> l
             signs = np.where(codes[inside] == b, 1.0, -1.0)
             found.append(Problem(scaled(Z[inside], signs)))
         return found
-    return [_joint(Z, codes, n_classes)]
+    return [_problem_of_joint_rule(Z, codes, n_classes)]
 
 
-def _joint(Z: Any, codes: np.ndarray, k: int) -> Problem:
+def _problem_of_joint_rule(Z: Any, codes: np.ndarray, k: int) -> Problem:
     """Return the constraints <w_own - w_rival, z> > 0 on all weights at once (Collins 2002)."""
     Z = sp.csr_matrix(Z)
     if 2 * Z.nnz * (k - 1) > MOST_NUMBERS:

@@ -227,14 +227,14 @@ def in_whole_numbers(given: Iterable[FloatRow], base: int, power: int) -> list[I
     """Return the rows times ``base ** power``, or None if some value is not an integer."""
     rows = []
     for columns, values, code in given:
-        whole = _whole(values, base, power)
+        whole = _as_integers(values, base, power)
         if whole is None:
             return None
         rows.append(IntegerRow(columns.tolist(), whole, code))
     return rows
 
 
-def _whole(values: np.ndarray, base: int, power: int) -> list[int] | None:
+def _as_integers(values: np.ndarray, base: int, power: int) -> list[int] | None:
     """Return the values times ``base ** power``, or None if one is not an integer."""
     if values.dtype.kind in "iu":
         return [int(x) * base**power for x in values.tolist()]

@@ -317,11 +317,12 @@ class Scan(NamedTuple):
         active = self.question.active
         for lane in lanes:
             check_time()
+            # Converted once a lane: numbers that are not doubles are Python's objects.
             X, rows = doubles(lane.X), np.flatnonzero(active[lane.y])
             if self.longest is not None:
-                rows = rows[~self._surely_above(_some(X, rows), lane.y[rows], self.longest)]
+                rows = rows[~self._surely_above(_some_rows(X, rows), lane.y[rows], self.longest)]
             if rows.size:
-                found = values(self.question, _some(X, rows), lane.y[rows], self.w)
+                found = values(self.question, _some_rows(X, rows), lane.y[rows], self.w)
                 yield lane, found._replace(row=rows[found.row])
 
     def _surely_above(self, X: Any, codes: np.ndarray, longest: float) -> np.ndarray:
@@ -340,7 +341,7 @@ class Scan(NamedTuple):
             return np.isfinite(scores) & (scores * signs[codes] > self.above + slack)
 
 
-def _some(X: Any, rows: np.ndarray) -> Any:
+def _some_rows(X: Any, rows: np.ndarray) -> Any:
     """Return some rows in their order, without a copy if they are all."""
     return X if rows.size == X.shape[0] else X[rows]
 

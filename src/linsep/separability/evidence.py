@@ -86,7 +86,7 @@ def blocked_verdict(
     table = table_of(found.members, question.size)
     bound = np.flatnonzero(~members_outside(proof.span, question, found.members, table))
     contradictory = contradictory_pair(data, question) if question.blocks == 1 else None
-    few = _pair(contradictory) if contradictory else _witness(found, table, bound)
+    few = _combination_of_pair(contradictory) if contradictory else _witness(found, table, bound)
     evidence = (few, _combination(proof), proof.span)
     if not proof.direction:
         return Overlapping(subject, *evidence)
@@ -127,7 +127,7 @@ def _witness(found: Inseparable, table: sp.csr_matrix, bound: np.ndarray) -> Com
     return _combination(witness(found.proof, table[bound], [found.members[i] for i in bound]))
 
 
-def _pair(rows: tuple[int, int]) -> Combination:
+def _combination_of_pair(rows: tuple[int, int]) -> Combination:
     return Combination(rows, (0, 0), (1, 1))
 
 
@@ -233,13 +233,13 @@ def row_marks(X: Any, odd: np.ndarray) -> np.ndarray:
     multiplication would keep.
     """
     if sp.issparse(X):
-        terms = _mixed(X.data) * odd[X.indices]
+        terms = _mixed_bits(X.data) * odd[X.indices]
         total = np.append(np.uint64(0), np.cumsum(terms, dtype=np.uint64))
         return total[X.indptr[1:]] - total[X.indptr[:-1]]
-    return np.einsum("ij,j->i", _mixed(X), odd)
+    return np.einsum("ij,j->i", _mixed_bits(X), odd)
 
 
-def _mixed(numbers: np.ndarray) -> np.ndarray:
+def _mixed_bits(numbers: np.ndarray) -> np.ndarray:
     """Return the mixed bits of float64 numbers; 0 stays 0."""
     bits = (numbers.astype(np.float64) + 0.0).view(np.uint64)
     bits = bits ^ bits >> np.uint64(32)

@@ -302,7 +302,7 @@ class Refined(NamedTuple):
     point: list[int]
 
 
-def moved(table: fmpz_mat, groups: np.ndarray) -> fmpz_mat:
+def relative_to_first(table: fmpz_mat, groups: np.ndarray) -> fmpz_mat:
     """Return reflected rows relative to the first: shorter numbers, same group differences."""
     lines = table.tolist()
     first = [groups[0] * m for m in lines[0]]
@@ -325,7 +325,7 @@ def refined(
     x = _feasible(start, groups)
     try:
         while True:
-            found = _minor(lines, sides, x, work)
+            found = _minor_cycle(lines, sides, x, work)
             if found is None:
                 return None
             x, point = found
@@ -360,7 +360,7 @@ def _feasible(start: np.ndarray, groups: np.ndarray) -> dict[int, Fraction]:
     return x
 
 
-def _minor(
+def _minor_cycle(
     lines: list[list[Any]], sides: list[int], x: dict[int, Fraction], work: Work
 ) -> tuple[dict[int, Fraction], list[int]] | None:
     """Return the best multipliers of the active rows; rows with multipliers <= 0 leave."""
@@ -437,7 +437,7 @@ def _of_members(
     table, scale = common_scale(rows, columns)
     features = [k for k, j in enumerate(columns) if j < question.width - question.intercept]
     near = fmpz_mat([[line[k] for k in features] for line in table.tolist()])
-    near = moved(near, groups) if question.intercept else near
+    near = relative_to_first(near, groups) if question.intercept else near
     exact = refined(near, groups, start, Fraction(tolerance) / 8, work)
     if exact is None:
         return None
@@ -507,7 +507,7 @@ def square_of(members: list[Member], multipliers: Sequence[int], question: Quest
     return squared_bound(features, groups, multipliers)
 
 
-def _ends(scan: Scan, lanes: Iterable[Batch]) -> tuple[float, float]:
+def _bounds_of_smallest(scan: Scan, lanes: Iterable[Batch]) -> tuple[float, float]:
     """Return two numbers between which the smallest value of all constraints lies."""
     low, high = np.inf, np.inf
     for _, values in scan.values(lanes):
@@ -528,11 +528,11 @@ def _smallest(scan: Scan, whole: Row, high: float, lanes: Iterable[Batch]) -> Fr
     for lane, values in scan.values(lanes):
         places = np.flatnonzero(~(values.value - values.bound > high))
         for _, (row, scale) in exact_rows(scan.question, lane, values, places):
-            found = _least([found, dot(row, whole) * scale])
+            found = _least_of_parts([found, dot(row, whole) * scale])
     return found
 
 
-def _least(parts: list[Fraction | None]) -> Fraction | None:
+def _least_of_parts(parts: list[Fraction | None]) -> Fraction | None:
     return min((part for part in parts if part is not None), default=None)
 
 
@@ -545,10 +545,10 @@ def lowest_margin(data: Data, question: Question, weights: np.ndarray) -> float:
         return 0.0
     scan = Scan(question, w)
     with np.errstate(all="ignore"):
-        low, high = data.ask(partial(_ends, scan), _least_of_each)
+        low, high = data.ask(partial(_bounds_of_smallest, scan), _least_of_each)
         if 0 < high * (1 - 1e-9) < low:
             return low / (float(np.linalg.norm(w[: data.n_features])) * (1 + 1e-14)) * (1 - 1e-12)
-        exact = data.ask(partial(_smallest, scan, whole, high), _least)
+        exact = data.ask(partial(_smallest, scan, whole, high), _least_of_parts)
     assert exact is not None
     square = max(exact, Fraction(0)) ** 2 / squares
     found = root_above(square)

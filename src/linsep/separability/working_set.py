@@ -153,7 +153,7 @@ def shuffled(numbers: np.ndarray) -> np.ndarray:
     return z ^ z >> np.uint64(31)
 
 
-def _every(question: Question, lanes: Iterable[Batch]) -> list[Member]:
+def _all_members(question: Question, lanes: Iterable[Batch]) -> list[Member]:
     """Return all constraints."""
     return [
         Member(question, lane, row, which)
@@ -199,7 +199,7 @@ class WorkingSet:
     def fill(self, most: int) -> None:
         """Add all constraints if there are at most ``most``."""
         if self.data.n_rows * max(map(len, self.question.signs)) <= most:
-            every: list[Member] = self.data.ask(partial(_every, self.question), joined)
+            every: list[Member] = self.data.ask(partial(_all_members, self.question), joined)
             self.include(every)
 
     def table(self) -> sp.csr_matrix:
@@ -265,7 +265,7 @@ class Worst(Lowest):
         self.offer(batch, relative, values.row[places], values.which[places])
 
 
-def _below(
+def _constraints_below(
     scan: Scan, whole: Row, factor: Fraction, most: int, lanes: Iterable[Batch]
 ) -> tuple[bool, Ranked]:
     """Return whether any value is not positive, and the lowest constraints among those that are
@@ -303,7 +303,7 @@ def grow(working: WorkingSet, weights: np.ndarray, target: float | None) -> bool
     floats = dense_floats(whole, len(weights)) if weights.dtype == object else weights
     scan = scan_below(working.data, question, floats, 0.0 if target is None else target)
     most = first_members(question)
-    below = partial(_below, scan, whole, factor, most)
+    below = partial(_constraints_below, scan, whole, factor, most)
     found, worst = working.data.ask(below, partial(_lowest_and_any, most))
     working.include_lowest(worst)
     return found
