@@ -19,7 +19,7 @@ def examples(compiled, plain=None):
     """Settings of hypothesis for this many random examples, or ``plain`` without the compiler."""
     most = compiled if COMPILING or plain is None else plain
     return settings(
-        max_examples=most if THOROUGH else max(most // 3, 5),
+        max_examples=most if THOROUGH else max(most // 5, 5),
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
     )

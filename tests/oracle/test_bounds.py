@@ -230,7 +230,10 @@ def test_the_number_of_literals_is_checked():
     )
 
 
-@pytest.mark.parametrize("load_data", [load_iris, load_breast_cancer, load_digits])
+@pytest.mark.parametrize(
+    "load_data",
+    [load_iris, load_breast_cancer, pytest.param(load_digits, marks=pytest.mark.thorough)],
+)
 def test_bounds_hold_on_real_data(load_data):
     X, y = load_data(return_X_y=True)
     for labels in (y == 0, y == 1) if THOROUGH else (y == 1,):

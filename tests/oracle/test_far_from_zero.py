@@ -12,10 +12,13 @@ from sklearn.naive_bayes import GaussianNB
 import linsep
 from linsep import GaussianNaiveBayes, LogisticRegression
 from linsep.errors import SeparationWarning
+from thoroughness import THOROUGH, met, some
 
 pytestmark = pytest.mark.compiled
 
 BASES = (0.0, 1e6, 1e12, 1e14, 1.7e15, 9e15)
+SOME_BASES = BASES if THOROUGH else BASES[1::2]
+FILES = some([("csv", 2), ("csv", 3), ("svm", 2), ("svm", 3)])
 
 
 def rows(classes=2, seed=0, n=300):
@@ -144,8 +147,7 @@ def table(folder, X, y, storage):
     return path
 
 
-@pytest.mark.parametrize("storage", ["csv", "svm"])
-@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize(("storage", "classes"), FILES)
 def test_naive_bayes_of_files_model_files_and_clusters(tmp_path, client, classes, storage):
     X, y = rows(classes)
     near, X = GaussianNaiveBayes().fit(X, y), X + 1.7e15
@@ -163,9 +165,10 @@ def test_naive_bayes_of_files_model_files_and_clusters(tmp_path, client, classes
         assert one.score(source) == near.score(X - 1.7e15, y)
 
 
-@pytest.mark.parametrize("how", [{}, {"l2": 0.1}, {"penalty": "firth"}, {"solver": "lbfgs"}])
-@pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize(
+    ("base", "classes", "how"),
+    met(SOME_BASES, [2, 3], [{}, {"l2": 0.1}, {"penalty": "firth"}, {"solver": "lbfgs"}]),
+)
 def test_logistic_regression_does_not_depend_on_the_base(base, classes, how):
     X, y = rows(classes, n=150)
     near = LogisticRegression(**how).fit(X, y)
@@ -207,8 +210,7 @@ def test_weights_that_were_changed_predict():
     assert np.array_equal(model.decision_function(X), np.full(100, 3.0))
 
 
-@pytest.mark.parametrize("storage", ["csv", "svm"])
-@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize(("storage", "classes"), FILES)
 def test_logistic_regression_of_files_model_files_and_clusters(tmp_path, client, classes, storage):
     X, y = rows(classes, n=150)
     near = LogisticRegression().fit(X, y).predict_proba(X)
@@ -262,7 +264,7 @@ def test_a_fit_that_was_stopped_keeps_its_centre():
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("base", SOME_BASES)
 def test_quasi_separable_rows_far_from_zero(base, classes):
     X, y = rows(classes, n=90)
     X[:, 2] = 4.0 * (np.arange(90) % 9 == 0)

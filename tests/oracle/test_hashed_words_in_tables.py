@@ -121,9 +121,9 @@ def test_equations_of_online_learners(folder):
 
 @pytest.mark.parametrize("memory", [1 << 30, 100])
 def test_very_many_columns_are_no_parameters(folder, memory):
-    """Of 2^18 columns those in no row are not counted, and have no limit of their own."""
+    """Of 2^14 columns those in no row are not counted, and have no limit of their own."""
     models = []
-    for source in sources(folder, file="s.csv", bits=18):
+    for source in sources(folder, file="s.csv", bits=14):
         source.memory_bytes = memory
         with pytest.warns(SeparationWarning) as caught:
             models.append(LogisticRegression().fit(source))

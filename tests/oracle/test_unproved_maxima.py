@@ -21,6 +21,7 @@ from linsep.separability import working_set
 from linsep.separability.data import data_of
 from linsep.separability.time_limit import TooLarge
 from linsep.sources import ArraySource
+from thoroughness import met
 
 pytestmark = pytest.mark.compiled
 
@@ -55,9 +56,10 @@ def large(X, y):
     return source
 
 
-@pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("reference", [None, 0, 1])
-@pytest.mark.parametrize("storage", [np.asarray, sp.csr_matrix, large])
+@pytest.mark.parametrize(
+    ("classes", "reference", "storage"),
+    met([2, 3], [None, 0, 1], [np.asarray, sp.csr_matrix, large]),
+)
 def test_weights_that_separate_every_row_prove_it(endless, classes, reference, storage):
     X, y = separated(classes)
     given = (large(X, y),) if storage is large else (storage(X), y)
