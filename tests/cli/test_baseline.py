@@ -13,7 +13,7 @@ from linsep.catalog import LEARNERS
 from linsep.rows.stored import Sample
 from linsep.sources import open_source
 
-pytestmark = pytest.mark.compiled
+pytestmark = pytest.mark.uncompiled
 
 SAID = "linsep: the model predicts worse than the baseline: "
 

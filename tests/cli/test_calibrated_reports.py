@@ -8,7 +8,7 @@ import pytest
 from command_line import here
 from linsep import load, open_source
 
-pytestmark = pytest.mark.compiled
+pytestmark = pytest.mark.uncompiled
 
 FOUR = "x,y,k\n1,0,a\n2,0,a\n0,3,b\n0,4,b\n-2,-2,c\n-3,-2,c\n4,4,d\n5,5,d\n"
 

@@ -12,7 +12,7 @@ from linsep.catalog import LEARNERS
 from linsep.cli.learner_options import NEEDED
 from linsep.kernels.naming import NAMED, THEIRS
 
-pytestmark = pytest.mark.compiled
+pytestmark = pytest.mark.uncompiled
 
 DATA = "".join(f"{k % 3} 1:{k % 7} 2:{k * k % 5} 3:1\n" for k in range(90))
 

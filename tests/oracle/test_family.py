@@ -6,9 +6,9 @@ import pytest
 import linsep
 from family import LEARNERS, covered, rows, storage_of, twin_run
 from linsep import textbook
-from linsep.compiled.jit import COMPILING
 from linsep.sources import ArraySource
 from storages import classes_of, criterion, per_pass, store, weights
+from thoroughness import interpreted
 
 pytestmark = pytest.mark.both
 
@@ -71,7 +71,10 @@ def test_rows_count_as_in_the_twin(learner, scheme, keep):
 
 @pytest.mark.parametrize(
     ("learner", "scheme", "keep"),
-    [c for c in CASES if c[0] not in ("margin", "halving") and (not COMPILING or c[2] == "vote")],
+    interpreted(
+        [c for c in CASES if c[0] not in ("margin", "halving")],
+        *[c for c in CASES if c[0] == "perceptron" and c[2] == "vote"],
+    ),
 )
 def test_rows_of_unit_length_are_those_of_the_twin(learner, scheme, keep):
     assert_same_as_twin(learner, scheme, keep, 5, unit=True)
@@ -108,6 +111,7 @@ def test_files_chunks_and_arrays_are_the_same_to_the_bit(learner, scheme, keep, 
         assert np.array_equal(back.decision_function(X), model.decision_function(X))
 
 
+@pytest.mark.uncompiled
 @pytest.mark.parametrize(("learner", "keep"), [(x, k) for x, s, k in CASES if s == "ovo"])
 def test_a_machine_of_pairs_is_the_binary_learner_on_its_two_classes(learner, keep):
     if learner == "halving":  # all machines aim at one margin

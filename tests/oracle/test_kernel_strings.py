@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from sklearn.model_selection import cross_val_score
 
-from kernel_twin import KEEPS, PASSES, duals, twin, whole_duals
+from kernel_twin import KEEPS, PASSES, duals, is_compiled, twin, whole_duals
 from linsep import KernelPerceptron, kernels
 from linsep.teaching.textbook import kernels as plain
 from storages import SCHEMES, classes_of, per_pass
-from thoroughness import met
+from thoroughness import THOROUGH, interpreted, met
 
 pytestmark = pytest.mark.both
 
@@ -20,7 +20,13 @@ STRINGS = {
 }
 
 
-@pytest.mark.parametrize(("name", "scheme", "keep"), met(list(STRINGS), SCHEMES, KEEPS))
+CASES = met(list(STRINGS), SCHEMES, KEEPS)
+
+
+@pytest.mark.parametrize(
+    ("name", "scheme", "keep"),
+    interpreted(CASES, *(case for case in CASES if THOROUGH or is_compiled(*case[1:]))),
+)
 def test_string_kernels_do_what_the_twin_does(name, scheme, keep):
     kernel, by_definition = STRINGS[name]
     k, multiclass = classes_of(scheme)

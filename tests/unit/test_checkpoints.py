@@ -96,7 +96,7 @@ def test_every_learner_goes_on(
     tmp_path, small_slices, interrupted, learner, keep, multiclass, held_out, y
 ):
     labels = TWO if y == "two" else CODES
-    rows = np.abs(X) if learner in (Winnow, BalancedWinnow) else X
+    labels, rows = labels[:120], (np.abs(X) if learner in (Winnow, BalancedWinnow) else X)[:120]
     path = tmp_path / "c"
 
     def fit(**how):
@@ -110,6 +110,7 @@ def test_every_learner_goes_on(
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.uncompiled
 @pytest.mark.parametrize(
     "how",
     [
@@ -124,7 +125,7 @@ def test_every_learner_goes_on(
 )
 def test_every_schedule_goes_on(tmp_path, small_slices, interrupted, how):
     # few integer rows, so that a cycle is found
-    rows, labels = (np.rint(X[:40, :2]), TWO[:40]) if "shuffle" in how else (X, TWO)
+    rows, labels = (np.rint(X[:40, :2]), TWO[:40]) if "shuffle" in how else (X[:120], TWO[:120])
     given = {"max_iter": 6} | how
     expected = Perceptron(**given).fit(rows, labels)
     every = 3 if "shuffle" not in how else 1
@@ -149,7 +150,7 @@ def test_every_schedule_goes_on(tmp_path, small_slices, interrupted, how):
             [0, 1 << 28],
             [False, True],
         )
-    )[::3],
+    )[:: 3 if THOROUGH else 5],
 )
 def test_sources_go_on(tmp_path, small_slices, interrupted, how, late, memory, cached):
     order = np.argsort(CODES == 2, kind="stable") if late else np.arange(CODES.size)

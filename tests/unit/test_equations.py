@@ -71,9 +71,7 @@ def test_the_equations_of_the_notes():
 
 
 @pytest.mark.parametrize("normalize", [False, True])
-@pytest.mark.parametrize(
-    "name", interpreted(list(LEARNERS), "perceptron", "margin", "pa", "balanced")
-)
+@pytest.mark.parametrize("name", interpreted(list(LEARNERS), "perceptron"))
 def test_the_text_predicts_as_the_model(name, normalize):
     kind, parameters, _ = LEARNERS[name]
     unit = {} if kind is MarginPerceptron else {"normalize": normalize}

@@ -14,11 +14,14 @@ from estimator_configurations import (
     expected,
     failures,
 )
-from linsep import Perceptron
+from linsep import KernelPerceptron, Perceptron
 from linsep.catalog import LEARNERS
 from linsep.parameters import parameters_of
+from thoroughness import THOROUGH
 
-ESTIMATORS = [learner(max_iter=30) for learner in LEARNERS.values()]
+#: if there is little time, those whose base classes the others share
+CHECKED = LEARNERS.values() if THOROUGH else (Perceptron, KernelPerceptron)
+ESTIMATORS = [learner(max_iter=30) for learner in CHECKED]
 
 
 @pytest.mark.compiled
