@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from thoroughness import some
+
 pytestmark = pytest.mark.compiled
 
 
@@ -53,13 +55,15 @@ print(type(numpy.testing).__name__)
 
 @pytest.mark.parametrize(
     "use",
-    [
-        "import scipy.stats as s; print(s.norm.cdf(0.0))",
-        "from scipy.stats import norm; print(norm.cdf(0.0))",
-        "import scipy; print(scipy.stats.norm.cdf(0.0))",
-        "import scipy.stats.distributions as d; print(d.norm.cdf(0.0))",
-        "from scipy import stats; print(stats.norm.cdf(0.0))",
-    ],
+    some(
+        [
+            "import scipy.stats as s; print(s.norm.cdf(0.0))",
+            "import scipy; print(scipy.stats.norm.cdf(0.0))",
+            "import scipy.stats.distributions as d; print(d.norm.cdf(0.0))",
+            "from scipy.stats import norm; print(norm.cdf(0.0))",
+            "from scipy import stats; print(stats.norm.cdf(0.0))",
+        ]
+    ),
 )
 def test_a_module_put_off_is_the_real_one_when_used(tmp_path, use):
     start = "from linsep.cli.app import import_lazily; import_lazily('scipy.stats')\n"

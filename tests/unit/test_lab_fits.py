@@ -15,6 +15,7 @@ from linsep.lab.optimizing import FORMULAS, surface_of
 from linsep.lab.pages import plain_scene
 from linsep.lab.scene import Scene
 from linsep.lab.scene_sources import ready_made
+from thoroughness import THOROUGH
 
 pytestmark = pytest.mark.compiled
 
@@ -80,7 +81,7 @@ def test_points_without_a_fit_say_why(points, said, room):
 
 def test_random_points_are_answered():
     rng = np.random.default_rng(1)
-    for trial in range(60):
+    for trial in range(60 if THOROUGH else 20):
         n = int(rng.integers(2, 12))
         X = rng.integers(-3, 4, (n, 2)) * 10.0 ** rng.integers(-3, 6)
         points = [[x, y, int(c)] for (x, y), c in zip(X.tolist(), rng.integers(0, 2, n),

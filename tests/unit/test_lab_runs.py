@@ -22,7 +22,7 @@ from linsep.lab.run import (
 )
 from linsep.lab.scene import Scene
 from linsep.lab.scene_sources import READY, ready_made
-from thoroughness import met
+from thoroughness import met, some
 
 pytestmark = pytest.mark.compiled
 
@@ -103,7 +103,9 @@ def test_a_kernel_run_is_that_of_the_compiled_estimator():
         assert run["reason"] == str(model.stop_reason_) == "converged"
 
 
-@pytest.mark.parametrize("name", [name for name in READY if ready_made(name)["room"] == "classes"])
+@pytest.mark.parametrize(
+    "name", some([name for name in READY if ready_made(name)["room"] == "classes"])
+)
 def test_scripts_print_the_numbers_of_the_page(name):
     """In this process, as a process for each takes seconds; one of them is a process below."""
     scene, said = ready_made(name), []

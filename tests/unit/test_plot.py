@@ -30,6 +30,7 @@ from linsep.plot import (
     WeightSpaceDisplay,
     display,
 )
+from thoroughness import some
 
 pytestmark = pytest.mark.compiled
 PNG = b"\x89PNG"
@@ -70,8 +71,9 @@ def agreement(shown, model, n=1000):
     return (drawn[row, column] == said)[clear].mean()
 
 
-@pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("name", CLASSIFIERS)
+@pytest.mark.parametrize(
+    ("name", "classes"), some([(name, k) for k in (2, 3) for name in CLASSIFIERS], 2)
+)
 def test_regions_have_the_colour_of_the_class_predicted(name, classes):
     chosen = classes > SPECIES
     X, y = IRIS[chosen][:, [0, 2]], SPECIES[chosen]

@@ -15,6 +15,7 @@ from linsep import separation
 from linsep.certificate.verdicts import Undecided
 from linsep.plot import SeparationDisplay
 from linsep.plot.separation import convex_hull
+from thoroughness import met
 
 pytestmark = pytest.mark.compiled
 IRIS, SPECIES = load_iris(return_X_y=True)
@@ -65,9 +66,7 @@ def test_more_features_are_projected_on_the_normal():
     assert words[:2] == ["versicolor, virginica", "setosa"]
 
 
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("d", [2, 3, 5])
-@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize(("seed", "d", "fit_intercept"), met(range(6), [2, 3, 5], [True, False]))
 def test_the_hulls_of_the_witness_meet_where_the_mark_is(seed, d, fit_intercept):
     rng = np.random.default_rng(seed)
     X, y = rng.integers(-9, 10, (60, d)).astype(float), rng.integers(0, 2, 60)
