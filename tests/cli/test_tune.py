@@ -67,11 +67,19 @@ WEIGHED = ["t.csv", "--exclude", "kind", "--target", "side", "--weight", "w", "-
 @pytest.mark.parametrize(
     ("data", "grid"),
     [
-        ([*TWO, "--learner", "pa"], ["C=0.001,0.1,10", "keep=last,average"]),
+        pytest.param(
+            [*TWO, "--learner", "pa"],
+            ["C=0.001,0.1,10", "keep=last,average"],
+            marks=pytest.mark.thorough,
+        ),
         (TWO, ["learning_rate=1,0.1", "shuffle=true,false", "normalize=false,true"]),
         ([*THREE, "--scale", "none"], ["keep=last,average,vote,best", "multiclass=native,ovr"]),
         (WEIGHED, ["max-iter=1,3,12", "keep=last,average"]),
-        (["t.svm", "--class-weight", "balanced"], ["fit_intercept=true,false"]),
+        pytest.param(
+            ["t.svm", "--class-weight", "balanced"],
+            ["fit_intercept=true,false"],
+            marks=pytest.mark.thorough,
+        ),
     ],
 )
 def test_accuracies_are_those_of_models_fitted_alone(folder, data, grid):
