@@ -38,6 +38,9 @@ def test_no_such_learner(tmp_path):
 
 
 @pytest.mark.skipif(COMPILING, reason="compiling every loop takes minutes")
-def test_without_the_compiler_nothing_is_kept_and_every_run_is_made(tmp_path):
-    done = here("compile", "--learner", "winnow", cwd=tmp_path)
+@pytest.mark.parametrize(
+    "learner", ["naive-bayes", "kernel", pytest.param("winnow", marks=pytest.mark.thorough)]
+)
+def test_without_the_compiler_nothing_is_kept_and_every_run_is_made(tmp_path, learner):
+    done = here("compile", "--learner", learner, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
