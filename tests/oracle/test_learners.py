@@ -89,7 +89,7 @@ def test_rows_without_length_and_margins_without_sense():
             MarginPerceptron(fit_intercept=False).fit(rows, y)
         with pytest.raises(ValueError, match=said):
             MarginPerceptron(fit_intercept=False).partial_fit(rows, y, classes=[0, 1])
-        assert MarginPerceptron().fit(rows, y).n_iter_ > 0
+        assert MarginPerceptron(max_iter=3).fit(rows, y).n_iter_ > 0
     with pytest.raises(ValueError, match="all zeros and has no margin"):
         MarginPerceptron(fit_intercept=False).fit(ArraySource(X, y, batch_rows=3))
     for gamma in (0.0, -1.0, 1.01, np.nan, "big", True):
@@ -214,7 +214,7 @@ def test_rows_of_zeros_move_the_intercept_of_the_softened_rule():
 def test_weights_multiply_c_and_never_overshoot(C, loss):
     X, y = blobs(100, 5, 2, spread=5.0)
     X[::9] = 0.0
-    options = {"C": C, "loss": loss, "max_iter": 50, "shuffle": False}
+    options = {"C": C, "loss": loss, "max_iter": 10, "shuffle": False}
     alone = PassiveAggressive(fit_intercept=False, **options | {"C": 3 * C}).fit(X, y)
     heavy = PassiveAggressive(fit_intercept=False, **options).fit(X, y, sample_weight=3.0)
     np.testing.assert_allclose(heavy.coef_, alone.coef_, rtol=1e-9)
