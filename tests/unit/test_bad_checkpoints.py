@@ -171,7 +171,7 @@ def test_a_folder_without_locks_is_refused(tmp_path, monkeypatch):
     def lockless(*of, **how):
         raise NotImplementedError("no flock here")
 
-    monkeypatch.setattr("linsep.checkpoints.saving.FileLock.acquire", lockless)
+    monkeypatch.setattr("filelock.FileLock.acquire", lockless)
     with pytest.raises(CheckpointError, match=r"c cannot be locked .* \(no flock here\); choose"):
         Perceptron().fit(X, TWO, checkpoint=tmp_path / "c")
     assert os.listdir(tmp_path) == []
