@@ -16,8 +16,9 @@ from linsep.batches import Batch
 from linsep.errors import DataError, FeatureOverflow, SeparationWarning
 from linsep.estimators._common import labels
 from linsep.estimators._common.fitted_state import StopReason, classes_of, count, described, finite
+from linsep.estimators._common.frames import to_learn, to_predict
 from linsep.estimators._common.labels import FLOATS, brings_labels, checked_rows, encode_outcomes
-from linsep.estimators._common.predicting import Prediction
+from linsep.estimators._common.predicting import Prediction, share_right
 from linsep.estimators._common.reading import Reading, describe
 from linsep.estimators._common.showing import HasEquation, PlotsProbability
 from linsep.lanes import Lanes, no_weight
@@ -239,6 +240,7 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
             If all rows of a class have weight 0: its probability is 0.
         """
         self.__dict__.pop("stop_reason_", None)
+        X, y, sample_weight = to_learn(X, y, sample_weight)
         if brings_labels(X, y, sample_weight):
             self._fit_source(X)
             return self
@@ -478,6 +480,7 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
 
     def _scored(self, X: Any) -> tuple["LogisticRegression", Any]:
         check_is_fitted(self)
+        X = to_predict(self, X)
         if isinstance(X, Source):
             return self._scorer(), X
         check_prepared(self, X)
@@ -507,8 +510,7 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the accuracy on X and y, or on a source with its own labels."""
         check_beside(X, y=y, sample_weight=sample_weight)
-        model, X = self._scored(X)
-        return model.score(X, y, sample_weight)
+        return share_right(self, X, y, sample_weight)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return class probabilities, shape (rows, classes), in the order of ``classes_``."""

@@ -17,9 +17,9 @@ def test_names_may_come_from_a_glob(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "data", [None, 3, [1, 2], b"rows.csv", np.zeros((2, 2)), pd.Series([1, 2]), pd.DataFrame()]
+    "data", [None, 3, [1, 2], b"rows.csv", np.zeros((2, 2)), pd.Series([1, 2])]
 )
 def test_data_that_are_no_paths_are_refused_in_one_sentence(data):
-    said = f"^data is of type {type(data).__name__}: give the path of a file, or a list of paths; "
+    said = f"^data is of type {type(data).__name__}: give the path of a file, a list of paths, or "
     with pytest.raises(TypeError, match=said):
         open_source(data)

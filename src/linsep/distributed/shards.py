@@ -26,7 +26,7 @@ from linsep.separability.data import exact_batches
 from linsep.sources import fingerprints
 from linsep.sources.base import Source
 from linsep.sources.fingerprints import Unchanged
-from linsep.sources.formats import CODECS, format_of
+from linsep.sources.formats import codec_of, format_of
 from linsep.sources.opening import open_source
 from linsep.sources.remote.file import RemoteFile, located
 from linsep.sources.tables.parquet import columns_in
@@ -138,7 +138,7 @@ def shards_of(source: Source, shard_bytes: int = SHARD_BYTES, whole: bool = Fals
         spans: Iterable[tuple[int, int, int, int]] = [(0, 0, 0, size)]
         if kind == "parquet":
             spans = _row_groups(path, size, shard_bytes)
-        elif kind in LINES and path.suffix.lower() not in CODECS:
+        elif kind in LINES and codec_of(path) is None:
             starts = range(0, size, shard_bytes)
             ranges = [(a, min(a + shard_bytes, size)) for a in starts]
             spans = [(a, b, a, b) for a, b in ranges] or spans

@@ -19,6 +19,7 @@ from linsep.compiled.rows import Unit, as_rows, scales
 from linsep.errors import DataError, LinsepError
 from linsep.estimators._common import labels
 from linsep.estimators._common.fitted_state import StopReason
+from linsep.estimators._common.frames import to_learn
 from linsep.estimators._common.labels import FLOATS, brings_labels, codes_given
 from linsep.estimators._common.showing import HasEquation
 from linsep.learners.keeping import KeepBest, KeepLast, keeping_of
@@ -532,6 +533,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         """
         check_parameters(self)
         with self.saving(checkpoint) as saving:
+            X, y, sample_weight = to_learn(X, y, sample_weight)
             if brings_labels(X, y, sample_weight):
                 from linsep.learners.from_source import fit_source
 

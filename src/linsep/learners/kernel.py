@@ -20,6 +20,7 @@ from linsep.checkpoints.saving import Saving
 from linsep.compiled.rows import as_rows
 from linsep.errors import DataError, ModelFileError, ParameterError, hint
 from linsep.estimators._common.fitted_state import count
+from linsep.estimators._common.frames import to_learn
 from linsep.estimators._common.labels import (
     FLOATS,
     brings_labels,
@@ -275,6 +276,7 @@ class KernelPerceptron(OnlineClassifier):
         """
         check_parameters(self)
         with self.saving(checkpoint) as saving:
+            X, y, sample_weight = to_learn(X, y, sample_weight)
             if brings_labels(X, y, sample_weight):
                 saving.check_source(X)
                 fit_source(self, X, saving)

@@ -13,6 +13,7 @@ from sklearn.utils.validation import assert_all_finite, check_is_fitted
 from linsep.batches import Batch
 from linsep.errors import DataError
 from linsep.estimators._common.fitted_state import StopReason
+from linsep.estimators._common.frames import to_predict
 from linsep.estimators._common.labels import HasReference
 from linsep.estimators._common.predicting import Prediction, share_right
 from linsep.estimators._common.showing import PlotsDecision
@@ -159,6 +160,7 @@ class PredictsOnline(PlotsDecision, HasReference):
             If rows have another number of features or a score that is not finite.
         """
         check_is_fitted(self)
+        X = to_predict(self, X)
         if isinstance(X, Source):
             return np.concatenate([values for _, values in self.predictions(X).decisions()])
         return self.scores_turned(self._decisions(X))
@@ -203,10 +205,10 @@ class PredictsOnline(PlotsDecision, HasReference):
         -------
         array of shape (rows,), of the type of the labels
         """
-        if isinstance(X, Source):
-            check_is_fitted(self)
-            return self.classes_[np.concatenate([c for *_, c in self.predictions(X).codes()])]
         check_is_fitted(self)
+        X = to_predict(self, X)
+        if isinstance(X, Source):
+            return self.classes_[np.concatenate([c for *_, c in self.predictions(X).codes()])]
         scores = self._decisions(X)
         tie = fitted_parameter(self, "tie")
         draws = self._draws()(self._rows_to_score(X)) if tie == "random" else None

@@ -16,6 +16,7 @@ from linsep.batches import Batch, Batches, check_summable, weight_totals
 from linsep.drawing import display
 from linsep.errors import DataError, ParameterError, hint
 from linsep.estimators._common.fitted_state import StopReason, count, finite
+from linsep.estimators._common.frames import to_learn, to_predict
 from linsep.estimators._common.labels import (
     brings_labels,
     check_sample_weight,
@@ -294,6 +295,7 @@ class LinearRegression(HasEquation, RegressorMixin, HasParameters, BaseEstimator
         """
         check_parameters(self)
         self.__dict__.pop("stop_reason_", None)
+        X, y, sample_weight = to_learn(X, y, sample_weight, self.fit_intercept)
         if brings_labels(X, y, sample_weight):
             self._fit_source(X)
         else:
@@ -516,7 +518,7 @@ class LinearRegression(HasEquation, RegressorMixin, HasParameters, BaseEstimator
             raise ParameterError(
                 f"interval is {interval!r}: choose None, 'confidence' or 'prediction'."
             )
-        level = check_level(level)
+        level, X = check_level(level), to_predict(self, X)
         if isinstance(X, Source):
             parts = list(self.predictions(X).bands(interval, level))
         else:

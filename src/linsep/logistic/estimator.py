@@ -18,6 +18,7 @@ from linsep.checkpoints.saving import Saving, as_checkpoint
 from linsep.errors import DataError, Hint, ParameterError, SeparationError, SeparationWarning, hint
 from linsep.estimators._common import labels
 from linsep.estimators._common.fitted_state import StopReason
+from linsep.estimators._common.frames import to_learn, to_predict
 from linsep.estimators._common.labels import FLOATS, brings_labels, checked_rows, encode_outcomes
 from linsep.estimators._common.predicting import (
     Prediction,
@@ -311,6 +312,7 @@ class LogisticRegression(
         refuse_together(self)
         check_parameters(self)
         with self.saving(checkpoint) as saving:
+            X, y, sample_weight = to_learn(X, y, sample_weight, self.fit_intercept)
             if brings_labels(X, y, sample_weight):
                 self._fit_source(X, saving)
             else:
@@ -506,6 +508,7 @@ class LogisticRegression(
         classes), log-odds against the reference, whose column is zero
         """
         check_is_fitted(self)
+        X = to_predict(self, X)
         if isinstance(X, Source):
             return np.concatenate([scores for _, scores in self.predictions(X).decisions()])
         check_prepared(self, X)

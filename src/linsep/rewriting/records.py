@@ -139,7 +139,7 @@ class TextRecords:
             rows += 1
             untold = self._reading.header is None and rows <= SAMPLE_ROWS
             if cell and cell == self._column and untold:
-                raise no_names(self.path, cell)
+                raise no_names(f"{self.path} line 1", cell)
             yield Record(text, line, cell)
         if not width:
             raise DataError(f"{self.path} is empty: give a file with rows.")

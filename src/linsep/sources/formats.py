@@ -1,6 +1,8 @@
 """Formats and compressions of files: as declared, by name or by first line; opened files."""
 
 import atexit
+import io
+import lzma
 import os
 import re
 import time
@@ -14,7 +16,13 @@ import pyarrow as pa
 from linsep.errors import DataError, hint
 from linsep.sources.remote.file import File, RemoteFile
 
-CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".xz": "xz"}
+#: what compressed files begin with, whatever they are called
+_MAGIC = {
+    b"\x1f\x8b\x08": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zXZ\0": "xz",
+}  # fmt: skip
+#: the fourth byte of bz2 is a digit, and these follow
+_BZ2 = b"1AY&SY"
 ENDINGS = {
     ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight", ".txt": "svmlight",
     ".vw": "vw",
@@ -31,7 +39,7 @@ BINARY = ("parquet", "arrow", "rows")
 #: what files of other endings are, and what to do
 _FOREIGN = {
     **dict.fromkeys(
-        (".xz", ".lzma", ".lz4", ".br", ".zip", ".7z", ".rar", ".tar", ".tgz"),
+        (".lzma", ".lz4", ".br", ".zip", ".7z", ".rar", ".tar", ".tgz"),
         ("is packed in a way that linsep does not read", "unpack it"),
     ),
     **dict.fromkeys((".xlsx", ".xls", ".ods"), ("is a spreadsheet", "save it as CSV")),
@@ -86,7 +94,7 @@ def unknown_format(path: File) -> DataError:
     message = f"has the ending '{ending}'" if ending else "has no ending"
     return DataError(
         f"{path} {message}, which does not say what it holds",
-        f"rename it (known are {' '.join(ENDINGS)}, of text also with .gz .bz2 .zst behind)",
+        f"rename it (known are {' '.join(ENDINGS)}, of text also with .gz .bz2 .xz .zst behind)",
         hint("say what it is, such as {}", format="csv"),
     )
 
@@ -106,15 +114,14 @@ def _looks_like_svmlight(path: File) -> bool:
 
 @contextmanager
 def opened(path: File) -> Iterator[tuple[Any, Callable[[], int]]]:
-    """Open a file for reading what it holds, decompressed by the ending of its name.
+    """Open a file for reading what it holds, decompressed.
 
     Yields the stream and a function that says how many bytes on disk it has read. Raises
     DataError when there is no such file, or it is a directory or may not be read.
     """
-    codec = CODECS.get(path.suffix.lower())
     if isinstance(path, RemoteFile):
         with path.reading() as stream:
-            yield from _decompressed(stream, codec)
+            yield from _decompressed(stream, codec_of(path))
         return
     try:
         if path.is_dir():
@@ -133,16 +140,54 @@ def opened(path: File) -> Iterator[tuple[Any, Callable[[], int]]]:
     except OSError as error:
         raise DataError(f"{path} cannot be opened ({_reason(error)}): check the path.") from error
     with raw:
-        yield from _decompressed(raw, codec)
+        yield from _decompressed(raw, codec_of(path))
 
 
 def _decompressed(raw: Any, codec: str | None) -> Iterator[tuple[Any, Callable[[], int]]]:
     if codec is None:
         yield raw, raw.tell
+    elif codec == "xz":
+        yield _Xz(raw), raw.tell
     else:
         file = raw if isinstance(raw, pa.NativeFile) else arrow_file(raw)
         with pa.CompressedInputStream(file, codec) as stream:
             yield stream, raw.tell
+
+
+class _Xz(io.RawIOBase):
+    """What a file holds that xz compressed, with damage as OSError."""
+
+    def __init__(self, raw: Any):
+        self._file = lzma.LZMAFile(raw)  # noqa: SIM115 - the raw file is closed
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer as far as the next piece goes."""
+        try:
+            part = self._file.read1(len(buffer))
+        except (lzma.LZMAError, EOFError) as error:
+            cut = isinstance(error, EOFError)
+            raise OSError("truncated compressed stream" if cut else str(error)) from error
+        buffer[: len(part)] = part
+        return len(part)
+
+
+def codec_of(path: File) -> str | None:
+    """Return how a file is compressed: as the ending of its name says or, on this machine, its
+    first bytes; None if it is not.
+    """
+    if (named := CODECS.get(path.suffix.lower())) or isinstance(path, RemoteFile):
+        return named
+    try:
+        with open(path, "rb") as file:
+            start = file.read(10)
+    except OSError:
+        return None
+    found = next((codec for magic, codec in _MAGIC.items() if start.startswith(magic)), None)
+    return None if found == "bz2" and start[4:] != _BZ2 else found
 
 
 def bytes_on_disk(paths: Sequence[File]) -> int | None:
@@ -156,7 +201,7 @@ def bytes_on_disk(paths: Sequence[File]) -> int | None:
 def damage(path: File, error: OSError) -> str:
     """Return the sentence for a file that cannot be read to its end."""
     message = _reason(error)
-    codec = CODECS.get(path.suffix.lower())
+    codec = codec_of(path)
     if codec is None:
         return f"{path} cannot be read ({message}): check the disk."
     if "runcated compressed stream" in message:

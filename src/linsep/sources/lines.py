@@ -1,5 +1,7 @@
 """Text files in chunks of whole lines: read on one thread, scanned on others, in reused buffers."""
 
+import codecs
+import io
 import re
 from abc import abstractmethod
 from collections import deque
@@ -7,7 +9,7 @@ from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,11 +18,11 @@ from linsep._system.interrupts import count_signal
 from linsep._system.threads import thread_count
 from linsep.batches import Batch
 from linsep.compiled.scanners.numbers import PADDING
-from linsep.errors import DataError, LinsepError, NoRows
+from linsep.errors import DataError, LinsepError, NoRows, hint
 from linsep.sources.base import WeighedSource
 from linsep.sources.exact import check_written, far_rows
 from linsep.sources.fingerprints import Unchanged
-from linsep.sources.formats import CODECS, bytes_on_disk, damage, opened
+from linsep.sources.formats import bytes_on_disk, codec_of, damage, opened
 from linsep.sources.limits import MAX_LINE, check_growth, line_too_long
 from linsep.sources.remote.file import File, located
 from linsep.sources.tables.reading_options import ReadingOptions
@@ -63,6 +65,8 @@ class LineReader:
         Checks that the files stay as they are; None looks at them now.
     returns : bool
         Whether carriage returns alone end lines where there are no newlines.
+    encoding : str or None
+        How characters are stored, if not as UTF-8, which the chunks are.
 
     Attributes
     ----------
@@ -81,8 +85,9 @@ class LineReader:
         max_line: int = MAX_LINE,
         unchanged: Unchanged | None = None,
         returns: bool = False,
+        encoding: str | None = None,
     ):
-        self.paths = paths
+        self.paths, self._encoding = paths, encoding
         self._max_line, self._returns = max_line, returns
         self._unchanged = unchanged or Unchanged(paths)
         self.position, self.marked = 0, False
@@ -99,8 +104,9 @@ class LineReader:
         before = 0
         for file, path in enumerate(self.paths):
             with opened(path) as (stream, tell):
+                stream = self._recoded(path, stream)  # noqa: PLW2901
                 self._unchanged.check(path)
-                compressed = path.suffix.lower() in CODECS
+                compressed = codec_of(path) is not None
                 tail, ended, read = b"", False, 0
                 while not ended:
                     buffer, size, end, ended = self._fill(path, stream, tail, read)
@@ -118,6 +124,9 @@ class LineReader:
                     if size:
                         yield Chunk(file, buffer, size)
                 before += tell()
+
+    def _recoded(self, path: File, stream: Any) -> Any:
+        return stream if self._encoding is None else Recoded(path, stream, self._encoding)
 
     def give_back(self, chunk: Chunk) -> None:
         """Let the buffer of a chunk be used again; its text must not be touched any more."""
@@ -169,6 +178,7 @@ class LineReader:
         """Return the number of the line that has this byte of the text; reads it again."""
         lines = 1
         with opened(path) as (stream, _):
+            stream = self._recoded(path, stream)  # noqa: PLW2901
             while byte > 0 and (block := stream.read(min(byte, self._length))):
                 lines += block.count(b"\n")
                 byte -= len(block)
@@ -218,6 +228,42 @@ class ScannedChunk(NamedTuple):
     importance: np.ndarray | None = None
     base: int = 0
     width: int = 0
+
+
+class Recoded(io.RawIOBase):
+    """Text in another encoding, as UTF-8.
+
+    Raises DataError, which says after how many lines, where bytes are no characters.
+    """
+
+    def __init__(self, path: File, stream: Any, encoding: str):
+        self._path, self._stream, self._encoding = path, stream, encoding
+        self._decoder = codecs.getincrementaldecoder(encoding)()
+        self._rest, self._lines, self._ended = b"", 0, False
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer as far as the next piece goes."""
+        while not self._rest and not self._ended:
+            part = self._stream.read(1 << 16)
+            self._ended = not part
+            try:
+                text = self._decoder.decode(part, self._ended)
+            except UnicodeError as error:
+                at = part.count(b"\n", 0, getattr(error, "start", 0))
+                raise DataError(
+                    f"{self._path} line {self._lines + at + 1} is not {self._encoding} text",
+                    "correct it",
+                    hint("say how its characters are stored with {}", encoding=None),
+                ) from None
+            self._rest = text.removeprefix("\ufeff").encode() if not self._lines else text.encode()
+            self._lines += self._rest.count(b"\n")
+        size = min(len(buffer), len(self._rest))
+        buffer[:size], self._rest = self._rest[:size], self._rest[size:]
+        return size
 
 
 #: measured: smaller chunks cost handing over, larger ones fall out of the caches
@@ -383,9 +429,12 @@ class ScannedFiles(WeighedSource):
             reader.give_back(chunk)
 
 
+Piece = TypeVar("Piece")
+
+
 def scanned_chunks(
-    chunks: Generator[Chunk, None, None],
-    scan: Callable[["Future[Chunk | None]"], Any],
+    chunks: Generator[Piece, None, None],
+    scan: Callable[["Future[Piece | None]"], Any],
     threads: int,
     ahead: Callable[[], int],
 ) -> Generator[Any, None, None]:

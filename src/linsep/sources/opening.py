@@ -25,7 +25,7 @@ from linsep.sources.svmlight import SvmlightSource
 
 
 def open_source(
-    data: str | Path | list[str] | list[Path],
+    data: Any,
     *,
     target: str | None = None,
     missing: str = "error",
@@ -39,22 +39,33 @@ def open_source(
     quotes: bool | None = None,
     header: bool | None = None,
     null_values: str | list[str] | None = None,
+    comment: str | None = None,
+    skip_rows: int | None = None,
+    encoding: str | None = None,
     recipe: dict[str, Any] | None = None,
     labelled: bool | None = True,
     max_line: int | str | None = None,
     cache: Path | None = None,
     text: str | list[str] | dict[str, Any] | None = None,
+    categorical: str | Iterable[str] = (),
+    numeric: str | Iterable[str] = (),
+    date: str | Iterable[str] | dict[str, str] = (),
+    include: str | Iterable[str] = (),
+    decimal: str | None = None,
+    thousands: str | None = None,
+    units: bool | None = None,
     weight: str | None = None,
     group: str | None = None,
     interactions: list[str] | None = None,
     ignore_namespaces: str | None = None,
     keep_namespaces: str | None = None,
 ) -> Source:
-    """Open files as a source, checking only their names and formats.
+    """Open files or a data frame as a source, checking only names and formats.
 
     Parameters
     ----------
-    data : files, folders or globs, in reading order, on this machine or remote, such as
+    data : a data frame of pandas or polars, an Arrow table, or whatever else gives an Arrow C
+        stream; or files, folders or globs, in reading order, on this machine or remote, such as
         s3://bucket/rows.csv, gs://bucket/part-*.parquet or https://host/rows.svm.gz
         svmlight text (.svm .svmlight .libsvm .txt), Vowpal Wabbit's text (.vw) or tables (.csv
         .tsv .jsonl .parquet .arrow and their kin), plain or .gz .bz2 .zst; a folder with a folder
@@ -80,6 +91,9 @@ def open_source(
         refused
     null_values : what marks a missing value in CSV, such as "?", in addition to empty cells, and to
         "NA", "NaN", "null" and the like in columns of numbers
+    comment : what lines of CSV begin with that are no rows, such as "#"
+    skip_rows : lines of CSV before the header that are no rows
+    encoding : how the characters of CSV are stored, such as "latin-1" or "utf-16"; UTF-8 by default
     recipe : the ``recipe_`` of a model, to read files as its training data were; overrides all of
         the above except ``format``, ``delimiter``,
         ``quotes`` and ``header``
@@ -92,6 +106,19 @@ def open_source(
     text : text column or columns whose words become features as :class:`linsep.Text` makes them,
         or {column: Text} with other settings than the default ones; tables only. Other columns of
         text have one indicator per value
+    categorical : column or columns with a feature per value, whatever their values look like, such
+        as grades or codes of numbers; here and below globs such as "code_*" stand for the columns
+        that match; tables only
+    numeric : column or columns of numbers, whatever the first ones look like; tables only
+    date : column or columns of dates, of which the feature is the days since 1970; ISO 8601, or
+        written in a format of :meth:`datetime.datetime.strptime`: "day=%d.%m.%Y", or {"day":
+        "%d.%m.%Y"}; tables only
+    include : the only columns that become features; tables only
+    decimal, thousands : what stands before the fraction of numbers in text, "." by default, and
+        between groups of three digits, nothing by default; tables only
+    units : whether numbers in text may have a percent sign or a currency, brackets around what is
+        negative, other minus signs than the hyphen, digits of other scripts, and apostrophes or
+        thin spaces between thousands: 5 % is read as 5; tables only
     weight : column of row weights, finite numbers of at least 0, which count as ``sample_weight``
         does for arrays; tables only. Of Vowpal Wabbit's text the importances are used
     group : column of groups, which are held out whole where rows are; tables only
@@ -105,56 +132,74 @@ def open_source(
     DataError
         If there are no files, formats are mixed, or an option does not fit the format.
     """
-    names = _names(data)
+    options = dict(locals())  # all arguments by their names
+    return _opened(**options)
+
+
+#: arguments of open_source by what they are about
+_TABLES = (
+    "target", "missing", "hash_bits", "exclude", "scale", "reference_level", "text", "weight",
+    "group", "decimal", "thousands", "units",
+)  # fmt: skip
+_TYPES = ("categorical", "numeric", "date", "include")
+_CSV = ("delimiter", "quotes", "header", "null_values", "comment", "skip_rows", "encoding")
+_NAMESPACES = ("interactions", "ignore_namespaces", "keep_namespaces")
+
+
+def _opened(
+    data: Any, *, format: str | None, recipe: dict[str, Any] | None, labelled: bool | None,
+    max_line: int | str | None, cache: Path | None, **options: Any,
+) -> Source:  # fmt: skip
+    """Open files or a data frame, with all arguments of :func:`open_source`."""
+    learnt = recipe
+    recipe = _for_predictions(recipe) if recipe and labelled is False else recipe
+    how: dict[str, Any] = {"recipe": recipe, "require_labels": bool(labelled)}
+    if is_frame(data):
+        _check_kind("the table", "table", learnt)
+        others = _some(options, _CSV, _NAMESPACES, ("index_base",)) | {"format": format}
+        _refuse("the table", "in memory and not a file", others | {"cache": cache})
+        return _frame(data, options, **how)
+    names = names_in(data)
     if (recipe or {}).get("documents") and all(located(name).is_dir() for name in names):
         format = format or "folder"
     paths = find_files(names, format)
-    kind, limit = kind_of(paths, format), bytes_of(max_line or MAX_LINE)
-    source: Source
-    _check_kind(paths[0], kind, recipe)
-    recipe = _for_predictions(recipe) if recipe and labelled is False else recipe
-    given: dict[str, Any] = {
-        "target": target, "missing": missing, "hash_bits": hash_bits, "exclude": exclude,
-        "scale": scale, "reference_level": reference_level, "delimiter": delimiter,
-        "quotes": quotes, "header": header, "null_values": null_values, "text": text,
-        "weight": weight, "group": group,
-    }  # fmt: skip
-    of_vw = {
-        "interactions": interactions, "ignore_namespaces": ignore_namespaces,
-        "keep_namespaces": keep_namespaces,
-    }  # fmt: skip
-    how: dict[str, Any] = {"recipe": recipe, "require_labels": bool(labelled), "max_line": limit}
-    if kind == "table":
-        _refuse(paths[0], "a table, whose columns have names", of_vw | {"index_base": index_base})
-        source = _table(paths, format, given, **how)
-    elif kind == "vw":
-        del given["hash_bits"]
-        _refuse(paths[0], _VW + _NO_COLUMNS, given | {"index_base": index_base})
-        source = _vw(paths, {"bits": hash_bits} | of_vw, **how)
-    elif kind == "rows":
-        _refuse(paths[0], "rows as they are learnt", given | of_vw | {"index_base": index_base})
-        source = RowsSource(paths)
+    kind, how["max_line"] = kind_of(paths, format), bytes_of(max_line or MAX_LINE)
+    _check_kind(paths[0], kind, learnt)
+    if kind == "rows":
+        _refuse(paths[0], "rows as they are learnt", options)
+        source: Source = RowsSource(paths)
     else:
-        _refuse(paths[0], "svmlight text" + _NO_COLUMNS, given | of_vw)
-        source = _svmlight(paths, index_base, **how)
+        source = _OPENERS[kind](paths, format, options, **how)
     source.cache, source.by_recipe = _cache_of(cache, paths), recipe is not None
     return source
+
+
+def _some(options: dict[str, Any], *groups: tuple[str, ...]) -> dict[str, Any]:
+    return {name: options[name] for names in groups for name in names}
 
 
 _NAME = (str, Path, RemoteFile)
 
 
-def _names(data: Any) -> list[Any]:
+def is_frame(data: Any) -> bool:
+    """Return whether ``data`` is a table in memory: of pandas, polars, Arrow, DuckDB or whatever
+    else gives an Arrow C stream.
+    """
+    gives = hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")
+    return gives and (hasattr(data, "columns") or hasattr(data, "schema"))
+
+
+def names_in(data: Any) -> list[Any]:
     """Return the names of files; raises TypeError for anything else, such as an array."""
     if isinstance(data, _NAME):
         return [data]
-    if isinstance(data, Iterable) and not hasattr(data, "__array__"):
+    if isinstance(data, Iterable) and not (isinstance(data, dict) or hasattr(data, "__array__")):
         names = list(data)
         if all(isinstance(name, _NAME) for name in names):
             return names
     raise TypeError(
-        f"data is of type {type(data).__name__}: give the path of a file, or a list of paths; "
-        "arrays and data frames are passed to the methods of estimators."
+        f"data is of type {type(data).__name__}: give the path of a file, a list of paths, or a "
+        "data frame; arrays are passed to the methods of estimators."
     )
 
 
@@ -162,7 +207,12 @@ def _for_predictions(recipe: dict[str, Any]) -> dict[str, Any]:
     """Return the recipe for predictions: columns of labels, weights and groups are not read, and a
     row that training would drop is an error.
     """
-    drops = {"missing": "error"} if recipe.get("missing") == "drop" else {}
+    drops: dict[str, Any] = {"missing": "error"} if recipe.get("missing") == "drop" else {}
+    target = recipe.get("target")
+    if target in recipe.get("converted", ()):
+        drops["converted"] = {n: how for n, how in recipe["converted"].items() if n != target}
+    if target in recipe.get("categorical", ()):
+        drops["categorical"] = [name for name in recipe["categorical"] if name != target]
     return recipe | drops | dict.fromkeys({"target", "weight", "group"} & recipe.keys())
 
 
@@ -185,7 +235,7 @@ def _cache_of(cache: Path | None, paths: list[File]) -> Path | None:
     return cache
 
 
-def _check_kind(path: File, kind: str, recipe: dict[str, Any] | None) -> None:
+def _check_kind(path: File | str, kind: str, recipe: dict[str, Any] | None) -> None:
     """Raise DataError for files of another kind than those of a model. Rows bring their recipe."""
     if recipe is not None and kind not in ("rows", recipe.get("format")):
         learnt = _WORDS.get(str(recipe.get("format")), "something unknown")
@@ -198,9 +248,11 @@ def _check_kind(path: File, kind: str, recipe: dict[str, Any] | None) -> None:
         )
 
 
-def _refuse(path: File, what: str, options: dict[str, Any]) -> None:
+def _refuse(path: File | str, what: str, options: dict[str, Any]) -> None:
     """Raise DataError for options of another format that are not at their defaults."""
-    given = [n for n, value in options.items() if value not in (None, "error", "none", [], "")]
+    given = [
+        n for n, value in options.items() if value not in (None, "error", "none", [], (), {}, "")
+    ]
     if given:
         raise DataError(f"{path} is {what}", hint("leave out {}", **dict.fromkeys(given)))
 
@@ -211,33 +263,71 @@ def _table(
 ) -> Source:  # fmt: skip
     from linsep.sources.tables.table import TableSource
 
+    others = _some(options, _NAMESPACES, ("index_base",))
+    _refuse(paths[0], "a table, whose columns have names", others)
+    given = _some(options, _TABLES, _CSV)
     if how["recipe"] is None and all(format_of(path, format) == "folder" for path in paths):
-        options = options | {
-            "target": options["target"] or LABEL, "text": options["text"] or TEXT,
-        }  # fmt: skip
-    return TableSource(paths, format=format, require_target=require_labels, **how, **options)
+        given |= {"target": given["target"] or LABEL, "text": given["text"] or TEXT}
+    return TableSource(
+        paths, format=format, require_target=require_labels, types=_types(options), **how, **given
+    )
+
+
+def _frame(data: Any, options: dict[str, Any], *, require_labels: bool, **how: Any) -> Source:
+    from linsep.sources.tables.frames import to_arrow
+    from linsep.sources.tables.table import TableSource
+
+    exclude = options["exclude"] or ()
+    table = to_arrow(data, [exclude] if isinstance(exclude, str) else exclude)
+    return TableSource(
+        [table], require_target=require_labels, types=_types(options), **how,
+        **_some(options, _TABLES),
+    )  # fmt: skip
+
+
+def _types(options: dict[str, Any]) -> Any:
+    """Return what is said of columns."""
+    from linsep.sources.tables.conversions import ColumnTypes
+
+    given = _some(options, _TYPES)
+    if isinstance(given["date"], dict):
+        given["date"] = [f"{name}={format}" for name, format in given["date"].items()]
+    return ColumnTypes(**{
+        option: (names,) if isinstance(names, str) else tuple(names or ())
+        for option, names in given.items()
+    })  # fmt: skip
 
 
 def _svmlight(
-    paths: list[File], base: int | None, *, recipe: dict[str, Any] | None, **how: Any
-) -> Source:
-    base = base if recipe is None else recipe.get("index_base")
+    paths: list[File], format: str | None, options: dict[str, Any], *,
+    recipe: dict[str, Any] | None, **how: Any,
+) -> Source:  # fmt: skip
+    others = _some(options, _TABLES, _TYPES, _CSV, _NAMESPACES)
+    _refuse(paths[0], "svmlight text" + _NO_COLUMNS, others)
+    base = options["index_base"] if recipe is None else recipe.get("index_base")
     if recipe is not None and base not in {0, 1}:
         raise DataError("The recipe for reading svmlight text is damaged: learn it again.")
     return SvmlightSource(paths, index_base=base, **how)
 
 
 def _vw(
-    paths: list[File], options: dict[str, Any], *, recipe: dict[str, Any] | None, **how: Any
-) -> Source:
+    paths: list[File], format: str | None, options: dict[str, Any], *,
+    recipe: dict[str, Any] | None, **how: Any,
+) -> Source:  # fmt: skip
     from linsep.sources.vw import VwSource, checked_recipe
 
-    given = {name: value for name, value in options.items() if value is not None}
+    others = _some(options, _TABLES, _TYPES, _CSV, ("index_base",))
+    del others["hash_bits"]
+    _refuse(paths[0], _VW + _NO_COLUMNS, others)
+    given = {"bits": options["hash_bits"]} | _some(options, _NAMESPACES)
+    given = {name: value for name, value in given.items() if value is not None}
     if recipe is not None:
         given = checked_recipe(recipe)
     return VwSource(paths, **how, **given)
 
 
+#: what opens the files of each kind
+_OPENERS: dict[str, Any] = {"table": _table, "svmlight": _svmlight, "vw": _vw}
 _VW, _NO_COLUMNS = "Vowpal Wabbit's text", ", which has labels first and no columns"
 #: what is not read from afar
 LOCAL = {

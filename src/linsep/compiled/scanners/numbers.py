@@ -9,16 +9,21 @@ Eight digits in one word and the product with one truncated power of five are fr
 """
 
 import math
+from functools import partial
 
 import numpy as np
 from llvmlite import ir
 from numba import config, types
 from numba.extending import intrinsic, overload
 
+from linsep.compiled import jit
 from linsep.compiled.jit import EXACT, exact
 
 #: bytes that the text needs beyond its end: a block of 64 and a word may start there
 PADDING = 64 + 8
+
+# Inlined, since LLVM would call the function for every number, at a quarter of the speed.
+inlined = partial(jit.inlined, fastmath=False)
 
 U = np.uint64
 ZERO, ONE, EIGHT, WORD_BITS = U(0), U(1), U(8), U(64)
@@ -32,6 +37,15 @@ BYTES, PAIRS, FOURS = U(8), U(16), U(32)
 OF_PAIRS, OF_FOURS = U(0x00FF00FF00FF00FF), U(0x0000FFFF0000FFFF)
 JOIN_BYTES, JOIN_PAIRS, JOIN_FOURS = U(10 << 8 | 1), U(100 << 16 | 1), U(10_000 << 32 | 1)
 HALF, LOW_HALF = U(32), U(0xFFFFFFFF)
+
+POINTS = U((ord(".") ^ ord("0")) * 0x0101010101010101)
+LOW_BITS = U(0x7F7F7F7F7F7F7F7F)
+
+# The power of ten to divide by, by the position of the decimal point in a number that ends in
+# byte 7 (8: no point); the second half for negative numbers. 0 / -1.0 is -0.0, as it should be.
+DIVISORS = np.ones(32)
+DIVISORS[:8] = 10.0 ** np.arange(7, -1, -1)
+DIVISORS[16:] = -DIVISORS[:16]
 
 #: powers of ten that are exact as floats
 TEN_TO = np.array([10.0**k for k in range(23)])
@@ -171,6 +185,31 @@ def digits(text, at, mantissa):
         at += ONE
         digit = U(text[at]) - U(48)
     return at, mantissa, dropped
+
+
+@inlined
+def short_number(text, first, end):
+    """Read a number of 1 to 8 characters, and perhaps a minus before them, without an exponent;
+    return whether it is such, and its value.
+
+    There is no branch on the sign, the point or the number of digits, which would be mispredicted:
+    the word is shifted so that it ends in the highest byte, and the digits before the point move up
+    by one byte over it.
+    """
+    negative = U(text[first] == MINUS)
+    first += negative
+    length = end - first
+    if length - ONE >= EIGHT:
+        return False, 0.0
+    word = (load(text, first) ^ ZEROS) << (WORD_BITS - EIGHT * length)
+    point = word ^ POINTS
+    point = ~((point & LOW_BITS) + LOW_BITS | point) & HIGH_BITS
+    has_point = U(point != ZERO)
+    up_to_point = (point << ONE) - has_point
+    word = (word & ~up_to_point) | (word << EIGHT & up_to_point)
+    good = not not_digits(word) and length != has_point
+    divisor = DIVISORS[trailing_zeros(point) >> U(3) | negative << U(4)]
+    return good, np.float64(np.int64(joined(word))) / divisor
 
 
 @exact

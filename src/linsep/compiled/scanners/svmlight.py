@@ -9,32 +9,26 @@ return. Lines without a label are skipped. Labels and values are finite decimal 
 are increasing integers.
 """
 
-from functools import partial
-
 import numpy as np
 
-from linsep.compiled import jit
 from linsep.compiled.jit import exact
 from linsep.compiled.scanners.numbers import (
     EIGHT,
-    HIGH_BITS,
-    MINUS,
     ONE,
     WORD_BITS,
     ZERO,
     ZEROS,
     U,
     digits,
+    inlined,
     joined,
     load,
     not_digits,
     number,
     separators,
+    short_number,
     trailing_zeros,
 )
-
-# Inlined, since LLVM would call the two functions for every pair, at a quarter of the speed.
-inlined = partial(jit.inlined, fastmath=False)
 
 #: outcomes of a scan
 DONE, REFUSED, INDEX_ZERO = 0, 1, 2
@@ -42,14 +36,6 @@ DONE, REFUSED, INDEX_ZERO = 0, 1, 2
 NEWLINE, RETURN, TAB, SPACE, COLON, HASH = (U(ord(c)) for c in "\n\r\t :#")
 QID = U(int.from_bytes(b"qid", "little"))
 THREE_BYTES = U(0xFFFFFF)
-POINTS = U((ord(".") ^ ord("0")) * 0x0101010101010101)
-LOW_BITS = U(0x7F7F7F7F7F7F7F7F)
-
-# The power of ten to divide by, by the position of the decimal point in a number that ends in
-# byte 7 (8: no point); the second half for negative numbers. 0 / -1.0 is -0.0, as it should be.
-DIVISORS = np.ones(32)
-DIVISORS[:8] = 10.0 ** np.arange(7, -1, -1)
-DIVISORS[16:] = -DIVISORS[:16]
 
 
 @exact
@@ -78,30 +64,16 @@ def next_separator(text, block, bits):
 
 @inlined
 def short_pair(text, at, colon, end):
-    """Read ``index:value`` of 1 to 8 characters each; return whether they are such, and both.
-
-    There is no branch on the sign, the point or the number of digits, which would be mispredicted:
-    both words are shifted so that they end in the highest byte, and the digits before the point
-    move up by one byte over it.
-    """
-    first = colon + ONE
-    negative = U(text[first] == MINUS)
-    first += negative
-    length, value_length = colon - at, end - first
-    if length - ONE >= EIGHT or value_length - ONE >= EIGHT:
+    """Read ``index:value`` of 1 to 8 characters each; return whether they are such, and both."""
+    length = colon - at
+    if length - ONE >= EIGHT:
         return False, ZERO, 0.0
     x = (load(text, at) ^ ZEROS) << (WORD_BITS - EIGHT * length)
-    if value_length == ONE and text[first] == U(49) and not negative:
+    first = colon + ONE
+    if end - first == ONE and text[first] == U(49):
         return not not_digits(x), joined(x), 1.0
-    y = (load(text, first) ^ ZEROS) << (WORD_BITS - EIGHT * value_length)
-    point = y ^ POINTS
-    point = ~((point & LOW_BITS) + LOW_BITS | point) & HIGH_BITS
-    has_point = U(point != ZERO)
-    up_to_point = (point << ONE) - has_point
-    y = (y & ~up_to_point) | (y << EIGHT & up_to_point)
-    good = not (not_digits(x) | not_digits(y)) and value_length != has_point
-    divisor = DIVISORS[trailing_zeros(point) >> U(3) | negative << U(4)]
-    return good, joined(x), np.float64(np.int64(joined(y))) / divisor
+    good, value = short_number(text, first, end)
+    return good and not not_digits(x), joined(x), value
 
 
 @exact

@@ -17,7 +17,7 @@ from linsep.validation.labels import labels_of
 # Keys of a recipe that determine the features; recipes that agree in them give the same columns.
 FEATURES = (
     "format", "index_base", "numeric", "text", "hash_bits", "scale", "reference", "words", "bits",
-    "interactions", "ignore_namespaces", "keep_namespaces",
+    "interactions", "ignore_namespaces", "keep_namespaces", "decimal", "thousands", "units",
 )  # fmt: skip
 
 
@@ -46,6 +46,12 @@ def share_right(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
     return float(found)
 
 
+def _conversions(recipe: dict[str, Any]) -> dict[str, str]:
+    """Return how columns that are features become numbers."""
+    features = recipe.get("numeric", ())
+    return {name: how for name, how in recipe.get("converted", {}).items() if name in features}
+
+
 class Prediction:
     """Predictions of a fitted model for the rows of a source.
 
@@ -66,7 +72,8 @@ class Prediction:
         learnt, given = getattr(model, "recipe_", None), source.recipe()
         if learnt is None or "arrays" in (learnt["format"], given["format"]):
             return
-        if any(learnt.get(name) != given.get(name) for name in FEATURES):
+        others = any(learnt.get(name) != given.get(name) for name in FEATURES)
+        if others or _conversions(learnt) != _conversions(given):
             raise DataError(
                 f"{source.name} is not read as the training data of the model were: open it "
                 "with open_source(..., recipe=model.recipe_)."

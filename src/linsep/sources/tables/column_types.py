@@ -7,10 +7,15 @@ from collections.abc import Iterable
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from linsep.errors import DataError, Hint, NoRows, hint
-from linsep.sources.tables.table_file import TableFile, text_codes
+from linsep.sources.tables.conversions import NO_NUMBER
+from linsep.sources.tables.spellings import date_formats, number_options
+from linsep.sources.tables.table_file import TableFile, as_text, text_codes
 
+#: different values that are looked at to find out how numbers and dates are written
+MOST_TRIED = 1000
 #: rows from which a text column without a repeated value counts as an id
 _MANY_ROWS = 100
 #: different numbers from which a text column with few other values counts as numeric
@@ -20,15 +25,13 @@ NUMBER = r"\s*[-+]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][-+]?\d+)?\s*"
 _NUMBER = re.compile(NUMBER)
 #: what stands for a missing value where all others are numbers
 _MARK = re.compile(r"[^\w\s]+")
-_DECIMAL_COMMA = re.compile(r"\s*[-+]?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?\s*")
-_GROUPED = re.compile(r"\s*[-+]?(0|[1-9]\d{0,2}(,\d{3})*)(\.\d+)?\s*")
 
 
 def family_of(kind: pa.DataType) -> str | None:
     """Return "number", "bool" or "text"; None for a type that cannot be a feature."""
     types = pa.types
-    if types.is_dictionary(kind):
-        return family_of(kind.value_type)
+    if types.is_dictionary(kind):  # categories, whatever they are called
+        return None if family_of(kind.value_type) is None else "text"
     if types.is_boolean(kind):
         return "bool"
     if types.is_string(kind) or types.is_large_string(kind) or kind == pa.string_view():
@@ -36,6 +39,22 @@ def family_of(kind: pa.DataType) -> str | None:
     # A column without any value yet counts as numbers.
     numbers = (types.is_integer, types.is_floating, types.is_decimal, types.is_null)
     return "number" if any(check(kind) for check in numbers) else None
+
+
+def ordered_levels(column: pa.Array) -> list[str] | None:
+    """Return the values of a column of categories in their order: as its type says, or numbers by
+    size; None if there is no order but that of text.
+    """
+    kind = column.type
+    if not pa.types.is_dictionary(kind):
+        return None
+    values = column.dictionary
+    if not kind.ordered and family_of(values.type) != "number":
+        return None
+    if not kind.ordered:
+        values = values.take(pc.array_sort_indices(values))
+    levels: list[str] = as_text(pa.chunked_array([values]), None).to_pylist()
+    return levels
 
 
 def first_rows(files: list[TableFile]) -> tuple[TableFile, pa.RecordBatch]:
@@ -164,14 +183,25 @@ def text_refusal(
         return DataError(
             f"{file.path}, column '{name}' looks like numbers stored as text (such as "
             f"'{values[0]}')",
-            "convert it to numbers",
+            hint("read them with {}", numeric=[name]),
             *later * file.marks_missing,
             hint("leave it out with {}", exclude=[name]),
         )
-    if odd and (message := _commas(values)):
+    keep = hint("keep its values as categories with {}", categorical=[name])
+    some = [value for value in values if value.strip() not in NO_NUMBER][:MOST_TRIED]
+    if (options := number_options(some)) is not None:
+        odd_one = next(value for value in some if not _NUMBER.fullmatch(value))
         return DataError(
-            f"{file.path}, column '{name}' has {message} (such as '{values[odd[0]]}')",
-            "write numbers without them" if "thousands" in message else "write points",
+            f"{file.path}, column '{name}' holds numbers in another spelling (such as '{odd_one}')",
+            hint("read them with {}", **options),
+            keep,
+        )
+    if some and (formats := date_formats(some)):
+        ways = [[f"{name}={format}" if format else name] for format in formats[:2]]
+        return DataError(
+            f"{file.path}, column '{name}' holds dates (such as '{some[0]}')",
+            *[hint("read days with {}", date=way) for way in ways],
+            keep,
             hint("leave it out with {}", exclude=[name]),
         )
     rows = np.flatnonzero(np.isin(codes, odd))
@@ -201,12 +231,3 @@ def missing_mark(value: str) -> list[Hint]:
     if any(letter.isdigit() for letter in value):
         return []
     return [hint("take it for a missing value with {}", null_values=[value.strip()])]
-
-
-def _commas(values: list[str]) -> str | None:
-    """Return what commas mean if all values are numbers, some with commas."""
-    if not any("," in value or "." in value for value in values):
-        return None  # codes with leading zeros
-    grouped, decimal = (all(map(p.fullmatch, values)) for p in (_GROUPED, _DECIMAL_COMMA))
-    # Commas before three digits, as in 1,234, may be either; more often they separate thousands.
-    return "commas between thousands" if grouped else "decimal commas" if decimal else None

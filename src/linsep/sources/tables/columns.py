@@ -18,10 +18,13 @@ from linsep.sources.tables.column_types import (
     family_of,
     first_rows,
     label_kind,
+    ordered_levels,
     text_refusal,
     unusable,
 )
-from linsep.sources.tables.table_file import TableFile
+from linsep.sources.tables.conversions import NO_NUMBER, ColumnTypes, matching
+from linsep.sources.tables.spellings import PLAIN, Spelling
+from linsep.sources.tables.table_file import TableFile, text_codes
 
 MISSING = ("error", "zero", "drop", "mean")
 SCALES = ("none", "standard")
@@ -49,6 +52,10 @@ class Columns:
     scale : dict of numeric name to what is subtracted and then divided by; empty to leave values
         as they are
     reference : dict of text column to the value that has no feature, for columns that have one
+    levels : dict of text column to its values in their order, for columns of categories
+    categorical : columns that are text columns whatever they hold
+    converted : dict of numeric column that is read as text to "number", or "date" and perhaps
+        its format
     hash_bits : places of the text features are 2**hash_bits; None learns the values
     exclude : names left out
     weight, group : names of the columns of weights and groups, or None
@@ -72,6 +79,9 @@ class Columns:
     means: dict[str, float] = field(default_factory=dict)
     scale: dict[str, list[float]] = field(default_factory=dict)
     reference: dict[str, str] = field(default_factory=dict)
+    levels: dict[str, list[str]] = field(default_factory=dict)
+    categorical: list[str] = field(default_factory=list)
+    converted: dict[str, str] = field(default_factory=dict)
     words: dict[str, Any] = field(default_factory=dict)
     seen: dict[str, Any] = field(default_factory=dict)
 
@@ -79,9 +89,18 @@ class Columns:
         """Give every value of the text columns, but for ``reference``, its feature."""
         self.reference, place = reference, len(self.numeric)
         for name, known in values.items():
-            ordered = sorted(known - {reference.get(name, "")} if name in reference else known)
+            ordered = self.in_order(name, known)
+            if name in reference:
+                ordered.remove(reference[name])
             self.text[name] = {value: place + k for k, value in enumerate(ordered)}
             place += len(ordered)
+
+    def in_order(self, name: str, values: Iterable[str]) -> list[str]:
+        """Return values of a text column in the order of their features: categories in theirs,
+        others by code point.
+        """
+        places = {value: place for place, value in enumerate(self.levels.get(name, ()))}
+        return sorted(values, key=lambda value: (places.get(value, len(places)), value))
 
     @property
     def width(self) -> int:
@@ -121,7 +140,10 @@ def columns_of(types: dict[str, pa.DataType]) -> tuple[Columns, dict[str, pa.Dat
     return columns, others
 
 
-def guess_columns(files: list[TableFile], columns: Columns, require_target: bool) -> None:
+def guess_columns(
+    files: list[TableFile], columns: Columns, require_target: bool, told: ColumnTypes,
+    spelling: Spelling,
+) -> None:  # fmt: skip
     """Find out what the columns hold that have no role yet, and what labels and groups are.
 
     Types are those of the first file with rows, and of the next ones where it has no value.
@@ -132,21 +154,36 @@ def guess_columns(files: list[TableFile], columns: Columns, require_target: bool
     columns : Columns
         With the target, columns left out, of weights, of groups and of words, which must all be in
         the file; the target only if ``require_target``.
+    told : what users say of columns
+    spelling : how numbers are written in text
 
     Raises DataError when there are no rows, no features, or columns that cannot be features.
     """
     file, head = first_rows(files)
+    columns.exclude = matching(columns.exclude, list(file.columns()))
     _check_roles(file, columns, require_target)
+    told.check_all_there(file.path, list(file.columns()))
+    roles = {columns.target, columns.weight, columns.group}
+    columns.exclude += [
+        name for name in file.columns()
+        if told.left_out(name) and name not in {*roles, *columns.words, *columns.exclude}
+    ]  # fmt: skip
     for name, kind in column_types(files, columns.exclude).items():
         if name == columns.target:
-            columns.target_kind = label_kind(file, name, kind)
+            how = told.told(name)
+            columns.target_kind = _label_kind(file, columns, name, kind, how)
         elif name == columns.weight:
             check_first_weights(file, name, pa.chunked_array([head.column(name)]))
         elif name == columns.group:
             columns.group_kind = family_of(kind) or "text"
         elif name not in columns.exclude:
             check_feature(file.path, name)
-            _add_feature(file, columns, name, kind)
+            first = head.column(name)
+            how = told.told(name) or _spelled(file, name, kind, first, spelling)
+            _add_feature(file, columns, name, kind, how)
+            if name in columns.text and (levels := ordered_levels(first)) is not None:
+                columns.levels[name] = levels
+                columns.categorical = list(dict.fromkeys([*columns.categorical, name]))
     if not (columns.numeric or columns.text or columns.words):
         raise DataError(
             f"{file.path} has no column to learn from (its columns: {listed(list(file.columns()))})"
@@ -155,15 +192,58 @@ def guess_columns(files: list[TableFile], columns: Columns, require_target: bool
     columns.dtype = _dtype(files, columns)
 
 
-def _add_feature(file: TableFile, columns: Columns, name: str, kind: pa.DataType) -> None:
-    """Take a column of a type as a feature; DataError if it cannot be one."""
+def _label_kind(
+    file: TableFile, columns: Columns, name: str, kind: pa.DataType, how: str | None
+) -> str:
+    """Return the kind of a column of labels, which users may say."""
+    if how is None:
+        return label_kind(file, name, kind)
+    if how == "categorical":
+        columns.categorical.append(name)
+        return "text"
+    columns.converted[name] = how
+    return "float"
+
+
+def _spelled(
+    file: TableFile, name: str, kind: pa.DataType, first: pa.Array, spelling: Spelling
+) -> str | None:
+    """Return "number" for a column whose first values are numbers in a spelling that users name;
+    None for others, and where there is none.
+    """
+    family = family_of(kind)
+    if spelling == PLAIN or pa.types.is_dictionary(kind) or family not in ("text", "number"):
+        return None
+    if family == "number":  # later ones may be written otherwise
+        return None if file.typed else "number"
+    _, values = text_codes(pa.chunked_array([first]), name, file.where)
+    values = [value for value in values if value.strip() not in NO_NUMBER]
+    numbers = all(spelling.number(value) is not None for value in values)
+    return "number" if values and numbers else None
+
+
+def _add_feature(
+    file: TableFile, columns: Columns, name: str, kind: pa.DataType, how: str | None
+) -> None:
+    """Take a column of a type as a feature, ``how`` it is read; DataError if it cannot be one."""
     family = family_of(kind)
     if name in columns.words:
         check_is_text(file, name, kind, family)
+    elif how == "categorical" and not pa.types.is_nested(kind):
+        columns.text[name] = {}
+        columns.categorical.append(name)
+    elif how is not None and how != "categorical":
+        columns.numeric[name] = "number"
+        if not (file.typed and how == "number" and family == "number"):
+            columns.converted[name] = how
     elif family is None:
         message, change = unusable(file, kind)
-        leave_out = hint("leave it out with {}", exclude=[name])
-        raise DataError(f"{file.path}, column '{name}' {message}", change, leave_out)
+        dates = hint("read days with {}", date=[name])
+        raise DataError(
+            f"{file.path}, column '{name}' {message}",
+            dates if pa.types.is_temporal(kind) else change,
+            hint("leave it out with {}", exclude=[name]),
+        )
     elif family == "text":
         columns.text[name] = {}
     else:
@@ -246,6 +326,8 @@ def to_recipe(columns: Columns) -> dict[str, Any]:
         "exclude": list(columns.exclude),
         "dtype": columns.dtype,
         **({} if columns.weight is None else {"weight": columns.weight}),
+        **({"categorical": list(columns.categorical)} if columns.categorical else {}),
+        **({"converted": dict(columns.converted)} if columns.converted else {}),
     } | _words_to_recipe(columns)
 
 
@@ -289,6 +371,8 @@ def from_recipe(recipe: dict[str, Any], target: str | None) -> Columns:
         )
         columns.reference = dict(recipe.get("reference", {}))
         columns.weight = recipe.get("weight")
+        columns.categorical = list(recipe.get("categorical", ()))
+        columns.converted = dict(recipe.get("converted", {}))
         _words_from_recipe(columns, recipe)
         check_options(columns.missing, columns.hash_bits)
         places = sorted(place for values in columns.text.values() for place in values.values())
@@ -299,6 +383,12 @@ def from_recipe(recipe: dict[str, Any], target: str | None) -> Columns:
             and columns.dtype in {"float32", "float64"}
             and columns.target_kind in {None, "int", "float", "bool", "text"}
             and (not columns.scale or list(columns.scale) == list(columns.numeric))
+            and all(name in {*columns.text, columns.target} for name in columns.categorical)
+            and all(
+                name in {*columns.numeric, columns.target}
+                and (how == "number" or how.partition("=")[0] == "date")
+                for name, how in columns.converted.items()
+            )
             and (columns.missing != "mean" or set(columns.means) == set(columns.numeric))
             and all(value not in columns.text[name] for name, value in columns.reference.items())
         )
@@ -467,6 +557,8 @@ def check_text_columns(files: list[TableFile], columns: Columns) -> None:
         )
     file, head = first_rows(files)
     for name in columns.text:
+        if name in columns.categorical or pa.types.is_dictionary(head.column(name).type):
+            continue
         error = text_refusal(file, name, head.column(name), columns.hash_bits is not None)
         if error is not None:
             raise error

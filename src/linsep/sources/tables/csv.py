@@ -3,21 +3,27 @@
 import io
 import re
 from collections.abc import Generator, Iterator
+from concurrent.futures import Future
 from contextlib import closing
 from functools import partial, reduce
 from itertools import islice
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
+from linsep._system.threads import thread_count
 from linsep.errors import DataError, NoRows, hint
+from linsep.sources.lines import LineReader, scanned_chunks
 from linsep.sources.remote.file import File
 from linsep.sources.tables import text_file
 from linsep.sources.tables.column_types import missing_mark
+from linsep.sources.tables.csv_numbers import WORTHWHILE, NumberColumns
 from linsep.sources.tables.csv_records import (
     CsvRecord,
     csv_records,
+    follow_quotes,
     names_of,
     no_header,
     no_names,
@@ -34,8 +40,15 @@ ROW_NAMES = "name the column of row names in line 1, or write none (in R with ro
 #: what Arrow takes for a missing number
 NULL_VALUES = pa.csv.ConvertOptions().null_values
 
+#: advice where text is not UTF-8
+ENCODED = (
+    "save the file as UTF-8",
+    hint("say how it is stored, such as with {}", encoding="latin-1"),
+)
+
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 _EXCEL = re.compile(r"sep=.?")
+_COMMENT = re.compile(r"#+|//|%+(?!\w)")
 _INVALID = re.compile(r"invalid value '(.*)'$", re.DOTALL)
 
 
@@ -56,28 +69,35 @@ class CsvFile(TextFile):
 
     def __init__(self, path: File, options: ReadingOptions, format: str = "csv"):
         told = options.delimiter is not None or options.header is not None
-        self._options = options.of(format)
+        self._options, self.encoding = options.of(format), options.encoding
         super().__init__(path, options.max_line)
         self._before = 0 if options.header is False else 1
-        records = [record.fields for record in islice(self._records(), 2)]
+        found = list(islice(self._records(), 2))
+        records = [record.fields for record in found]
         if not records:
             if not self._before:
                 raise NoRows(f"{path} has no rows: give a file with rows.")
             raise DataError(f"{path} has no header row: give a file with column names and rows.")
         header = records[0] if self._before else names_of(len(records[0]))
+        self._first = f"{path} line {found[0].line}"
         if _EXCEL.fullmatch("".join(records[0])):
-            raise DataError(f"{path} line 1 tells a delimiter, as only Excel reads it: remove it.")
+            skip = hint("skip it with {}", skip_rows=found[0].line)
+            raise DataError(f"{self._first} tells a delimiter, as only Excel reads it", skip)
+        mark = _COMMENT.match(records[0][0])
+        if mark and options.comment is None and len(records[0]) != len(records[-1]):
+            skip = hint("skip lines like it with {}", comment=mark[0])
+            raise DataError(f"{self._first} is a comment", skip)
         other = self._other_delimiter(records) if len(header) == 1 else None
         if other and not (told and other in (" ", WHITESPACE)):
             raise DataError(
-                f"{path} line 1 is one column when separated by {_shown(self._options.delimiter)}, "
+                f"{self._first} is one column when separated by {_shown(self._options.delimiter)}, "
                 f"but it has {_shown(other)} in it",
                 hint("separate fields by that with {}", delimiter=other),
             )
         try:
             "".join(header).encode()
         except UnicodeEncodeError as error:
-            raise DataError(f"{path} line 1 is not UTF-8 text: save the file as UTF-8.") from error
+            raise DataError(f"{self._first} is not UTF-8 text", *ENCODED) from error
         self._check_header(header)
         self._header = header
         self._has_rows = len(records) > self._before
@@ -88,7 +108,7 @@ class CsvFile(TextFile):
         untold = self._options.header is None
         if untold and all(_NUMBER.fullmatch(name.strip()) for name in names):
             said = "holds numbers where the header row should be"
-            raise no_header(self.path, said, "add column names")
+            raise no_header(self._first, said, "add column names")
         try:
             check_names(self.path, names)
         except DataError as error:
@@ -101,7 +121,7 @@ class CsvFile(TextFile):
         """
         for name, column in zip(first.schema.names, first.columns, strict=True):
             if pa.types.is_string(column.type) and name and pc.index(column, name).as_py() >= 0:
-                raise no_names(self.path, name)
+                raise no_names(self._first, name)
 
     def _other_delimiter(self, records: list[list[str]]) -> str | None:
         """Return the character that seems to separate the fields of the first lines instead."""
@@ -110,15 +130,42 @@ class CsvFile(TextFile):
         runs = any("  " in line or line != line.strip(" ") for line in lines)
         return WHITESPACE if found == " " and runs else found
 
+    def _blocks(self, reader: LineReader) -> Generator[bytes, None, None]:
+        """Yield the blocks with empty lines in the place of those that are no rows."""
+        skip, comment = self._options.skip_rows or 0, self._options.comment
+        pattern = (
+            None
+            if comment is None
+            else re.compile(rb"^[ \t]*%b[^\r\n]*" % re.escape(comment.encode()), re.MULTILINE)
+        )
+        for block in super()._blocks(reader):
+            end = 0
+            while skip and (found := block.find(b"\n", end)) >= 0:
+                end, skip = found + 1, skip - 1
+            rows = b"\n" * block.count(b"\n", 0, end) + block[end:]
+            yield rows if pattern is None else pattern.sub(b"", rows)
+
     def _for_parser(self, blocks: Generator[bytes, None, None]) -> Generator[bytes, None, None]:
         """Yield blocks in each of which a record ends; DataError if a quote is never closed."""
         seen = (self._options.squeezed(block) for block in blocks)
-        if not self._options.quotes:
-            return seen
-        return whole_records(
-            seen, self._options.separator, self.path, self._max_line,
-            lambda: map(self._options.squeezed, self.blocks()),
-        )  # fmt: skip
+        if self._options.quotes:
+            seen = whole_records(
+                seen, self._options.separator, self.path, self._max_line,
+                lambda: map(self._options.squeezed, self.blocks()),
+            )  # fmt: skip
+        if self._before:
+            first = next(seen, b"")
+            yield first[self._end_of_header(first) :]
+        yield from seen
+
+    def _end_of_header(self, block: bytes) -> int:
+        """Return where the header row ends in the first block."""
+        end, options = 0, self._options._replace(delimiter=self._options.separator)
+        for record in csv_records([block], options, self.path):
+            end += len(record.text.encode(errors="surrogateescape"))
+            if record.fields:
+                break
+        return end
 
     def columns(self) -> dict[str, pa.DataType | None]:
         """Return the names in the header row; the types are unknown."""
@@ -128,13 +175,24 @@ class CsvFile(TextFile):
         """Return the rows of the first block with the types Arrow guesses."""
         if not self._has_rows:
             return pa.record_batch([pa.nulls(0)] * len(self._header), names=self._header)
-        with closing(self._read({}, None)) as batches:
+        with closing(self._read(self._first_blocks(), {}, None)) as batches:
             for batch in batches:
                 first = batch.slice(0, SAMPLE_ROWS)
                 if self._options.header is None:
                     self._check_first_values(first)
                 return first
         raise DataError(f"{self.path} cannot be read as CSV: check its first rows.")
+
+    def _first_blocks(self) -> Generator[bytes, None, None]:
+        """Yield blocks up to the first that ends with a row."""
+        inside = False
+        with closing(self._parsed_blocks()) as blocks:
+            for block in blocks:
+                yield block
+                if self._options.quotes:
+                    inside = follow_quotes(block, self._options.separator, inside).inside
+                if not inside and not block.isspace():
+                    break
 
     def _guesses(self, names: list[str]) -> Generator[Guess, None, None]:
         with closing(self.chunks(dict.fromkeys(names, "text"))) as batches:
@@ -151,7 +209,8 @@ class CsvFile(TextFile):
             read_options=pa.csv.ReadOptions(block_size=LARGEST_BLOCK),
             parse_options=pa.csv.ParseOptions(newlines_in_values=True),
             convert_options=pa.csv.ConvertOptions(
-                null_values=[*NULL_VALUES, *self._options.null_cells()]
+                null_values=[*NULL_VALUES, *self._options.null_cells()],
+                decimal_point=self._options.decimal or ".",
             ),
         )
         return table.schema.types[0]
@@ -162,9 +221,13 @@ class CsvFile(TextFile):
         """
         if not self._has_rows:
             return
+        numbers = self._options.decimal in (None, ".") and set(kinds.values()) == {"number"}
+        if self.size >= WORTHWHILE and numbers:
+            yield from self._scanned(kinds)
+            return
         texts = [number for number, kind in enumerate(kinds.values()) if kind == "text"]
         missing = ["", *self._options.null_cells()]
-        for batch in self._read(kinds, list(kinds)):
+        for batch in self._read(self._parsed_blocks(), kinds, list(kinds)):
             if texts:
                 arrays = batch.columns
                 for number in texts:
@@ -181,11 +244,42 @@ class CsvFile(TextFile):
         for _, fields in self._rows():
             yield dict(zip(self._header, fields, strict=True))
 
-    def _read(self, kinds: Kinds, names: list[str] | None) -> Generator[pa.RecordBatch, None, None]:
+    def _scanned(self, kinds: Kinds) -> Generator[pa.RecordBatch, None, None]:
+        """Yield columns of numbers, scanned up to the first block that only Arrow reads."""
+        numbers = NumberColumns(
+            self._header, list(kinds), self._options.separator, bool(self._options.quotes),
+            [*NULL_VALUES, *self._options.null_cells()],
+        )  # fmt: skip
+        done, plain, threads = 0, True, thread_count()
+
+        def scan(coming: "Future[bytes | None]") -> tuple[bytes, pa.RecordBatch | None] | None:
+            block = coming.result()
+            return None if block is None else (block, numbers.of(block) if plain else None)
+
+        with closing(
+            scanned_chunks(self._parsed_blocks(), scan, threads, lambda: threads + 2)
+        ) as parts:
+            for block, batch in parts:
+                if batch is None:
+                    plain = False
+                    rest = _and_then(block, parts)
+                    yield from self._read(rest, kinds, list(kinds), done)
+                    return
+                done += batch.num_rows
+                if batch.num_rows:
+                    yield batch
+
+    def _read(
+        self, blocks: Generator[bytes, None, None], kinds: Kinds, names: list[str] | None,
+        done: int = 0,
+    ) -> Generator[pa.RecordBatch, None, None]:  # fmt: skip
+        """Yield what Arrow makes of blocks that come after so many rows."""
         open_reader = self._in_strips if self._strips else self._reader_of
         return self._checked(
+            blocks,
             lambda stream: open_reader(stream, kinds, names),
             lambda error, done: self._explain(error, done, kinds),
+            done,
         )
 
     def _reader_of(
@@ -196,9 +290,7 @@ class CsvFile(TextFile):
         """
         return pa.csv.open_csv(
             stream,
-            read_options=pa.csv.ReadOptions(
-                block_size=LARGEST_BLOCK, column_names=None if self._before else self._header
-            ),
+            read_options=pa.csv.ReadOptions(block_size=LARGEST_BLOCK, column_names=self._header),
             parse_options=pa.csv.ParseOptions(
                 delimiter=self._options.separator,
                 quote_char='"' if self._options.quotes else False,
@@ -208,6 +300,7 @@ class CsvFile(TextFile):
                 column_types={name: ARROW_TYPES[kind] for name, kind in kinds.items()},
                 include_columns=names,
                 null_values=[*NULL_VALUES, *self._options.null_cells()],
+                decimal_point=self._options.decimal or ".",
             ),
         )
 
@@ -253,7 +346,7 @@ class CsvFile(TextFile):
                 if kind == "text" and not field.isascii() and not _is_utf8(field):
                     return DataError(
                         f"{place}, column '{name}' is not UTF-8 text ({_bad_byte(field)})",
-                        "save the file as UTF-8",
+                        *ENCODED,
                     )
         return None
 
@@ -272,6 +365,13 @@ class CsvFile(TextFile):
         with closing(self.blocks()) as blocks:
             found = csv_records(blocks, self._options, self.path)
             yield from (record for record in found if record.fields)
+
+
+def _and_then(block: bytes, parts: Iterator[tuple[bytes, Any]]) -> Generator[bytes, None, None]:
+    """Yield a block, and the blocks of what comes after it."""
+    yield block
+    for later, _ in parts:
+        yield later
 
 
 def _shown(delimiter: str | None) -> str:

@@ -114,20 +114,20 @@ def names_of(width: int) -> list[str]:
     return [f"column_{number}" for number in range(1, width + 1)]
 
 
-def no_header(path: File, said: str, *advice: str | Hint) -> DataError:
+def no_header(place: str, said: str, *advice: str | Hint) -> DataError:
     """Return the error for a first row that does not seem to hold names of columns."""
     return DataError(
-        f"{path} line 1 {said}",
+        f"{place} {said}",
         *advice,
         hint("read it as a row with {}", header=False),
         hint("as names of columns with {}", header=True),
     )
 
 
-def no_names(path: File, name: str) -> DataError:
+def no_names(place: str, name: str) -> DataError:
     """Return the error for a first row with a name that is a value of its column, too."""
     shown = name if len(name) <= SHOWN else name[:SHOWN] + "..."
-    return no_header(path, f"seems to be no header row: '{shown}' is a value of its column, too")
+    return no_header(place, f"seems to be no header row: '{shown}' is a value of its column, too")
 
 
 LINE_END = re.compile(rb"\r\n|\r|\n")

@@ -34,7 +34,7 @@ from linsep.sources.tables.text_file import TextFile
 #: most characters of a label
 LONGEST_LABEL = 1000
 #: rows that are put together from columns at once: they should stay in the processor's cache
-ROWS_AT_ONCE = 1024
+ROWS_AT_ONCE = 4096
 #: codes of a missing value or reference level, and of a value not seen in training
 _NONE, _UNKNOWN = -1, -2
 
@@ -136,9 +136,9 @@ class Encoder:
 
     def _widen(self, X: np.ndarray) -> None:
         """Take the rows into the :attr:`lows` and :attr:`highs` of the numeric columns."""
-        if X.shape[0]:
-            np.minimum(self.lows, X.min(axis=0), out=self.lows)
-            np.maximum(self.highs, X.max(axis=0), out=self.highs)
+        if X.size:
+            np.minimum(self.lows, _over_rows(np.minimum, X), out=self.lows)
+            np.maximum(self.highs, _over_rows(np.maximum, X), out=self.highs)
 
     @property
     def far(self) -> list[str]:
@@ -156,14 +156,13 @@ class Encoder:
         """Return the numeric features, NaN where missing, shape (rows, numeric columns)."""
         X = np.empty((table.num_rows, len(self.columns.numeric)), self.columns.dtype)
         kind = pa.float32() if self.columns.dtype == "float32" else pa.float64()
-        values = [
-            plain_values(table.column(name), name).cast(kind, safe=False).to_numpy()
-            for name in self.columns.numeric
-        ]
-        for start in range(0, table.num_rows, ROWS_AT_ONCE):
-            some = slice(start, start + ROWS_AT_ONCE)
-            for number, column in enumerate(values):
-                X[some, number] = column[some]
+        names, start = list(self.columns.numeric), 0
+        values = [plain_values(table.column(name), name).cast(kind, safe=False) for name in names]
+        for batch in pa.Table.from_arrays(values, names).to_batches(max_chunksize=ROWS_AT_ONCE):
+            some = slice(start, start + batch.num_rows)
+            for number, column in enumerate(batch.columns):
+                X[some, number] = column.to_numpy(zero_copy_only=False)
+            start = some.stop
         with np.errstate(all="ignore"):
             fine = np.isfinite(X.sum(dtype=np.float64))
         if not fine and (beyond := np.isinf(X)).any():
@@ -307,6 +306,17 @@ class Encoder:
         if self.columns.reference.get(name) == value:
             return _NONE
         return self.columns.text[name].get(value, _UNKNOWN)
+
+
+def _over_rows(least: np.ufunc, X: np.ndarray) -> np.ndarray:
+    """Return the least, or the greatest, of each column."""
+    rows, width = X.shape
+    # numpy takes its time with each row, so rows are put together to long ones first.
+    together = max(1, min(rows, 512 // max(1, width)))
+    whole = rows - rows % together
+    long = least.reduce(X[:whole].reshape(-1, together * width), axis=0)
+    found = least.reduce(long.reshape(together, width), axis=0)
+    return found if whole == rows else least(found, least.reduce(X[whole:], axis=0))
 
 
 def _place_of_kept(place: Place, rows: np.ndarray) -> Place:

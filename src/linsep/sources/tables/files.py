@@ -14,6 +14,7 @@ from linsep.sources.tables.column_types import family_of
 from linsep.sources.tables.columns import Columns, check_target, kinds_of_row_columns, listed
 from linsep.sources.tables.csv import CsvFile
 from linsep.sources.tables.documents import Documents
+from linsep.sources.tables.frames import FrameFile
 from linsep.sources.tables.json_lines import JsonFile
 from linsep.sources.tables.parquet import ParquetFile
 from linsep.sources.tables.reading_options import ReadingOptions
@@ -45,9 +46,13 @@ def open_table(
 
 
 def open_tables(
-    paths: list[File], format: str | None, options: ReadingOptions, mixed: bool
+    paths: list[Any], format: str | None, options: ReadingOptions, mixed: bool
 ) -> list[TableFile]:
-    """Open files as :func:`open_table` does; texts are one table, ``mixed`` if they are learnt."""
+    """Open files as :func:`open_table` does, and Arrow tables; texts are one table, ``mixed`` if
+    they are learnt.
+    """
+    if any(isinstance(path, pa.Table) for path in paths):
+        return [FrameFile(path) for path in paths]
     documents = [p for p in paths if (format or format_by_name(p)) == "folder"]
     others = [open_table(p, format, options) for p in paths if p not in documents]
     return [Documents(local(documents), mixed, options.max_line), *others] if documents else others
@@ -115,10 +120,14 @@ def kinds_in(
         assert columns.target is not None
         kind = columns.target_kind
         kinds[columns.target] = "number" if kind in {"int", "float", None} else kind
+    if not file.typed:
+        told = {*columns.categorical, *columns.converted} & kinds.keys()
+        kinds |= {name: file.kind_as_written(name) for name in told}
     needs = require_target or columns.weight in found
     own = kinds_of_row_columns(file, columns, found, by_recipe) if needs else {}
+    any_type = {*columns.converted, *columns.categorical}
     for name, kind in kinds.items():
-        stored = found.get(name)
+        stored = None if name in any_type else found.get(name)
         if stored is not None and not _fits(stored, kind, name == columns.target):
             raise DataError(
                 f"{file.path}, column '{name}' holds {stored} where {model} {kind}: convert it."

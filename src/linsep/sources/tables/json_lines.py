@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.json
 
 from linsep.errors import DataError, hint
+from linsep.sources.tables.column_types import family_of
 from linsep.sources.tables.table_file import SAMPLE_ROWS, Kinds, Others, check_names, reading
 from linsep.sources.tables.text_file import ARROW_TYPES, LARGEST_BLOCK, Guess, TextFile, misfit
 
@@ -70,7 +71,7 @@ class JsonFile(TextFile):
     def head(self) -> pa.RecordBatch:
         """Return the rows of the first block with the types Arrow guesses."""
         options = pa.json.ParseOptions(unexpected_field_behavior="infer")
-        with closing(self._read(options, {})) as batches:
+        with closing(self._read(self._first_blocks(), options, {})) as batches:
             for batch in batches:
                 if batch.num_rows:
                     with reading(self.path, "UTF-8 text"):
@@ -85,6 +86,12 @@ class JsonFile(TextFile):
                 found = pa.json.read_json(io.BytesIO(block), read_options=options).schema
                 yield defaultdict(pa.null, zip(found.names, found.types, strict=True)).__getitem__
 
+    def kind_as_written(self, name: str) -> str:
+        """Return the kind of the first values: Arrow reads a field of JSON as nothing else."""
+        schema = self.sample().schema
+        family = family_of(schema.field(name).type) if name in schema.names else None
+        return family or "text"
+
     def chunks(self, kinds: Kinds, others: Others = None) -> Iterator[pa.RecordBatch]:
         """Yield the columns block by block; a field that is not there is null."""
         schema = pa.schema([(name, ARROW_TYPES[kind]) for name, kind in kinds.items()])
@@ -94,7 +101,7 @@ class JsonFile(TextFile):
             unexpected_field_behavior="error" if others == [] else "ignore",
         )
         self._others = None if others == [] else FieldNames([*kinds, *(others or ())])
-        for batch in self._read(options, kinds):
+        for batch in self._read(self._parsed_blocks(), options, kinds):
             if others and (found := self.others):
                 name, line = next(iter(found.items()))
                 raise _new_field(f"{self.path} line {line}", name)
@@ -132,11 +139,12 @@ class JsonFile(TextFile):
             yield {name: value for name, value in values.items() if isinstance(value, _Digits)}
 
     def _read(
-        self, options: pa.json.ParseOptions, kinds: Kinds
+        self, blocks: Generator[bytes, None, None], options: pa.json.ParseOptions, kinds: Kinds
     ) -> Generator[pa.RecordBatch, None, None]:
         if next(self._rows(), None) is None:
             return
         yield from self._checked(
+            blocks,
             lambda stream: pa.json.open_json(
                 stream,
                 read_options=pa.json.ReadOptions(block_size=LARGEST_BLOCK),

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from linsep.errors import DataError
 from linsep.sources.limits import MAX_LINE, bytes_of
+from linsep.sources.tables.spellings import Spelling
 
 #: stands for a delimiter: any run of blanks and tabs
 WHITESPACE = "whitespace"
@@ -35,6 +36,9 @@ def is_delimiter(given: Any) -> bool:
     return one and not given.isalnum() and given not in '"\r\n\0'
 
 
+_OF_NUMBERS = ("decimal", "thousands", "units")
+
+
 class ReadingOptions(NamedTuple):
     """How the fields of CSV are told apart, and which of them are missing values.
 
@@ -52,15 +56,34 @@ class ReadingOptions(NamedTuple):
     null_values : tuple of str, or None
         What stands for a missing value, beside empty cells; a blank may be before it.
         :meth:`or_of` takes a list or a single one, too.
+    comment : str or None
+        What lines begin with that are no rows.
+    skip_rows : int or None
+        Lines before the header that are no rows.
+    encoding : str or None
+        How characters are stored; None is UTF-8.
     max_line : int
         Bytes that a line, a record or a text may have.
+    decimal : str or None
+        What stands before the fraction of numbers; None is a point.
+    thousands : str or None
+        What stands between groups of three digits.
+    units : bool or None
+        Whether percent signs, currencies and the like are read as
+        :class:`linsep.sources.tables.spellings.Spelling` has it.
     """
 
     delimiter: str | None = None
     quotes: bool | None = None
     header: bool | None = None
     null_values: Any = None
+    comment: str | None = None
+    skip_rows: int | None = None
+    encoding: str | None = None
     max_line: int = MAX_LINE
+    decimal: str | None = None
+    thousands: str | None = None
+    units: bool | None = None
 
     @classmethod
     def among(cls, options: dict[str, Any]) -> "ReadingOptions":
@@ -70,8 +93,20 @@ class ReadingOptions(NamedTuple):
 
     @property
     def of_csv(self) -> dict[str, Any]:
-        """Those that say what cells are, by name: rows depend on them."""
-        return {name: value for name, value in self._asdict().items() if name != "max_line"}
+        """Those that say what cells of CSV are, by name: rows depend on them."""
+        others = {"max_line", "decimal", "thousands", "units"}
+        return {name: value for name, value in self._asdict().items() if name not in others}
+
+    @property
+    def of_numbers(self) -> dict[str, Any]:
+        """Those that say how numbers are written, by name, if they are given."""
+        found = {"decimal": self.decimal, "thousands": self.thousands, "units": self.units}
+        return {name: value for name, value in found.items() if value is not None}
+
+    @property
+    def spelling(self) -> Spelling:
+        """How numbers are written."""
+        return Spelling(self.decimal or ".", self.thousands, bool(self.units))
 
     def or_of(self, recipe: dict[str, Any]) -> "ReadingOptions":
         """Return these, and those of a recipe where none is given; DataError for invalid ones.
@@ -80,9 +115,11 @@ class ReadingOptions(NamedTuple):
         """
         found: dict[str, Any] = {
             name: recipe.get(name) if value is None else value
-            for name, value in self.of_csv.items()
+            for name, value in (self.of_csv | dict.fromkeys(_OF_NUMBERS) | self.of_numbers).items()
         }
         check_delimiter(found["delimiter"])
+        _check_numbers(found)
+        _check_lines(found)
         for name in ("quotes", "header"):
             if (value := found[name]) not in (None, True, False):
                 raise DataError(f"{name} is {value!r}: give True or False.")
@@ -96,7 +133,9 @@ class ReadingOptions(NamedTuple):
         """Return what a recipe tells of them."""
         found = {name: False for name, value in self.of_csv.items() if value is False}
         null = {"null_values": list(self.null_values)} if self.null_values else {}
-        return {"delimiter": self.delimiter} | found | null
+        lines = {name: getattr(self, name) for name in ("comment", "skip_rows", "encoding")}
+        lines = {name: value for name, value in lines.items() if value is not None}
+        return {"delimiter": self.delimiter} | found | null | lines | self.of_numbers
 
     def null_cells(self) -> list[str]:
         """Return the cells that are missing values, but empty ones."""
@@ -121,6 +160,38 @@ class ReadingOptions(NamedTuple):
         if self.quotes:
             return _ENDS.sub(b"", _RUNS.sub(lambda run: run[1] or b"\t", lines))
         return _ENDS.sub(b"", _BLANKS.sub(b"\t", lines))
+
+
+def _check_lines(given: dict[str, Any]) -> None:
+    """Raise DataError for invalid options of lines and characters."""
+    comment, skip, encoding = given["comment"], given["skip_rows"], given["encoding"]
+    if comment is not None and not (isinstance(comment, str) and comment.strip() == comment != ""):
+        raise DataError(f"comment is {comment!r}: give what such lines begin with, such as '#'.")
+    if skip is not None and not (isinstance(skip, int) and skip >= 0):
+        raise DataError(f"skip_rows is {skip!r}: give a number of lines, 0 or more.")
+    if encoding is None:
+        return
+    try:
+        "a".encode(encoding)
+    except (LookupError, TypeError):
+        raise DataError(
+            f"encoding is {encoding!r}: give a name that Python knows, such as latin-1 or utf-16."
+        ) from None
+
+
+def _check_numbers(given: dict[str, Any]) -> None:
+    """Raise DataError for marks in numbers that cannot be such, or are the same."""
+    for name in ("decimal", "thousands"):
+        mark = given[name]
+        one = isinstance(mark, str) and len(mark) == 1 and not mark.isalnum() and mark not in "+-"
+        if mark is not None and not one:
+            raise DataError(f"{name} is {mark!r}: give one character, such as ',' or '.'.")
+    if given["thousands"] == (given["decimal"] or "."):
+        raise DataError(
+            f"decimal and thousands are both {given['thousands']!r}", "choose two characters"
+        )
+    if given["units"] not in (None, True, False):
+        raise DataError(f"units is {given['units']!r}: give True or False.")
 
 
 def _null_values(given: Any) -> tuple[str, ...] | None:

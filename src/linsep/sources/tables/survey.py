@@ -155,12 +155,13 @@ class Survey:
         """Return the reference level of each text column, which has no indicator."""
         if reference_level is None:
             return {}
-        first = {name: min(values) for name, values in self._values.items() if values}
+        in_order = self._columns.in_order
+        first = {n: in_order(n, values)[0] for n, values in self._values.items() if values}
         if reference_level == FIRST_LEVEL:
             return first
         for name, value in reference_level.items():
             if value not in self._values[name]:
-                some = ", ".join(f"'{known}'" for known in sorted(self._values[name])[:20])
+                some = ", ".join(f"'{known}'" for known in in_order(name, self._values[name])[:20])
                 raise DataError(
                     f"{who}, column '{name}' has no value '{value}' to be the reference level, "
                     f"only {some}",

@@ -27,6 +27,7 @@ from linsep.sources.tables.columns import (
     with_possible_advice,
     word_counters,
 )
+from linsep.sources.tables.conversions import UNTOLD, ColumnTypes, converted
 from linsep.sources.tables.documents import Documents
 from linsep.sources.tables.encoding import Encoder, exact_groups, of_rows, row_weights
 from linsep.sources.tables.files import (
@@ -63,7 +64,7 @@ class TableSource(Source):
     Parameters
     ----------
     paths : list of Path
-        Files of the formats of :mod:`linsep.sources.formats`, or folders of texts.
+        Files of the formats of :mod:`linsep.sources.formats`, folders of texts, or an Arrow table.
     batch_rows : int or None
         Rows per batch; the last batch of each file may have fewer, and so may any with "drop".
         None fits batches to half a million values, of wide rows up to two million.
@@ -103,6 +104,7 @@ class TableSource(Source):
         text: WordColumns = None,
         weight: str | None = None,
         group: str | None = None,
+        types: ColumnTypes = UNTOLD,
         **reading: Any,
     ):
         if not paths:
@@ -110,9 +112,7 @@ class TableSource(Source):
         if batch_rows is not None and batch_rows < 1:
             raise DataError(f"batch_rows is {batch_rows}: give 1 or more.")
         check_options(missing, hash_bits, scale)
-        self.paths = [located(path) for path in paths]
-        more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
-        self.name = str(self.paths[0]) + more
+        opening = [path if isinstance(path, pa.Table) else located(path) for path in paths]
         exclude = [exclude] if isinstance(exclude, str) else list(exclude or [])
         given = ReadingOptions(**reading)
         self._options = {
@@ -123,17 +123,21 @@ class TableSource(Source):
         if words := word_counters(text):
             self._options["text"] = {name: c.parameters for name, c in words.items()}
         others = given.of_csv | {"delimiter": None, "weight": weight, "group": group}
+        said = {option: list(names) or None for option, names in types._asdict().items()}
+        others |= given.of_numbers | said
         self._options |= {name: value for name, value in others.items() if value is not None}
         self.reading = given.or_of(recipe or {})
         self._require_target = require_target
-        self._open(format, mixed=recipe is None and require_target)
-        check_separated(self.paths[0], self.kind.split(" and "), given)
+        self._open(opening, format, mixed=recipe is None and require_target)
+        more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+        self.name = str(self._files[0].path) + more
+        check_separated(self._files[0].path, self.kind.split(" and "), given)
         self.by_recipe = recipe is not None
         if recipe is None:
             self._columns = Columns(
                 {}, {}, target, None, missing, hash_bits, exclude, weight, group, words=words
             )
-            guess_columns(self._files, self._columns, require_target)
+            guess_columns(self._files, self._columns, require_target, types, self.reading.spelling)
             check_text_columns(self._files, self._columns)
             check_reference(reference_level, self._columns, self.name)
         else:
@@ -142,10 +146,11 @@ class TableSource(Source):
         self._batch_rows = batch_rows or rows_at_once(width, _BATCH_VALUES // 4, _BATCH_VALUES)
         self._prepare()
 
-    def _open(self, format: str | None, mixed: bool) -> None:
-        kinds = {format or format_by_name(path) or "unknown" for path in self.paths}
+    def _open(self, opening: list[Any], format: str | None, mixed: bool) -> None:
+        self._files = open_tables(opening, format, self.reading, mixed)
+        named = [path for path in opening if not isinstance(path, pa.Table)]
+        kinds = {format or format_by_name(path) or "unknown" for path in named} or {"frame"}
         self.kind = " and ".join(sorted(kinds))
-        self._files = open_tables(self.paths, format, self.reading, mixed)
         self.paths = [path for file in self._files for path in file.files]
         check_no_text_is_lost(self._files, labelled=self._require_target)
         self.is_text = not all(file.typed for file in self._files)
@@ -215,7 +220,7 @@ class TableSource(Source):
             if self._proving and weights is not None and not weights.all():
                 X, rows = X[weights > 0], self._kept(table, place)
                 y = None if y is None else y[weights > 0]
-            if number in texts and (far := self._encoder.far):
+            if number in texts and (far := self._far()):
                 proof = exact and not self._columns.scale
                 texts[number].check(start, table.select(far), rows, proof)
             weightless |= weights is not None and weights.size > X.shape[0]
@@ -229,6 +234,10 @@ class TableSource(Source):
             raise NoRows(f"{self.name} has no rows: give a file with rows.")
         if first == 0:
             raise no_weight(self.name, self.dropped) if weightless else all_dropped(self.name)
+
+    def _far(self) -> list[str]:
+        """Return the columns with numbers so large that their text tells more than a float."""
+        return [name for name in self._encoder.far if name not in self._columns.converted]
 
     def _survey(self) -> list[tuple[int, int, pa.Table]] | None:
         """Learn what must be known of all rows, unless it is known; the tables that were read for
@@ -394,7 +403,9 @@ class TableSource(Source):
         others = None if self.by_recipe else self._columns.exclude
         chunks = self._files[number].chunks(self._kinds[number], others)
         for table in rechunked(chunks, self._batch_rows, words=bool(self._columns.words)):
-            yield start, table
+            place = self._files[number].places_from(start)
+            spelling = self.reading.spelling
+            yield start, converted(table, self._columns.converted, spelling, place)
             start += table.num_rows
 
 

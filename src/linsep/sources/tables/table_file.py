@@ -90,6 +90,10 @@ class TableFile(ABC):
         """
         return {}
 
+    def kind_as_written(self, name: str) -> str:
+        """Return the kind by which a format without types yields a column whatever it holds."""
+        return "text"
+
     @abstractmethod
     def chunks(self, kinds: Kinds, others: Others = None) -> Iterator[pa.RecordBatch]:
         """Yield the columns named by `kinds`, in that order; formats without types use the kinds.

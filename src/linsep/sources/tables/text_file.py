@@ -57,6 +57,8 @@ class TextFile(TableFile):
     typed = False
     #: whether carriage returns alone may end lines
     returns = False
+    #: how characters are stored, if not as UTF-8
+    encoding: str | None = None
 
     def __init__(self, path: File, max_line: int = MAX_LINE):
         super().__init__(path)
@@ -103,11 +105,15 @@ class TextFile(TableFile):
     def _line_reader(self) -> LineReader:
         return LineReader(
             [self.path], self._block, max_line=self._max_line, unchanged=self.unchanged,
-            returns=self.returns,
+            returns=self.returns, encoding=self.encoding,
         )  # fmt: skip
 
     def _blocks(self, reader: LineReader) -> Generator[bytes, None, None]:
         for number, (start, block) in enumerate(whole_lines(reader)):
+            if not number and block.startswith((b"\xff\xfe", b"\xfe\xff")):
+                raise DataError(
+                    f"{self.path} is UTF-16 text", hint("read it with {}", encoding="utf-16")
+                )
             line_at = partial(self._line_at, reader, start)
             if (zero := block.find(b"\0")) >= 0:
                 # Without a line before it the file is something else.
@@ -133,17 +139,34 @@ class TextFile(TableFile):
     def written(self) -> Iterator[dict[str, str]]:
         """Yield the rows as text by column, at least their whole numbers."""
 
+    def _parsed_blocks(self) -> Generator[bytes, None, None]:
+        """Yield the blocks for a reading whose :attr:`position` is that of the file."""
+        self._reader = self._line_reader()
+        return self._for_parser(self._blocks(self._reader))
+
+    def _first_blocks(self) -> Generator[bytes, None, None]:
+        """Yield blocks up to the first with a row: Arrow would read ahead, and guess the types of
+        all that.
+        """
+        with closing(self._parsed_blocks()) as blocks:
+            for block in blocks:
+                yield block
+                if not block.isspace():
+                    break
+
     def _checked(
         self,
+        blocks: Generator[bytes, None, None],
         open_reader: Callable[[pa.NativeFile], pa.RecordBatchReader],
         explain: Callable[[pa.ArrowInvalid, int], DataError | None],
+        done: int = 0,
     ) -> Generator[pa.RecordBatch, None, None]:
-        """Yield the batches of a reader; on an error, find the line behind it."""
-        done = 0
-        self._reader = lines = self._line_reader()
+        """Yield what a reader makes of blocks; on an error, find the line behind it, after so many
+        rows of the file that are ``done``.
+        """
         try:
             with (
-                closing(BlockStream(self._for_parser(self._blocks(lines)))) as text,
+                closing(BlockStream(blocks)) as text,
                 reading(self.path, "text of its format"),
                 open_reader(arrow_file(text)) as reader,
                 _drained(reader, text),

@@ -1,0 +1,100 @@
+"""Data frames whose columns are no features yet: they become a source, as a file would."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from linsep.errors import DataError
+from linsep.sources.opening import is_frame, open_source
+from linsep.validation.labels import check_beside
+
+
+def to_learn(
+    X: Any, y: Any, sample_weight: Any = None, reference: bool = False
+) -> tuple[Any, Any, Any]:
+    """Return rows, labels and weights as they are or, of a frame with columns that are not numbers,
+    a source of all three, and None twice.
+
+    With ``reference`` the first level of each column of text has no feature: all indicators of a
+    column add up to the intercept, so that a regression could not tell their parts.
+    """
+    if isinstance(X, str | Path):
+        raise TypeError(
+            f"fit takes rows, not the name of a file: linsep.fit({str(X)!r}, target=...) learns "
+            "from files."
+        )
+    if not is_frame(X) or _holds_numbers(X):
+        return X, y, sample_weight
+    check_beside(X, y=y, sample_weight=sample_weight)
+    return _with_labels(X, y, sample_weight, "first" if reference else None), None, None
+
+
+def to_predict(model: Any, X: Any) -> Any:
+    """Return rows as they are or, of a frame that holds the columns which the model learnt from, a
+    source that makes its features of them.
+    """
+    recipe = getattr(model, "recipe_", None) or {}
+    if isinstance(X, str | Path) and recipe.get("format", "arrays") != "arrays":
+        return open_source(X, recipe=recipe, labelled=False)
+    if not is_frame(X) or recipe.get("format") != "table" or _holds_features(model, X, recipe):
+        return X
+    return open_source(X, recipe=recipe, labelled=False)
+
+
+def _holds_features(model: Any, X: Any, recipe: dict[str, Any]) -> bool:
+    """Return whether the columns are the features of a model, and not what these are made of."""
+    made = recipe["scale"] or recipe.get("converted") or recipe["missing"] != "error"
+    names = getattr(model, "feature_names_in_", None)
+    return not made and names is not None and list(_names(X)) == list(names) and _holds_numbers(X)
+
+
+def _holds_numbers(frame: Any) -> bool:
+    """Return whether an estimator can take the columns of a frame as an array."""
+    kinds = getattr(frame, "dtypes", None)
+    if not hasattr(frame, "__array__") or kinds is None:
+        return False
+    return all(_is_number(kind) for kind in kinds)
+
+
+def _is_number(kind: Any) -> bool:
+    if hasattr(kind, "is_numeric"):  # of polars
+        return bool(kind.is_numeric()) or str(kind) == "Boolean"
+    return getattr(kind, "kind", "O") in "biuf" and not hasattr(kind, "categories")
+
+
+def _names(frame: Any) -> list[str]:
+    return list(getattr(frame, "column_names", None) or frame.columns)
+
+
+def _with_labels(X: Any, y: Any, sample_weight: Any, reference_level: str | None) -> Any:
+    """Return a source of the rows with their labels and weights."""
+    import pyarrow as pa
+
+    from linsep.sources.tables.frames import to_arrow
+
+    roles: dict[str, str] = {}
+    table = to_arrow(X)
+    for role, values in (("target", y), ("weight", sample_weight)):
+        if values is None:
+            continue
+        given = np.asarray(values)
+        if given.shape != (table.num_rows,):
+            raise DataError(
+                f"X has {table.num_rows} rows, but the shape of "
+                f"{'y' if role == 'target' else 'sample_weight'} is {given.shape}",
+                "give one value a row",
+            )
+        name = _free_name(getattr(values, "name", None) or role, table.column_names)
+        table, roles[role] = table.append_column(name, pa.array(given.tolist())), name
+    return open_source(
+        table, target=roles.get("target"), weight=roles.get("weight"),
+        reference_level=reference_level,
+    )  # fmt: skip
+
+
+def _free_name(name: Any, taken: list[str]) -> str:
+    name = str(name)
+    while name in taken:
+        name += "_"
+    return name

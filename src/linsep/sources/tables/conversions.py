@@ -1,0 +1,149 @@
+"""Columns that are read as text and become numbers: other spellings, dates, what users call so."""
+
+import fnmatch
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from linsep.errors import DataError, hint
+from linsep.sources.tables.spellings import Spelling, days
+from linsep.sources.tables.table_file import Place, decoded, text_codes
+
+#: what stands for a missing number, as in columns that Arrow reads as numbers
+NO_NUMBER = {"", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND",
+             "1.#QNAN", "N/A", "NA", "NULL", "NaN", "n/a", "nan", "null"}  # fmt: skip
+_DAY = 86_400_000_000
+
+
+class ColumnTypes(NamedTuple):
+    """What users say of columns, by names or globs such as "price_*".
+
+    Attributes
+    ----------
+    categorical : columns with an indicator per value, whatever the values look like
+    numeric : columns of numbers, whatever the first ones look like
+    date : columns of dates, each alone, or with ``=`` and a format as of ``strptime``
+    include : the only columns that may be features; empty for all
+    """
+
+    categorical: tuple[str, ...] = ()
+    numeric: tuple[str, ...] = ()
+    date: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
+
+    def told(self, name: str) -> str | None:
+        """Return "categorical", "number", or "date" with its format; None if nothing is said.
+
+        Raises DataError for a column of several types.
+        """
+        found = ["categorical"] * _among(name, self.categorical)
+        found += ["number"] * _among(name, self.numeric)
+        for one in self.date:
+            pattern, _, format = one.partition("=")
+            if _among(name, (pattern,)):
+                found.append(f"date={format}" if format else "date")
+        if len(found) > 1:
+            said = " and ".join(each.partition("=")[0] for each in found)
+            raise DataError(f"Column '{name}' is said to be {said}", "choose one of these")
+        return found[0] if found else None
+
+    def check_all_there(self, path: Any, names: list[str]) -> None:
+        """Raise DataError for a name or glob that no column has."""
+        for option, patterns in self._asdict().items():
+            for one in patterns:
+                pattern = one.partition("=")[0] if option == "date" else one
+                if not any(_among(name, (pattern,)) for name in names):
+                    raise DataError(
+                        f"{path} has no column '{pattern}', only {', '.join(names[:20])}",
+                        hint("correct {}", **{option: [one]}),
+                    )
+
+    def left_out(self, name: str) -> bool:
+        """Return whether a column is none of those that may be features."""
+        return bool(self.include) and not _among(name, self.include)
+
+
+#: nothing is said of any column
+UNTOLD = ColumnTypes()
+
+
+def matching(patterns: Iterable[str], names: list[str]) -> list[str]:
+    """Return the patterns, with the names that match in the place of each glob that any does."""
+    found: list[str] = []
+    for pattern in patterns:
+        glob = pattern not in names and bool(set("*?[") & set(pattern))
+        found += (fnmatch.filter(names, pattern) if glob else []) or [pattern]
+    return list(dict.fromkeys(found))
+
+
+def _among(name: str, patterns: tuple[str, ...]) -> bool:
+    return any(name == pattern or fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def converted(
+    table: pa.Table, columns: dict[str, str], spelling: Spelling, place: Place
+) -> pa.Table:
+    """Return a table with the columns that are converted as numbers.
+
+    Parameters
+    ----------
+    table : pa.Table
+    columns : dict of name to "number", "date", or "date=" and a format
+    spelling : how numbers are written
+    place : function from a row to where it stands, for errors
+    """
+    for name, how in columns.items():
+        if name in table.column_names:
+            values = _numbers(table.column(name), name, how, spelling, place)
+            table = table.set_column(table.column_names.index(name), name, values)
+    return table
+
+
+def _numbers(
+    column: pa.ChunkedArray, name: str, how: str, spelling: Spelling, place: Place
+) -> pa.ChunkedArray:
+    kind = column.type
+    if pa.types.is_temporal(kind) and how.startswith("date"):
+        exact = decoded(column, name).cast(pa.timestamp("us")).cast(pa.int64())
+        return pa.chunked_array([pa.array(exact.to_numpy() / _DAY, from_pandas=True)])
+    if how == "number" and not (pa.types.is_dictionary(kind) or _is_text(kind)):
+        return column
+    codes, texts = text_codes(column, name, place)
+    found = np.full(len(texts) + 1, np.nan)  # the last is what code -1, missing, picks
+    for code, text in enumerate(texts):
+        if text.strip() in NO_NUMBER:
+            continue
+        number = read_one(text, how, spelling)
+        if number is None:
+            raise _misfit(place(int(np.argmax(codes == code))), name, text, how)
+        found[code] = number
+    return pa.chunked_array([pa.array(found[codes], from_pandas=True)])
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view()
+
+
+def read_one(text: str, how: str, spelling: Spelling) -> float | None:
+    """Return the number or the date of a text; None if it is none."""
+    if how == "number":
+        return spelling.number(text)
+    return days(text, how.partition("=")[2] or None)
+
+
+def _misfit(place: str, name: str, text: str, how: str) -> DataError:
+    if how == "number":
+        return DataError(
+            f"{place}, column '{name}' holds {text[:60]!r}, not a number",
+            "correct it",
+            hint("leave the column out with {}", exclude=[name]),
+        )
+    format = how.partition("=")[2]
+    what = f"as {format} says" if format else "of the form 2024-01-31"
+    return DataError(
+        f"{place}, column '{name}' holds {text[:60]!r}, not a date {what}",
+        "correct it",
+        hint("say how dates are written with {}", date=[f"{name}=%d.%m.%Y"]),
+    )

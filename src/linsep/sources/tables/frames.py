@@ -1,0 +1,95 @@
+"""Data frames and Arrow tables in memory, as tables that are read like files."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from linsep.errors import DataError, hint
+from linsep.sources.fingerprints import Unchanged
+from linsep.sources.remote.file import File
+from linsep.sources.tables.conversions import matching
+from linsep.sources.tables.table_file import (
+    SAMPLE_ROWS,
+    Kinds,
+    Others,
+    TableFile,
+    no_rows,
+    typed_columns,
+)
+
+#: rows of a piece that is read at once
+ROWS_AT_ONCE = 1 << 16
+
+
+def to_arrow(data: Any, exclude: Iterable[str] = ()) -> pa.Table:
+    """Return a data frame as an Arrow table; of pandas without its index, and without values in the
+    columns of ``exclude``.
+
+    Raises DataError for columns whose names are no text, and for what Arrow has no type for.
+    """
+    if hasattr(data, "iloc"):
+        return _of_pandas(data, matching(exclude, [str(name) for name in data.columns]))
+    if hasattr(data, "__arrow_c_array__"):
+        return pa.Table.from_batches([pa.record_batch(data)])
+    return pa.table(data)
+
+
+def _of_pandas(data: Any, exclude: list[str]) -> pa.Table:
+    """Return a frame of pandas; its categories have an order, which is that of their list."""
+    if odd := [name for name in data.columns if not isinstance(name, str | int)]:
+        raise DataError(f"the table has a column named {odd[0]!r}", "name its columns by text")
+    names, arrays = [str(name) for name in data.columns], []
+    for number, name in enumerate(names):
+        column = data.iloc[:, number]
+        try:
+            arrays.append(pa.array(column.cat.as_ordered() if hasattr(column, "cat") else column))
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+            if name not in exclude:
+                raise DataError(
+                    f"the table, column '{name}' cannot be read ({str(error.args[0]).rstrip('.')})",
+                    "give all its values one type",
+                    hint("leave it out with {}", exclude=[name]),
+                ) from error
+            arrays.append(pa.nulls(len(column)))
+    return pa.Table.from_arrays([pa.chunked_array([array]) for array in arrays], names)
+
+
+class FrameFile(TableFile):
+    """An Arrow table in memory.
+
+    Parameters
+    ----------
+    table : pa.Table
+    """
+
+    def __init__(self, table: pa.Table):
+        self.path: Any = "the table"
+        self.unchanged = Unchanged([])
+        if not table.num_columns:
+            raise DataError("the table has no columns", "give one with rows and columns")
+        self._table, self.size, self.n_rows = table, table.nbytes, table.num_rows
+
+    @property
+    def files(self) -> list[File]:
+        """None on disk."""
+        return []
+
+    def columns(self) -> dict[str, pa.DataType | None]:
+        """Return names and types."""
+        return typed_columns(self.path, self._table.schema)
+
+    def head(self) -> pa.RecordBatch:
+        """Return the first rows."""
+        batches = self._table.slice(0, SAMPLE_ROWS).combine_chunks().to_batches()
+        return batches[0] if batches else no_rows(self._table.schema)
+
+    def chunks(self, kinds: Kinds, others: Others = None) -> Iterator[pa.RecordBatch]:
+        """Yield the columns named by ``kinds``."""
+        for batch in self._table.select(list(kinds)).to_batches(max_chunksize=ROWS_AT_ONCE):
+            yield batch
+            self._done += batch.num_rows / self._table.num_rows
+
+    def where(self, row: int) -> str:
+        """Return "row 28 (index 27)"."""
+        return f"row {row + 1} (index {row})"

@@ -1,0 +1,148 @@
+"""Numbers and dates as people write them: with units, signs and separators of many countries."""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+_PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+#: minus signs beside the hyphen: a soft one, hyphens, dashes, superscripts, small and wide ones
+_MINUS = dict.fromkeys("\u00ad\u2010\u2011\u2012\u2013\u2212\u207b\ufe63\uff0d", "-")
+_PLUS = dict.fromkeys("\u207a\ufe62\uff0b", "+")
+_SIGNS = str.maketrans(_MINUS | _PLUS)
+#: between thousands in Switzerland, and as ISO 31 has it
+_SWISS, _THIN = "'\u2019\u02bc", " \u00a0\u2009\u202f\u2007"
+_PERCENT = "%\u066a\ufe6a\uff05"
+_CURRENCY = re.compile(
+    r"^([A-Z]{3}|(?:US|A|C|HK|NZ|R)?\$|kr\.?|Fr\.?|z\u0142|Rs\.?)(?=[\s\d.,(+-])|"
+    r"(?<=[\s\d.,)])([A-Z]{3}|kr\.?|Fr\.?|z\u0142|Rs\.?)$"
+)
+
+
+class Spelling(NamedTuple):
+    """How numbers are written.
+
+    Attributes
+    ----------
+    decimal : str
+        What stands before the fraction.
+    thousands : str or None
+        What stands between groups of three digits.
+    units : bool
+        Whether a percent sign, a currency, brackets around what is owed, minus signs other than the
+        hyphen, digits of other scripts, and Swiss or thin spaces between thousands are read, too.
+    """
+
+    decimal: str = "."
+    thousands: str | None = None
+    units: bool = False
+
+    def number(self, text: str) -> float | None:
+        """Return the number that a text is, a percentage without its sign; None if it is none."""
+        text = text.strip()
+        if self.units:
+            text = _undressed(text)
+        for mark in (self.thousands, *(_SWISS + _THIN if self.units else "")):
+            if mark and mark in text:
+                text = _ungrouped(text, mark, self.decimal)
+        if self.decimal != ".":
+            if "." in text:
+                return None
+            text = text.replace(self.decimal, ".")
+        return float(text) if _PLAIN.fullmatch(text) else None
+
+
+PLAIN = Spelling()
+#: what is tried to find out how the numbers of a column are written: the first options that do
+KNOWN: tuple[dict[str, Any], ...] = (
+    {"thousands": ","}, {"decimal": ","}, {"units": True}, {"decimal": ",", "thousands": "."},
+    {"units": True, "thousands": ","}, {"units": True, "decimal": ","},
+    {"units": True, "decimal": ",", "thousands": "."},
+)  # fmt: skip
+#: formats of dates that are tried, None for ISO 8601
+DATES = (
+    None, "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%d.%m.%y", "%m/%d/%y",
+    "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%d-%b-%Y", "%d.%m.%Y %H:%M",
+    "%m/%d/%Y %H:%M", "%d/%m/%Y %H:%M", "%Y/%m/%d %H:%M", "%d.%m.%Y %H:%M:%S", "%m/%d/%Y %H:%M:%S",
+)  # fmt: skip
+#: share of the values that must be numbers or dates for a column to be meant so
+_MOST = 0.8
+#: what is a number as it is, or a code such as 02134
+_AS_IT_IS = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
+
+
+def number_options(values: Sequence[str]) -> dict[str, Any] | None:
+    """Return the reading options by which most of some different values are numbers, if some are
+    not as they are; None if there are none.
+    """
+    odd = [value for value in values if not _AS_IT_IS.fullmatch(value)]
+    plain = len(values) - len(odd)
+    for options in KNOWN if odd else ():
+        numbers = sum(Spelling(**options).number(value) is not None for value in odd)
+        # A number as it is may be another one, or none, with these options.
+        if numbers and numbers + plain >= _MOST * len(values):
+            return options
+    return None
+
+
+def date_formats(values: Sequence[str]) -> list[str]:
+    """Return the formats by which most of some different values are dates, "" for ISO 8601."""
+    return [
+        format or "" for format in DATES
+        if sum(_is_date(value, format) for value in values) >= _MOST * len(values)
+    ]  # fmt: skip
+
+
+def _is_date(text: str, format: str | None) -> bool:
+    # Eight digits in a row are rather a number.
+    return days(text, format) is not None and not text.strip().isdigit()
+
+
+def _undressed(text: str) -> str:
+    """Return a number without a percent sign, a currency and brackets, with a hyphen for a minus
+    sign and ASCII digits.
+    """
+    text = "".join(str(unicodedata.digit(c, c)) if c.isdecimal() else c for c in text)
+    text = text.translate(_SIGNS)
+    owed = text.startswith("(") and text.endswith(")")
+    text = text[1:-1].strip() if owed else text
+    sign = ""
+    for _ in range(2):  # the sign may be before or behind the currency
+        if text[:1] in ("-", "+") and not sign:
+            sign, text = text[0], text[1:].lstrip()
+        text = _CURRENCY.sub("", text).strip()
+        text = "".join(c for c in text if unicodedata.category(c) != "Sc").strip()
+        text = text.rstrip(_PERCENT).rstrip()
+    if text.endswith("-") and text[-2:-1].isdigit() and not sign:  # as SAP writes it
+        sign, text = "-", text[:-1]
+    return ("-" if owed else "") + sign + text
+
+
+def _ungrouped(text: str, mark: str, decimal: str) -> str:
+    """Return a number without what separates its thousands, if that stands where it should."""
+    whole, point, rest = text.partition(decimal)
+    first, *groups = whole.split(mark)
+    digits = first.lstrip("+-")
+    fine = 0 < len(digits) <= 3 and all(len(group) == 3 and group.isdigit() for group in groups)
+    return "".join([first, *groups]) + point + rest if fine else text
+
+
+def days(text: str, format: str | None) -> float | None:
+    """Return the days from 1970 to a date, with a time as their fraction; None if it is no date.
+
+    Parameters
+    ----------
+    text : as ISO 8601 has it, unless there is a format
+    format : as of :meth:`datetime.datetime.strptime`, or None
+    """
+    try:
+        found = (
+            datetime.fromisoformat(text.strip())
+            if format is None
+            else datetime.strptime(text.strip(), format)
+        )
+    except ValueError:
+        return None
+    found = found if found.tzinfo else found.replace(tzinfo=UTC)
+    return (found - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() / 86400

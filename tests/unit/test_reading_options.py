@@ -1,0 +1,227 @@
+"""How text is read as a table: lines, characters, compression, numbers as people write them."""
+
+import bz2
+import gzip
+import lzma
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from linsep import open_source
+from linsep.errors import DataError
+from linsep.sources.tables.spellings import Spelling, days
+
+UNITS = Spelling(units=True)
+GROUPED = Spelling(thousands=",", units=True)
+GERMAN = Spelling(decimal=",", thousands=".", units=True)
+
+
+@pytest.mark.parametrize(
+    ("spelling", "text", "number"),
+    [
+        (Spelling(), " +1.5e3 ", 1500.0),
+        (Spelling(), "02134", 2134.0),
+        (Spelling(), "1,5", None),
+        (Spelling(), "5 %", None),
+        (Spelling(), "1_0", None),
+        (Spelling(), "inf", None),
+        (Spelling(decimal=","), "1,5", 1.5),
+        (Spelling(decimal=","), "1.5", None),
+        (Spelling(thousands=","), "1,234,567.8", 1234567.8),
+        (Spelling(thousands=","), "1,23", None),
+        (Spelling(thousands=","), "12,3456", None),
+        (Spelling(thousands=","), ",123", None),
+        (Spelling(thousands=","), "1234567", 1234567.0),
+        (Spelling(thousands=" "), "1 234", 1234.0),
+        (UNITS, "5 %", 5.0),
+        (UNITS, "5%", 5.0),
+        (UNITS, "12,5", None),
+        (UNITS, "\u22123.5", -3.5),
+        (UNITS, "\u20133", -3.0),
+        (UNITS, "\uff0d3", -3.0),
+        (UNITS, "$1.50", 1.5),
+        (UNITS, "-$5", -5.0),
+        (UNITS, "$-5", -5.0),
+        (UNITS, "($5)", -5.0),
+        (UNITS, "(12.5)", -12.5),
+        (UNITS, "(-5)", None),
+        (UNITS, "5-", -5.0),
+        (UNITS, "5.\u2013", None),
+        (UNITS, "\u20ac 12", 12.0),
+        (UNITS, "12 \u20ac", 12.0),
+        (UNITS, "\u00a35", 5.0),
+        (UNITS, "USD 5", 5.0),
+        (UNITS, "5 USD", 5.0),
+        (UNITS, "US$ 3", 3.0),
+        (UNITS, "5 kr", 5.0),
+        (UNITS, "1'234.5", 1234.5),
+        (UNITS, "1\u2019234\u2019567", 1234567.0),
+        (UNITS, "1 234 567.8", 1234567.8),
+        (UNITS, "1\u202f234", 1234.0),
+        (UNITS, "1\u00a0234", 1234.0),
+        (UNITS, "12 34", None),
+        (UNITS, "\u0661\u0662\u0663", 123.0),
+        (UNITS, "\uff11\uff12", 12.0),
+        (UNITS, "\u00b9\u00b2", None),
+        (UNITS, "12:30", None),
+        (UNITS, "1-2", None),
+        (UNITS, "--5", None),
+        (UNITS, "USD", None),
+        (UNITS, "%", None),
+        (UNITS, "abc", None),
+        (UNITS, "2024-01-31", None),
+        (GROUPED, "$1,234.50", 1234.5),
+        (GROUPED, "($1,234)", -1234.0),
+        (GERMAN, "1.234,56 \u20ac", 1234.56),
+        (GERMAN, "12,5 %", 12.5),
+        (GERMAN, "1.234", 1234.0),
+    ],
+)
+def test_a_number_as_it_is_written(spelling, text, number):
+    assert spelling.number(text) == number
+
+
+@pytest.mark.parametrize(
+    ("text", "format", "number"),
+    [
+        ("1970-01-01", None, 0.0),
+        ("2024-01-31", None, 19753.0),
+        ("1969-12-31", None, -1.0),
+        ("2024-01-31T12:00", None, 19753.5),
+        ("2024-01-31 12:00:00+02:00", None, 19753.0 + 10 / 24),
+        ("31.01.2024", "%d.%m.%Y", 19753.0),
+        ("31.01.2024", None, None),
+        ("2024-02-30", None, None),
+        ("soon", "%d.%m.%Y", None),
+    ],
+)
+def test_a_date_is_days(text, format, number):
+    assert days(text, format) == number
+
+
+TEXT = (
+    "# exported\nkey;value\nName;Gr\u00f6\u00dfe;Ort;y\n#c\na;1,5;K\u00f6ln;1\nb;2,5;Bonn;0\n"
+    "# more\na;3;K\u00f6ln;1\n"
+)
+HOW = {"delimiter": ";", "comment": "#", "skip_rows": 2, "decimal": ","}
+
+
+def rows(path, **options):
+    source = open_source(path, target="y", **options)
+    batches = list(source.batches())
+    X = [b.X if isinstance(b.X, type(b.y)) else b.X.toarray() for b in batches]
+    return np.concatenate(X).tolist(), source
+
+
+@pytest.mark.parametrize("encoding", [None, "utf-8", "latin-1", "utf-16", "utf-16-le", "cp1252"])
+@pytest.mark.parametrize(
+    ("ending", "pack"),
+    [
+        (".csv", bytes),
+        (".csv.gz", gzip.compress),
+        (".csv.bz2", bz2.compress),
+        (".csv.xz", lzma.compress),
+        (".csv", gzip.compress),
+        (".csv", bz2.compress),
+        (".csv", lzma.compress),
+    ],
+)
+def test_lines_characters_and_compression(tmp_path, encoding, ending, pack):
+    path = tmp_path / f"rows{ending}"
+    path.write_bytes(pack(TEXT.encode(encoding or "utf-8")))
+    X, source = rows(path, encoding=encoding, **HOW)
+    assert X == [[1.5, 1, 0, 0, 1], [2.5, 0, 1, 1, 0], [3.0, 1, 0, 0, 1]]
+    assert source.feature_names == ["Gr\u00f6\u00dfe", "Name=a", "Name=b", "Ort=Bonn",
+                                    "Ort=K\u00f6ln"]  # fmt: skip
+    assert source.where(2) == f"{path} line 8"
+    again = open_source(path, recipe=source.recipe())
+    assert [b.y.tolist() for b in again.batches()] == [[1, 0, 1]]
+
+
+REFUSED = {
+    "Latin-1": (TEXT.encode("latin-1"), HOW, 'line 3 is not UTF-8 text: .* encoding="latin-1"'),
+    "UTF-16": (TEXT.encode("utf-16"), HOW, r'is UTF-16 text: read it with encoding="utf-16"'),
+    "two encodings": (
+        TEXT.encode() + TEXT.encode("latin-1"),
+        HOW | {"encoding": "utf-8"},
+        "line 11 is not utf-8 text",
+    ),
+    "another one": (TEXT.encode(), HOW | {"encoding": "utf-16"}, "line 1 is not utf-16 text"),
+    "unknown": (b"a,y\n1,2\n", {"encoding": "klingon"}, "encoding is 'klingon': give a name"),
+    "comment": (b"# by R\na,y\n1,2\n", {}, r'line 1 is a comment: .* comment="#"'),
+    "Excel": (b"sep=;\na;y\n1;2\n", {}, "line 1 tells a delimiter, .* skip_rows=1"),
+    "all skipped": (b"a,y\n1,2\n", {"skip_rows": 9}, "has no header row"),
+    "negative": (b"a,y\n1,2\n", {"skip_rows": -1}, "skip_rows is -1: give a number of lines"),
+    "no comment": (b"a,y\n1,2\n", {"comment": " "}, "comment is ' ': give what such lines"),
+    "marks": (b"a,y\n1,2\n", {"decimal": ",", "thousands": ","}, "are both ',': choose two"),
+    "points": (b"a,y\n1,2\n", {"thousands": "."}, "are both '.': choose two"),
+    "a letter": (b"a,y\n1,2\n", {"decimal": "x"}, "decimal is 'x': give one character"),
+    "no such": (b"a,y\n1,2\n", {"numeric": "b*"}, r"no column 'b\*', only a, y: correct numeric"),
+    "twice": (b"a,y\n1,2\n", {"numeric": "a", "date": "?"}, "'a' is said to be number and date"),
+    "text": (b"a,y\n1,2\nx,3\n", {"numeric": "a"}, "line 3, column 'a' holds 'x', not a number"),
+    "no date": (b"a,y\n1,2\n", {"date": "a"}, "line 2, column 'a' holds '1', not a date of the"),
+    "not so": (b"a,y\n1,2\n", {"date": "a=%Y"}, "line 2, column 'a' holds '1', not a date as %Y"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refusals(tmp_path, case):
+    text, options, sentence = REFUSED[case]
+    (tmp_path / "rows.csv").write_bytes(text)
+    with pytest.raises(DataError, match=sentence):
+        rows(tmp_path / "rows.csv", **options)
+
+
+SHOP = pd.DataFrame(
+    {
+        "price": ["$1,234.50", "($3.00)", None, "12"],
+        "share": ["5 %", "\u22127%", "12", "1"],
+        "day": ["2024-01-31", "2024-02-01", "2024-02-02", "2024-03-01"],
+        "rank": [1, 2, 4, 1],
+        "zip": ["02134", "00501", "10001", "10001"],
+        "y": ["a", "b", "a", "b"],
+    }
+)
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet", "pandas", "Arrow"])
+def test_types_and_spellings_are_the_same_in_every_format(tmp_path, form):
+    path = tmp_path / f"shop.{form}"
+    if form == "csv":
+        SHOP.to_csv(path, index=False)
+    elif form == "jsonl":
+        SHOP.to_json(path, orient="records", lines=True)
+    elif form == "parquet":
+        pq.write_table(pa.Table.from_pandas(SHOP), path)
+    data = {"pandas": SHOP, "Arrow": pa.Table.from_pandas(SHOP)}.get(form, path)
+    types = {"date": "day", "categorical": "r*", "numeric": "zip"}
+    options = types | {"units": True, "thousands": ",", "missing": "mean"}
+    X, source = rows(data, **options)
+    assert X == [
+        [1234.5, 5, 19753, 2134, 1, 0, 0],
+        [-3, -7, 19754, 501, 0, 1, 0],
+        [414.5, 12, 19755, 10001, 0, 0, 1],
+        [12, 1, 19783, 10001, 1, 0, 0],
+    ]
+    assert source.feature_names == ["price", "share", "day", "zip", "rank=1", "rank=2", "rank=4"]
+    again = open_source(SHOP.drop(columns="y"), recipe=source.recipe(), labelled=False)
+    assert [b.X.toarray().tolist() for b in again.batches()] == [X]
+
+
+def test_include_and_globs(tmp_path):
+    X, source = rows(SHOP, include=["z*", "rank"], numeric="z*")
+    assert source.feature_names == ["rank", "zip"]
+    assert X[0] == [1, 2134]
+    _, source = rows(SHOP, exclude=["[psd]*"], categorical="zip")
+    assert source.feature_names == ["rank", "zip=00501", "zip=02134", "zip=10001"]
+
+
+def test_dates_of_types():
+    frame = SHOP[["y"]].assign(day=pd.to_datetime(SHOP.day) + pd.Timedelta(hours=6))
+    X, _ = rows(frame, date="day")
+    assert X == [[19753.25], [19754.25], [19755.25], [19783.25]]
+    X, _ = rows(SHOP[["day", "y"]], date={"day": "%Y-%m-%d"})
+    assert X == [[19753], [19754], [19755], [19783]]
