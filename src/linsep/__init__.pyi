@@ -26,6 +26,7 @@ from .checkpoints.saving import Checkpoint as Checkpoint
 from .estimators._common.calibration import calibrate as calibrate
 from .exports.exporting import export as export
 from .exports.onnx_file import to_onnx as to_onnx
+from .fitting import fit as fit
 from .linear.estimator import LinearRegression as LinearRegression
 from .logistic.estimator import LogisticRegression as LogisticRegression
 from .mistake_bounds.adversary import Adversary as Adversary

@@ -3,18 +3,20 @@ parameters it has where none are given, and the scores of other files.
 """
 
 from collections.abc import Container, Mapping
+from difflib import get_close_matches
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
 from linsep.batches import weight_totals
 from linsep.catalog import ESTIMATORS, REGRESSIONS, is_scaled
-from linsep.errors import DataError
+from linsep.errors import DataError, ParameterError
 from linsep.estimators._common.labels import plain_labels
 from linsep.estimators._common.predicting import probabilities_of
 from linsep.parameters import parameters_of
 from linsep.sources.base import Source
-from linsep.sources.opening import find_files, kind_of, open_source
+from linsep.sources.opening import find_files, is_frame, kind_of, names_in, open_source
 
 #: Defaults of learners in passes on files. Files may be large, and most data are not separable:
 #: ten passes, not a thousand. If classes overlap, the last weights depend on the last few rows;
@@ -37,7 +39,7 @@ def opened_for(
     Parameters
     ----------
     learner : str
-    data : list of str
+    data : files, or a data frame
     intercept : bool
         Whether it learns an intercept.
     scale : str, optional
@@ -48,7 +50,7 @@ def opened_for(
     format, how : further arguments of :func:`linsep.open_source`
     """
     # Svmlight text and Vowpal Wabbit's have no columns to encode.
-    table = kind_of(find_files(list(data), format), format) == "table"
+    table = is_frame(data) or kind_of(find_files(names_in(data), format), format) == "table"
     if scale is None:
         scale = "standard" if table and is_scaled(learner) else "none"
     if reference_level is None and table and intercept and learner in REGRESSIONS:
@@ -58,6 +60,98 @@ def opened_for(
     return open_source(
         data, scale=scale, reference_level=reference_level or None, format=format, **how
     )
+
+
+def fit(
+    data: Any,
+    *,
+    target: str | None = None,
+    learner: str = "perceptron",
+    test: Any = None,
+    calibrate: Any = None,
+    calibration: str = "sigmoid",
+    random_state: int = 0,
+    class_weight: Any = None,
+    reference: Any = None,
+    **options: Any,
+) -> Any:
+    """Learn from files or a data frame as the command ``linsep fit`` does, to the same bits.
+
+    Its defaults are those of the command, not of the estimators: columns of numbers are scaled
+    (``scale="none"`` leaves them), and online learners make at most ten passes and predict with
+    averaged weights.
+
+    Parameters
+    ----------
+    data : a data frame of pandas or polars, an Arrow table; files, folders, globs or addresses
+    target : name of the label column; not for formats that have labels first
+    learner : "perceptron", "margin", "winnow", "passive-aggressive", "kernel", "linear",
+        "logistic", "naive-bayes", ...: a name of ``--learner``
+    test : data to score at the end, read as `data` is; default None
+    calibrate, calibration : data on which to calibrate probabilities, and "sigmoid" or "isotonic"
+    random_state : seed of learners that draw at random
+    class_weight : dict of label to weight, "balanced", or None
+    reference : which of two classes is -1, or the reference class of a logistic regression
+    **options : arguments of :func:`open_source`, such as ``missing="mean"`` or
+        ``categorical="rank"``, and parameters of the estimator, such as ``keep="last"``
+
+    Returns
+    -------
+    The fitted estimator. Its ``recipe_`` says how rows become features: :meth:`predict` takes data
+    frames with the columns of `data`, and names of files. With `test`, ``test_scores_`` has what
+    ``linsep score --json`` prints.
+
+    Raises
+    ------
+    TypeError
+        For an option that neither reading nor the learner has.
+    DataError
+        As :func:`open_source` and the estimator do.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rows = pd.DataFrame({"size": [1, 2, 8, 9], "color": ["red", "blue", "red", "blue"],
+    ...                      "kind": ["small", "small", "large", "large"]})
+    >>> model = fit(rows, target="kind")
+    >>> model.predict(rows.drop(columns="kind")).tolist()
+    ['small', 'small', 'large', 'large']
+    """
+    if learner not in ESTIMATORS:
+        raise ParameterError(f"learner is {learner!r}: choose one of {', '.join(ESTIMATORS)}.")
+    kind = ESTIMATORS[learner]
+    own, takes = parameters_of(kind), signature(kind).parameters
+    reading = signature(open_source).parameters
+    how = {name: value for name, value in options.items() if name in reading}
+    given = {name: value for name, value in options.items() if name not in how}
+    if unknown := [name for name in given if name not in own]:
+        known = get_close_matches(unknown[0], [*own, *reading], 1)
+        advice = f": did you mean {known[0]}?" if known else "."
+        raise TypeError(f"fit() has no option {unknown[0]!r} for {learner}{advice}")
+    others = {"random_state": random_state, "class_weight": class_weight, "reference": reference}
+    for name, value in others.items():
+        if name in takes:
+            given[name] = value
+        elif value is not None and name != "random_state":
+            raise TypeError(f"{learner} has no {name}: leave it out.")
+    source = opened_for(
+        learner, data, target=target, intercept=given.get("fit_intercept") is not False, **how
+    )
+    model = make_estimator(learner, given).fit(source)
+    again = {name: value for name, value in how.items() if name in _OF_FILES}
+    if calibrate is not None:
+        from linsep.estimators._common.calibration import calibrate as calibrated
+
+        like = open_source(calibrate, recipe=model.recipe_, **again)
+        calibrated(model, like, method=calibration)
+    if test is not None:
+        model.test_scores_ = scores_of(model, open_source(test, recipe=model.recipe_, **again))
+    return model
+
+
+#: how other files than those that were learnt from are read, too
+_OF_FILES = ("format", "delimiter", "quotes", "header", "null_values", "decimal", "thousands",
+             "units", "comment", "skip_rows", "encoding", "max_line")  # fmt: skip
 
 
 def make_estimator(learner: str, given: Mapping[str, Any], usual: Mapping[str, Any] = USUAL) -> Any:

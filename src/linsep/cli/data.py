@@ -15,7 +15,7 @@ from linsep._system.files import written_whole
 from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
 from linsep.cli import options
 from linsep.cli.errors import flag_of, note
-from linsep.cli.options import Argument, Option, command
+from linsep.cli.options import Argument, Gathered, Option, command
 from linsep.cli.output import (
     LeftOpen,
     check_all_free,
@@ -214,13 +214,13 @@ WRITERS: dict[str, Any] = {
 
 @command(
     options.DATA, OUT, options.TARGET, options.MISSING_VALUES, options.HASH_BITS, options.EXCLUDE,
-    options.SCALE, options.INDEX_BASE, options.FILES, options.COLUMNS, options.FORCE,
-    options.AS_JSON,
+    Gathered("types", options.TYPES), options.SCALE, options.INDEX_BASE, options.FILES,
+    options.COLUMNS, options.FORCE, options.AS_JSON,
 )  # fmt: skip
 def convert(
     data: list[str], out: Path, *, target: str | None, missing: str, hash_bits: int | None,
-    exclude: list[str] | None, scale: str | None, index_base: int | None, files: dict[str, Any],
-    columns: dict[str, Any], force: bool, as_json: bool,
+    exclude: list[str] | None, types: dict[str, Any], scale: str | None, index_base: int | None,
+    files: dict[str, Any], columns: dict[str, Any], force: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Write DATA to OUT in the format of its name: svmlight text, Parquet or rows.
 
@@ -242,7 +242,7 @@ def convert(
         "hash_bits": hash_bits,
         "exclude": exclude,
     }
-    how |= {**columns, "scale": scale or "none"}
+    how |= {**columns, **types, "scale": scale or "none"}
     writer: Any
     reader: Any
     paths = find_files(list(data), files["format"])
@@ -273,7 +273,8 @@ def convert(
 def _table_writer(paths: list[File], how: dict[str, Any], files: dict[str, Any]) -> TableWriter:
     """Return what writes a table as it is; BadParameter for options of features."""
     roles = {"target", "weight", "group", "exclude"}
-    for name, value in how.items():
+    spelling = {name: files[name] for name in ("thousands", "units")}
+    for name, value in (how | spelling).items():
         if name not in roles and value not in (None, "error", "none", False):
             raise click.BadParameter(
                 f"{flag_of(name)} is about features, but Parquet keeps the columns as they are; "

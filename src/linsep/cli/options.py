@@ -338,8 +338,29 @@ ROW_NAMES = Option(
     help="Column of row names, not a feature (tables only).  [default: line numbers]",
 )  # fmt: skip
 EXCLUDE = Repeatable(
-    "--exclude", section="Data", metavar="COLUMN", help="Column to leave out; repeatable."
-)
+    "--exclude", section="Data", metavar="COLUMN",
+    help="Column to leave out, or a glob such as 'id_*'; repeatable.",
+)  # fmt: skip
+#: what users say of columns; names may be globs
+TYPES = (
+    Repeatable(
+        "--include", section="Data", metavar="COLUMN",
+        help="Only column that becomes a feature; repeatable (tables only).",
+    ),
+    Repeatable(
+        "--categorical", section="Data", metavar="COLUMN",
+        help="Column with one feature per value, whatever it holds; repeatable (tables only).",
+    ),
+    Repeatable(
+        "--numeric", section="Data", metavar="COLUMN",
+        help="Column of numbers, whatever its first values look like; repeatable (tables only).",
+    ),
+    Repeatable(
+        "--date", section="Data", metavar="COLUMN[=FORMAT]",
+        help="Column of dates, read as days since 1970; the format as in 'day=%d.%m.%Y', "
+        "ISO 8601 without; repeatable (tables only).",
+    ),
+)  # fmt: skip
 WEIGHT = Option(
     "--weight", section="Data", metavar="COLUMN",
     help="Column of sample weights of at least 0, not a feature (tables only).",
@@ -417,6 +438,30 @@ def _files(format_flag: str) -> Gathered:
             "repeatable.",
         ),
         Option(
+            "--decimal", section="Data", metavar="CHARACTER",
+            help="What stands before the fraction of numbers.  [default: .]",
+        ),
+        Option(
+            "--thousands", section="Data", metavar="CHARACTER",
+            help="What stands between the thousands of numbers.",
+        ),
+        Option(
+            "--units/--no-units", section="Data", default=None,
+            help="Read 5 %, $5, (5) and numbers with other signs, digits and spaces as numbers.",
+        ),
+        Option(
+            "--comment", section="Data", metavar="TEXT",
+            help="What lines of CSV begin with that are no rows.",
+        ),
+        Option(
+            "--skip-rows", section="Data", **number(at_least=0) | {"metavar": "N"},
+            help="Lines of CSV before the header that are no rows.",
+        ),
+        Option(
+            "--encoding", section="Data", metavar="NAME",
+            help="Encoding of CSV, such as latin-1 or utf-16.  [default: utf-8]",
+        ),
+        Option(
             "--max-line", section="Data", type=size_of("a line"), metavar="SIZE",
             help="Refuse longer lines of text.  [default: 64MB]",
         ),
@@ -425,7 +470,7 @@ def _files(format_flag: str) -> Gathered:
 
 
 FILES, _FILES_OF_TRACE = _files("--format"), _files("--data-format")
-_ROWS = (TARGET, MISSING_VALUES, HASH_BITS, EXCLUDE, INDEX_BASE)
+_ROWS = (TARGET, MISSING_VALUES, HASH_BITS, EXCLUDE, *TYPES, INDEX_BASE)
 #: how rows are read by commands that make the features of Python's ``open_source``
 ROWS = Gathered("how", (*_ROWS, *FILES.options))
 ROWS_OF_TRACE = Gathered("how", (*_ROWS, *_FILES_OF_TRACE.options))

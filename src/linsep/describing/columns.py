@@ -9,11 +9,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from linsep.errors import DataError, Hint
 from linsep.sources.exact import EXACT
 from linsep.sources.tables.column_types import NUMBER
 from linsep.sources.tables.survey import Moments
 from linsep.sources.tables.table_file import Place, as_text, plain_values, text_codes
 
+#: options by which text is read as numbers
+SPELLED = {"decimal", "thousands", "units", "numeric"}
 #: different values that are counted of a column, and of labels
 MOST_VALUES, MOST_LABELS = 1000, 10_000
 #: different texts that are told apart
@@ -197,10 +200,10 @@ class TextColumn:
     ----------
     name : of the column
     target : whether it holds the labels
-    refused : whether `fit` refuses it as a feature
+    refused : why `fit` refuses it as a feature, or None
     """
 
-    def __init__(self, name: str, target: bool, refused: bool):
+    def __init__(self, name: str, target: bool, refused: DataError | None):
         self.refused = refused
         self.name, self.hash, self.rows, self.missing = name, 0, 0, 0
         self._values = Values(MOST_LABELS if target else MOST_VALUES)
@@ -253,11 +256,18 @@ class TextColumn:
             "values": None if counts is None else len(counts),
             "words": 1 + self._spaces / filled if filled else None,
             "unique": self._unique(filled),
-            "refused": self.refused,
+            "refused": self.refused is not None,
+            "read_with": self._read_with(),
             "constant": not self.missing and counts is not None and len(counts) == 1,
             "odd": self._odd if self._numbers >= LEAST_NUMERIC * filled else None,
             "counts": counts,
         }
+
+    def _read_with(self) -> dict[str, Any] | None:
+        """Return the options by which `fit` takes a column of numbers that it refuses."""
+        hints = () if self.refused is None else self.refused.hints
+        settings = [hint.settings for hint in hints if isinstance(hint, Hint)]
+        return next((found for found in settings if found.keys() <= SPELLED), None)
 
     def _unique(self, filled: int) -> bool | None:
         """Return whether every row has another text; None if there were too many to compare."""

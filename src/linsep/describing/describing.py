@@ -65,8 +65,10 @@ def labels_of(counts: Counter[Any] | None, kind: str, missing: int) -> dict[str,
 def left_out(columns: list[dict[str, Any]], target: str | None) -> tuple[list[str], list[str]]:
     """Return the columns that a fit has to leave out, and those whose words it should read."""
     out, words = [], []
+    options = spelling_of(columns, target)
     for column in columns:
-        if column["name"] == target:
+        read_with = column.get("read_with")
+        if column["name"] == target or (read_with and not read_with.keys() - options.keys()):
             continue
         text = column["type"] == "text"
         other = column["type"] not in ("text", "number", "int", "bool")
@@ -80,8 +82,22 @@ def left_out(columns: list[dict[str, Any]], target: str | None) -> tuple[list[st
     return out, words
 
 
+def spelling_of(columns: list[dict[str, Any]], target: str | None) -> dict[str, Any]:
+    """Return the reading options by which columns of text are numbers, as far as they agree."""
+    found: dict[str, Any] = {}
+    for column in columns:
+        for name, value in (column.get("read_with") or {}).items():
+            if column["name"] == target:
+                continue
+            if name == "numeric":
+                found.setdefault(name, []).extend(value)
+            elif found.setdefault(name, value) != value:
+                return {}
+    return found
+
+
 def at_a_glance(
-    rows: Any, rows_in_all: int, target: str | None, without: list[str]
+    rows: Any, rows_in_all: int, target: str | None, without: list[str], how: dict[str, Any]
 ) -> dict[str, Any]:
     """Return whether a hyperplane separates the classes of a sample, within some seconds.
 
@@ -90,6 +106,7 @@ def at_a_glance(
     rows : a pa.Table with the column ``target``, or X and y
     rows_in_all : rows of the data; if the sample overlaps, so do they
     without : columns of the table to leave out
+    how : other arguments of :func:`linsep.open_source`
     """
     try:
         with scratch_folder() as folder:
@@ -97,7 +114,8 @@ def at_a_glance(
                 path = Path(folder) / "sample.parquet"
                 pq.write_table(rows, path)
                 out = [name for name in without if name in rows.column_names]
-                data = data_of(open_source(path, target=target, exclude=out, missing="drop"))
+                source = open_source(path, target=target, exclude=out, missing="drop", **how)
+                data = data_of(source)
             else:
                 data = data_of(*rows)
             if len(data.classes) > MOST_CLASSES or data.n_features > MOST_FEATURES:
@@ -148,6 +166,7 @@ def next_command(data: list[str], how: dict[str, Any], found: dict[str, Any]) ->
     words_read = words_as == "text" and found["words"]
     if found["columns"] and len(sparse) == len(features) and not words_read:
         return None
+    typed |= spelling_of(found["columns"] or [], label["column"])
     for name in [*found["left_out"], *sparse]:
         typed.setdefault("exclude", []).append(name)
     for name in found["words"]:
@@ -270,7 +289,9 @@ class Description:
             }
             if separable and label["classes"] and len(label["classes"]) > 1:
                 without, labelled = [*out, *words], found["rows"] - own["missing"]
-                found["separable"] = at_a_glance(self.source.sample, labelled, target, without)
+                found["separable"] = at_a_glance(
+                    self.source.sample, labelled, target, without, spelling_of(columns, target)
+                )
         return found
 
     def _of_vectors(self, separable: bool) -> dict[str, Any]:
@@ -291,5 +312,5 @@ class Description:
             "max": max(labels) if numbers else None,
         }
         if separable and label["classes"] and len(label["classes"]) > 1 and reader.weighed:
-            found["separable"] = at_a_glance(reader.sample, reader.weighed, None, [])
+            found["separable"] = at_a_glance(reader.sample, reader.weighed, None, [], {})
         return found

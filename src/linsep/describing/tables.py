@@ -50,7 +50,7 @@ class TableDescription(FilesInOrder):
         """Return what is known of the columns; DataError if the files cannot be read."""
         first, columns, others, refused = self._columns()
         numbers = NumberColumns(columns.numeric, self.target)
-        texts = [TextColumn(name, name == self.target, name in refused) for name in columns.text]
+        texts = [TextColumn(name, name == self.target, refused[name]) for name in columns.text]
         rest = [OtherColumn(name, kind) for name, kind in others.items()]
         columns.exclude = list(others)
         for file in self.each_file():
@@ -88,9 +88,9 @@ class TableDescription(FilesInOrder):
             "duplicates": alike,
         }
 
-    def _columns(self) -> tuple[TableFile, Columns, dict[str, str], set[str]]:
+    def _columns(self) -> tuple[TableFile, Columns, dict[str, str], dict[str, DataError | None]]:
         """Return the first file with rows, its columns, the types of those that are no features,
-        and the text columns that `fit` refuses.
+        and why `fit` refuses text columns.
         """
         file, head = first_rows(self._files)
         stored = file.columns()
@@ -100,7 +100,7 @@ class TableDescription(FilesInOrder):
         others = {
             n: "date" if pa.types.is_temporal(kind) else str(kind) for n, kind in rest.items()
         }
-        refused = {name for name in columns.text if text_refusal(file, name, head.column(name))}
+        refused = {name: text_refusal(file, name, head.column(name)) for name in columns.text}
         return file, columns, others, refused
 
     @property

@@ -1,0 +1,108 @@
+"""``linsep.fit`` in Python is the command ``linsep fit``: the same bits from the same data."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import linsep
+from command_line import here
+from linsep.errors import DataError, ParameterError
+
+LEARNERS = ["perceptron", "margin", "pa", "kernel", "linear", "logistic", "naive-bayes"]
+
+
+@pytest.fixture
+def people(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    n = 120
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(18, 80, n),
+            "height": rng.standard_normal(n).round(3),
+            "city": rng.choice(["Bonn", "Aachen", "Ulm"], n),
+            "rank": rng.integers(1, 5, n),
+        }
+    )
+    score = frame.age + 10 * (frame.city == "Bonn") + 4 * frame["rank"] + 5 * frame.height
+    return frame.assign(label=np.where(score + 9 * rng.standard_normal(n) > 60, "old", "young"))
+
+
+def command(frame, learner, *options):
+    frame.to_csv("people.csv", index=False)
+    saved = ("--model", "m.linsep", "--force")
+    done = here(
+        "fit", "people.csv", "--target", "label", "--learner", learner, *saved, *options, cwd="."
+    )
+    assert done.returncode == 0, done.stderr
+    return linsep.load("m.linsep")
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("form", ["pandas", "polars", "CSV", "Parquet"])
+def test_the_bits_of_the_command(people, learner, form):
+    if learner == "linear":
+        people["label"] = people.age * 2.0 + people.height
+    of_command = command(people, learner, "--categorical", "rank")
+    people.to_parquet("people.parquet")
+    data = {"pandas": people, "polars": pl.from_pandas(people), "CSV": "people.csv",
+            "Parquet": "people.parquet"}[form]  # fmt: skip
+    model = linsep.fit(data, target="label", learner=learner, categorical="rank")
+    raw = people.drop(columns="label")
+    assert model.predict(raw).tolist() == of_command.predict(raw).tolist()
+    assert model.predict(raw).tolist() == of_command.predict("people.csv").tolist()
+    if hasattr(model, "coef_"):
+        assert model.coef_.tobytes() == of_command.coef_.tobytes()
+        assert np.array_equal(model.intercept_, of_command.intercept_)
+    assert model.recipe_ == of_command.recipe_ | {"delimiter": None}
+
+
+def test_options_of_reading_and_of_the_learner(people):
+    people.loc[3, "height"] = np.nan
+    model = linsep.fit(
+        people, target="label", exclude="ra*", missing="drop", scale="none", keep="last",
+        max_iter=3, random_state=7, class_weight="balanced", reference="old",
+    )  # fmt: skip
+    of_command = command(
+        people, "perceptron", "--exclude", "ra*", "--missing", "drop", "--scale", "none", "--keep",
+        "last", "--max-iter", "3", "--random-state", "7", "--class-weight", "balanced",
+        "--reference", "old",
+    )  # fmt: skip
+    assert model.coef_.tobytes() == of_command.coef_.tobytes()
+    assert model.get_params()["max_iter"] == 3
+
+
+def test_scores_and_calibration(people):
+    model = linsep.fit(people[:80], target="label", test=people[80:], calibrate=people[80:])
+    assert model.test_scores_["rows"] == 40
+    assert model.test_scores_["accuracy"] == model.score(people[80:], people.label[80:])
+    assert model.predict_proba(people[80:]).shape == (40, 2)
+
+
+def test_a_model_of_a_frame_is_saved_and_used_by_commands(people):
+    linsep.save(linsep.fit(people, target="label"), "p.linsep")
+    people.drop(columns="label").to_csv("new.csv", index=False)
+    predicted = here("predict", "p.linsep", "new.csv", cwd=".").stdout.split()
+    assert predicted == linsep.load("p.linsep").predict(people).tolist()
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "sentence"),
+    [
+        ({"learner": "percptron"}, ParameterError, "learner is 'percptron': choose one of perc"),
+        ({"keeep": "last"}, TypeError, r"no option 'keeep' for perceptron: did you mean keep\?"),
+        ({"alpha": 1}, TypeError, r"fit\(\) has no option 'alpha' for perceptron"),
+        ({"learner": "linear", "reference": 1}, TypeError, "linear has no reference: leave it"),
+        ({"target": "lable"}, DataError, "did you mean 'label'"),
+        ({"keep": "first"}, ValueError, "keep"),
+    ],
+)
+def test_refusals(people, options, error, sentence):
+    with pytest.raises(error, match=sentence):
+        linsep.fit(people, **{"target": "label"} | options)
+
+
+def test_fit_of_an_estimator_names_the_function(people):
+    with pytest.raises(TypeError, match=r"linsep.fit\('x.csv', target=...\) learns from files"):
+        linsep.Perceptron().fit("x.csv")
