@@ -24,7 +24,6 @@ from linsep.estimators._common.showing import HasEquation, PlotsProbability
 from linsep.lanes import Lanes, no_weight
 from linsep.linear.extended_precision import two_sum
 from linsep.sources.base import Source
-from linsep.validation.labels import check_beside
 from linsep.validation.sparse import as_csr
 from linsep.validation.values import check_prepared, faults_named
 
@@ -509,7 +508,6 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the accuracy on X and y, or on a source with its own labels."""
-        check_beside(X, y=y, sample_weight=sample_weight)
         return share_right(self, X, y, sample_weight)
 
     def predict_proba(self, X: Any) -> np.ndarray:

@@ -122,10 +122,11 @@ def test_rows_without_names_warn_as_predict_does():
         assert linsep.geometric_margin(model.coef_[0], X[["b", "a"]], Y) != wanted
 
 
-def test_frames_are_refused_where_a_model_scales_columns(tmp_path):
-    """Their numbers are not scaled, so margins would be about other rows."""
+def test_frames_hold_what_a_model_scales(tmp_path):
+    """Predictions scale them; margins would be about other rows."""
     X.assign(y=Y).to_csv(tmp_path / "t.csv", index=False)
-    model = Perceptron().fit(open_source(tmp_path / "t.csv", target="y", scale="standard"))
-    for call in (lambda: model.predict(X), lambda: linsep.geometric_margin(model, X, Y)):
-        with pytest.raises(DataError, match="scales the columns of tables"):
-            call()
+    source = open_source(tmp_path / "t.csv", target="y", scale="standard")
+    model = Perceptron().fit(source)
+    assert model.predict(X).tolist() == model.predict(source).tolist()
+    with pytest.raises(DataError, match="scales the columns of tables"):
+        linsep.geometric_margin(model, X, Y)

@@ -314,11 +314,18 @@ def test_files_that_cannot_be_opened(tmp_path, monkeypatch):
 
 
 def test_binary_files(tmp_path):
-    for text in (bytes(range(256)) * 9, gzip.compress(SOME), "1 2:3\n".encode("utf-16")):
+    for text in (bytes(range(256)) * 9, "1 2:3\n".encode("utf-16")):
         with pytest.raises(
             DataError, match=r"rows\.svm line \d+: this does not look like svmlight"
         ):
             load_svmlight(write(tmp_path, text))
+
+
+def test_compression_is_told_by_the_first_bytes(tmp_path):
+    X, y = load_svmlight(write(tmp_path, gzip.compress(SOME)))
+    again, labels = load_svmlight(write(tmp_path, SOME))
+    assert (again != X).nnz == 0
+    assert y.tolist() == labels.tolist()
 
 
 def test_wrong_options(tmp_path):

@@ -276,7 +276,8 @@ class KernelPerceptron(OnlineClassifier):
         """
         check_parameters(self)
         with self.saving(checkpoint) as saving:
-            X, y, sample_weight = to_learn(X, y, sample_weight)
+            if self._chosen_kernel().takes == "vectors":
+                X, y, sample_weight = to_learn(X, y, sample_weight)
             if brings_labels(X, y, sample_weight):
                 saving.check_source(X)
                 fit_source(self, X, saving)

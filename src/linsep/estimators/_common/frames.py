@@ -13,8 +13,8 @@ from linsep.validation.labels import check_beside
 def to_learn(
     X: Any, y: Any, sample_weight: Any = None, reference: bool = False
 ) -> tuple[Any, Any, Any]:
-    """Return rows, labels and weights as they are or, of a frame with columns that are not numbers,
-    a source of all three, and None twice.
+    """Return rows, labels and weights as they are or, of a frame with columns of text or
+    categories, a source of all three, and None twice.
 
     With ``reference`` the first level of each column of text has no feature: all indicators of a
     column add up to the intercept, so that a regression could not tell their parts.
@@ -24,7 +24,7 @@ def to_learn(
             f"fit takes rows, not the name of a file: linsep.fit({str(X)!r}, target=...) learns "
             "from files."
         )
-    if not is_frame(X) or _holds_numbers(X):
+    if not is_frame(X) or not _needs_encoding(X):
         return X, y, sample_weight
     check_beside(X, y=y, sample_weight=sample_weight)
     return _with_labels(X, y, sample_weight, "first" if reference else None), None, None
@@ -46,21 +46,27 @@ def _holds_features(model: Any, X: Any, recipe: dict[str, Any]) -> bool:
     """Return whether the columns are the features of a model, and not what these are made of."""
     made = recipe["scale"] or recipe.get("converted") or recipe["missing"] != "error"
     names = getattr(model, "feature_names_in_", None)
-    return not made and names is not None and list(_names(X)) == list(names) and _holds_numbers(X)
+    return not made and names is not None and _names(X) == list(names)
 
 
-def _holds_numbers(frame: Any) -> bool:
-    """Return whether an estimator can take the columns of a frame as an array."""
-    kinds = getattr(frame, "dtypes", None)
-    if not hasattr(frame, "__array__") or kinds is None:
-        return False
-    return all(_is_number(kind) for kind in kinds)
+def _needs_encoding(frame: Any) -> bool:
+    """Return whether a column of a frame holds text or categories, or the frame is no array."""
+    if hasattr(frame, "iloc"):
+        return any(_holds_text(frame.iloc[:, k]) for k in range(frame.shape[1]))
+    if not hasattr(frame, "__array__"):
+        return True
+    import pyarrow as pa
+
+    from linsep.sources.tables.column_types import family_of
+
+    return any(family_of(kind) == "text" for kind in pa.table(frame).schema.types)
 
 
-def _is_number(kind: Any) -> bool:
-    if hasattr(kind, "is_numeric"):  # of polars
-        return bool(kind.is_numeric()) or str(kind) == "Boolean"
-    return getattr(kind, "kind", "O") in "biuf" and not hasattr(kind, "categories")
+def _holds_text(column: Any) -> bool:
+    """Return whether a column of pandas holds categories, or some text."""
+    if hasattr(column, "cat"):
+        return True
+    return column.dtype.kind == "O" and any(isinstance(value, str) for value in column)
 
 
 def _names(frame: Any) -> list[str]:

@@ -241,7 +241,7 @@ def _add_feature(
         dates = hint("read days with {}", date=[name])
         raise DataError(
             f"{file.path}, column '{name}' {message}",
-            dates if pa.types.is_temporal(kind) else change,
+            dates if pa.types.is_date(kind) or pa.types.is_timestamp(kind) else change,
             hint("leave it out with {}", exclude=[name]),
         )
     elif family == "text":
