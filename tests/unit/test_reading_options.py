@@ -12,6 +12,7 @@ import pytest
 
 from linsep import open_source
 from linsep.errors import DataError
+from linsep.sources.tables import csv, text_file
 from linsep.sources.tables.spellings import Spelling, days
 
 UNITS = Spelling(units=True)
@@ -225,3 +226,19 @@ def test_dates_of_types():
     assert X == [[19753.25], [19754.25], [19755.25], [19783.25]]
     X, _ = rows(SHOP[["day", "y"]], date={"day": "%Y-%m-%d"})
     assert X == [[19753], [19754], [19755], [19783]]
+
+
+def test_labels_of_digits_and_letters_are_text(tmp_path, monkeypatch):
+    labels = [str(k) for k in range(1, 23) for _ in range(50)] + ["X"] * 50 + ["Y"] * 50
+    path = tmp_path / "genes.csv"
+    path.write_text("a,chromosome\n" + "".join(f"{k},{x}\n" for k, x in enumerate(labels)))
+    monkeypatch.setattr(text_file, "BLOCK_BYTES", 1 << 12)
+    monkeypatch.setattr(csv, "LAST_BYTES", 1 << 10)
+    batches = list(open_source(path, target="chromosome").batches())
+    assert np.concatenate([batch.y for batch in batches]).tolist() == labels
+    middle = path.read_text().replace("\n900,19\n", "\n900,MT\n").replace(",X\n", ",7\n")
+    path.write_text(middle.replace(",Y\n", ",8\n"))
+    with pytest.raises(DataError, match=r"holds 'MT', .* take all labels for text with categ"):
+        list(open_source(path, target="chromosome").batches())
+    told = open_source(path, target="chromosome", categorical="chromosome")
+    assert "MT" in np.concatenate([batch.y for batch in told.batches()])

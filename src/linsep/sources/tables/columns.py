@@ -197,7 +197,11 @@ def _label_kind(
 ) -> str:
     """Return the kind of a column of labels, which users may say."""
     if how is None:
-        return label_kind(file, name, kind)
+        found = label_kind(file, name, kind)
+        # A file may be sorted by its labels: chromosomes 1 to 22, X and Y.
+        last = {value.strip() for value in file.last_values(name)} - NO_NUMBER
+        numbers = all(PLAIN.number(value) is not None for value in last)
+        return "text" if found in ("int", "float") and not numbers else found
     if how == "categorical":
         columns.categorical.append(name)
         return "text"
@@ -298,6 +302,8 @@ def with_possible_advice(problem: DataError, columns: Columns) -> DataError:
         return problem
     idle = {"exclude"} if columns.target in named else {"exclude", "null_values"}
     kept = [h for h in problem.hints if isinstance(h, str) or not idle & h.settings.keys()]
+    if columns.target in named and columns.target_kind in ("int", "float", "bool"):
+        kept.append(hint("take all labels for text with {}", categorical=[columns.target]))
     return DataError(problem.message, *kept)
 
 

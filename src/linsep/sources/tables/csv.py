@@ -1,12 +1,14 @@
 """CSV and TSV files."""
 
+import csv
 import io
 import re
 from collections.abc import Generator, Iterator
 from concurrent.futures import Future
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial, reduce
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +17,7 @@ import pyarrow.csv
 
 from linsep._system.threads import thread_count
 from linsep.errors import DataError, NoRows, hint
+from linsep.sources.formats import codec_of
 from linsep.sources.lines import LineReader, scanned_chunks
 from linsep.sources.remote.file import File
 from linsep.sources.tables import text_file
@@ -37,6 +40,8 @@ from linsep.sources.tables.text_file import ARROW_TYPES, LARGEST_BLOCK, Guess, T
 STRIP = 2048
 #: advice where rows have names, but their column has none
 ROW_NAMES = "name the column of row names in line 1, or write none (in R with row.names = FALSE)"
+#: bytes at the end of a file in which labels are looked at
+LAST_BYTES = 1 << 16
 #: what Arrow takes for a missing number
 NULL_VALUES = pa.csv.ConvertOptions().null_values
 
@@ -238,6 +243,22 @@ class CsvFile(TextFile):
                         arrays[number] = pc.if_else(empty, none, arrays[number])
                 batch = pa.record_batch(arrays, names=list(kinds))  # noqa: PLW2901
             yield batch
+
+    def last_values(self, name: str) -> list[str]:
+        """Return values of a column in the last lines of a file on this machine."""
+        plain = isinstance(self.path, Path) and self.encoding is None
+        if not plain or codec_of(self.path) is not None or self.size <= self._block:
+            return []
+        with self.path.open("rb") as file:
+            file.seek(self.size - LAST_BYTES)
+            lines = self._options.squeezed(file.read().partition(b"\n")[2])
+        text = lines.decode(errors="replace").splitlines()
+        quoting: Any = csv.QUOTE_MINIMAL if self._options.quotes else csv.QUOTE_NONE
+        rows = csv.reader(text, delimiter=self._options.separator, quoting=quoting)
+        column = self._header.index(name)
+        with suppress(csv.Error):  # said by who reads the rows
+            return [row[column] for row in rows if len(row) == len(self._header)]
+        return []
 
     def written(self) -> Iterator[dict[str, str]]:
         """Yield the cells of every row, as text by column."""

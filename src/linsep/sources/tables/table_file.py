@@ -90,6 +90,12 @@ class TableFile(ABC):
         """
         return {}
 
+    def last_values(self, name: str) -> list[str]:
+        """Return values of a column in the last rows, as they are written; none where to look for
+        them would mean to read all before.
+        """
+        return []
+
     def kind_as_written(self, name: str) -> str:
         """Return the kind by which a format without types yields a column whatever it holds."""
         return "text"
