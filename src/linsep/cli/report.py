@@ -72,9 +72,22 @@ def equation_text(model: Any) -> str | None:
     return None if equation is None else str(equation)
 
 
+def _conversions(recipe: dict[str, Any], converted: dict[str, str]) -> str:
+    """Return what became of columns that are not numbers as they are written."""
+    called, parts = names_in_recipe(recipe), []
+    units = " without percent signs, currencies and the like" * bool(recipe.get("units"))
+    for kind, what in (("number", f"numbers{units}"), ("date", "days since 1970")):
+        names = [called.get(n, n) for n, how in converted.items() if how.startswith(kind)]
+        more = ", ..." if len(names) > 8 else ""
+        parts += [f"{', '.join(names[:8])}{more} to {what}"] * bool(names)
+    return "; ".join(parts)
+
+
 def recipe_pairs(model: Any) -> list[tuple[str, str]]:
     """Return how columns of a table became features, as pairs of a heading and a text."""
     recipe, pairs = getattr(model, "recipe_", {}), text_pairs(model)
+    if converted := recipe.get("converted"):
+        pairs.append(("converted", _conversions(recipe, converted)))
     if scale := recipe.get("scale"):
         pairs.append(
             (
