@@ -13,11 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.csv
 import scipy.sparse as sp
 from sklearn.datasets import load_svmlight_file
 
 from benchmarks.data import svmlight_text
 from benchmarks.harness import Race, Side
+from linsep.sources.opening import open_source
 from linsep.sources.svmlight import SvmlightSource
 
 MEGABYTES = 1000
@@ -158,6 +161,35 @@ def reading(goal: float, against_one: bool) -> Race:
     )
 
 
+def reading_csv(goal: float) -> Race:
+    """Numbers in CSV to rows of features and labels, against Arrow told the types."""
+    SCRATCH.mkdir(exist_ok=True)
+    path, names = SCRATCH / "numbers.csv", [*(f"x{k}" for k in range(20)), "y"]
+    rng = np.random.default_rng(0)
+    numbers = np.round(rng.standard_normal((200_000, 20)), 4)
+    table = pa.table([*numbers.T, (numbers[:, 0] > 0).astype(int)], names)
+    pa.csv.write_csv(table, path, pa.csv.WriteOptions(quoting_style="none"))
+    floats = pa.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.float64()))
+    result: dict[str, Any] = {}
+
+    def ours() -> None:
+        result["ours"] = [b.X for b in open_source(path, target="y").batches()]
+
+    def theirs() -> None:
+        result["theirs"] = pa.csv.read_csv(path, convert_options=floats)
+
+    def same() -> tuple[None, None]:
+        columns = [column.to_numpy() for column in result["theirs"].columns[:20]]
+        if not np.array_equal(np.concatenate(result["ours"]), np.column_stack(columns)):
+            raise AssertionError("the two sides read different rows")
+        return None, None
+
+    return Race(
+        "numbers in CSV, 200,000 x 20, to rows of features", Side("linsep", ours),
+        Side("pyarrow.csv, types given, to columns", theirs), goal, 9, same,
+    )  # fmt: skip
+
+
 def load_svmlight(path: Path, **options: Any) -> tuple[sp.csr_matrix, np.ndarray]:
     """Return X and y of a file, with the options of SvmlightSource."""
     source = SvmlightSource([path], **options)
@@ -189,6 +221,7 @@ def races() -> dict[str, Callable[[], Race]]:
     vw = "Vowpal Wabbit, its own format"
     return {
         "svmlight": lambda: reading(15, against_one=False),
+        "csv": lambda: reading_csv(2),
         "svmlight-threads": lambda: reading(1.7, against_one=True),
         "file-vw": lambda: programs(
             gigabyte + ", imports out", LINSEP, (vw, VOWPAL_WABBIT), True, 3, 5, inside=True
