@@ -249,3 +249,13 @@ def test_what_has_no_shards_is_refused(tmp_path):
         (tmp_path / label / "1.txt").write_text(f"text {label}")
     with pytest.raises(DataError, match="cannot be cut into shards: give files of"):
         shards_of(open_source(tmp_path, format="folder"))
+
+
+@pytest.mark.parametrize("how", [{"skip_rows": 1}, {"comment": "#"}, {"encoding": "latin-1"}])
+def test_files_whose_parts_cannot_be_read_alone_are_one_shard(tmp_path, how):
+    path = tmp_path / "rows.csv"
+    path.write_text(
+        "#\na,y\n" + "1,0\n2,1\n" * 500 if "encoding" not in how else "a,y\n" + "1,0\n2,1\n" * 500
+    )
+    source = open_source(path, target="y", **how)
+    assert len(shards_of(source, 100)) == 1

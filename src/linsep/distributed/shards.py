@@ -128,6 +128,8 @@ def shards_of(source: Source, shard_bytes: int = SHARD_BYTES, whole: bool = Fals
         )
     found: list[Shard] = []
     declared = source.options().get("as", [None])[0]
+    # Lines that are no rows, and characters of several bytes, are told from the first byte on.
+    cut = not (isinstance(source, TableSource) and source.reading.of_whole_files)
     for path in source.paths:
         kind = source.kind if source.kind in ("svmlight", "vw") else format_of(path, declared)
         if isinstance(path, RemoteFile):
@@ -138,7 +140,7 @@ def shards_of(source: Source, shard_bytes: int = SHARD_BYTES, whole: bool = Fals
         spans: Iterable[tuple[int, int, int, int]] = [(0, 0, 0, size)]
         if kind == "parquet":
             spans = _row_groups(path, size, shard_bytes)
-        elif kind in LINES and codec_of(path) is None:
+        elif kind in LINES and cut and codec_of(path) is None:
             starts = range(0, size, shard_bytes)
             ranges = [(a, min(a + shard_bytes, size)) for a in starts]
             spans = [(a, b, a, b) for a, b in ranges] or spans

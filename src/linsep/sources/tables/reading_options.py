@@ -98,6 +98,11 @@ class ReadingOptions(NamedTuple):
         return {name: value for name, value in self._asdict().items() if name not in others}
 
     @property
+    def of_whole_files(self) -> bool:
+        """Whether a part of a file cannot be read by itself."""
+        return bool(self.skip_rows or self.comment or self.encoding)
+
+    @property
     def of_numbers(self) -> dict[str, Any]:
         """Those that say how numbers are written, by name, if they are given."""
         found = {"decimal": self.decimal, "thousands": self.thousands, "units": self.units}
