@@ -78,3 +78,22 @@ def test_parquet_keeps_columns_as_they_are(shop):
     done = here("convert", "shop.csv", "shop.svm", "--target", "bought", *WHOLE, cwd=shop)
     assert done.returncode == 0, done.stderr
     assert (shop / "shop.svm").read_text().startswith("1 1:1234.5 2:5 3:19753 4:2134 5:1\n")
+
+
+def test_split_keeps_what_is_before_the_header(tmp_path):
+    rows = "".join(f"{k},{k % 2}\n# note\n" for k in range(20))
+    (tmp_path / "rows.csv").write_text(f"junk\n# c\na,y\n{rows}")
+    how = ("--target", "y", "--skip-rows", "1", "--comment", "#")
+    done = here("split", "rows.csv", "--test", "0.25", *how, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    parts = [(tmp_path / f"rows-{part}.csv").read_text().splitlines() for part in ("train", "test")]
+    assert [part[:2] for part in parts] == [["junk", "a,y"]] * 2
+    kept = [line for part in parts for line in part[2:] if not line.startswith("#")]
+    assert sorted(kept, key=lambda line: int(line.split(",")[0])) == rows.split("\n# note\n")[:-1]
+    fitted = here("fit", "rows-train.csv", "--test", "rows-test.csv", *how, cwd=tmp_path)
+    assert fitted.returncode == 0, fitted.stderr
+    (tmp_path / "wide.csv").write_bytes("a,y\n1,2\n".encode("utf-16"))
+    assert_refused(
+        "split", "wide.csv", "--test", "0.5", "--encoding", "utf-16", cwd=tmp_path,
+        said="wide.csv is UTF-16 text, whose bytes are not lines: save it as UTF-8",
+    )  # fmt: skip

@@ -62,6 +62,8 @@ class TextRecords:
         self.path, self._format, self._column = path, format, column
         self.size = path.stat().st_size
         self._reading, self.header = reading.of(format), ""
+        if reading.encoding is not None and "utf-16" in reading.encoding.lower().replace("_", "-"):
+            raise DataError(f"{path} is UTF-16 text, whose bytes are not lines", "save it as UTF-8")
         self._nulls = frozenset(reading.null_cells())
         self._reader: LineReader | None = None
 
@@ -112,10 +114,14 @@ class TextRecords:
 
     def _of_csv(self) -> Iterator[Record]:
         at, width, rows, self.header = None, 0, 0, ""
+        skip, comment = self._reading.skip_rows or 0, self._reading.comment
         for line, fields, text in self._csv_records():
-            if not fields:
+            aside = line <= skip or (comment is not None and text.lstrip(" \t").startswith(comment))
+            if aside or not fields:
                 if width:
                     yield Record(text, line, None, row=False)
+                elif line <= skip:  # each file is read with the same options
+                    self.header += text
                 continue
             if not width:
                 width, headed = len(fields), self._reading.header is not False
@@ -124,7 +130,7 @@ class TextRecords:
                     check_column(self.path, names, self._column)
                     at = names.index(self._column)
                 if headed:
-                    self.header = self._mark + text
+                    self.header = self._mark + self.header + text
                     continue
             if len(fields) != width:
                 first = "header" if self.header else "first row"
