@@ -1,5 +1,6 @@
 """Files of a web server with faults: the same rows as from the local file, or one sentence."""
 
+import lzma
 import pickle
 import re
 import socket
@@ -44,8 +45,12 @@ def folder(tmp_path_factory):
     table["kind"] = np.where(table.a + table.b > 0.3, "yes", "no")
     table.to_csv(made / "x.csv", index=False)
     for ending, codec in CODECS.items():
-        with pa.output_stream(str(made / f"x.csv{ending}"), compression=codec) as out:
-            out.write((made / "x.csv").read_bytes())
+        text, packed = (made / "x.csv").read_bytes(), made / f"x.csv{ending}"
+        if codec == "xz":
+            packed.write_bytes(lzma.compress(text))
+            continue
+        with pa.output_stream(str(packed), compression=codec) as out:
+            out.write(text)
     table.to_csv(made / "x.tsv", index=False, sep="\t")
     table.to_json(made / "x.jsonl", orient="records", lines=True)
     table.to_parquet(made / "x.parquet", row_group_size=150)

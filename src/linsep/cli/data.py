@@ -1,5 +1,6 @@
 """Commands about data: ``describe``, ``convert`` and ``split``."""
 
+import lzma
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -204,7 +205,7 @@ def _print_columns(described: list[dict[str, Any]]) -> None:
 OUT = Argument(
     "out", required=True, type=options.LocalPath(dash=False), metavar="OUT",
     help="The file to write: svmlight text (.svm .svmlight .libsvm .txt, also with .gz .bz2 "
-    ".zst), Parquet (.parquet .pq), or rows that are read without parsing (.rows).",
+    ".xz .zst), Parquet (.parquet .pq), or rows that are read without parsing (.rows).",
 )  # fmt: skip
 #: what writes rows of numbers in each format
 WRITERS: dict[str, Any] = {
@@ -293,6 +294,11 @@ def _compressed(file: Any, out: Path) -> Iterator[Any]:
     codec = CODECS.get(out.suffix.lower())
     if codec is None:
         yield file
+        return
+    if codec == "xz":
+        opened: Any = LeftOpen(file)
+        with lzma.LZMAFile(opened, "w") as stream:
+            yield stream
         return
     with pa.CompressedOutputStream(pa.PythonFile(LeftOpen(file), "w"), codec) as stream:
         yield stream

@@ -284,7 +284,7 @@ DATA = Argument(
     metavar="DATA...",
     help="Files, folders or globs, or addresses such as s3://bucket/x.csv: svmlight text "
     "(.svm .svmlight .libsvm .txt), Vowpal Wabbit's text (.vw), CSV, TSV, JSON lines, Parquet, "
-    "Arrow; plain or .gz .bz2 .zst. With --format, - is standard input.",
+    "Arrow; plain or .gz .bz2 .xz .zst. With --format, - is standard input.",
 )
 MODEL = Argument(
     "model", type=LocalPath(), metavar="MODEL", help="A model saved by `linsep fit --model`."

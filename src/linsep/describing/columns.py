@@ -257,17 +257,18 @@ class TextColumn:
             "words": 1 + self._spaces / filled if filled else None,
             "unique": self._unique(filled),
             "refused": self.refused is not None,
-            "read_with": self._read_with(),
+            **self._read_with(),
             "constant": not self.missing and counts is not None and len(counts) == 1,
             "odd": self._odd if self._numbers >= LEAST_NUMERIC * filled else None,
             "counts": counts,
         }
 
-    def _read_with(self) -> dict[str, Any] | None:
+    def _read_with(self) -> dict[str, Any]:
         """Return the options by which `fit` takes a column of numbers that it refuses."""
         hints = () if self.refused is None else self.refused.hints
         settings = [hint.settings for hint in hints if isinstance(hint, Hint)]
-        return next((found for found in settings if found.keys() <= SPELLED), None)
+        found = next((one for one in settings if one.keys() <= SPELLED), None)
+        return {} if found is None else {"read_with": found}
 
     def _unique(self, filled: int) -> bool | None:
         """Return whether every row has another text; None if there were too many to compare."""

@@ -68,8 +68,8 @@ def open_source(
         stream; or files, folders or globs, in reading order, on this machine or remote, such as
         s3://bucket/rows.csv, gs://bucket/part-*.parquet or https://host/rows.svm.gz
         svmlight text (.svm .svmlight .libsvm .txt), Vowpal Wabbit's text (.vw) or tables (.csv
-        .tsv .jsonl .parquet .arrow and their kin), plain or .gz .bz2 .zst; a folder with a folder
-        of texts for each label; rows that `linsep convert` wrote (.rows).
+        .tsv .jsonl .parquet .arrow and their kin), plain or .gz .bz2 .xz .zst; a folder with a
+        folder of texts for each label; rows that `linsep convert` wrote (.rows).
     target : name of the label column; tables only
     missing : "error", "zero", "drop" or "mean": how to treat missing values; tables only
     hash_bits : hash text columns into 2**hash_bits features instead of learning their values; of

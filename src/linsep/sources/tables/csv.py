@@ -250,7 +250,7 @@ class CsvFile(TextFile):
         if not plain or codec_of(self.path) is not None or self.size <= self._block:
             return []
         with self.path.open("rb") as file:
-            file.seek(self.size - LAST_BYTES)
+            file.seek(max(0, self.size - LAST_BYTES))
             lines = self._options.squeezed(file.read().partition(b"\n")[2])
         text = lines.decode(errors="replace").splitlines()
         quoting: Any = csv.QUOTE_MINIMAL if self._options.quotes else csv.QUOTE_NONE
