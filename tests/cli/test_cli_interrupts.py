@@ -47,7 +47,7 @@ def test_interrupted_before_or_within_the_first_pass(folder, monkeypatch, after)
 
 
 @pytest.mark.parametrize(
-    "where", ["linsep.cli.reading.open_source", "linsep.rows.source_stream.SourceStream.begin"]
+    "where", ["linsep.fitting.open_source", "linsep.rows.source_stream.SourceStream.begin"]
 )
 def test_interrupted_before_anything_was_learnt(folder, monkeypatch, where):
     def interrupted(*arguments, **options):

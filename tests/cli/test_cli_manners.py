@@ -79,11 +79,11 @@ def test_shells_complete_commands(folder):
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        (["1,234", "2,500"], "commas between thousands (such as '1,234'): write numbers without"),
-        (["1,234.5", "12,345,678", "7"], "commas between thousands"),
-        (["1,5", "2,25"], "decimal commas (such as '1,5'): write points"),
-        (["0,125", "0,250"], "decimal commas"),
-        (["1.234,5", "17"], "decimal commas"),
+        (["1,234", "2,500"], "spelling (such as '1,234'): read them with thousands=\",\""),
+        (["1,234.5", "12,345,678", "7"], 'read them with thousands=","'),
+        (["1,5", "2,25"], "spelling (such as '1,5'): read them with decimal=\",\""),
+        (["0,125", "0,250"], 'read them with decimal=","'),
+        (["1.234,5", "17"], 'read them with decimal="," and thousands="."'),
     ],
 )
 def test_commas_are_called_what_they_are(folder, values, said):

@@ -313,7 +313,7 @@ def test_decimal_commas_are_named(folder):
     write(folder, "de.csv", text)
     fit = ("fit", "de.csv", "--target", "kind", "--delimiter", ";")
     assert_refused(
-        *fit, cwd=folder, said=r"'a' has decimal commas \(such as '0,5'\): write points or leave"
+        *fit, cwd=folder, said=r"spelling \(such as '0,5'\): read them with --decimal , or keep"
     )
 
 
@@ -353,7 +353,7 @@ def test_the_textbook_is_there_without_being_asked_for():
 
 
 @pytest.mark.parametrize(("name", "said"), [
-    ("a.csv.xz", "a.csv.xz is packed in a way that linsep does not read: unpack it."),
+    ("a.csv.lz4", "a.csv.lz4 is packed in a way that linsep does not read: unpack it."),
     ("a.zip", "a.zip is packed in a way that linsep does not read: unpack it."),
     ("a.tar.gz", "a.tar.gz is packed in a way that linsep does not read: unpack it."),
     ("A.XLSX", "A.XLSX is a spreadsheet: save it as CSV."),

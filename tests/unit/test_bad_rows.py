@@ -32,9 +32,6 @@ ESTIMATORS = [
     KernelPerceptron(), LinearRegression(), LogisticRegression(l2=1.0), GaussianNaiveBayes(),
 ]  # fmt: skip
 VALUES = {
-    "text": (["1", "red"] * 6, "holds text in column 'b' ('red' in row 1, counted from 0): encode"),
-    "long text": (["a" * 50] * N, "('aaaaaaaaaaaaaaaaaaa…' in row 0"),
-    "category": (pd.Categorical(["x", "y"] * 6), "holds text in column 'b' ('x' in row 0"),
     "mixed": ([*range(11), "x"], "('x' in row 11, counted from 0)"),
     "dates": (pd.date_range("2020-01-01", periods=N), "holds dates in column 'b': give numbers"),
     "days": ([date(2020, 1, 1)] * N, "holds dates in column 'b': give numbers"),

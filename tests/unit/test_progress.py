@@ -176,13 +176,13 @@ def test_what_comes_after_the_iterations_is_said(path, monkeypatch):
 
 def test_the_question_of_separation_is_said(tmp_path, monkeypatch):
     (tmp_path / "s.csv").write_text("a,y\n1,0\n2,0\n3,1\n4,1\n")
-    seen, search = [], no_maximum.Asked.by_search
+    seen, search = [], no_maximum.VerdictData.by_search
 
     def noting(asked):
         seen.append(source.doing())
         return search(asked)
 
-    monkeypatch.setattr(no_maximum.Asked, "by_search", noting)
+    monkeypatch.setattr(no_maximum.VerdictData, "by_search", noting)
     source = open_source(tmp_path / "s.csv", target="y")
     with pytest.warns(SeparationWarning):
         linsep.LogisticRegression().fit(source)

@@ -36,8 +36,8 @@ def test_a_table_is_not_scored_without_its_scale(tmp_path, model):
     path = tmp_path / "a.csv"
     table.to_csv(path, index=False)
     model.fit(open_source(path, target="y", scale="standard"))
-    with pytest.raises(DataError, match="a DataFrame is taken as it is: write it to a file"):
-        model.predict(table[["a", "b"]])
+    raw = model.predict(table[["a", "b"]])  # which is scaled as the file was
+    assert (raw == model.predict(open_source(path, recipe=model.recipe_))).all()
     scaled = [batch.X for batch in open_source(path, recipe=model.recipe_).batches()]
     assert (
         model.predict(scaled[0]) == model.predict(open_source(path, recipe=model.recipe_))

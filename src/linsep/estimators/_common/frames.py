@@ -63,10 +63,11 @@ def _needs_encoding(frame: Any) -> bool:
 
 
 def _holds_text(column: Any) -> bool:
-    """Return whether a column of pandas holds categories, or some text."""
+    """Return whether a column of pandas holds categories, or text and nothing else."""
     if hasattr(column, "cat"):
         return True
-    return column.dtype.kind == "O" and any(isinstance(value, str) for value in column)
+    filled = column.dropna() if column.dtype.kind == "O" else ()
+    return len(filled) > 0 and all(isinstance(value, str) for value in filled)
 
 
 def _names(frame: Any) -> list[str]:

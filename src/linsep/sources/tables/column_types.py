@@ -7,7 +7,6 @@ from collections.abc import Iterable
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from linsep.errors import DataError, Hint, NoRows, hint
 from linsep.sources.tables.conversions import NO_NUMBER
@@ -30,8 +29,9 @@ _MARK = re.compile(r"[^\w\s]+")
 def family_of(kind: pa.DataType) -> str | None:
     """Return "number", "bool" or "text"; None for a type that cannot be a feature."""
     types = pa.types
-    if types.is_dictionary(kind):  # categories, whatever they are called
-        return None if family_of(kind.value_type) is None else "text"
+    if types.is_dictionary(kind):
+        family = family_of(kind.value_type)
+        return "text" if is_ordered(kind) and family is not None else family
     if types.is_boolean(kind):
         return "bool"
     if types.is_string(kind) or types.is_large_string(kind) or kind == pa.string_view():
@@ -41,19 +41,16 @@ def family_of(kind: pa.DataType) -> str | None:
     return "number" if any(check(kind) for check in numbers) else None
 
 
+def is_ordered(kind: pa.DataType) -> bool:
+    """Return whether a type is of categories that have an order, not of values that come again."""
+    return bool(pa.types.is_dictionary(kind) and kind.ordered)
+
+
 def ordered_levels(column: pa.Array) -> list[str] | None:
-    """Return the values of a column of categories in their order: as its type says, or numbers by
-    size; None if there is no order but that of text.
-    """
-    kind = column.type
-    if not pa.types.is_dictionary(kind):
+    """Return the values of a column of ordered categories in their order; None for others."""
+    if not is_ordered(column.type):
         return None
-    values = column.dictionary
-    if not kind.ordered and family_of(values.type) != "number":
-        return None
-    if not kind.ordered:
-        values = values.take(pc.array_sort_indices(values))
-    levels: list[str] = as_text(pa.chunked_array([values]), None).to_pylist()
+    levels: list[str] = as_text(pa.chunked_array([column.dictionary]), None).to_pylist()
     return levels
 
 

@@ -17,6 +17,7 @@ from linsep.sources.tables.column_types import (
     column_types,
     family_of,
     first_rows,
+    is_ordered,
     label_kind,
     ordered_levels,
     text_refusal,
@@ -216,7 +217,7 @@ def _spelled(
     None for others, and where there is none.
     """
     family = family_of(kind)
-    if spelling == PLAIN or pa.types.is_dictionary(kind) or family not in ("text", "number"):
+    if spelling == PLAIN or is_ordered(kind) or family not in ("text", "number"):
         return None
     if family == "number":  # later ones may be written otherwise
         return None if file.typed else "number"
@@ -563,7 +564,7 @@ def check_text_columns(files: list[TableFile], columns: Columns) -> None:
         )
     file, head = first_rows(files)
     for name in columns.text:
-        if name in columns.categorical or pa.types.is_dictionary(head.column(name).type):
+        if name in columns.categorical or is_ordered(head.column(name).type):
             continue
         error = text_refusal(file, name, head.column(name), columns.hash_bits is not None)
         if error is not None:

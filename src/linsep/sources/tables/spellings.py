@@ -124,7 +124,11 @@ def _ungrouped(text: str, mark: str, decimal: str) -> str:
     whole, point, rest = text.partition(decimal)
     first, *groups = whole.split(mark)
     digits = first.lstrip("+-")
-    fine = 0 < len(digits) <= 3 and all(len(group) == 3 and group.isdigit() for group in groups)
+    fine = (
+        0 < len(digits) <= 3
+        and digits[0] != "0"
+        and all(len(group) == 3 and group.isdigit() for group in groups)
+    )
     return "".join([first, *groups]) + point + rest if fine else text
 
 
