@@ -17,6 +17,7 @@ from linsep.estimators._common.predicting import probabilities_of
 from linsep.parameters import parameters_of
 from linsep.sources.base import Source
 from linsep.sources.opening import find_files, is_frame, kind_of, names_in, open_source
+from linsep.sources.tables.reading_options import ReadingOptions
 
 #: Defaults of learners in passes on files. Files may be large, and most data are not separable:
 #: ten passes, not a thousand. If classes overlap, the last weights depend on the last few rows;
@@ -138,7 +139,7 @@ def fit(
         learner, data, target=target, intercept=given.get("fit_intercept") is not False, **how
     )
     model = make_estimator(learner, given).fit(source)
-    again = {name: value for name, value in how.items() if name in _OF_FILES}
+    again = {n: how[n] for n in ("format", *ReadingOptions._fields) if n in how}
     if calibrate is not None:
         from linsep.estimators._common.calibration import calibrate as calibrated
 
@@ -147,11 +148,6 @@ def fit(
     if test is not None:
         model.test_scores_ = scores_of(model, open_source(test, recipe=model.recipe_, **again))
     return model
-
-
-#: how other files than those that were learnt from are read, too
-_OF_FILES = ("format", "delimiter", "quotes", "header", "null_values", "decimal", "thousands",
-             "units", "comment", "skip_rows", "encoding", "max_line")  # fmt: skip
 
 
 def make_estimator(learner: str, given: Mapping[str, Any], usual: Mapping[str, Any] = USUAL) -> Any:

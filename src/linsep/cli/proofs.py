@@ -39,6 +39,7 @@ from linsep.parameters import parameters_of
 from linsep.sources.base import Source
 from linsep.sources.opening import open_source
 from linsep.sources.remote.address import shown
+from linsep.sources.tables.reading_options import OF_CSV
 from linsep.words import escaped
 
 MARGIN = Option(
@@ -295,7 +296,7 @@ def _check(claim: Any, recipe: dict[str, Any] | None, source: Source, limit: flo
 #: settings of a recipe to compare first
 FIRST = ("format", "target", "exclude", "missing", "hash_bits")
 #: settings of a recipe that do not change numbers
-STORAGE = ("delimiter", "quotes", "header", "null_values", "dtype")
+STORAGE = (*OF_CSV, "dtype")
 #: settings known only after all rows have been read
 LEARNT = ("target_kind", "text", "seen")
 

@@ -33,11 +33,15 @@ def scores(row):
 TEXTS = """    for column, values in TEXTS.items():
         value = row[column]
         if value is None or value != value or {empty}:
-{missing}
+{missing}{plain}
         if value in values:{count}
             for k, weight in enumerate(values[value]):
                 found[k] += weight
 """
+#: categories may be numbers, 1.0 among them where others are missing
+CATEGORIES = """
+        if column in {names!r} and not isinstance(value, str):
+            value = str(value if isinstance(value, int) or value % 1 else int(value)).lower()"""
 #: in rows of a CSV file true and false are text
 TRUTHS = """
         if column in TRUTHS and isinstance(value, str):
@@ -107,7 +111,10 @@ def as_python(model: Any) -> str:
         known, empty = tuple(filter(columns.has_empty, columns.text)), 'value == ""'
         if known:
             empty = f"({empty} and column not in {known!r})"
-        parts.append(TEXTS.format(missing=" " * 12 + missing, count=count, empty=empty))
+        named = columns.categorical
+        plain = CATEGORIES.format(names=named) if named else ""
+        missing = " " * 12 + missing
+        parts.append(TEXTS.format(missing=missing, count=count, empty=empty, plain=plain))
     parts.append(SCALED if rule.normalize else RESULT)
     what = "the class of a row" if rule.classes else "the number predicted for a row"
     parts.append(PREDICT.format(what=what, body=_body(rule)))

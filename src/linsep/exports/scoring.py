@@ -111,6 +111,7 @@ class ModelColumns:
     reference : dict of text column to the value without a feature, for those that have one
     fill_text : whether a text may be missing
     single : whether numbers are read and scaled in float32
+    categorical : text columns whose values may be written as numbers
     """
 
     kind: str
@@ -119,6 +120,7 @@ class ModelColumns:
     reference: dict[str, str] = field(default_factory=dict)
     fill_text: bool = True
     single: bool = False
+    categorical: tuple[str, ...] = ()
 
     @property
     def width(self) -> int:
@@ -318,6 +320,11 @@ def table_columns(read: Columns) -> ModelColumns:
             f"The values of column '{next(iter(read.text))}' are hashed, and only linsep finds "
             "their columns: learn the model without hashing them."
         )
+    if dates := [name for name, how in read.converted.items() if how != "number"]:
+        raise ExportError(
+            f"Column '{dates[0]}' holds dates, of which only linsep counts the days: learn the "
+            "model from a column of numbers."
+        )
     refuse = read.missing in ("error", "drop")
     numeric = []
     for name, kind in read.numeric.items():
@@ -325,5 +332,6 @@ def table_columns(read: Columns) -> ModelColumns:
         fill = None if refuse else read.means.get(name, 0.0) if read.missing == "mean" else 0.0
         numeric.append(NumericColumn(name, fill, subtract, divide, kind == "bool"))
     return ModelColumns(
-        "table", numeric, read.text, read.reference, not refuse, read.dtype == "float32"
-    )
+        "table", numeric, read.text, read.reference, not refuse, read.dtype == "float32",
+        tuple(name for name in read.categorical if name in read.text),
+    )  # fmt: skip

@@ -208,8 +208,15 @@ def _value(name: str, weights: dict[str, str], columns: ModelColumns) -> str:
 
     Empty text is missing unless training has seen it.
     """
+    cell = f"data.{identifier(name)}"
+    value = f"CAST({cell} AS VARCHAR)"
+    if name in columns.categorical:  # the category 1 is 1.0 in a column of floats
+        value = (
+            f"CASE WHEN typeof({cell}) IN ('real', 'DOUBLE', 'FLOAT') AND {value} LIKE '%.0' "
+            f"THEN substr({value}, 1, length({value}) - 2) ELSE {value} END"
+        )
     # a column may be declared to ignore case
-    value = f'CAST(data.{identifier(name)} AS VARCHAR) COLLATE "BINARY"'
+    value += ' COLLATE "BINARY"'
     cases = "".join(
         f"{INDENT}    WHEN {text(known)} THEN {weight}" for known, weight in weights.items()
     )

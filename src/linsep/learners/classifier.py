@@ -549,6 +549,8 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         """Fit to rows in memory, as :meth:`fit` does, and return self."""
         saving = saving or Saving()
         learner = self.learner()
+        if not self.warm_start:  # the rows are features, and not those of a source any more
+            self.__dict__.pop("recipe_", None)
         X, y = self.checked_rows(X, y, learner, reset=True, checked=False)
         classes, codes, counted = self._labelled(y, sample_weight)
         if self.early_stopping or not counted.all():  # skipped rows are not checked while learning

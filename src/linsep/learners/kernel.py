@@ -289,6 +289,7 @@ class KernelPerceptron(OnlineClassifier):
         self, X: Any, y: Any, sample_weight: Any, saving: Saving, groups: Any = None
     ) -> None:
         """Fit to rows in memory."""
+        self.__dict__.pop("recipe_", None)
         learner, kernel = self.learner(), self._chosen_kernel()
         rows = checked_for_kernel(self, kernel, X, reset=True)
         y = label_a_row(self, y, rows.shape[0])

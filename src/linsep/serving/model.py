@@ -29,6 +29,7 @@ from linsep.serving.log import digest_of
 from linsep.serving.rows import VALUE_BYTES, Bodies, PairReader, TableReader, columns_of, lines_of
 from linsep.sources.base import Source
 from linsep.sources.tables.columns import to_recipe
+from linsep.sources.tables.reading_options import ReadingOptions
 
 #: rows of a request that may be joined with others
 MOST_JOINED = 16
@@ -81,7 +82,8 @@ class Served:
         if found := columns_of(model):
             columns, others = found
             named = self.recipe["format"] == "table" or self.names is not None
-            self.reader = TableReader(columns, others, named, limits)
+            spelling = ReadingOptions().or_of(self.recipe).spelling
+            self.reader = TableReader(columns, others, named, limits, spelling)
             if self.recipe["format"] == "arrays":
                 self.file_recipe = to_recipe(columns) if named else None
         elif self.text == "svmlight":

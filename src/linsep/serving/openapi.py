@@ -5,6 +5,7 @@ bodies and answers are classes whose annotations are their schemas.
 """
 
 from collections.abc import Awaitable, Callable
+from datetime import date
 from functools import cache
 from importlib.resources import files
 from typing import (
@@ -196,6 +197,9 @@ def example_row(served: Served) -> Any:
     for name, kind in served.reader.kinds.items():
         centre = columns.scale.get(name, [0.5])[0]
         known = next(iter(columns.text.get(name, ())), "some words")
+        if name in columns.converted and kind == "text":
+            format = columns.converted[name].partition("=")[2]
+            known = date(2024, 1, 31).strftime(format or "%Y-%m-%d")
         row[name] = {"number": float(f"{centre:.3g}"), "bool": True, "text": known}[kind]
     return row if served.file_recipe is not None else list(row.values())
 

@@ -6,6 +6,7 @@ and read by the sources that :func:`linsep.open_source` opens, so that they mean
 """
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -27,8 +28,10 @@ from linsep.sources.exact import EXACT
 from linsep.sources.opening import open_source
 from linsep.sources.tables.arrow_ipc import messages
 from linsep.sources.tables.columns import Columns, from_recipe
+from linsep.sources.tables.conversions import value_of
 from linsep.sources.tables.encoding import Encoder
 from linsep.sources.tables.reading_options import WHITESPACE, ReadingOptions
+from linsep.sources.tables.spellings import PLAIN, Spelling
 from linsep.sources.tables.table_file import text_sizes
 from linsep.words import counted
 
@@ -125,16 +128,23 @@ class TableReader:
     others : names of columns that may be there and are ignored: labels, weights, those left out
     named : whether the columns have names, so that rows may be objects
     limits : Limits
+    spelling : how numbers are written in text
     """
 
-    def __init__(self, columns: Columns, others: set[str], named: bool, limits: Limits):
+    def __init__(
+        self, columns: Columns, others: set[str], named: bool, limits: Limits,
+        spelling: Spelling = PLAIN,
+    ):  # fmt: skip
         if columns.missing == "drop":
             columns.missing = "error"  # there is one prediction per row
         self.columns, self.limits = columns, limits
         kinds = columns.numeric | dict.fromkeys([*columns.text, *columns.words], "text")
+        dates = [name for name, how in columns.converted.items() if how != "number"]
+        kinds |= dict.fromkeys(dates, "text")
+        self._spelling = spelling
         self.kinds, self.names = kinds, list(kinds)
         self._others, self._known = others, others | set(kinds)
-        self._plain = not (columns.text or columns.words)
+        self._plain = not (columns.text or columns.words or dates)
         self._forms: dict[type, str] = {list: f"a list of {counted(len(self.names), 'value')}"}
         if named:
             self._forms[dict] = "an object of values by column name"
@@ -213,6 +223,11 @@ class TableReader:
     def _column(self, name: str, rows: list[dict[str, Any]]) -> pa.Array:
         kind = self.kinds[name]
         values = [row.get(name) for row in rows]
+        if name in self.columns.converted:
+            values = [self._converted(name, k, value) for k, value in enumerate(values)]
+            kind = "number"
+        elif name in self.columns.categorical:
+            values = [_category(value) for value in values]
         for number, value in enumerate(values):
             if value is None:
                 continue
@@ -225,6 +240,27 @@ class TableReader:
         if kind != "text":
             return pa.array([None if v is None else float(v) for v in values], pa.float64())
         return pa.array(values, pa.string())
+
+    def _converted(self, name: str, number: int, value: Any) -> Any:
+        """Return the number that a text is, as in training; other values as they are."""
+        how = self.columns.converted[name]
+        place = f"{row_place(number)}, column '{name}' "
+        if type(value) is str:
+            try:
+                found = value_of(value, how, self._spelling, name)
+            except DataError as error:
+                raise error.of_model().at(place) from None
+            return None if math.isnan(found) else found
+        if how != "number" and value is not None:
+            raise DataError(f"{place}holds {start_of(value)}, not a date in text: correct it.")
+        return value
+
+
+def _category(value: Any) -> Any:
+    """Return the text of a category that is written as a number or a boolean."""
+    if type(value) is float:
+        return pa.array([value]).cast(pa.string())[0].as_py()
+    return str(value).lower() if type(value) in (int, bool) else value
 
 
 class PairReader:

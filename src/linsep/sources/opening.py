@@ -22,6 +22,7 @@ from linsep.sources.remote.file import (
 )
 from linsep.sources.row_cache import RowsSource
 from linsep.sources.svmlight import SvmlightSource
+from linsep.sources.tables.reading_options import OF_CSV, OF_NUMBERS
 
 
 def open_source(
@@ -139,10 +140,9 @@ def open_source(
 #: arguments of open_source by what they are about
 _TABLES = (
     "target", "missing", "hash_bits", "exclude", "scale", "reference_level", "text", "weight",
-    "group", "decimal", "thousands", "units",
+    "group", *OF_NUMBERS,
 )  # fmt: skip
 _TYPES = ("categorical", "numeric", "date", "include")
-_CSV = ("delimiter", "quotes", "header", "null_values", "comment", "skip_rows", "encoding")
 _NAMESPACES = ("interactions", "ignore_namespaces", "keep_namespaces")
 
 
@@ -156,7 +156,7 @@ def _opened(
     how: dict[str, Any] = {"recipe": recipe, "require_labels": bool(labelled)}
     if is_frame(data):
         _check_kind("the table", "table", learnt)
-        others = _some(options, _CSV, _NAMESPACES, ("index_base",)) | {"format": format}
+        others = _some(options, OF_CSV, _NAMESPACES, ("index_base",)) | {"format": format}
         _refuse("the table", "in memory and not a file", others | {"cache": cache})
         return _frame(data, options, **how)
     names = names_in(data)
@@ -265,7 +265,7 @@ def _table(
 
     others = _some(options, _NAMESPACES, ("index_base",))
     _refuse(paths[0], "a table, whose columns have names", others)
-    given = _some(options, _TABLES, _CSV)
+    given = _some(options, _TABLES, OF_CSV)
     if how["recipe"] is None and all(format_of(path, format) == "folder" for path in paths):
         given |= {"target": given["target"] or LABEL, "text": given["text"] or TEXT}
     return TableSource(
@@ -302,7 +302,7 @@ def _svmlight(
     paths: list[File], format: str | None, options: dict[str, Any], *,
     recipe: dict[str, Any] | None, **how: Any,
 ) -> Source:  # fmt: skip
-    others = _some(options, _TABLES, _TYPES, _CSV, _NAMESPACES)
+    others = _some(options, _TABLES, _TYPES, OF_CSV, _NAMESPACES)
     _refuse(paths[0], "svmlight text" + _NO_COLUMNS, others)
     base = options["index_base"] if recipe is None else recipe.get("index_base")
     if recipe is not None and base not in {0, 1}:
@@ -316,7 +316,7 @@ def _vw(
 ) -> Source:  # fmt: skip
     from linsep.sources.vw import VwSource, checked_recipe
 
-    others = _some(options, _TABLES, _TYPES, _CSV, ("index_base",))
+    others = _some(options, _TABLES, _TYPES, OF_CSV, ("index_base",))
     del others["hash_bits"]
     _refuse(paths[0], _VW + _NO_COLUMNS, others)
     given = {"bits": options["hash_bits"]} | _some(options, _NAMESPACES)

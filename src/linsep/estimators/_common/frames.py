@@ -71,7 +71,8 @@ def _holds_text(column: Any) -> bool:
 
 
 def _names(frame: Any) -> list[str]:
-    return list(getattr(frame, "column_names", None) or frame.columns)
+    names = getattr(getattr(frame, "schema", None), "names", None)  # of Arrow
+    return names if isinstance(names, list) else list(frame.columns)
 
 
 def _with_labels(X: Any, y: Any, sample_weight: Any, reference_level: str | None) -> Any:

@@ -1,19 +1,23 @@
 """Columns that are read as text and become numbers: other spellings, dates, what users call so."""
 
 import fnmatch
+import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 
 from linsep.errors import DataError, hint
+from linsep.sources.exact import EXACT, SMALLER, is_rounded
 from linsep.sources.tables.spellings import Spelling, days
 from linsep.sources.tables.table_file import Place, decoded, text_codes
 
-#: what stands for a missing number, as in columns that Arrow reads as numbers
-NO_NUMBER = {"", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND",
-             "1.#QNAN", "N/A", "NA", "NULL", "NaN", "n/a", "nan", "null"}  # fmt: skip
+#: what Arrow takes for a missing number in CSV
+NULL_VALUES = pa.csv.ConvertOptions().null_values
+#: cells that have no number
+NO_NUMBER = {"", *NULL_VALUES}
 _DAY = 86_400_000_000
 
 
@@ -113,12 +117,11 @@ def _numbers(
     codes, texts = text_codes(column, name, place)
     found = np.full(len(texts) + 1, np.nan)  # the last is what code -1, missing, picks
     for code, text in enumerate(texts):
-        if text.strip() in NO_NUMBER:
-            continue
-        number = read_one(text, how, spelling)
-        if number is None:
-            raise _misfit(place(int(np.argmax(codes == code))), name, text, how)
-        found[code] = number
+        try:
+            found[code] = value_of(text, how, spelling, name)
+        except DataError as error:
+            where = place(int(np.argmax(codes == code)))
+            raise error.at(f"{where}, column '{name}' ") from None
     return pa.chunked_array([pa.array(found[codes], from_pandas=True)])
 
 
@@ -126,24 +129,25 @@ def _is_text(kind: pa.DataType) -> bool:
     return pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view()
 
 
-def read_one(text: str, how: str, spelling: Spelling) -> float | None:
-    """Return the number or the date of a text; None if it is none."""
-    if how == "number":
-        return spelling.number(text)
-    return days(text, how.partition("=")[2] or None)
+def value_of(text: str, how: str, spelling: Spelling, name: str) -> float:
+    """Return the number or the date of a text of a column, NaN if it stands for a missing one.
 
-
-def _misfit(place: str, name: str, text: str, how: str) -> DataError:
+    Raises DataError, which goes on after the name of the column, if it is neither.
+    """
+    if text.strip() in NO_NUMBER:
+        return math.nan
+    leave_out = hint("leave the column out with {}", exclude=[name])
     if how == "number":
-        return DataError(
-            f"{place}, column '{name}' holds {text[:60]!r}, not a number",
-            "correct it",
-            hint("leave the column out with {}", exclude=[name]),
-        )
+        plain = spelling.plain(text)
+        if plain is None:
+            raise DataError(f"holds {text[:60]!r}, not a number", "correct it", leave_out)
+        if abs(float(plain)) >= EXACT and is_rounded(plain):
+            raise DataError(f"holds {text[:60]!r}, which float64 does not hold", SMALLER, leave_out)
+        return float(plain)
     format = how.partition("=")[2]
-    what = f"as {format} says" if format else "of the form 2024-01-31"
-    return DataError(
-        f"{place}, column '{name}' holds {text[:60]!r}, not a date {what}",
-        "correct it",
-        hint("say how dates are written with {}", date=[f"{name}=%d.%m.%Y"]),
-    )
+    found = days(text, format or None)
+    if found is None:
+        what = f"as {format} says" if format else "of the form 2024-01-31"
+        written = hint("say how dates are written with {}", date=[f"{name}=%d.%m.%Y"])
+        raise DataError(f"holds {text[:60]!r}, not a date {what}", "correct it", written)
+    return found

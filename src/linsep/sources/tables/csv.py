@@ -22,6 +22,7 @@ from linsep.sources.lines import LineReader, scanned_chunks
 from linsep.sources.remote.file import File
 from linsep.sources.tables import text_file
 from linsep.sources.tables.column_types import missing_mark
+from linsep.sources.tables.conversions import NULL_VALUES
 from linsep.sources.tables.csv_numbers import WORTHWHILE, NumberColumns
 from linsep.sources.tables.csv_records import (
     CsvRecord,
@@ -42,8 +43,6 @@ STRIP = 2048
 ROW_NAMES = "name the column of row names in line 1, or write none (in R with row.names = FALSE)"
 #: bytes at the end of a file in which labels are looked at
 LAST_BYTES = 1 << 16
-#: what Arrow takes for a missing number
-NULL_VALUES = pa.csv.ConvertOptions().null_values
 
 #: advice where text is not UTF-8
 ENCODED = (

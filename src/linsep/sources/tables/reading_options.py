@@ -36,7 +36,9 @@ def is_delimiter(given: Any) -> bool:
     return one and not given.isalnum() and given not in '"\r\n\0'
 
 
-_OF_NUMBERS = ("decimal", "thousands", "units")
+#: options of how lines of CSV become cells, and of how numbers are written
+OF_CSV = ("delimiter", "quotes", "header", "null_values", "comment", "skip_rows", "encoding")
+OF_NUMBERS = ("decimal", "thousands", "units")
 
 
 class ReadingOptions(NamedTuple):
@@ -94,8 +96,7 @@ class ReadingOptions(NamedTuple):
     @property
     def of_csv(self) -> dict[str, Any]:
         """Those that say what cells of CSV are, by name: rows depend on them."""
-        others = {"max_line", "decimal", "thousands", "units"}
-        return {name: value for name, value in self._asdict().items() if name not in others}
+        return {name: getattr(self, name) for name in OF_CSV}
 
     @property
     def of_whole_files(self) -> bool:
@@ -105,7 +106,7 @@ class ReadingOptions(NamedTuple):
     @property
     def of_numbers(self) -> dict[str, Any]:
         """Those that say how numbers are written, by name, if they are given."""
-        found = {"decimal": self.decimal, "thousands": self.thousands, "units": self.units}
+        found = {name: getattr(self, name) for name in OF_NUMBERS}
         return {name: value for name, value in found.items() if value is not None}
 
     @property
@@ -120,7 +121,7 @@ class ReadingOptions(NamedTuple):
         """
         found: dict[str, Any] = {
             name: recipe.get(name) if value is None else value
-            for name, value in (self.of_csv | dict.fromkeys(_OF_NUMBERS) | self.of_numbers).items()
+            for name, value in (self.of_csv | dict.fromkeys(OF_NUMBERS) | self.of_numbers).items()
         }
         check_delimiter(found["delimiter"])
         _check_numbers(found)

@@ -40,6 +40,11 @@ class Spelling(NamedTuple):
 
     def number(self, text: str) -> float | None:
         """Return the number that a text is, a percentage without its sign; None if it is none."""
+        plain = self.plain(text)
+        return None if plain is None else float(plain)
+
+    def plain(self, text: str) -> str | None:
+        """Return a number as Python writes it; None for a text that is none."""
         text = text.strip()
         if self.units:
             text = _undressed(text)
@@ -50,7 +55,7 @@ class Spelling(NamedTuple):
             if "." in text:
                 return None
             text = text.replace(self.decimal, ".")
-        return float(text) if _PLAIN.fullmatch(text) else None
+        return text if _PLAIN.fullmatch(text) else None
 
 
 PLAIN = Spelling()
