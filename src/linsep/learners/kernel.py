@@ -29,9 +29,9 @@ from linsep.estimators._common.labels import (
 )
 from linsep.kernels.base import Kernel, listed, refuse_text
 from linsep.kernels.naming import NAMES, as_kernel, described, kernel_from_dict
-from linsep.learners.classifier import OnlineClassifier
 from linsep.learners.keeping import KeepLast
 from linsep.learners.kernel_rows import Grams, KernelStream
+from linsep.learners.online import OnlineClassifier
 from linsep.learners.passes import Run
 from linsep.learners.perceptron import PerceptronLearner, Schedule
 from linsep.learners.predicting import numbered, numbered_texts

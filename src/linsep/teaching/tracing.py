@@ -14,8 +14,9 @@ from linsep.errors import DataError, ParameterError, hint
 from linsep.estimators._common import labels
 from linsep.estimators._common.fitted_state import StopReason
 from linsep.estimators._common.labels import is_turned
-from linsep.learners.classifier import LinearClassifier, OnlineClassifier
+from linsep.learners.classifier import LinearClassifier
 from linsep.learners.cycle_detection import CycleDetection, cycle_detection_for
+from linsep.learners.online import OnlineClassifier
 from linsep.learners.passes import stop_sentence
 from linsep.learners.state import State
 from linsep.parameters import check_parameters

@@ -1,0 +1,456 @@
+"""Base of the classifiers that learn row by row, pass after pass."""
+
+from collections.abc import Callable, Iterator, Set
+from contextlib import closing
+from copy import copy
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.callback import CallbackSupportMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import assert_all_finite
+
+from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
+from linsep.checkpoints.saving import Saving, as_checkpoint
+from linsep.compiled.loop import UPDATES
+from linsep.errors import DataError, LinsepError
+from linsep.estimators._common import labels
+from linsep.estimators._common.fitted_state import StopReason
+from linsep.estimators._common.labels import codes_given
+from linsep.learners.keeping import KeepBest, KeepLast, keeping_of
+from linsep.learners.passes import (
+    Course,
+    PassReport,
+    Plan,
+    Progress,
+    Run,
+    close_pass,
+    learn_batch,
+    passes,
+    stop_sentence,
+)
+from linsep.learners.predicting import PredictsOnline
+from linsep.learners.state import BadRow, Learner, State, Unlearnable
+from linsep.parameters import (
+    Demonstration,
+    HasParameters,
+    Multiclass,
+    Tie,
+    check_parameters,
+    fitted_parameter,
+    parameter,
+)
+from linsep.rows.arrays import HoldOut, RowStream
+from linsep.validation.labels import labels_of
+from linsep.validation.sparse import as_csr
+from linsep.validation.values import faults_named
+
+
+class OnlineClassifier(
+    PredictsOnline, CallbackSupportMixin, ClassifierMixin, HasParameters, BaseEstimator
+):
+    """Base of the classifiers that learn row by row, pass after pass.
+
+    What a fit has learnt is in one :class:`linsep.learners.passes.Run`, from which the fitted
+    attributes are computed.
+    """
+
+    # What a learner says of itself, so that commands, pages and proofs need not know it.
+
+    #: its name on the command line
+    command_name: ClassVar[str] = ""
+    #: values of a parameter that are worth comparing, as the command line spells them
+    grid_example: ClassVar[str] = "keep=last,average"
+    #: whether features and initial weights must not be negative
+    positive_only: ClassVar[bool] = False
+    #: whether updates add examples, so that the weights of shards can be mixed
+    mixable: ClassVar[bool] = False
+    #: how pages show it
+    demonstrations: ClassVar[tuple[Demonstration, ...]] = ()
+
+    multiclass: Multiclass = parameter(
+        default="native",
+        help="how to learn more than two classes: one joint rule, one-vs-rest, or one-vs-one",
+    )
+    max_iter: int = parameter(
+        default=1000, at_least=1, help="maximum number of passes over the data"
+    )
+    shuffle: bool = parameter(default=True, help="visit rows in random order after the first pass")
+    random_state: Any = 0
+    early_stopping: bool = parameter(
+        default=False, help="stop when the accuracy on held-out rows no longer improves"
+    )
+    validation_fraction: float = parameter(
+        default=0.1, above=0.0, below=1.0, help="share of the rows to hold out"
+    )
+    n_iter_no_change: int = parameter(
+        default=5, at_least=1, help="passes without improvement before stopping early"
+    )
+    class_weight: Any = None
+    reference: Any = None
+    warm_start: bool = parameter(default=False, help="continue from the weights of the last fit")
+    verbose: int = parameter(
+        default=0, at_least=0, also=(True, False), help="1 prints a line per pass"
+    )
+    tie: Tie = parameter(
+        default="negative",
+        help="class of a row whose score is exactly zero: the smaller, the larger, or a seeded "
+        "draw",
+    )
+
+    def learner(self) -> Learner:
+        """Return the learner; raise ValueError if parameters are incompatible."""
+        raise NotImplementedError
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse, tags.input_tags.positive_only = True, self.positive_only
+        return tags
+
+    # What is known of a fit.
+
+    @property
+    def n_updates_(self) -> int:
+        """Number of updates over all passes."""
+        return self.fitted_run().state.n_updates
+
+    @property
+    def mistakes_(self) -> np.ndarray:
+        """Mistakes in each pass; all rows given to partial_fit count as one pass."""
+        run = self.fitted_run()
+        open_pass = [] if run.open_mistakes is None else [run.open_mistakes]
+        return np.array([p.mistakes for p in run.reports] + open_pass, dtype=np.int64)
+
+    @property
+    def n_iter_(self) -> int:
+        """Number of passes."""
+        return len(self.mistakes_)
+
+    @property
+    def cycle_(self) -> Any:
+        """The :class:`linsep.certificate.cycles.Cycle` that ended the run and proves that no
+        number of passes will separate the rows; with ovr and ovo the
+        :class:`linsep.certificate.cycles.Cycles` of the machines; None if there was none.
+        """
+        return self.fitted_run().cycle
+
+    @property
+    def stop_sentence_(self) -> str:
+        """Why the run ended, in one sentence; known after fit, not partial_fit."""
+        run = self.fitted_run()
+        if self.stop_reason_ is None:
+            raise AttributeError("stop_sentence_ is known after fit, not partial_fit.")
+        if run.cycle is not None:
+            return str(run.cycle.sentence)
+        return stop_sentence(self.stop_reason_, run.state, fitted_parameter(self, "tie"))
+
+    @property
+    def progressive_accuracy_(self) -> float:
+        """Share of the first pass's rows predicted correctly before they were learnt."""
+        reports = self.fitted_run().reports
+        if not reports:
+            raise AttributeError("progressive_accuracy_ is known after fit, not partial_fit.")
+        return 1.0 - reports[0].errors / max(1, reports[0].rows)
+
+    @property
+    def validation_scores_(self) -> np.ndarray:
+        """Accuracy on the held-out rows after each pass; only with early_stopping."""
+        reports = self.fitted_run().reports
+        scores = [p.validation_score for p in reports if p.validation_score is not None]
+        if not scores:
+            raise AttributeError("validation_scores_ is only known with early_stopping=True.")
+        return np.array(scores)
+
+    @property
+    def validation_curve_(self) -> np.ndarray:
+        """Error rates of the weights kept after each pass, shape (passes, 2): on the training rows
+        and on the held-out rows; only with early_stopping.
+        """
+        self.validation_scores_  # noqa: B018  raises if there are none
+        measured = [p for p in self._run.reports if p.validation_score is not None]
+        return 1.0 - np.array(
+            [[np.nan if p.training_score is None else p.training_score, p.validation_score]
+             for p in measured], dtype=np.float64,
+        )  # fmt: skip
+
+    @property
+    def criterion_(self) -> np.ndarray:
+        """J_p at the start of each pass; only with update="batch"."""
+        values = [p.criterion for p in self.fitted_run().reports if p.criterion is not None]
+        if not values:
+            raise AttributeError('criterion_ is only known with update="batch".')
+        return np.array(values)
+
+    @property
+    def mixture_(self) -> Any:
+        """The shards of a fit on a cluster, :class:`linsep.learners.mixing.Mixture`."""
+        if self.fitted_run().mixture is None:
+            raise AttributeError("mixture_ is known after a fit in shards.")
+        return self._run.mixture
+
+    def scoring_copy(self) -> Any:
+        """Return a copy of the same scores whose averaged weights are computed once."""
+        other, run = copy(self), self.fitted_run()
+        state = copy(run.state)
+        state.shaped = {"W": run.keeping.weights(run.state)}
+        other._run = replace(run, state=state, keeping=KeepLast())
+        return other
+
+    def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Return what was learnt as arrays and plain JSON.
+
+        Returns
+        -------
+        arrays : dict of arrays, by the names that :mod:`linsep.learners.stored` lists
+        facts : dict
+            ``classes`` (type and values), ``calibration`` (method or None), ``kernel`` (a dict, or
+            None) and ``training``: counts, reports of the passes, and what proofs need to know.
+
+        Raises
+        ------
+        ValueError
+            If parameters that shape the weights are not those of the fit.
+        """
+        from linsep.learners import stored
+
+        self.check_same_parameters("save")
+        return stored.state_of(self)
+
+    def set_state(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
+        """Take what :meth:`get_state` returned, with the parameters of now.
+
+        Raises
+        ------
+        LookupError, TypeError, ValueError
+            If it is incomplete or inconsistent: shapes, types and sizes are checked.
+        """
+        from linsep.learners import stored
+
+        stored.set_state(self, arrays, facts)
+
+    def saving(self, checkpoint: Any) -> Saving:
+        """Return how a fit is saved; ``checkpoint`` as given to ``fit``."""
+        if checkpoint is None:
+            return Saving()
+        from linsep.learners.stored import SavedOnlineFit
+
+        return SavedOnlineFit(as_checkpoint(checkpoint), self)
+
+    # Labels and weights of rows.
+
+    def _labelled(
+        self, y: np.ndarray, sample_weight: Any
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the classes, and the code and weight of each row (no weights if all are 1)."""
+        classes, codes = labels.encode(y)
+        labels.check_two_classes(classes)
+        weights = labels.check_sample_weight(sample_weight, len(y))
+        counted = labels.importance(self.class_weight, classes, codes, weights)
+        if counted.size:
+            labels.warn_of_weightless(classes, np.bincount(codes, counted, classes.size))
+        return classes, codes_given(self, classes, codes), counted
+
+    def check_partial_fit(self, classes: Any = None) -> Learner:
+        """Return the learner; raise ValueError if partial_fit is not possible."""
+        check_parameters(self)
+        learner = self.learner()
+        if self.early_stopping:
+            raise ValueError(
+                "early_stopping must be False with partial_fit, which never has all rows to hold "
+                "some out; set it to False, or call fit."
+            )
+        if classes is None and not hasattr(self, "_run"):
+            raise ValueError("classes must be passed on the first call to partial_fit.")
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight='balanced' needs all labels at once, which partial_fit never has; "
+                "give a dict of weights."
+            )
+        return learner
+
+    def _labelled_so_far(
+        self, y: np.ndarray, classes: Any, sample_weight: Any
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """As :meth:`_labelled`, with the classes of the first call to partial_fit."""
+        listed = list(classes) if isinstance(classes, Set) else classes
+        known = np.unique(labels_of(listed)) if classes is not None else self.classes_
+        if not np.array_equal(known, self.classes_ if hasattr(self, "_run") else known):
+            raise ValueError("classes differ from those of the first call to partial_fit.")
+        labels.check_two_classes(known)
+        codes = labels.encode_with(y, known)
+        if codes is None:
+            raise ValueError(
+                f"y has labels that are not in classes: {labels.unknown_labels(y, known)}; "
+                "list every label in the first call to partial_fit."
+            )
+        weights = labels.check_sample_weight(sample_weight, len(y), all_may_be_zero=True)
+        counted = labels.importance(self.class_weight, known, codes, weights)
+        return known, codes_given(self, known, codes), counted
+
+    def _hold_out(
+        self, n_classes: int, seed: int, sample_weight: Any, n_rows: int, groups: Any = None
+    ) -> HoldOut | None:
+        """Return the rule that holds rows out, if any: by themselves, or by their ``groups``. Class
+        weights are ignored, as in scikit-learn.
+        """
+        if not self.early_stopping:
+            return None
+        weights = labels.check_sample_weight(sample_weight, n_rows)
+        return HoldOut(self.validation_fraction, n_classes, seed, weights, groups=groups)
+
+    # Passes.
+
+    def draw_seed(self, saving: Saving | None = None) -> int:
+        """Return the seed of a fit: from ``random_state``, or that of the fit to go on with."""
+        if saving is not None and saving.seed is not None:
+            return saving.seed
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+    def new_state(self, learner: Learner, n_classes: int, n_features: int) -> State:
+        """Return a state that has learnt nothing."""
+        intercept = bool(getattr(self, "fit_intercept", False))
+        return State(self.multiclass, n_classes, n_features, intercept, learner.fill)
+
+    def _begin(self, state: State, learner: Learner, classes: np.ndarray, fresh: bool) -> Run:
+        """Hold a new run, with the parameters of now."""
+        self.classes_, self.stop_reason_ = classes, None
+        self._learnt_with = self.get_params(deep=False)
+        self._forget_calibration()
+        by_class = self.class_weight if isinstance(self.class_weight, dict) else {}
+        self._run = Run(
+            state,
+            learner,
+            keeping_of(self),
+            fresh=fresh,
+            weighted=self.class_weight is not None,
+            left_out=bool(self.early_stopping) or 0 in by_class.values(),
+        )
+        return self._run
+
+    def _forget_calibration(self) -> None:
+        """Forget probabilities that were learnt for other weights."""
+        if hasattr(self, "calibration_"):
+            del self.calibration_
+
+    def _shaping(self) -> dict[str, Any]:
+        """Return the parameters that fix the shape and meaning of the state, as they are now."""
+        names = (
+            "multiclass", "fit_intercept", "threshold", "keep", "reference", "normalize", "tie",
+            "zero",
+        )  # fmt: skip
+        return {name: getattr(self, name) for name in names if hasattr(self, name)}
+
+    def check_same_parameters(self, who: str, but: tuple[str, ...] = ()) -> None:
+        """Raise ValueError if parameters (except ``but``) differ from those of the last fit."""
+        free = but if self._run.state.n_classes > 2 else (*but, "multiclass")
+        now = self._shaping().items()
+        changed = [k for k, v in now if k not in free and fitted_parameter(self, k) != v]
+        if changed:
+            raise ValueError(
+                f"{who} needs the {' and '.join(changed)} of the last fit; set "
+                f"{'it' if len(changed) == 1 else 'them'} back, or fit anew without warm_start."
+            )
+
+    def _learn_once(self, stream: RowStream) -> None:
+        """Learn the rows in an open pass, which the next call to partial_fit continues."""
+        run, progress = self._run, Progress()
+        scheme = run.state.scheme(self.tie, count_errors=False)
+        self._forget_calibration()
+        if run.mixture is not None:
+            run.mixture, run.fresh = None, False
+        if isinstance(run.keeping, KeepBest):
+            run.keeping.open_pocket(run.state)
+        with interrupts_deferred():
+            try:
+                for row_batch in stream.row_batches(0):
+                    learn_batch(run, scheme, row_batch, progress)
+                progress.tally[UPDATES] += close_pass(run, scheme)
+            except Unlearnable as problem:
+                raise ValueError(
+                    f"Row {problem.row}: {problem} (the rows before it were learnt)."
+                ) from None
+            finally:
+                run.state.n_updates += progress.updates
+                run.open_mistakes = (run.open_mistakes or 0) + progress.mistakes
+            self.stop_reason_ = None
+
+    def _learn_rows(
+        self, stream: RowStream, X: Any, y: Any, sample_weight: Any, saving: Saving
+    ) -> None:
+        """Learn from rows in memory until a stopping criterion holds."""
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        try:
+            self.run_passes(
+                lambda plan: passes(Course(self._run, stream, plan, self.progress_), saving),
+                X, y, metadata,
+            )  # fmt: skip
+        except Unlearnable as problem:
+            as_csr(X)
+            if problem.not_finite:
+                with faults_named(X, self):
+                    assert_all_finite(X, input_name="X")
+            raise self._refusal(problem.row, problem.bad or problem) from None
+        if self._run.cycle is not None:
+            self._run.cycle.remember(X, y)
+
+    def run_passes(
+        self, start: Callable[[Plan], Iterator[PassReport]], X: Any, y: Any, metadata: Any
+    ) -> None:
+        """Run the passes that ``start`` yields and call scikit-learn's callbacks for each.
+
+        Ctrl-C takes effect only while waiting for rows, between slices of rows and in callbacks, so
+        that weights, counts and reports stay consistent.
+        """
+        self.progress_ = Progress()
+        plan = Plan(self.max_iter, self.n_iter_no_change if self.early_stopping else None, self.tie)
+        known = {"estimator": self, "X": X, "y": y, "metadata": metadata}
+        try:
+            with interrupts_deferred(), closing(start(plan)) as made:  # type: ignore[type-var]
+                root = self._init_callback_context(max_subtasks=self.max_iter)
+                with interrupts_allowed():
+                    root.call_on_fit_task_begin(**known)
+                while self.stop_reason_ is None:
+                    self._one_pass(made, root, known)
+        except KeyboardInterrupt:
+            self.stop_reason_ = self.stop_reason_ or StopReason.INTERRUPTED
+            raise
+        except LinsepError:  # bad data: the weights learnt so far are not usable
+            del self._run
+            raise
+        root.call_on_fit_task_end(**known, reconstruction_attributes=self._snapshot)
+
+    def _one_pass(self, made: Iterator[PassReport], root: Any, known: dict[str, Any]) -> None:
+        """Run the next pass, with callbacks before and after."""
+        task = root.subcontext(task_name="pass")
+        with interrupts_allowed():
+            task.call_on_fit_task_begin(**known)
+        self._note(next(made))
+        if self.stop_reason_ == StopReason.INTERRUPTED:
+            next(made)  # raises the KeyboardInterrupt that ended the pass
+        with interrupts_allowed():
+            if task.call_on_fit_task_end(**known, reconstruction_attributes=self._snapshot):
+                self.stop_reason_ = self.stop_reason_ or StopReason.EARLY_STOP
+
+    def _note(self, report: PassReport) -> None:
+        """Store and print the report of a pass."""
+        self.stop_reason_ = report.stop_reason
+        self._run.cycle = self._cycle_turned(self.progress_.cycle)
+        if self.verbose:
+            held_out = report.validation_score
+            print(
+                f"pass {report.number + 1}: {report.mistakes:,} mistakes in {report.rows:,} rows"
+                + ("" if held_out is None else f", held-out accuracy {held_out:.4f}")
+            )
+
+    def _snapshot(self) -> dict[str, Any]:
+        """Return the attributes of a copy that predicts as if fit had ended here."""
+        return {"_run": self._run.snapshot(), "_learnt_with": self._learnt_with}
+
+    def _refusal(self, row: int | None, problem: LinsepError) -> ValueError:
+        """Return the error for a row, with the feature's name if it has one."""
+        message, names = str(problem), getattr(self, "feature_names_in_", None)
+        if isinstance(problem, BadRow) and names is not None:
+            message = problem.message_for(f"feature {names[problem.column]!r}")
+        return DataError(f"{message}." if row is None else f"Row {row}: {message}.")
