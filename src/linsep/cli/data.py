@@ -215,8 +215,8 @@ WRITERS: dict[str, Any] = {
 
 @command(
     options.DATA, OUT, options.TARGET, options.MISSING_VALUES, options.HASH_BITS, options.EXCLUDE,
-    Gathered("types", options.TYPES), options.SCALE, options.INDEX_BASE, options.FILES,
-    options.COLUMNS, options.FORCE, options.AS_JSON,
+    Gathered("types", (options.MIN_COUNT, *options.TYPES)), options.SCALE,
+    options.INDEX_BASE, options.FILES, options.COLUMNS, options.FORCE, options.AS_JSON,
 )  # fmt: skip
 def convert(
     data: list[str], out: Path, *, target: str | None, missing: str, hash_bits: int | None,

@@ -384,6 +384,11 @@ HASH_BITS = Option(
     help="Hash text columns, or the features of Vowpal Wabbit's text, into 2^BITS columns.  "
     "[default: 18 for Vowpal Wabbit's text]",
 )  # fmt: skip
+MIN_COUNT = Option(
+    "--min-count", section="Data", **number(at_least=1),
+    help="Let values of a text column that are in fewer than N rows share one indicator (tables "
+    "only).",
+)  # fmt: skip
 REFERENCE_LEVEL = Repeatable(
     "--reference-level", section="Data", metavar="COLUMN=VALUE",
     help="Reference value of a text column, which gets no indicator; repeatable. Other columns "
@@ -470,7 +475,7 @@ def _files(format_flag: str) -> Gathered:
 
 
 FILES, _FILES_OF_TRACE = _files("--format"), _files("--data-format")
-_ROWS = (TARGET, MISSING_VALUES, HASH_BITS, EXCLUDE, *TYPES, INDEX_BASE)
+_ROWS = (TARGET, MISSING_VALUES, HASH_BITS, MIN_COUNT, EXCLUDE, *TYPES, INDEX_BASE)
 #: how rows are read by commands that make the features of Python's ``open_source``
 ROWS = Gathered("how", (*_ROWS, *FILES.options))
 ROWS_OF_TRACE = Gathered("how", (*_ROWS, *_FILES_OF_TRACE.options))

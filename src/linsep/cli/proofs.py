@@ -298,7 +298,7 @@ FIRST = ("format", "target", "exclude", "missing", "hash_bits")
 #: settings of a recipe that do not change numbers
 STORAGE = (*OF_CSV, "dtype")
 #: settings known only after all rows have been read
-LEARNT = ("target_kind", "text", "seen")
+LEARNT = ("target_kind", "text", "rare", "seen")
 
 
 def _difference(

@@ -83,6 +83,17 @@ def _conversions(recipe: dict[str, Any], converted: dict[str, str]) -> str:
     return "; ".join(parts)
 
 
+def _rare_levels(recipe: dict[str, Any]) -> str:
+    """Return how many values of which columns share an indicator."""
+    called, rare = names_in_recipe(recipe), recipe["rare"]
+    parts = [
+        f"{called[name]}={stored['level']} is {counted(len(stored['values']), 'value')} of "
+        f"fewer than {counted(stored['min_count'], 'row')}"
+        for name, stored in [*rare.items()][:8]
+    ]
+    return "; ".join(parts) + "; ..." * (len(rare) > 8)
+
+
 def recipe_pairs(model: Any) -> list[tuple[str, str]]:
     """Return how columns of a table became features, as pairs of a heading and a text."""
     recipe, pairs = getattr(model, "recipe_", {}), text_pairs(model)
@@ -108,13 +119,14 @@ def recipe_pairs(model: Any) -> list[tuple[str, str]]:
 
 
 def text_pairs(model: Any) -> list[tuple[str, str]]:
-    """Return what the text columns of a model became, as a pair, if it has any."""
-    words = getattr(model, "recipe_", {}).get("words")
-    if not words:
-        return []
+    """Return what texts and rare values of a model became, as pairs, if it has any."""
+    recipe = getattr(model, "recipe_", {})
+    rare = [("rare", _rare_levels(recipe))] if recipe.get("rare") else []
+    if not recipe.get("words"):
+        return rare
     from linsep.sources.text import described
 
-    return [("text", described(words))]
+    return [("text", described(recipe["words"])), *rare]
 
 
 def uneven(model: Any, source: Source) -> dict[str, dict[str, float]] | None:

@@ -161,11 +161,26 @@ def features(graph: Graph, columns: ModelColumns) -> str:
         if not values:
             continue
         known = sorted(values, key=lambda value: values[value])
+        if len(set(values.values())) < len(values):  # rare ones share a feature
+            name, known = _with_levels(graph, name, known, values)  # noqa: PLW2901
         found = graph.op("OneHotEncoder", name, domain=ML, cats_strings=known, zeros=1)
         parts.append(graph.shaped(graph.cast(found, "DOUBLE"), -1, len(known)))
     if not parts:
         raise ExportError("A model without features cannot be exported.")
     return graph.op("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]
+
+
+def _with_levels(
+    graph: Graph, texts: str, known: list[str], features: dict[str, int]
+) -> tuple[str, list[str]]:
+    """Return texts with one of them in the place of each that shares its feature, and these."""
+    first = {features[value]: value for value in reversed(known)}
+    unknown = max(known, key=len) + "?"
+    found = graph.op(
+        "LabelEncoder", texts, domain=ML, keys_strings=known, default_string=unknown,
+        values_strings=[first[features[value]] for value in known],
+    )  # fmt: skip
+    return found, [first[feature] for feature in sorted(first)]
 
 
 def _numbers(graph: Graph, columns: ModelColumns) -> str:

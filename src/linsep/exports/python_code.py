@@ -108,7 +108,7 @@ def as_python(model: Any) -> str:
     if columns.text:
         missing = "continue" if columns.fill_text else "return None"
         count = COUNT if rule.normalize else ""
-        known, empty = tuple(filter(columns.has_empty, columns.text)), 'value == ""'
+        known, empty = columns.empty, 'value == ""'
         if known:
             empty = f"({empty} and column not in {known!r})"
         named = columns.categorical

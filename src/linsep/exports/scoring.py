@@ -107,8 +107,8 @@ class ModelColumns:
     kind : "table", whose columns have names; "array", of numbers in order; "svmlight", of numbered
         features, where those that are left out are zero
     numeric : the numeric columns, whose features come first
-    text : dict of text column to dict of value to feature
-    reference : dict of text column to the value without a feature, for those that have one
+    text : dict of text column to dict of value to feature, which rare values share
+    empty : text columns in which empty text is a value that training has seen; else it is missing
     fill_text : whether a text may be missing
     single : whether numbers are read and scaled in float32
     categorical : text columns whose values may be written as numbers
@@ -117,7 +117,7 @@ class ModelColumns:
     kind: str
     numeric: list["NumericColumn"]
     text: dict[str, dict[str, int]] = field(default_factory=dict)
-    reference: dict[str, str] = field(default_factory=dict)
+    empty: tuple[str, ...] = ()
     fill_text: bool = True
     single: bool = False
     categorical: tuple[str, ...] = ()
@@ -125,11 +125,7 @@ class ModelColumns:
     @property
     def width(self) -> int:
         """Number of features."""
-        return len(self.numeric) + sum(map(len, self.text.values()))
-
-    def has_empty(self, name: str) -> bool:
-        """Return whether training has seen empty text in a text column; else it is missing."""
-        return "" in self.text[name] or self.reference.get(name) == ""
+        return len(self.numeric) + sum(len(set(known.values())) for known in self.text.values())
 
 
 @dataclass(frozen=True)
@@ -331,7 +327,8 @@ def table_columns(read: Columns) -> ModelColumns:
         subtract, divide = read.scale.get(name, (0.0, None))
         fill = None if refuse else read.means.get(name, 0.0) if read.missing == "mean" else 0.0
         numeric.append(NumericColumn(name, fill, subtract, divide, kind == "bool"))
+    text = {name: read.features_of(name) for name in read.text}
     return ModelColumns(
-        "table", numeric, read.text, read.reference, not refuse, read.dtype == "float32",
-        tuple(name for name in read.categorical if name in read.text),
+        "table", numeric, text, tuple(filter(read.has_empty, read.text)), not refuse,
+        read.dtype == "float32", tuple(name for name in read.categorical if name in read.text),
     )  # fmt: skip

@@ -223,7 +223,7 @@ def _value(name: str, weights: dict[str, str], columns: ModelColumns) -> str:
     found = f"CASE {value}{cases} ELSE 0e0 END" if cases else "0e0"
     if columns.fill_text:
         return found
-    test = "IS NOT NULL" if columns.has_empty(name) else "<> ''"
+    test = "IS NOT NULL" if name in columns.empty else "<> ''"
     return f"CASE WHEN {value} {test} THEN {found} END"
 
 

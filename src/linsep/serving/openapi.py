@@ -196,7 +196,7 @@ def example_row(served: Served) -> Any:
     columns, row = served.reader.columns, {}
     for name, kind in served.reader.kinds.items():
         centre = columns.scale.get(name, [0.5])[0]
-        known = next(iter(columns.text.get(name, ())), "some words")
+        known = next(iter(columns.features_of(name) if name in columns.text else ()), "some words")
         if name in columns.converted and kind == "text":
             format = columns.converted[name].partition("=")[2]
             known = date(2024, 1, 31).strftime(format or "%Y-%m-%d")

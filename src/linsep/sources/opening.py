@@ -34,6 +34,7 @@ def open_source(
     exclude: str | list[str] | None = None,
     scale: str = "none",
     reference_level: str | dict[str, str] | None = None,
+    min_count: int | None = None,
     index_base: int | None = None,
     format: str | None = None,
     delimiter: str | None = None,
@@ -80,6 +81,8 @@ def open_source(
         only
     reference_level : text values that have no indicator: None, "first" of every column, or {column:
         value} to choose others than the first; tables only
+    min_count : values of a text column that are in fewer rows of the training data share one
+        indicator, ``column=(rare)``; tables only
     index_base : 0 or 1, the first feature index of svmlight text; None detects it
     format : "svmlight", "vw", "csv", "tsv", "jsonl", "parquet", "arrow", "rows" or
         "folder" (of texts), for files whose names do not show it
@@ -139,8 +142,8 @@ def open_source(
 
 #: arguments of open_source by what they are about
 _TABLES = (
-    "target", "missing", "hash_bits", "exclude", "scale", "reference_level", "text", "weight",
-    "group", *OF_NUMBERS,
+    "target", "missing", "hash_bits", "exclude", "scale", "reference_level", "min_count",
+    "text", "weight", "group", *OF_NUMBERS,
 )  # fmt: skip
 _TYPES = ("categorical", "numeric", "date", "include")
 _NAMESPACES = ("interactions", "ignore_namespaces", "keep_namespaces")

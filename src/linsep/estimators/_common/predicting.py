@@ -16,8 +16,8 @@ from linsep.validation.labels import labels_of
 
 # Keys of a recipe that determine the features; recipes that agree in them give the same columns.
 FEATURES = (
-    "format", "index_base", "numeric", "text", "hash_bits", "scale", "reference", "words", "bits",
-    "interactions", "ignore_namespaces", "keep_namespaces", "decimal", "thousands", "units",
+    "format", "index_base", "numeric", "text", "hash_bits", "scale", "reference", "rare", "words",
+    "bits", "interactions", "ignore_namespaces", "keep_namespaces", "decimal", "thousands", "units",
 )  # fmt: skip
 
 

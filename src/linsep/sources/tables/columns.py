@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -31,11 +31,23 @@ MISSING = ("error", "zero", "drop", "mean")
 SCALES = ("none", "standard")
 #: the reference level of every text column is its first value
 FIRST_LEVEL = "first"
+#: the level of all values of few rows
+RARE = "(rare)"
 #: names of analyzers, and of norms: None for none
 ANALYZERS = ("word", "char", "char_wb")
 NORMS = {"l2": "l2", "l1": "l1", "none": None}
 #: text columns that users name, alone or with :class:`linsep.Text` objects
 WordColumns = str | Iterable[str] | dict[str, Any] | None
+
+
+class Rare(NamedTuple):
+    """Values of a text column that share one level, because each is in fewer rows than
+    ``min_count``; ``level`` is its name.
+    """
+
+    level: str
+    values: frozenset[str]
+    min_count: int
 
 
 @dataclass
@@ -54,6 +66,7 @@ class Columns:
         as they are
     reference : dict of text column to the value that has no feature, for columns that have one
     levels : dict of text column to its values in their order, for columns of categories
+    rare : dict of text column to the values that share a level, for columns that have some
     categorical : columns that are text columns whatever they hold
     converted : dict of numeric column that is read as text to "number", or "date" and perhaps
         its format
@@ -81,15 +94,16 @@ class Columns:
     scale: dict[str, list[float]] = field(default_factory=dict)
     reference: dict[str, str] = field(default_factory=dict)
     levels: dict[str, list[str]] = field(default_factory=dict)
+    rare: dict[str, Rare] = field(default_factory=dict)
     categorical: list[str] = field(default_factory=list)
     converted: dict[str, str] = field(default_factory=dict)
     words: dict[str, Any] = field(default_factory=dict)
     seen: dict[str, Any] = field(default_factory=dict)
 
-    def order_values(self, values: dict[str, set[str]], reference: dict[str, str]) -> None:
-        """Give every value of the text columns, but for ``reference``, its feature."""
+    def order_values(self, levels: dict[str, set[str]], reference: dict[str, str]) -> None:
+        """Give every level of the text columns, but for ``reference``, its feature."""
         self.reference, place = reference, len(self.numeric)
-        for name, known in values.items():
+        for name, known in levels.items():
             ordered = self.in_order(name, known)
             if name in reference:
                 ordered.remove(reference[name])
@@ -98,10 +112,48 @@ class Columns:
 
     def in_order(self, name: str, values: Iterable[str]) -> list[str]:
         """Return values of a text column in the order of their features: categories in theirs,
-        others by code point.
+        others by code point, and the rare ones last.
         """
         places = {value: place for place, value in enumerate(self.levels.get(name, ()))}
-        return sorted(values, key=lambda value: (places.get(value, len(places)), value))
+        last = self.rare[name].level if name in self.rare else None
+        return sorted(values, key=lambda v: (v == last, places.get(v, len(places)), v))
+
+    def gather_rare(self, counts: dict[str, dict[str, int]], min_count: int) -> dict[str, set[str]]:
+        """Let the values of each text column that are in fewer rows share a level; return all
+        levels.
+        """
+        levels = {name: set(rows) for name, rows in counts.items()}
+        for name, rows in counts.items():
+            if few := {value for value, n in rows.items() if n < min_count}:
+                level = RARE
+                while level in rows:
+                    level = f"({level})"
+                self.rare[name] = Rare(level, frozenset(few), min_count)
+                levels[name] = levels[name] - few | {level}
+        return levels
+
+    def level(self, name: str, value: str) -> str | None:
+        """Return the level that a value of a text column has, None if it can have none."""
+        rare = self.rare.get(name)
+        if rare is None:
+            return value
+        if value in rare.values:
+            return rare.level
+        return None if value == rare.level else value
+
+    def has_empty(self, name: str) -> bool:
+        """Return whether training has seen empty text in a text column; else it is missing."""
+        level = self.level(name, "")
+        return level is not None and (level in self.text[name] or level == self.reference.get(name))
+
+    def features_of(self, name: str) -> dict[str, int]:
+        """Return the feature of each value of a text column, but of the reference level."""
+        found = dict(self.text[name])
+        if name in self.rare:
+            level, values, _ = self.rare[name]
+            place = found.pop(level, None)
+            found |= {} if place is None else dict.fromkeys(sorted(values), place)
+        return found
 
     @property
     def width(self) -> int:
@@ -335,7 +387,22 @@ def to_recipe(columns: Columns) -> dict[str, Any]:
         **({} if columns.weight is None else {"weight": columns.weight}),
         **({"categorical": list(columns.categorical)} if columns.categorical else {}),
         **({"converted": dict(columns.converted)} if columns.converted else {}),
+        **({"rare": _rare_to_recipe(columns)} if columns.rare else {}),
     } | _words_to_recipe(columns)
+
+
+def _rare_to_recipe(columns: Columns) -> dict[str, Any]:
+    return {
+        name: {"level": level, "values": sorted(values), "min_count": least}
+        for name, (level, values, least) in columns.rare.items()
+    }
+
+
+def _rare_from_recipe(recipe: dict[str, Any]) -> dict[str, Rare]:
+    return {
+        name: Rare(str(stored["level"]), frozenset(stored["values"]), int(stored["min_count"]))
+        for name, stored in recipe.get("rare", {}).items()
+    }
 
 
 def _words_to_recipe(columns: Columns) -> dict[str, Any]:
@@ -380,6 +447,7 @@ def from_recipe(recipe: dict[str, Any], target: str | None) -> Columns:
         columns.weight = recipe.get("weight")
         columns.categorical = list(recipe.get("categorical", ()))
         columns.converted = dict(recipe.get("converted", {}))
+        columns.rare = _rare_from_recipe(recipe)
         _words_from_recipe(columns, recipe)
         check_options(columns.missing, columns.hash_bits)
         places = sorted(place for values in columns.text.values() for place in values.values())
@@ -398,6 +466,11 @@ def from_recipe(recipe: dict[str, Any], target: str | None) -> Columns:
             )
             and (columns.missing != "mean" or set(columns.means) == set(columns.numeric))
             and all(value not in columns.text[name] for name, value in columns.reference.items())
+            and all(
+                (rare.level in columns.text[name]) != (rare.level == columns.reference.get(name))
+                and rare.values.isdisjoint([*columns.text[name], columns.reference.get(name)])
+                for name, rare in columns.rare.items()
+            )
         )
     except (KeyError, TypeError, AttributeError, ValueError):
         whole = False
@@ -406,7 +479,9 @@ def from_recipe(recipe: dict[str, Any], target: str | None) -> Columns:
     return columns
 
 
-def check_options(missing: str, hash_bits: int | None, scale: str = "none") -> None:
+def check_options(
+    missing: str, hash_bits: int | None, scale: str = "none", min_count: int | None = None
+) -> None:
     """Raise DataError for invalid values of the options."""
     if scale not in SCALES:
         raise DataError(f"scale is {scale!r}: choose none or standard.")
@@ -414,6 +489,16 @@ def check_options(missing: str, hash_bits: int | None, scale: str = "none") -> N
         raise DataError(f"missing is '{missing}': choose {', '.join(MISSING[:-1])} or mean.")
     if hash_bits is not None and not 1 <= hash_bits <= 30:
         raise DataError(f"hash_bits is {hash_bits}: choose a number from 1 to 30.")
+    if min_count is None:
+        return
+    if not isinstance(min_count, int) or min_count < 1:
+        raise DataError(f"min_count is {min_count!r}: give a number of rows, 1 or more.")
+    if hash_bits is not None:
+        raise DataError(
+            "Rows with a value are counted where values are learnt, not hashed",
+            hint("leave out {}", hash_bits=None),
+            hint("leave out {}", min_count=None),
+        )
 
 
 def check_reference(reference_level: Any, columns: Columns, name: str) -> None:

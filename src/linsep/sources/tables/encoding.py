@@ -2,9 +2,10 @@
 
 Numeric and bool columns are one feature each, in file order. Behind them a text column is one
 feature per value, named ``column=value``, in the order of the columns and, within one, of the
-values (by code point). A reference level has no feature. With ``hash_bits`` values share
-2**hash_bits places instead: a value's place is the low bits of the CRC-32 of ``column=value`` in
-UTF-8, the same in every process and version. Columns whose words are features come last.
+values (by code point). A reference level has no feature, and rare values may share one. With
+``hash_bits`` values share 2**hash_bits places instead: a value's place is the low bits of the
+CRC-32 of ``column=value`` in UTF-8, the same in every process and version. Columns whose words are
+features come last.
 """
 
 from collections import Counter
@@ -62,9 +63,10 @@ class Encoder:
         self.highs = np.full(len(columns.numeric), -np.inf)
         self._labels_needed = labels_needed
 
-    def survey(self, table: pa.Table, place: Place) -> tuple[np.ndarray, dict[str, list[str]]]:
-        """Return the numbers (NaN where missing) of the rows that :meth:`encode` keeps, and which
-        values their text columns have; raises what it would raise. Learns the words of others.
+    def survey(self, table: pa.Table, place: Place) -> tuple[np.ndarray, dict[str, dict[str, int]]]:
+        """Return the numbers (NaN where missing) of the rows that :meth:`encode` keeps, and in how
+        many rows the values of their text columns are; raises what it would raise. Learns the words
+        of others.
         """
         X, texts, label, place, kept = self._selected(table, place)
         for name, counter in self.columns.words.items():
@@ -72,7 +74,7 @@ class Encoder:
                 _told(counter.learn, _texts(table, name, kept), name, place)
         if label is not None:
             self._labels(label, place)
-        return X, {name: text_codes(column, name, place)[1] for name, column in texts.items()}
+        return X, {name: _counts(*text_codes(text, name, place)) for name, text in texts.items()}
 
     def encode(
         self, table: pa.Table, place: Place, exact: bool = False
@@ -303,9 +305,17 @@ class Encoder:
             # Python's own hash would be another in every process.
             low = crc32(f"{name}={value}".encode()) & ((1 << bits) - 1)
             return len(self.columns.numeric) + low
-        if self.columns.reference.get(name) == value:
+        level = self.columns.level(name, value)
+        if level is None:
+            return _UNKNOWN
+        if self.columns.reference.get(name) == level:
             return _NONE
-        return self.columns.text[name].get(value, _UNKNOWN)
+        return self.columns.text[name].get(level, _UNKNOWN)
+
+
+def _counts(codes: np.ndarray, values: list[str]) -> dict[str, int]:
+    rows = np.bincount(codes[codes >= 0], minlength=len(values))
+    return dict(zip(values, rows.tolist(), strict=True))
 
 
 def _over_rows(least: np.ufunc, X: np.ndarray) -> np.ndarray:

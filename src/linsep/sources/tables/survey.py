@@ -10,6 +10,7 @@ import numpy as np
 
 from linsep.errors import DataError, hint
 from linsep.sources.tables.columns import FIRST_LEVEL, Columns
+from linsep.words import counted
 
 #: text columns with more values than this are hashed or left out, so that memory stays flat
 MOST_VALUES = 1 << 20
@@ -95,20 +96,25 @@ class Survey:
     ----------
     columns : Columns
     moments : whether to compute means and spreads of the numeric columns
+    min_count : rows that a value must be in to have a level of its own
     """
 
-    def __init__(self, columns: Columns, moments: bool):
+    def __init__(self, columns: Columns, moments: bool, min_count: int = 1):
         self._columns = columns
         self._moments = Moments(len(columns.numeric)) if moments else None
+        self._min_count = min_count
         learns = columns.hash_bits is None
-        self._values: dict[str, set[str]] = {name: set() for name in columns.text if learns}
+        self._counts: dict[str, dict[str, int]] = {name: {} for name in columns.text if learns}
 
-    def take(self, X: np.ndarray, values: dict[str, list[str]]) -> None:
-        """Add rows: their numbers (NaN if missing) and the values of their text columns."""
+    def take(self, X: np.ndarray, counts: dict[str, dict[str, int]]) -> None:
+        """Add rows: their numbers (NaN if missing), and how many rows have each value of the text
+        columns.
+        """
         if self._moments is not None:
             self._moments.add(X)
-        for name, known in self._values.items():
-            known.update(values[name])
+        for name, known in self._counts.items():
+            for value, rows in counts[name].items():
+                known[value] = known.get(value, 0) + rows
             if len(known) > MOST_VALUES:
                 raise DataError(
                     f"Column '{name}' has more than {MOST_VALUES} different values",
@@ -125,7 +131,8 @@ class Survey:
                 raise error.at(f"{who}, column '{name}': ") from None
         if self._moments is not None and self._columns.numeric:
             self._describe_numbers(self._moments.close(), who, scale)
-        self._columns.order_values(self._values, self._references(who, reference_level))
+        levels = self._columns.gather_rare(self._counts, self._min_count)
+        self._columns.order_values(levels, self._references(who, levels, reference_level))
         if not self._columns.width:
             raise DataError(
                 f"{who} has no feature to learn from: every column has the same text in all rows"
@@ -151,17 +158,28 @@ class Survey:
             pairs = np.column_stack([moments.means, moments.spreads]).tolist()
             columns.scale = dict(zip(names, pairs, strict=True))
 
-    def _references(self, who: str, reference_level: Any) -> dict[str, str]:
+    def _references(
+        self, who: str, levels: dict[str, set[str]], reference_level: Any
+    ) -> dict[str, str]:
         """Return the reference level of each text column, which has no indicator."""
         if reference_level is None:
             return {}
         in_order = self._columns.in_order
-        first = {n: in_order(n, values)[0] for n, values in self._values.items() if values}
+        first = {name: in_order(name, known)[0] for name, known in levels.items() if known}
         if reference_level == FIRST_LEVEL:
             return first
         for name, value in reference_level.items():
-            if value not in self._values[name]:
-                some = ", ".join(f"'{known}'" for known in in_order(name, self._values[name])[:20])
+            if value not in levels[name]:
+                some = ", ".join(f"'{known}'" for known in in_order(name, levels[name])[:20])
+                if rows := self._counts[name].get(value):
+                    least = self._columns.rare[name].min_count
+                    raise DataError(
+                        f"{who}, column '{name}' has the reference level '{value}' in "
+                        f"{counted(rows, 'row')}, fewer than {least}, so that it shares a level "
+                        "with other rare ones",
+                        hint("choose one of " + some + " with {}", reference_level=None),
+                        hint("take {}", min_count=rows),
+                    )
                 raise DataError(
                     f"{who}, column '{name}' has no value '{value}' to be the reference level, "
                     f"only {some}",

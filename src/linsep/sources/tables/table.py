@@ -105,13 +105,14 @@ class TableSource(Source):
         weight: str | None = None,
         group: str | None = None,
         types: ColumnTypes = UNTOLD,
+        min_count: int | None = None,
         **reading: Any,
     ):
         if not paths:
             raise DataError("There is no file to read: name at least one.")
         if batch_rows is not None and batch_rows < 1:
             raise DataError(f"batch_rows is {batch_rows}: give 1 or more.")
-        check_options(missing, hash_bits, scale)
+        check_options(missing, hash_bits, scale, min_count)
         opening = [path if isinstance(path, pa.Table) else located(path) for path in paths]
         exclude = [exclude] if isinstance(exclude, str) else list(exclude or [])
         given = ReadingOptions(**reading)
@@ -123,11 +124,12 @@ class TableSource(Source):
         if words := word_counters(text):
             self._options["text"] = {name: c.parameters for name, c in words.items()}
         others = given.of_csv | {"delimiter": None, "weight": weight, "group": group}
+        others |= {"min_count": min_count}
         said = {option: list(names) or None for option, names in types._asdict().items()}
         others |= given.of_numbers | said
         self._options |= {name: value for name, value in others.items() if value is not None}
         self.reading = given.or_of(recipe or {})
-        self._require_target = require_target
+        self._require_target, self._min_count = require_target, min_count or 1
         self._open(opening, format, mixed=recipe is None and require_target)
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
         self.name = str(self._files[0].path) + more
@@ -248,7 +250,7 @@ class TableSource(Source):
         self.stage = "surveying"
         options, rows = self._options, 0
         scale = options["scale"] != "none"
-        survey = Survey(self._columns, moments=scale or options["missing"] == "mean")
+        survey = Survey(self._columns, scale or options["missing"] == "mean", self._min_count)
         small, held = (self.memory_needed or 0) <= self.memory_bytes // 4, 0
         kept: list[tuple[int, int, pa.Table]] | None = [] if small else None
         for number, start, table in self._all_tables():

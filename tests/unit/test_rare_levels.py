@@ -1,0 +1,231 @@
+"""Values of few rows that share an indicator: how rows are encoded, and every use of the model."""
+
+import json
+import re
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.preprocessing import OneHotEncoder
+
+import linsep
+from command_line import here
+from exported import module, of_databases, of_json, of_onnx
+from linsep import open_source
+from linsep.errors import DataError
+from linsep.sources.tables.columns import from_recipe, to_recipe
+from served import serving
+
+TOWNS = ["Bonn"] * 6 + ["Ulm"] * 5 + ["Calw", "Calw", "Hof", "Aalen", "Zell"]
+SALES = pd.DataFrame(
+    {
+        "town": TOWNS,
+        "size": np.arange(16.0),
+        "sold": [["no", "yes"][k % 3 > 0] for k in range(16)],
+    }
+)
+NEW = pd.DataFrame({"town": ["Bonn", "Hof", "Zell", "Rom", "(rare)"], "size": [1.0, 2, 3, 4, 5]})
+
+
+def rows_of(source):
+    X = next(iter(source.batches())).X
+    return X.toarray() if hasattr(X, "toarray") else X
+
+
+@pytest.fixture(scope="module")
+def model():
+    return linsep.fit(SALES, target="sold", min_count=3)
+
+
+@pytest.mark.parametrize("min_count", [None, 1, 2, 3, 6, 7])
+def test_features_are_those_of_scikit_learn(min_count):
+    theirs = OneHotEncoder(min_frequency=min_count, handle_unknown="ignore", sparse_output=False)
+    wanted = theirs.fit_transform(SALES[["town"]])
+    source = open_source(SALES, target="sold", exclude="size", min_count=min_count)
+    assert (rows_of(source) == wanted).all()
+    names = [n.replace("town_infrequent_sklearn", "town=(rare)").replace("town_", "town=")
+             for n in theirs.get_feature_names_out()]  # fmt: skip
+    assert source.feature_names == names
+    again = open_source(NEW, recipe=source.recipe(), labelled=False)
+    assert (rows_of(again) == theirs.transform(NEW[["town"]])).all()
+    assert again.unseen == {"town": 2}
+
+
+def test_rows_are_counted_over_all_files_but_those_left_out(tmp_path):
+    SALES[:9].to_csv(tmp_path / "a.csv", index=False)
+    SALES[9:].assign(size=[None, *range(6)]).to_csv(tmp_path / "b.csv", index=False)
+    kept = pd.concat([SALES[:9], SALES[10:]])
+    source = open_source(
+        [tmp_path / "a.csv", tmp_path / "b.csv"], target="sold", missing="drop", min_count=5
+    )
+    few = sorted(town for town, n in Counter(kept.town).items() if n < 5)
+    assert "Ulm" in few
+    assert source.recipe()["rare"] == {"town": {"level": "(rare)", "values": few, "min_count": 5}}
+
+
+def test_a_value_may_be_called_as_the_level_is():
+    frame = SALES.assign(town=[town if town != "Ulm" else "(rare)" for town in TOWNS])
+    source = open_source(frame, target="sold", min_count=3)
+    rows_of(source)
+    assert source.feature_names == ["size", "town=(rare)", "town=Bonn", "town=((rare))"]
+
+
+def test_categories_keep_their_order_before_rare_ones():
+    towns = ["Zell", "Ulm", "Hof", "Calw", "Aalen", "Bonn"]
+    frame = SALES.assign(town=pd.Categorical(TOWNS, towns))
+    source = open_source(frame, target="sold", min_count=2)
+    rows_of(source)
+    names = ["town=Ulm", "town=Calw", "town=Bonn", "town=(rare)"]
+    assert source.feature_names == ["size", *names]
+
+
+@pytest.mark.parametrize(
+    ("level", "names"),
+    [
+        (None, ["town=Bonn", "town=Ulm", "town=(rare)"]),
+        ("first", ["town=Ulm", "town=(rare)"]),
+        ({"town": "Ulm"}, ["town=Bonn", "town=(rare)"]),
+        ({"town": "(rare)"}, ["town=Bonn", "town=Ulm"]),
+    ],
+)
+def test_reference_levels(level, names):
+    source = open_source(SALES, target="sold", min_count=3, reference_level=level)
+    rows_of(source)
+    assert source.feature_names == ["size", *names]
+    again = open_source(NEW, recipe=source.recipe(), labelled=False)
+    found = pd.DataFrame(rows_of(again), columns=again.feature_names)
+    assert found.get("town=(rare)", pd.Series([0, 0, 0, 0, 0])).tolist() in (
+        [0, 1, 1, 0, 0], [0, 0, 0, 0, 0]
+    )  # fmt: skip
+    assert again.unseen == {"town": 2}
+    assert to_recipe(from_recipe(source.recipe(), None))["rare"] == source.recipe()["rare"]
+
+
+def test_a_column_of_rare_values_only():
+    source = open_source(SALES, target="sold", min_count=50)
+    rows_of(source)
+    assert source.feature_names == ["size", "town=(rare)"]
+    source = open_source(SALES, target="sold", min_count=50, reference_level="first")
+    rows_of(source)
+    assert source.feature_names == ["size"]
+
+
+@pytest.mark.parametrize(
+    ("how", "sentence"),
+    [
+        ({"min_count": 0}, "min_count is 0: give a number of rows, 1 or more"),
+        ({"min_count": 2.5}, "min_count is 2.5: give a number of rows"),
+        (
+            {"min_count": 3, "hash_bits": 8},
+            "Rows with a value are counted where values are learnt, not hashed: leave out "
+            "hash_bits or leave out min_count",
+        ),
+        (
+            {"min_count": 3, "reference_level": {"town": "Calw"}},
+            "the table, column 'town' has the reference level 'Calw' in 2 rows, fewer than 3, so "
+            r"that it shares a level with other rare ones: choose one of 'Bonn', 'Ulm', '\(rare\)'",
+        ),
+        ({"min_count": 3, "reference_level": {"town": "Rom"}}, "has no value 'Rom'"),
+    ],
+)
+def test_what_cannot_be(how, sentence):
+    with pytest.raises(DataError, match=sentence):
+        rows_of(open_source(SALES, target="sold", **how))
+
+
+def test_svmlight_text_has_no_values_to_count(tmp_path):
+    (tmp_path / "a.svm").write_text("+1 1:1\n-1 2:1\n")
+    with pytest.raises(DataError, match="has labels first and no columns: leave out min_count"):
+        open_source(tmp_path / "a.svm", min_count=2)
+
+
+@pytest.mark.parametrize("change", [
+    {"level": "Rom"}, {"values": ["Bonn"]}, {"values": 3}, {"min_count": None},
+])  # fmt: skip
+def test_damaged_recipes(model, change):
+    rare = {"town": model.recipe_["rare"]["town"] | change}
+    with pytest.raises(DataError, match="recipe for reading tables is damaged"):
+        from_recipe(model.recipe_ | {"rare": rare}, None)
+
+
+def test_a_recipe_of_other_rare_values_is_another(model):
+    other = linsep.fit(SALES, target="sold", min_count=6)
+    source = open_source(SALES, recipe=other.recipe_)
+    with pytest.raises(DataError, match="not read as the training data of the model were"):
+        model.predictions(source)
+
+
+def test_the_weight_of_rare_values_is_one_of_all(model):
+    names = model.feature_names_in_.tolist()
+    assert names == ["size", "town=Bonn", "town=Ulm", "town=(rare)"]
+    at = dict(zip(names, model.coef_[0], strict=True))
+    frame = pd.DataFrame({"town": ["Calw", "Aalen", "Rom"], "size": [4.0] * 3})
+    calw, aalen, rom = model.decision_function(frame)
+    assert calw == aalen == pytest.approx(rom + at["town=(rare)"])
+
+
+@pytest.mark.parametrize("learner", ["perceptron", "logistic"])
+def test_exports(tmp_path, learner):
+    how = {"l2": 1.0, "reference_level": {"town": "(rare)"}} if learner == "logistic" else {}
+    model = linsep.fit(SALES, target="sold", min_count=3, learner=learner, **how)
+    for name in ("m.py", "m.sql", "m.onnx", "m.json", "m.csv"):
+        linsep.export(model, tmp_path / name)
+    rows = pd.concat([SALES.drop(columns="sold"), NEW])
+    wanted, records = model.predict(rows).tolist(), rows.to_dict("records")
+    found = module(tmp_path / "m.py")
+    assert [found["predict"](row) for row in records] == wanted
+    assert of_json(tmp_path / "m.json", records) == wanted
+    for answer in of_databases(tmp_path / "m.sql", {"town": str, "size": float}, records):
+        assert [line["linsep_prediction"] for line in answer] == wanted
+        scores = [line["linsep_score"] for line in answer]
+        assert np.allclose(scores, model.decision_function(rows))
+    labels, scores = of_onnx(tmp_path / "m.onnx", records, ["town", "size"])
+    assert labels.tolist() == wanted
+    if learner == "perceptron":
+        assert np.allclose(scores.ravel(), model.decision_function(rows))
+    stored = json.loads((tmp_path / "m.json").read_text())["scores"][0]["weights"]["town"]
+    if learner == "perceptron":
+        assert stored["Calw"] == stored["Hof"] == stored["Aalen"] != stored["Bonn"]
+        assert "(rare)" not in stored
+
+
+def test_servers_and_saved_models(tmp_path, model):
+    linsep.save(model, tmp_path / "m.linsep")
+    wanted = model.predict(NEW).tolist()
+    assert linsep.load(tmp_path / "m.linsep").predict(NEW).tolist() == wanted
+    with serving(tmp_path / "m.linsep") as client:
+        found = client.post("/predict", {"rows": NEW.to_dict("records")})
+    assert found["predictions"] == wanted
+    assert found["unknown_values"] == {"town": 2}
+
+
+@pytest.mark.uncompiled
+def test_commands_say_what_is_rare(tmp_path):
+    SALES.to_csv(tmp_path / "sales.csv", index=False)
+    NEW.to_csv(tmp_path / "new.csv", index=False)
+    said = "rare         town=(rare) is 4 values of fewer than 3 rows"
+    fitted = here("fit", "sales.csv", "--target", "sold", "--min-count", 3, "--model", "m.linsep",
+                  cwd=tmp_path)  # fmt: skip
+    assert said in fitted.stdout
+    assert "town=(rare)" in fitted.stdout
+    assert (
+        "town=(rare) is 4 values of fewer than 3 rows"
+        in here("inspect", "m.linsep", cwd=tmp_path).stdout
+    )
+    assert (
+        "2 values of column 'town' not seen"
+        in here("predict", "m.linsep", "new.csv", cwd=tmp_path).stderr
+    )
+    here("convert", "sales.csv", "sales.svm", "--target", "sold", "--min-count", 3,
+         cwd=tmp_path)  # fmt: skip
+    assert max(map(int, re.findall(r"(\d+):", (tmp_path / "sales.svm").read_text()))) == 4
+
+
+def test_the_function_and_the_command_agree(tmp_path, model):
+    SALES.to_csv(tmp_path / "sales.csv", index=False)
+    here("fit", "sales.csv", "--target", "sold", "--min-count", 3, "--model", "m.linsep",
+                  cwd=tmp_path)  # fmt: skip
+    loaded = linsep.load(tmp_path / "m.linsep")
+    assert (loaded.coef_ == model.coef_).all()
+    assert loaded.recipe_["rare"] == model.recipe_["rare"]
