@@ -102,3 +102,25 @@ def test_a_stream_of_record_batches_is_a_table(model):
     table = pa.Table.from_pandas(HOUSES)
     reader = pa.RecordBatchReader.from_batches(table.schema, table.to_batches())
     assert model.predict(reader).tolist() == model.predict(HOUSES).tolist()
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [("5 €", "6 $"), ("EUR 5", "USD 6"), ("5 %", "6 €"), ("(£5)", "-6 kr"), ("5 MIN", "2 HRS")],
+)
+def test_numbers_of_two_units_in_a_column_are_refused(first, then, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["price,kind", *[f"{first},a"] * 3, "4,b", f"{then},b"]), "utf-8")
+    with pytest.raises(DataError) as error:
+        linsep.fit(path, target="kind", units=True)
+    assert str(error.value) == (
+        f"{path} line 6, column 'price' holds {then!r}, but {first!r} in a row before: numbers of "
+        'one column need one unit: convert them or leave the column out with exclude=["price"].'
+    )
+
+
+@pytest.mark.parametrize("values", [("5 €", "EUR 6"), ("$5", "US$ 6"), ("5 %", "6"), ("€5", "-7€")])
+def test_numbers_of_one_unit_may_be_written_in_several_ways(values, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["price,kind", *[f"{v},{k}" for k, v in enumerate(values)]]), "utf-8")
+    assert linsep.fit(path, target="kind", units=True).n_features_in_ == 1

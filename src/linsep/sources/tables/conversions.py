@@ -11,7 +11,7 @@ import pyarrow.csv
 
 from linsep.errors import DataError, hint
 from linsep.sources.exact import EXACT, SMALLER, is_rounded
-from linsep.sources.tables.spellings import Spelling, days
+from linsep.sources.tables.spellings import Spelling, days, unit
 from linsep.sources.tables.table_file import Place, decoded, text_codes
 
 #: what Arrow takes for a missing number in CSV
@@ -87,7 +87,11 @@ def _among(name: str, patterns: tuple[str, ...]) -> bool:
 
 
 def converted(
-    table: pa.Table, columns: dict[str, str], spelling: Spelling, place: Place
+    table: pa.Table,
+    columns: dict[str, str],
+    spelling: Spelling,
+    place: Place,
+    units: dict[str, tuple[str, str]],
 ) -> pa.Table:
     """Return a table with the columns that are converted as numbers.
 
@@ -97,17 +101,19 @@ def converted(
     columns : dict of name to "number", "date", or "date=" and a format
     spelling : how numbers are written
     place : function from a row to where it stands, for errors
+    units : dict of column to the unit of its numbers and a text with that, as far as they are known
     """
     for name, how in columns.items():
         if name in table.column_names:
-            values = _numbers(table.column(name), name, how, spelling, place)
+            values = _numbers(table.column(name), name, how, spelling, place, units)
             table = table.set_column(table.column_names.index(name), name, values)
     return table
 
 
 def _numbers(
-    column: pa.ChunkedArray, name: str, how: str, spelling: Spelling, place: Place
-) -> pa.ChunkedArray:
+    column: pa.ChunkedArray, name: str, how: str, spelling: Spelling, place: Place,
+    units: dict[str, tuple[str, str]],
+) -> pa.ChunkedArray:  # fmt: skip
     kind = column.type
     if pa.types.is_temporal(kind) and how.startswith("date"):
         exact = decoded(column, name).cast(pa.timestamp("us")).cast(pa.int64())
@@ -119,10 +125,26 @@ def _numbers(
     for code, text in enumerate(texts):
         try:
             found[code] = value_of(text, how, spelling, name)
+            if how == "number" and spelling.units:
+                _check_unit(text, name, units)
         except DataError as error:
             where = place(int(np.argmax(codes == code)))
             raise error.at(f"{where}, column '{name}' ") from None
     return pa.chunked_array([pa.array(found[codes], from_pandas=True)])
+
+
+def _check_unit(text: str, name: str, units: dict[str, tuple[str, str]]) -> None:
+    """Raise DataError if a number has another unit than those before: 5 EUR are not 5 USD."""
+    if (found := unit(text)) is None:
+        return
+    known, example = units.setdefault(name, (found, text))
+    if known != found:
+        raise DataError(
+            f"holds {text[:60]!r}, but {example[:60]!r} in a row before: numbers of one column "
+            "need one unit",
+            "convert them",
+            hint("leave the column out with {}", exclude=[name]),
+        )
 
 
 def _is_text(kind: pa.DataType) -> bool:

@@ -1,10 +1,12 @@
 """Numbers and dates as people write them: with units, signs and separators of many countries."""
 
 import re
+import string
 import unicodedata
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
+from unicodedata import category
 
 _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 #: minus signs beside the hyphen: a soft one, hyphens, dashes, superscripts, small and wide ones
@@ -18,6 +20,9 @@ _CURRENCY = re.compile(
     r"^([A-Z]{3}|(?:US|A|C|HK|NZ|R)?\$|kr\.?|Fr\.?|z\u0142|Rs\.?)(?=[\s\d.,(+-])|"
     r"(?<=[\s\d.,)])([A-Z]{3}|kr\.?|Fr\.?|z\u0142|Rs\.?)$"
 )
+
+#: signs and names of one currency
+_SAME = {"$": "USD", "US$": "USD", "\u20ac": "EUR", "\u00a3": "GBP", "Fr": "CHF", "z\u0142": "PLN"}
 
 
 class Spelling(NamedTuple):
@@ -117,11 +122,22 @@ def _undressed(text: str) -> str:
         if text[:1] in ("-", "+") and not sign:
             sign, text = text[0], text[1:].lstrip()
         text = _CURRENCY.sub("", text).strip()
-        text = "".join(c for c in text if unicodedata.category(c) != "Sc").strip()
+        text = "".join(c for c in text if category(c) != "Sc").strip()
         text = text.rstrip(_PERCENT).rstrip()
     if text.endswith("-") and text[-2:-1].isdigit() and not sign:  # as SAP writes it
         sign, text = "-", text[:-1]
     return ("-" if owed else "") + sign + text
+
+
+def unit(text: str) -> str | None:
+    """Return the currency or percent sign that is written beside a number, None without one."""
+    if _AS_IT_IS.fullmatch(text):
+        return None
+    text = text.strip("()+-" + string.whitespace).translate(_SIGNS).strip("-" + string.whitespace)
+    named = _CURRENCY.search(text)
+    signs = [c for c in text if c in _PERCENT or category(c) == "Sc"]
+    found = named[0].rstrip(".") if named else "".join(signs)
+    return "%" if found and found in _PERCENT else _SAME.get(found, found) or None
 
 
 def _ungrouped(text: str, mark: str, decimal: str) -> str:

@@ -166,6 +166,7 @@ class TableSource(Source):
         self._encoder = Encoder(self._columns, self._require_target)
         self.surveys = not self.by_recipe and self._learns()
         self._surveyed = not self.surveys
+        self._units: dict[str, tuple[str, str]] = {}
         self._starts: list[int] = []  # number of the first row of every file reached so far
         self._running = 0
 
@@ -407,7 +408,7 @@ class TableSource(Source):
         for table in rechunked(chunks, self._batch_rows, words=bool(self._columns.words)):
             place = self._files[number].places_from(start)
             spelling = self.reading.spelling
-            yield start, converted(table, self._columns.converted, spelling, place)
+            yield start, converted(table, self._columns.converted, spelling, place, self._units)
             start += table.num_rows
 
 
