@@ -144,6 +144,13 @@ def test_lines_characters_and_compression(tmp_path, encoding, ending, pack):
 
 REFUSED = {
     "Latin-1": (TEXT.encode("latin-1"), HOW, 'line 3 is not UTF-8 text: .* encoding="latin-1"'),
+    "Windows": ("a,y\n5 €,2\n".encode("cp1252"), {}, "'a' is not UTF-8 text: say .*latin-1"),
+    "Windows in its header": ("€,y\n5,2\n".encode("cp1252"), {}, 'line 1 .* encoding="cp1252"'),
+    "Windows, not Latin-1": (
+        "ä,y\nö,1\n5 €,2\n".encode("cp1252"),
+        {"encoding": "latin-1"},
+        'line 3 holds the byte 80, which is a control character in latin-1: .* encoding="cp1252"',
+    ),
     "UTF-16": (TEXT.encode("utf-16"), HOW, r'is UTF-16 text: read it with encoding="utf-16"'),
     "two encodings": (
         TEXT.encode() + TEXT.encode("latin-1"),
@@ -153,6 +160,7 @@ REFUSED = {
     "another one": (TEXT.encode(), HOW | {"encoding": "utf-16"}, "line 1 is not utf-16 text"),
     "unknown": (b"a,y\n1,2\n", {"encoding": "klingon"}, "encoding is 'klingon': give a name"),
     "comment": (b"# by R\na,y\n1,2\n", {}, r'line 1 is a comment: .* comment="#"'),
+    "comments": (b"# by R\n# in 2024\na,y\n1,2\n", {}, r'line 1 is a comment: .* comment="#"'),
     "Excel": (b"sep=;\na;y\n1;2\n", {}, "line 1 tells a delimiter, .* skip_rows=1"),
     "all skipped": (b"a,y\n1,2\n", {"skip_rows": 9}, "has no header row"),
     "negative": (b"a,y\n1,2\n", {"skip_rows": -1}, "skip_rows is -1: give a number of lines"),

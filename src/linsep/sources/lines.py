@@ -259,11 +259,26 @@ class Recoded(io.RawIOBase):
                     "correct it",
                     hint("say how its characters are stored with {}", encoding=None),
                 ) from None
+            self._check_characters(text)
             self._rest = text.removeprefix("\ufeff").encode() if not self._lines else text.encode()
             self._lines += self._rest.count(b"\n")
         size = min(len(buffer), len(self._rest))
         buffer[:size], self._rest = self._rest[:size], self._rest[size:]
         return size
+
+    def _check_characters(self, text: str) -> None:
+        """Raise DataError for Windows text that is read as Latin-1, which has control characters
+        where that has the euro sign and quotes.
+        """
+        if codecs.lookup(self._encoding).name != "iso8859-1":
+            return
+        if found := re.search(r"[\x80-\x84\x86-\x9f]", text):  # 85 ends a line on large machines
+            line = self._lines + text.count("\n", 0, found.start()) + 1
+            raise DataError(
+                f"{self._path} line {line} holds the byte {ord(found[0]):02X}, which is a control "
+                f"character in {self._encoding}",
+                hint("read it with {}", encoding="cp1252"),
+            )
 
 
 #: measured: smaller chunks cost handing over, larger ones fall out of the caches

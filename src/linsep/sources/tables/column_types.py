@@ -106,14 +106,15 @@ def label_kind(file: TableFile, name: str, kind: pa.DataType) -> str:
     raise DataError(f"{file.path}, label column '{name}' {message}", change)
 
 
-def unusable(file: TableFile, kind: pa.DataType) -> tuple[str, str]:
+def unusable(file: TableFile, kind: pa.DataType) -> tuple[str, str | Hint]:
     """Return what a column of this type holds, and how to make it usable."""
     if pa.types.is_temporal(kind):
         return f"holds dates or times ({kind})", "make it a number"
     if pa.types.is_nested(kind):
         return f"holds lists or objects ({kind})", "flatten it"
     if pa.types.is_binary(kind) and not file.typed:
-        return "is not UTF-8 text", "save the file as UTF-8"
+        stored = hint("say how the file is stored, such as with {}", encoding="latin-1")
+        return "is not UTF-8 text", stored
     return f"holds values of type {kind}", "make it a number or text"
 
 

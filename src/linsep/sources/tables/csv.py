@@ -44,11 +44,6 @@ ROW_NAMES = "name the column of row names in line 1, or write none (in R with ro
 #: bytes at the end of a file in which labels are looked at
 LAST_BYTES = 1 << 16
 
-#: advice where text is not UTF-8
-ENCODED = (
-    "save the file as UTF-8",
-    hint("say how it is stored, such as with {}", encoding="latin-1"),
-)
 
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 _EXCEL = re.compile(r"sep=.?")
@@ -88,7 +83,8 @@ class CsvFile(TextFile):
             skip = hint("skip it with {}", skip_rows=found[0].line)
             raise DataError(f"{self._first} tells a delimiter, as only Excel reads it", skip)
         mark = _COMMENT.match(records[0][0])
-        if mark and options.comment is None and len(records[0]) != len(records[-1]):
+        odd = len(records[0]) != len(records[-1]) or _COMMENT.match(records[-1][0])
+        if mark and odd and options.comment is None and len(records) > 1:
             skip = hint("skip lines like it with {}", comment=mark[0])
             raise DataError(f"{self._first} is a comment", skip)
         other = self._other_delimiter(records) if len(header) == 1 else None
@@ -101,7 +97,9 @@ class CsvFile(TextFile):
         try:
             "".join(header).encode()
         except UnicodeEncodeError as error:
-            raise DataError(f"{self._first} is not UTF-8 text", *ENCODED) from error
+            raise DataError(
+                f"{self._first} is not UTF-8 text", *_encodings(error.object)
+            ) from error
         self._check_header(header)
         self._header = header
         self._has_rows = len(records) > self._before
@@ -366,7 +364,7 @@ class CsvFile(TextFile):
                 if kind == "text" and not field.isascii() and not _is_utf8(field):
                     return DataError(
                         f"{place}, column '{name}' is not UTF-8 text ({_bad_byte(field)})",
-                        *ENCODED,
+                        *_encodings(field),
                     )
         return None
 
@@ -402,6 +400,13 @@ def _shown(delimiter: str | None) -> str:
 def _length(fields: list[str]) -> int:
     """Return the number of bytes of a row, as it was read."""
     return sum(len(field.encode(errors="surrogateescape")) for field in fields) + len(fields)
+
+
+def _encodings(text: str) -> tuple[Any, Any]:
+    """Return advice for text that is not UTF-8: between 80 and 9F, Latin-1 has no characters."""
+    windows = any("\udc80" <= character <= "\udc9f" for character in text)
+    how = {"encoding": "cp1252" if windows else "latin-1"}
+    return "save the file as UTF-8", hint("say how it is stored, such as with {}", **how)
 
 
 def _is_utf8(field: str) -> bool:
