@@ -9,6 +9,7 @@ import numpy as np
 
 from linsep.catalog import LINEAR
 from linsep.errors import DataError
+from linsep.estimators._common.frames import in_memory
 from linsep.learners.perceptron import Perceptron
 from linsep.learners.proofs import check_literals
 from linsep.mistake_bounds.bounding import RunSummary, bounds_of_run
@@ -39,7 +40,8 @@ def bounds(
 
     Parameters
     ----------
-    X : array or sparse matrix of shape (rows, features)
+    X : array, sparse matrix or data frame of shape (rows, features)
+        Each value of a frame's columns of text or categories is a feature.
     y : array of shape (rows,)
         Labels, two or more classes.
     fit_intercept : bool, default=True
@@ -100,6 +102,7 @@ def bounds(
     if gamma is not None and not (isinstance(gamma, Real) and 0 < gamma <= LARGEST):
         raise ValueError(f"gamma is {gamma!r}: it must be a finite number above 0.")
     check_beside(X, y=y)
+    X, y, *_ = in_memory(X, y)
     y = labels_of(y)
     classes = np.unique(y)
     if len(classes) < 2:

@@ -28,6 +28,8 @@ KEPT_TYPES = [np.float64, np.float32, *(np.dtype(f"{s}{b}") for s in "iu" for b 
 EXACT = 2**53
 #: numbers that are not doubles lie between its inverse and it: they round to normal numbers
 LARGEST = 2**1000
+#: what reads columns of text
+OPENED = "linsep.open_source(frame, target=...), which reads text"
 #: decimals with larger powers of ten are out of range
 MOST_POWER = 400
 
@@ -186,7 +188,8 @@ def _of_arrow(column: Any, name: Any) -> np.ndarray:
         column = column.cast(pa.uint8())
     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
         raise DataError(
-            f"Column {name!r} is of type {column.type}: convert it to numbers, or leave it out."
+            f"Column {name!r} is of type {column.type}: convert it to numbers, leave it out, "
+            f"or give {OPENED}."
         )
     whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     return _plain(whole.to_numpy(zero_copy_only=False), name)
@@ -230,9 +233,10 @@ def _number(value: Any, name: Any, row: int) -> int | float | Fraction:
         raise _missing(_place(name, row))
     else:
         kind = type(value).__name__
+        opened = f", or give {OPENED}" * (kind == "str" and isinstance(name, str))
         raise DataError(
             f"{_place(name, row)} is {str(value)[:40]!r} of type {kind}: convert it to a number, "
-            "or leave the column out."
+            f"or leave the column out{opened}."
         )
     if not exact or Fraction(1, LARGEST) < abs(exact) < LARGEST:
         return float(exact) if _fits(exact) else exact

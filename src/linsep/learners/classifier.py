@@ -11,7 +11,7 @@ from linsep.checkpoints.saving import Saving
 from linsep.compiled.rows import Unit, as_rows, scales
 from linsep.errors import DataError
 from linsep.estimators._common import labels
-from linsep.estimators._common.frames import to_learn
+from linsep.estimators._common.frames import in_memory, to_learn, with_features
 from linsep.estimators._common.labels import FLOATS, brings_labels
 from linsep.estimators._common.showing import HasEquation
 from linsep.learners.online import OnlineClassifier
@@ -261,7 +261,9 @@ class LinearClassifier(HasEquation, OnlineClassifier):
             if hasattr(X, "batches"):
                 raise DataError("With normalize=True give arrays: rows have to be scaled first.")
             check_beside(X, y=y)
+            X, y, *_ = in_memory(X, y)
             X = seen_rows(X, False, True, False)
+        X, y, _ = with_features(X, y)
         return separation(X, y, fit_intercept=bool(self.fit_intercept), **how)
 
     @property

@@ -20,7 +20,7 @@ from linsep.checkpoints.saving import Saving
 from linsep.compiled.rows import as_rows
 from linsep.errors import DataError, ModelFileError, ParameterError, hint
 from linsep.estimators._common.fitted_state import count
-from linsep.estimators._common.frames import to_learn
+from linsep.estimators._common.frames import in_memory, to_learn
 from linsep.estimators._common.labels import (
     FLOATS,
     brings_labels,
@@ -393,6 +393,8 @@ class KernelPerceptron(OnlineClassifier):
 
         check_beside(X, y=y)
         kernel = self._chosen_kernel()
+        if kernel.takes == "vectors":
+            X, y, *_ = in_memory(X, y)
         K = X if kernel.takes == "gram" else kernel.exact(X)
         return separation(K=kernel(X) if K is None else K, y=y, **how)
 

@@ -48,7 +48,7 @@ def bounds_of(model: Any, X: Any, y: Any, literals: int | None, majority: int) -
 
     run = model.fitted_run()
     check_literals(literals, majority)
-    given, (X, codes) = X, same_data(model, X, y)
+    given, (X, codes) = model.features_of(X), same_data(model, X, y)
     fit, mistakes = in_its_fit(model), int(model.mistakes_.sum())
     why = fit.obstacle() or why_not_again(model)
     if why is not None:
@@ -144,13 +144,15 @@ def same_data(model: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
 
     if hasattr(X, "batches"):
         raise DataError("Bounds need arrays: read the source into memory first.")
-    given, X, y, width = X, checked_rows(X), np.asarray(y), model.fitted_run().state.n_features
+    given, features, width = X, model.features_of(X), model.fitted_run().state.n_features
+    X, y = checked_rows(features), np.asarray(y)
     if X.shape[1] != width or y.shape != (X.shape[0],):
         raise DataError(
             f"X of shape {X.shape} and y of shape {y.shape} are not what was learnt: "
             f"{width} features and a label a row."
         )
-    check_columns(model, given)
+    if features is given:
+        check_columns(model, given)
     known = model.classes_
     codes = labels.encode_with(y, known)
     if codes is None:

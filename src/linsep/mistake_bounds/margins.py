@@ -301,10 +301,12 @@ class Linear(NamedTuple):
         """Return X as float64, with rows of length 1 if the weights were learnt from such rows;
         ValueError if its columns have other names than those of the fit.
         """
+        given, X = X, self.model.features_of(X) if hasattr(self.model, "features_of") else X
         rows = checked_rows(X)
         if rows.shape[1] != self.coef.shape[1]:
             raise DataError(f"X has {rows.shape[1]} features, but there are {self.coef.shape[1]}.")
-        check_columns(self.model, X)
+        if X is given:
+            check_columns(self.model, X)
         return unit_rows(rows) if self.unit else rows
 
     def scores(self, X: Any) -> np.ndarray:

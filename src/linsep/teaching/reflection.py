@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linsep.errors import DataError
+from linsep.estimators._common.frames import in_memory
 from linsep.estimators._common.labels import check_two_classes, label_text, place_of
 from linsep.estimators._common.showing import linear_sum
 from linsep.mistake_bounds.margins import checked_rows
@@ -89,8 +90,9 @@ def reflection(
     2    -1            -1   0  -1  -a0 - a2 > 0
     3    1              1  -2  -2  a0 - 2 a1 - 2 a2 > 0
     """
-    columns = [str(name) for name in getattr(X, "columns", [])]
-    index, rows = index_of(X, y), checked_rows(X)
+    index = index_of(X, y)
+    X, y, _, names = in_memory(X, y)
+    columns, rows = names or [str(name) for name in getattr(X, "columns", [])], checked_rows(X)
     labels = labels_of(y)
     classes = np.unique(labels)
     check_two_classes(classes)

@@ -13,6 +13,7 @@ from linsep.catalog import LINEAR
 from linsep.errors import DataError, ParameterError, hint
 from linsep.estimators._common import labels
 from linsep.estimators._common.fitted_state import StopReason
+from linsep.estimators._common.frames import in_memory
 from linsep.estimators._common.labels import is_turned
 from linsep.learners.classifier import LinearClassifier
 from linsep.learners.cycle_detection import CycleDetection, cycle_detection_for
@@ -73,12 +74,13 @@ def trace(
     TypeError
         If the estimator is not a linear online learner.
     """
-    given = {
-        "estimator": estimator, "X": X, "y": y, "coef_init": coef_init,
-        "intercept_init": intercept_init, "max_rounds": max_rounds, "feature_names": feature_names,
-    }  # fmt: skip
     rule, model = rule_of(estimator), checked(estimator, max_rounds, rounds)
     index, learner = index_of(X, y, sample_weight), model.learner()
+    X, y, sample_weight, names = in_memory(X, y, sample_weight)
+    given = {
+        "estimator": estimator, "X": X, "y": y, "coef_init": coef_init,
+        "intercept_init": intercept_init, "feature_names": feature_names or names,
+    }  # fmt: skip
     X, y = model.checked_rows(X, y, learner, reset=True, checked=True)
     classes, codes = labels.encode(y)
     labels.check_two_classes(classes)
@@ -97,7 +99,7 @@ def trace(
     begun = run.state
     coef, intercept = (array.tolist() for array in begun.split(begun.W))
     start = (coef, intercept) if vectors else (coef[0], intercept[0])
-    features = names_of(feature_names, names_in(model, X.shape[1]), "feature_names")
+    features = names_of(feature_names, names or names_in(model, X.shape[1]), "feature_names")
     rows = names_of(row_names, index or range(len(y)), "row_names")
     stream = ArrayStream(X, codes, importance, model.draw_seed(), bool(model.shuffle))
     detection = cycle_detection_for(begun, learner, run.keeping, stream, model.tie)
@@ -106,9 +108,8 @@ def trace(
     steps = ending.before(textbook.run(
         rule, scheme, plain_rows(X, model.normalize), codes.tolist(), classes.size,
         fit_intercept=learnt, max_iter=rounds or model.max_iter, tie=model.tie,
-        orders=visiting_orders(stream),
+        orders=visiting_orders(stream), weights=start[0], intercept=start[1],
         row_weights=importance.tolist() if importance.size else None,
-        weights=start[0], intercept=start[1],
     ))  # fmt: skip
     taken = list(islice(steps, most))
     if not taken:

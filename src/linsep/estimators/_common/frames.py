@@ -1,17 +1,67 @@
 """Data frames whose columns are no features yet: they become a source, as a file would."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from linsep.batches import join, joined
 from linsep.errors import DataError
+from linsep.sources.base import Source
 from linsep.sources.opening import is_frame, open_source
 from linsep.validation.labels import check_beside
 
 
+class Rows(NamedTuple):
+    """Rows in memory with their labels and weights; ``names`` of features that were made of columns
+    of text or categories, else None.
+    """
+
+    X: Any
+    y: Any
+    sample_weight: Any
+    names: list[str] | None
+
+
+def in_memory(X: Any, y: Any = None, sample_weight: Any = None) -> Rows:
+    """Return rows as they are or, of a frame with columns of text or categories, with a feature for
+    each of their values.
+    """
+    source, *_ = with_features(X, y, sample_weight)
+    if not isinstance(source, Source) or source is X:
+        return Rows(X, y, sample_weight, None)
+    read = joined(list(source.batches()))
+    return Rows(read.X, read.y, read.weights, source.feature_names)
+
+
+class TakesFrames:
+    """Mixin of estimators, for functions that read their weights."""
+
+    def features_of(self, X: Any) -> Any:
+        """Return rows as they are or, of a frame that holds the columns which the model learnt
+        from, their features.
+        """
+        source = to_predict(self, X)
+        if not isinstance(source, Source) or source is X:
+            return X
+        parts = [batch.X for batch in source.batches()]
+        return join(parts, max(part.shape[1] for part in parts))
+
+
 def to_learn(
     X: Any, y: Any, sample_weight: Any = None, reference: bool = False
+) -> tuple[Any, Any, Any]:
+    """Return what :func:`with_features` does; raises TypeError for the name of a file."""
+    if isinstance(X, str | Path):
+        raise TypeError(
+            f"fit takes rows, not the name of a file: linsep.fit({str(X)!r}, target=...) learns "
+            "from files."
+        )
+    return with_features(X, y, sample_weight, reference)
+
+
+def with_features(
+    X: Any, y: Any = None, sample_weight: Any = None, reference: bool = False
 ) -> tuple[Any, Any, Any]:
     """Return rows, labels and weights as they are or, of a frame with columns of text or
     categories, a source of all three, and None twice.
@@ -19,11 +69,6 @@ def to_learn(
     With ``reference`` the first level of each column of text has no feature: all indicators of a
     column add up to the intercept, so that a regression could not tell their parts.
     """
-    if isinstance(X, str | Path):
-        raise TypeError(
-            f"fit takes rows, not the name of a file: linsep.fit({str(X)!r}, target=...) learns "
-            "from files."
-        )
     if not is_frame(X) or not _needs_encoding(X):
         return X, y, sample_weight
     check_beside(X, y=y, sample_weight=sample_weight)

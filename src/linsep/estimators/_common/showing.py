@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.drawing import display
+from linsep.estimators._common.frames import TakesFrames
 from linsep.estimators._common.labels import (
     label_text,
     pairs,
@@ -120,7 +121,7 @@ def _sum(terms: list[str]) -> str:
     return first + "".join(signed)
 
 
-class HasEquation:
+class HasEquation(TakesFrames):
     """Mixin of the linear models."""
 
     @property
