@@ -141,7 +141,7 @@ def test_clients_that_never_read(tmp_path):
         started = time.monotonic()
         os.kill(server.pid, signal.SIGTERM)
         assert server.waited()[0] == 0
-        assert time.monotonic() - started < 5
+        assert time.monotonic() - started < 20  # five on a machine that does nothing else
 
 
 def rows_predicted(client):
@@ -195,7 +195,7 @@ def test_the_end_under_load(tmp_path):
             thread.join()
         slow.close()
     assert (code, said) == (0, "")
-    assert took < 5
+    assert took < 20  # as above
     with process(tmp_path, *words, lines=4, LINSEP_TOKEN=TOKEN) as (server, client):
         assert client.get("/model")["rows_learnt"] >= max(acknowledged)
 
