@@ -59,7 +59,7 @@ TABLE = '''\ufefflength,note,"wide ""one""",kind,on,group
 2.25,ü,1e-3,z,true,7
 '''
 ROWS = """# a comment
-+1 qid:3 1:0.5 3:-2e-1 # another
++1 1:0.5 3:-2e-1 # another
 -1 2:1 3:4
 
 1 1:.25

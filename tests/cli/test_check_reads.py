@@ -128,7 +128,7 @@ def test_svmlight_text(tmp_path):
         for line in (
             f"1 1:{value}",
             f"{value} 2:3",
-            f"1 qid:3\t3:{value} # 1:2",
+            f"1 \t3:{value} # 1:2",
             f" 2 0:{value}\r",
         ):
             path.write_text(f"{line}\n-7 1:2 3:4\n\n# none\n", encoding="utf-8", newline="")

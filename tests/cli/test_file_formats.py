@@ -1,5 +1,6 @@
 """What files hold: endings, --format, --delimiter, standard input; columns of nearly numbers."""
 
+import io
 import json
 import os
 import shutil
@@ -76,24 +77,24 @@ def test_every_format_can_be_told(folder):
 
 
 def test_endings_that_say_nothing(folder):
-    said = r"p.dat has the ending '.dat', .*known are .svm .* or say what it is, such as --format c"
+    said = r"p.dat has the ending '.dat', .* between '\|': .* --format csv and .*known are .svm "
     assert_refused("fit", "p.dat", "--target", "kind", cwd=folder, said=said)
     assert_refused(
-        "trace", "p.dat", "--target", "kind", cwd=folder, said="such as --data-format csv"
+        "trace", "p.dat", "--target", "kind", cwd=folder, said="with --data-format csv and"
     )
     shutil.copy(folder / "c.csv", folder / "plain")
-    assert_refused("fit", "plain", cwd=folder, said="plain has no ending")
-    write(folder, "words.gz", "")
+    said = "plain has no ending, .*; its first lines .* between commas: read them with --format csv"
+    assert_refused("fit", "plain", cwd=folder, said=said)
     with pytest.raises(DataError, match='such as format="csv"'):
-        open_source(folder / "p.dat", target="kind")
+        open_source(write(folder, "words", "a b c\n"), target="kind")
 
 
 @pytest.mark.parametrize(
     "text",
     [
         "1 1:1\n",
-        "# c\n\n-1.5 qid:3 2:0.5 # x\r\n",
-        "+1\n",
+        "# c\n\n-1.5 2:0.5 # x\r\n",
+        "+1\n-1 2:1\n",
         "3:1 4:2\n",
         "\ufeff1 1:1\n",
         "1,2 3:4\n",
@@ -212,7 +213,8 @@ def test_standard_input(folder, monkeypatch):
     assert not (folder / "-").exists()
 
 
-def test_standard_input_needs_a_format_and_comes_once(folder):
+def test_standard_input_needs_a_format_and_comes_once(folder, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a,b\n1,2\n")))
     assert_refused("fit", "-", cwd=folder, said="- has no file name .* add --format", code=2)
     assert_refused("trace", "-", cwd=folder, said="- has no file name .* add --data-format", code=2)
     assert_refused("fit", "-", "--test", "-", cwd=folder, said="can be read only once", code=2)

@@ -43,6 +43,7 @@ from linsep.rewriting import (
 from linsep.sources.formats import CODECS, format_by_name, format_of
 from linsep.sources.opening import find_files, kind_of, open_source
 from linsep.sources.remote.file import File
+from linsep.sources.svmlight import SvmlightSource
 from linsep.sources.tables.files import check_separated, open_tables
 from linsep.sources.tables.reading_options import ReadingOptions
 from linsep.words import counted, size_text
@@ -253,6 +254,8 @@ def convert(
         reader = open_source(
             data, **how, **files, index_base=index_base, labelled=written != "parquet"
         )
+        if isinstance(reader, SvmlightSource):
+            reader.mends = True
         writer = WRITERS[written](reader)
     never_overwrite(paths, out)
     with interrupts_deferred() as pressed:
@@ -268,7 +271,8 @@ def convert(
             ):
                 writer.write(stream)
         pressed.forget()  # it came after everything was done
-    _print(writer, out, perf_counter() - started, as_json)
+    lost = writer.lost + getattr(reader, "mended", [])
+    _print(writer.rows, lost, out, perf_counter() - started, as_json)
 
 
 def _table_writer(paths: list[File], how: dict[str, Any], files: dict[str, Any]) -> TableWriter:
@@ -304,19 +308,19 @@ def _compressed(file: Any, out: Path) -> Iterator[Any]:
         yield stream
 
 
-def _print(writer: Any, out: Path, seconds: float, as_json: bool) -> None:
+def _print(rows: int, lost: list[str], out: Path, seconds: float, as_json: bool) -> None:
     size = out.stat().st_size
     if as_json:
-        found = {"rows": writer.rows, "written": str(out), "bytes": size, "lost": writer.lost}
+        found = {"rows": rows, "written": str(out), "bytes": size, "lost": lost}
         print_json(found | {"seconds": round(seconds, 4)})
         return
     print_pairs(
         [
-            ("written", f"{out}, {counted(writer.rows, 'row')}, {size_text(size)}"),
+            ("written", f"{out}, {counted(rows, 'row')}, {size_text(size)}"),
             ("time", f"total {seconds:.2f} s"),
         ]
     )
-    for sentence in writer.lost:
+    for sentence in lost:
         note(f"{sentence}.")
 
 

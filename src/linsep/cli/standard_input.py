@@ -4,14 +4,16 @@ import inspect
 import shutil
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import click
 
-from linsep._system.files import scratch_folder
-from linsep.errors import DataError
+from linsep._system.files import is_address, scratch_folder
+from linsep.errors import DataError, LinsepError
+from linsep.sources.formats import format_by_content, named_vaguely
 
 NAME = "standard input"
 #: the file that it was copied to, if it was
@@ -39,13 +41,11 @@ def reads_data(command: Callable) -> Callable:
     @wraps(command)
     def run(**given: Any) -> Any:
         count = [item for name in ("data", "test") for item in given.get(name) or ()].count("-")
-        if not count:
-            return command(**given)
         if count > 1:
             raise click.BadParameter("- is standard input, which can be read only once.")
-        if given["format"] is None:
-            option = "--data-format" if "written" in given else "--format"
-            raise click.BadParameter(f"- has no file name to infer its format from: add {option}.")
+        if not count:
+            tell_recognized(given)
+            return command(**given)
         with scratch_folder() as folder:
             path = _filled(Path(folder) / NAME)
             _copies[:] = [str(path)]
@@ -53,10 +53,44 @@ def reads_data(command: Callable) -> Callable:
                 given[name] = [str(path) if item == "-" else item for item in given[name] or ()]
             if "no_cache" in given:
                 given["no_cache"] = True  # its rows are never read again
+            if given["format"] is None and format_by_content(path) is None:
+                option = "--data-format" if "written" in given else "--format"
+                raise click.BadParameter(
+                    "- has no file name to infer its format from, and its first lines do not show "
+                    f"it: add {option}."
+                )
+            tell_recognized(given)
             return command(**given)
 
     run.__signature__ = inspect.signature(command)  # type: ignore[attr-defined]
     return run
+
+
+#: formats that first lines show, in words
+_WORDS = {"svmlight": "svmlight text", "vw": "Vowpal Wabbit's text"}
+
+
+def tell_recognized(given: dict[str, Any]) -> None:
+    """Tell which files of a command are read as their first lines look, since their names do not
+    say what they hold.
+    """
+    if given.get("format") is not None or "data" not in given:
+        return
+    from linsep.cli.errors import note  # which names standard input
+    from linsep.sources.opening import find_files
+
+    found: dict[str, list[str]] = {}
+    for name in [x for option in ("data", "test") for x in given.get(option) or ()]:
+        if is_address(Path(name)):
+            continue
+        with suppress(LinsepError, OSError):  # the command says what is wrong
+            for path in filter(named_vaguely, find_files([name])):
+                if (format := format_by_content(path)) is not None:
+                    found.setdefault(format, []).append(str(path))
+    for format, paths in found.items():
+        others = f" and {len(paths) - 1:,} more" if len(paths) > 1 else ""
+        said = "its first lines look so" if len(paths) == 1 else "their first lines look so"
+        note(f"{paths[0]}{others} read as {_WORDS[format]}: {said}.")
 
 
 def _filled(path: Path) -> Path:

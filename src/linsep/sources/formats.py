@@ -46,12 +46,17 @@ _FOREIGN = {
     ".mbox": ("is a mailbox", "save its messages as .eml files, in a folder for each label"),
 }
 
-_PEEK_BYTES = 1 << 16
+#: endings of text of any format, whose first lines are looked at
+_TEXT = {".txt", ".dat", ".data"}
+
+_PEEK_BYTES, _PEEK_LINES = 1 << 16, 100
 # A label and pairs, a number alone, or pairs alone; perhaps with a comment.
 _PAIR = rb"\w+:[^\s:]+"
 _SVMLIGHT = re.compile(
     rb"[ \t]*([^\s:;#]+([ \t]+%b)+|[-+.\deE]+|%b([ \t]+%b)*)[ \t]*(#.*)?" % (_PAIR, _PAIR, _PAIR)
 )
+# Up to three numbers, perhaps a tag, and a bar that is followed by a namespace or by a feature.
+_VW = re.compile(rb"[ \t]*([-+.\deE]+[ \t]+){0,3}('[^\s|]*[ \t]*)?\|(?P<features>.*)")
 
 
 def format_by_name(path: File) -> str | None:
@@ -67,7 +72,7 @@ def format_by_name(path: File) -> str | None:
 
 
 def format_of(path: File, declared: str | None = None) -> str:
-    """Return the format of a file: as ``declared``, by its name, or svmlight if it looks like it.
+    """Return the format of a file: as ``declared``, by its name, or as its first lines look.
 
     Raises DataError for an unknown format.
     """
@@ -76,10 +81,20 @@ def format_of(path: File, declared: str | None = None) -> str:
             *most, last = FORMATS
             raise DataError(f"format is {declared!r}: choose {', '.join(most)} or {last}.")
         return declared
-    found = format_by_name(path)
-    if found is None and path.exists() and not _looks_like_svmlight(path):
+    if not named_vaguely(path):
+        return format_by_name(path) or "svmlight"  # whoever opens it says that it is not there
+    found, said, lines = format_by_content(path), format_by_name(path), first_lines(path)
+    odd = lines is None or (lines and said is None) or _separator(path) is not None
+    if found is None and odd:
         raise unknown_format(path)
-    return found or "svmlight"
+    return found or "svmlight"  # which says what is wrong, or that there are no rows
+
+
+def named_vaguely(path: File) -> bool:
+    """Return whether a file is there whose name does not show what it holds."""
+    endings = [e for e in (ending.lower() for ending in path.suffixes) if e not in CODECS]
+    vague = format_by_name(path) is None or endings[-1:] == [".txt"]
+    return vague and path.exists()
 
 
 def unknown_format(path: File) -> DataError:
@@ -91,25 +106,63 @@ def unknown_format(path: File) -> DataError:
     if ending.lower() in _FOREIGN:
         what, change = _FOREIGN[ending.lower()]
         return DataError(f"{path} {what}", change)
+    known = " ".join(one for one in ENDINGS if one not in _TEXT)
+    rename = f"rename it (known are {known}, of text also with .gz .bz2 .xz .zst behind)"
     message = f"has the ending '{ending}'" if ending else "has no ending"
-    return DataError(
-        f"{path} {message}, which does not say what it holds",
-        f"rename it (known are {' '.join(ENDINGS)}, of text also with .gz .bz2 .xz .zst behind)",
-        hint("say what it is, such as {}", format="csv"),
-    )
+    message = f"{path} {message}, which does not say what it holds"
+    separator = _separator(path)
+    if separator is None:
+        return DataError(message, rename, hint("say what it is, such as {}", format="csv"))
+    name = {"\t": "tabs", ",": "commas"}.get(separator, f"'{separator}'")
+    how: dict[str, Any] = {"format": "tsv" if separator == "\t" else "csv"}
+    how |= {"delimiter": separator} if separator in ";|" else {}
+    seems = f"{message}; its first lines seem to be fields between {name}"
+    return DataError(seems, hint("read them with {}", **how), rename)
 
 
-def _looks_like_svmlight(path: File) -> bool:
-    """Return whether the first line, after comments, is svmlight text: LIBSVM's files may have any
-    name.
+def format_by_content(path: File) -> str | None:
+    """Return "svmlight" or "vw" if the first line of a file, after comments, and most of the next
+    ones are such; None otherwise.
+    """
+    lines = first_lines(path)
+    if not lines:
+        return None
+    pairs = [_SVMLIGHT.fullmatch(row) for row in lines]
+    if _most(pairs) and any(b":" in match[0] for match in pairs if match):
+        return "svmlight"
+    found = [_VW.fullmatch(row) for row in lines]
+    # Where features are numbers only, it may as well be a table with bars between its cells.
+    names = b"".join(match["features"] for match in found if match)
+    return "vw" if _most(found) and re.search(rb"[A-Za-z_:]", names) else None
+
+
+def _most(found: list[Any]) -> bool:
+    """Return whether there is something in the first place, and in more than half of all."""
+    return bool(found[0]) and 2 * sum(map(bool, found)) > len(found)
+
+
+def _separator(path: File) -> str | None:
+    """Return what seems to separate the fields of the first lines, as often in each."""
+    lines = first_lines(path) or []
+    for separator in "\t,;|":
+        counts = {line.count(separator.encode()) for line in lines}
+        if len(lines) > 1 and len(counts) == 1 and counts != {0}:
+            return separator
+    return None
+
+
+def first_lines(path: File) -> list[bytes] | None:
+    """Return the first lines of a file, without their ends, that are neither blank nor comments;
+    None if it is damaged.
     """
     try:
         with opened(path) as (stream, _):
-            lines = stream.read(_PEEK_BYTES).splitlines()
+            text = stream.read(_PEEK_BYTES)
     except OSError:
-        return False
-    rows = [line for line in lines if line.strip() and not line.lstrip().startswith(b"#")]
-    return not rows or _SVMLIGHT.fullmatch(rows[0].removeprefix(b"\xef\xbb\xbf")) is not None
+        return None
+    lines = text.removeprefix(b"\xef\xbb\xbf").splitlines()
+    whole = lines[:-1] if len(text) == _PEEK_BYTES and len(lines) > 1 else lines
+    return [line for line in whole if re.match(rb"\s*[^\s#]", line)][:_PEEK_LINES]
 
 
 @contextmanager

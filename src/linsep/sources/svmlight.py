@@ -2,13 +2,14 @@
 
 Every line is a label and ``index:value`` pairs, blanks between them, and perhaps a comment::
 
-    +1 qid:7 3:0.5 17:1e-3  # the features that are not 0
+    +1 3:0.5 17:1e-3  # the features that are not 0
 
 The format is that of T. Joachims' SVMlight (1999) and of LIBSVM's tools. The parser in plain
 Python, one line at a time, explains what the scanner refuses.
 """
 
 import re
+from collections import Counter
 from collections.abc import Generator, Sequence
 from contextlib import closing
 from itertools import islice
@@ -24,6 +25,7 @@ from linsep.errors import DataError, hint
 from linsep.sources.limits import MAX_LINE
 from linsep.sources.lines import CHUNK_BYTES, Chunk, LineReader, ScannedChunk, ScannedFiles, line_at
 from linsep.sources.remote.file import File
+from linsep.words import counted
 
 #: so that the number of features still fits into 32 bits
 LARGEST_INDEX = 2**31 - 2
@@ -38,6 +40,11 @@ NOT_FINITE = re.compile(rb"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 WHOLE = re.compile(rb"[0-9]+")
 NEGATIVE = re.compile(rb"-[0-9]+")
 QUERY = re.compile(rb"qid:[0-9]+")
+#: a line with one
+_RANKED = re.compile(rb"^[^#\n]*[ \t](?=qid:[0-9])", re.MULTILINE)
+
+#: the command that mends lines
+_MENDS = "`linsep convert FILE OUT.svm` {}"
 
 Pairs = list[tuple[int, float]]
 
@@ -53,8 +60,12 @@ def parse_line(line: bytes, index_base: int = 0) -> tuple[float, Pairs] | None:
     try:
         label, *fields = BLANKS.split(content)
         parsed_label = parse_label(label)
-        while fields and QUERY.fullmatch(fields[0]):
-            del fields[0]
+        if fields and QUERY.fullmatch(fields[0]):
+            raise DataError(
+                f"{quoted(fields[0])} is the group of a ranking, in which only rows of one group "
+                "are compared, and linsep learns labels of rows by themselves",
+                _MENDS.format("leaves the groups out"),
+            )
         pairs: Pairs = []
         for field in fields:
             index = parse_index(field, index_base, pairs[-1][0] if pairs else -1)
@@ -103,9 +114,9 @@ def parse_index(field: bytes, index_base: int, previous: int) -> int:
             hint("count from 0 with {}", index_base=0),
         )
     if index == previous:
-        refuse(f"the index {index} stands twice: keep one value for each feature")
+        raise DataError(f"the index {index} stands twice", "keep one value for each feature")
     if index < previous:
-        refuse(f"the index {index} comes after {previous}: sort each line by index")
+        raise DataError(f"the index {index} comes after {previous}", _MENDS.format("sorts lines"))
     return index
 
 
@@ -148,6 +159,7 @@ def quoted(token: bytes) -> str:
 
 TOKEN = re.compile(rb"[^\0- :#]*")
 PAIR = re.compile(rb"[0-9]+:")
+_WHOLE_PAIR = re.compile(rb"[0-9]+:[^:]*")
 WRITTEN = re.compile(r"([0-9]+):([-+]?[0-9]+)(?=\s|$)")
 DATA_LINE = re.compile(rb"^[ \t]*[^ \t\r\n#]", re.MULTILINE)
 
@@ -156,9 +168,10 @@ class SvmlightSource(ScannedFiles):
     """Rows of svmlight text files, as one stream.
 
     A line is ``label index:value index:value ...`` with growing indices, all numbers finite;
-    ``#`` begins a comment, ``qid:N`` after the label is ignored. A few chunks are in memory at a
-    time, whatever the size of the files. X of a batch has shape (rows, highest column so far + 1),
-    ``has_canonical_format`` and its own memory; the width is kept between readings.
+    ``#`` begins a comment. Groups of rankings (``qid:N`` after the label) are refused. A few chunks
+    are in memory at a time, whatever the size of the files. X of a batch has shape (rows, highest
+    column so far + 1), ``has_canonical_format`` and its own memory; the width is kept between
+    readings.
 
     Parameters
     ----------
@@ -175,7 +188,15 @@ class SvmlightSource(ScannedFiles):
         False takes files whose lines all begin with a pair, too; their Batch.y is None.
     max_line : int
         Bytes that a line may have.
+
+    Attributes
+    ----------
+    mends : bool
+        Whether indices are sorted, pairs that stand twice are taken once, and groups of rankings
+        left out, instead of refused; two values of one index are refused nevertheless.
     """
+
+    mends = False
 
     kind = "svmlight"
     example = "+1 3:0.5 17:1"
@@ -200,6 +221,7 @@ class SvmlightSource(ScannedFiles):
         super().__init__(paths, chunk_bytes, threads, max_line)
         self._base = index_base
         self._width = 0
+        self._mended: list[Counter[str]] = []  # of chunks, which threads append
         self._bare = [
             not require_labels and _begins_with_pair(path, max_line) for path in self.paths
         ]
@@ -212,6 +234,17 @@ class SvmlightSource(ScannedFiles):
                 while self._base is None:
                     next(batches, None)
         return self._base
+
+    @property
+    def mended(self) -> list[str]:
+        """What the last reading mended, in sentences."""
+        count = sum(self._mended, Counter[str]())
+        said = {
+            "sorted": "{} were sorted by index",
+            "repeated": "{} had a pair twice, which was taken once",
+            "ranked": "the groups of a ranking (qid) of {} are left out",
+        }
+        return [said[k].format(counted(count[k], "line")) for k in said if count[k]]
 
     def recipe(self) -> dict[str, Any]:
         """Return the format and the index base."""
@@ -226,6 +259,7 @@ class SvmlightSource(ScannedFiles):
         return self.recipe()
 
     def _scanned(self) -> Generator[Batch, None, None]:
+        self._mended.clear()
         with closing(self._parts()) as parts:
             for first, part in parts:
                 if part.columns.size:
@@ -245,7 +279,13 @@ class SvmlightSource(ScannedFiles):
         return 1 if self._base is None else super()._ahead()
 
     def _scan(self, chunk: Chunk) -> ScannedChunk:
-        return scan_chunk(_with_labels(chunk) if self._bare[chunk.file] else chunk, self._base)
+        chunk = _with_labels(chunk) if self._bare[chunk.file] else chunk
+        part = scan_chunk(chunk, self._base)
+        if part.refused is None or not self.mends:
+            return part
+        chunk, lines = mended(chunk)
+        self._mended.append(lines)
+        return scan_chunk(chunk, self._base)
 
     def _parse(self, line: bytes, part: ScannedChunk) -> None:
         parse_line(line, part.base)
@@ -263,6 +303,31 @@ def _with_labels(chunk: Chunk) -> Chunk:
     """The same lines with a label 0 before each row."""
     text = DATA_LINE.sub(lambda row: b"0 " + row[0], bytes(chunk.text[: chunk.size]))
     return Chunk(chunk.file, bytearray(text + b"\n" * PADDING), len(text))
+
+
+def mended(chunk: Chunk) -> tuple[Chunk, Counter[str]]:
+    """The same lines with sorted indices, each pair once, and without groups of rankings; and how
+    many lines are "sorted", "repeated" and "ranked".
+    """
+    count: Counter[str] = Counter()
+    lines = bytes(chunk.text[: chunk.size]).split(b"\n")
+    for number, line in enumerate(lines):
+        content, mark, comment = line.partition(b"#")
+        label, *fields = BLANKS.split(content.strip(b" \t\r")) if content.strip() else [b""]
+        kept = [field for field in fields if not QUERY.fullmatch(field)]
+        if not all(map(_WHOLE_PAIR.fullmatch, kept)):
+            continue  # refused as it is
+        once = dict.fromkeys(sorted(kept, key=lambda field: int(field.partition(b":")[0])))
+        found = {
+            "ranked": len(kept) < len(fields),
+            "repeated": len(once) < len(kept),
+            "sorted": list(once) != list(dict.fromkeys(kept)),
+        }
+        if any(found.values()):
+            count.update(name for name, is_so in found.items() if is_so)
+            lines[number] = b" ".join([label, *once]) + mark + comment
+    text = b"\n".join(lines)
+    return Chunk(chunk.file, bytearray(text + b"\n" * PADDING), len(text)), count
 
 
 def scan_chunk(chunk: Chunk, base: int | None) -> ScannedChunk:
@@ -288,8 +353,9 @@ def scan_chunk(chunk: Chunk, base: int | None) -> ScannedChunk:
                 refused, outcome, refused_at = True, DONE, start
     if outcome == INDEX_ZERO and base is None:
         return scan_chunk(chunk, 0)
-    if (large := _too_large(chunk, labels[:rows])) is not None:
-        refused_at = large if refused_at is None else min(large, refused_at)
+    for place in (_too_large(chunk, labels[:rows]), _ranked(chunk)):
+        if place is not None:
+            refused_at = place if refused_at is None else min(place, refused_at)
     return ScannedChunk(
         file=chunk.file,
         lines=newlines,
@@ -301,6 +367,14 @@ def scan_chunk(chunk: Chunk, base: int | None) -> ScannedChunk:
         base=numbers[1],
         width=int(width),
     )
+
+
+def _ranked(chunk: Chunk) -> int | None:
+    """Return where the first group of a ranking stands, or None."""
+    if chunk.text.find(b"qid:", 0, chunk.size) < 0:
+        return None
+    found = _RANKED.search(chunk.text, 0, chunk.size)
+    return None if found is None else found.end()
 
 
 def _too_large(chunk: Chunk, labels: np.ndarray) -> int | None:

@@ -1,0 +1,173 @@
+"""Text whose name does not say what it holds, and svmlight text that `linsep convert` mends."""
+
+import io
+import json
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_svmlight_file
+
+from command_line import assert_refused, here
+from linsep import open_source
+from linsep.errors import DataError
+from linsep.sources.formats import format_of
+
+SVM = "+1 1:0.5 3:2\n-1 2:1\n+1 3:1\n-1 1:1\n"
+VW = "1 |f red:0.5 small\n-1 2.5 'tag|f blue\n1 |f red\n-1 |f blue small\n"
+#: text, and its format: None where it may be something else
+LOOKS = {
+    "svmlight": (SVM, "svmlight"),
+    "svmlight with comments and blank lines": ("# made by hand\n\n" + SVM, "svmlight"),
+    "svmlight with returns": (SVM.replace("\n", "\r\n"), "svmlight"),
+    "svmlight with a mark": ("\ufeff" + SVM, "svmlight"),
+    "rows of zeros among others": ("+1\n-1 2:1\n", "svmlight"),
+    "pairs without labels": ("1:0.5 3:2\n2:1\n", "svmlight"),
+    "ranking groups": ("1 qid:3 1:2\n", "svmlight"),
+    "Vowpal Wabbit": (VW, "vw"),
+    "without labels": ("|f red:0.5 small\n|f blue\n", "vw"),
+    "tags": ("1 1.0 'a|f x\n0 'b|g y:2\n", "vw"),
+    "numbers alone": ("1\n0\n1\n", None),
+    "numbers between bars": ("1 | 2 | 3\n4 | 5 | 6\n", None),
+    "a table between bars": ("a|b|y\n1|2|0\n", None),
+    "commas": ("a,b,y\n1,2,0\n", None),
+    "tabs": ("a\tb\ty\n1\t2\t0\n", None),
+    "JSON": ('{"a": 1}\n{"a": 2}\n', None),
+    "sentences": ("Dear all,\nthe file is here: see 3:4\n", None),
+    "an odd line, which is named": (SVM + "1 3 4\n", "svmlight"),
+    "many odd lines": (SVM + "1 3 4\n" * 4, None),
+}
+
+
+@pytest.mark.parametrize("name", ["rows", "rows.dat", "rows.data", "rows.scale", "rows.txt"])
+@pytest.mark.parametrize("looks", LOOKS)
+def test_first_lines_tell_the_format(tmp_path, name, looks):
+    text, wanted = LOOKS[looks]
+    path = tmp_path / name
+    path.write_bytes(text.encode())
+    if wanted is not None:
+        assert format_of(path) == wanted
+    elif name == "rows.txt" and looks in ("numbers alone", "JSON", "sentences", "many odd lines"):
+        assert format_of(path) == "svmlight"  # as this ending says, so that the line is named
+    else:
+        with pytest.raises(DataError, match=r"rows.* does not say what it holds.*format="):
+            format_of(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("a,b\n1,2\n", 'between commas: read them with format="csv" or rename it'),
+        ("a\tb\n1\t2\n", 'between tabs: read them with format="tsv"'),
+        ("a;b\n1,5;2\n", 'between \';\': read them with format="csv" and delimiter=";"'),
+        ("a|b\n1|2\n", 'between \'|\': read them with format="csv" and delimiter="|"'),
+        ("a b\n1 2\n", 'say what it is, such as format="csv"'),
+    ],
+)
+def test_a_table_is_named_as_what_it_seems(tmp_path, text, advice):
+    (tmp_path / "rows.dat").write_text(text)
+    with pytest.raises(DataError) as refused:
+        open_source(tmp_path / "rows.dat", target="b")
+    assert advice in str(refused.value)
+    assert str(refused.value).count(".") == str(refused.value).rstrip(".").count(".") + 1
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize(("text", "what"), [(SVM, "svmlight text"), (VW, "Vowpal Wabbit's text")])
+def test_commands_say_how_files_are_read(tmp_path, monkeypatch, text, what):
+    (tmp_path / "rows.dat").write_text(text)
+    (tmp_path / "more.dat").write_text(text)
+    said = f"linsep: rows.dat read as {what}: its first lines look so.\n"
+    fitted = here("fit", "rows.dat", "--model", "m.linsep", cwd=tmp_path)
+    assert (fitted.returncode, fitted.stderr) == (0, said)
+    assert here("predict", "m.linsep", "rows.dat", cwd=tmp_path).stderr == said
+    assert here("separate", "rows.dat", cwd=tmp_path).stderr.startswith(said)
+    both = here("fit", "*.dat", cwd=tmp_path)
+    more = f"linsep: more.dat and 1 more read as {what}: their first lines look so.\n"
+    assert (both.returncode, both.stderr) == (0, more)
+    how = ("--format", "vw" if "|" in text else "svmlight")
+    assert here("fit", "rows.dat", *how, cwd=tmp_path).stderr == ""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    fed = here("fit", "-", cwd=tmp_path)
+    assert fed.stderr == f"linsep: standard input read as {what}: its first lines look so.\n"
+    assert fed.stdout.splitlines()[0] == fitted.stdout.splitlines()[0]
+
+
+def test_standard_input_that_does_not_show_its_format(tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a,y\n1,0\n")))
+    said = "- has no file name to infer its format from, .* do not show it: add --format"
+    assert_refused("fit", "-", "--target", "y", cwd=tmp_path, said=said, code=2)
+
+
+# svmlight text that only convert reads
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("+1 3:1 2:1", r"the index 2 comes after 3: `linsep convert FILE OUT.svm` sorts lines"),
+        ("+1 qid:7 3:1", "'qid:7' is the group of a ranking, in which only rows of one group are "
+         "compared, and linsep learns labels of rows by themselves: `linsep convert FILE OUT.svm` "
+         "leaves the groups out"),
+        ("+1 3:1 3:2", "the index 3 stands twice: keep one value for each feature"),
+    ],
+)  # fmt: skip
+def test_lines_that_are_refused(tmp_path, line, said):
+    path = tmp_path / "a.svm"
+    path.write_text(SVM + line + "\n" + "+1 9:1 8:1\n")
+    with pytest.raises(DataError, match=f"a.svm line 5: {said}"):
+        for _ in open_source(path).batches():
+            pass
+
+
+def test_a_comment_may_name_a_group(tmp_path):
+    (tmp_path / "a.svm").write_text("+1 1:2 # qid:3 \n-1 2:1 #x qid:4\n")
+    assert [batch.X.shape for batch in open_source(tmp_path / "a.svm").batches()] == [(2, 2)]
+
+
+UNSORTED = "+1 3:1 1:0.5 # first\n-1 qid:4 2:1\n+1 5:2 5:2 1:1\n\n-1 1:1 qid:5 4:1e3\n"
+
+
+@pytest.mark.uncompiled
+def test_convert_mends_lines(tmp_path):
+    (tmp_path / "a.svm").write_text(UNSORTED)
+    (tmp_path / "sorted.svm").write_text("+1 1:0.5 3:1\n-1 2:1\n+1 1:1 5:2\n-1 1:1 4:1000\n")
+    done = here("convert", "a.svm", "b.svm", cwd=tmp_path)
+    assert (done.returncode, done.stderr.splitlines()) == (0, [
+        "linsep: 2 lines were sorted by index.",
+        "linsep: 1 line had a pair twice, which was taken once.",
+        "linsep: the groups of a ranking (qid) of 2 lines are left out.",
+    ])  # fmt: skip
+    (X, y), (wanted, labels) = map(
+        load_svmlight_file, (tmp_path / "b.svm", tmp_path / "sorted.svm")
+    )
+    assert (wanted != X).nnz == 0
+    assert y.tolist() == labels.tolist()
+    for name in ("c.parquet", "c.rows"):
+        told = here("convert", "a.svm", name, "--json", cwd=tmp_path)
+        assert [said.partition(" ")[0] for said in json.loads(told.stdout)["lost"]] == [
+            "2", "1", "the"
+        ]  # fmt: skip
+    assert here("fit", "b.svm", cwd=tmp_path).returncode == 0
+
+
+def test_convert_mends_every_chunk_and_names_lines(tmp_path):
+    rng = np.random.default_rng(3)
+    lines = []
+    for k in range(3000):
+        indices = rng.permutation(50)[: rng.integers(1, 9)] + 1
+        lines.append(f"{k % 2} " + " ".join(f"{j}:{rng.normal():.6g}" for j in indices))
+    (tmp_path / "a.svm").write_text("\n".join(lines) + "\n")
+    source = open_source(tmp_path / "a.svm")
+    source.mends, source._chunk_bytes = True, 1 << 12
+    for batch in source.batches():
+        for row in range(batch.X.shape[0]):
+            pairs = lines[batch.first + row].split()[1:]
+            found = sorted((int(j), float(v)) for j, v in (pair.split(":") for pair in pairs))
+            one = batch.X[row]
+            assert found == list(zip((one.indices + 1).tolist(), one.data.tolist(), strict=True))
+    (tmp_path / "a.svm").write_text("\n".join([*lines, "1 4:1 2:1 4:2"]) + "\n")
+    source = open_source(tmp_path / "a.svm")
+    source.mends, source._chunk_bytes = True, 1 << 12
+    with pytest.raises(DataError, match=r"a.svm line 3001: the index 4 stands twice"):
+        for _ in source.batches():
+            pass
