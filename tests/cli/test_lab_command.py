@@ -198,3 +198,49 @@ def test_a_session_is_forgotten_when_its_tab_closes():
 def test_help_names_the_export(tmp_path):
     done = here("lab", "--help", cwd=tmp_path)
     assert "--export" in done.stdout
+
+
+PRICES = "day;area;price;sold\n" + "".join(
+    f"2024-01-{k:02};{k},5;{k % 4},25 €;{'yes' if k % 3 else 'no'}\n" for k in range(1, 31)
+)
+HOW = ("--delimiter", ";", "--target", "sold", "--decimal", ",", "--units", "--exclude", "day")
+
+
+def test_the_rows_of_a_file_are_a_scene(tmp_path):
+    (tmp_path / "prices.csv").write_text(PRICES)
+    done = here("lab", "prices.csv", *HOW, "--export", "a.html", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    scene = linsep.lab.scene_of_file(
+        tmp_path / "prices.csv", delimiter=";", target="sold", decimal=",", units=True,
+        exclude="day",
+    )  # fmt: skip
+    source = linsep.open_source(
+        tmp_path / "prices.csv", delimiter=";", target="sold", decimal=",", units=True,
+        exclude="day",
+    )  # fmt: skip
+    (batch,) = source.batches()
+    assert (scene.X == batch.X).all()
+    assert scene.labels == ("no", "yes")
+    assert [scene.labels[code] for *_, code in scene.points] == batch.y.tolist()
+    assert scene.features == ("area", "price")
+    (tmp_path / "rows.svm").write_text("1 1:2 3:4\n-1 2:1\n")
+    scene = linsep.lab.scene_of_file(tmp_path / "rows.svm")
+    assert scene.points == ((2.0, 0.0, 1), (0.0, 1.0, 0))
+    assert scene.features == ("x1", "x2")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said", "code"),
+    [
+        (["prices.csv", *HOW[:4], "--exclude", "day"], "'area' holds numbers in another spelling "
+         r".* read them with --decimal ,", 1),
+        (["prices.csv", *HOW, "--exclude", "area"], "has fewer than two columns of numbers", 1),
+        (["prices.csv", *HOW[:2], "--target", "day"], "prices.csv, column 'area' holds numbers", 1),
+        (["prices.csv", *HOW, "--scene", "xor"], "--scene and a file of rows are two scenes", 2),
+        (["--decimal", ","], "--decimal is about a file of rows: name it", 2),
+        (["gone.csv", "--target", "y"], "There is no file gone.csv", 1),
+    ],
+)  # fmt: skip
+def test_files_that_are_no_scene(tmp_path, arguments, said, code):
+    (tmp_path / "prices.csv").write_text(PRICES)
+    assert_refused("lab", *arguments, "--export", "a.html", cwd=tmp_path, said=said, code=code)

@@ -161,7 +161,7 @@ def test_whatever_is_asked_is_answered_by_a_sentence(request_):
 def test_csv_takes_two_columns_of_numbers_and_a_class():
     text = 'name;length;width;kind\n"A";1.5;2;old\n"B";-3;1e1;new\n'
     scene, columns = scene_of_csv(text, Scene())
-    assert columns == (("name", "length", "width", "kind"), (1, 2), 1, 2, 3, 2)
+    assert columns == (("name", "length", "width", "kind"), (1, 2), 1, 2, 3, 2, "")
     assert scene.points == ((1.5, 2.0, 1), (-3.0, 10.0, 0))
     assert (scene.labels, scene.features) == (("new", "old"), ("length", "width"))
     again = "length,width,class\n1.5,2,old\n-3,10,new\n"
@@ -170,6 +170,23 @@ def test_csv_takes_two_columns_of_numbers_and_a_class():
     assert numbers.points == ((1.0, 2.0, 1), (3.0, 4.0, 0))
     many, columns = scene_of_csv("1,2,a\n" * 900, Scene())
     assert (len(many.points), columns.rows) == (MOST_POINTS, 900)
+
+
+@pytest.mark.parametrize(
+    ("text", "points", "spelled"),
+    [
+        ("a;b;k\n1,5;2,25;x\n-3;4;y\n", [(1.5, 2.25, 0), (-3, 4, 1)], "decimal ,"),
+        ("a\tb\tk\n1,500\t5 %\tx\n2,000\t6 %\ty\n", [(1500, 5, 0), (2000, 6, 1)],
+         "thousands ,, without units"),
+        ("a;b;k\n(5);$3;x\n7;\u22124;y\n", [(-5, 3, 0), (7, -4, 1)], "without units"),
+        ("1;2;x\n3;4;y\n", [(1, 2, 0), (3, 4, 1)], ""),
+    ],
+)  # fmt: skip
+def test_csv_of_numbers_in_other_spellings(text, points, spelled):
+    scene, columns = scene_of_csv(text, Scene())
+    assert scene.points == tuple(points)
+    assert columns.spelled == spelled
+    assert columns.numeric == (0, 1)
 
 
 def test_csv_with_chosen_columns_or_projected():

@@ -13,6 +13,7 @@ import click
 from linsep._system.files import is_address
 from linsep.catalog import ESTIMATORS, LINEAR, is_scaled
 from linsep.cli.errors import TYPED, flag_of
+from linsep.cli.recognized import tell_recognized
 from linsep.cli.standard_input import reads_data
 from linsep.errors import DataError
 from linsep.parameters import INTERVALS, Parameter
@@ -131,7 +132,8 @@ def command(
             return function(**given)
 
         return cls(
-            function.__name__, params=params, callback=reads_data(run), help=function.__doc__,
+            function.__name__, params=params, callback=reads_data(run, tell_recognized),
+            help=function.__doc__,
             context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
         )  # fmt: skip
 

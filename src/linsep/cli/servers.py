@@ -6,14 +6,18 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+import click
+
 from linsep.cli import options
-from linsep.cli.errors import note
+from linsep.cli.errors import flag_of, note
 from linsep.cli.options import Option, Repeatable, command
 from linsep.cli.output import check_all_free, open_output, print_pairs
 from linsep.errors import LinsepError, ParameterError
 from linsep.serving import Limits
 from linsep.words import counted
 
+#: endings of lessons
+MARKDOWN = (".md", ".markdown")
 #: what linsep[serve] brings
 NEEDED = ("uvicorn", "httptools", "orjson", "prometheus_client")
 DEFAULT = Limits()
@@ -110,8 +114,16 @@ def _announce(server: Any, host: str) -> None:
 
 
 LESSON = options.Argument(
-    "lesson", required=False, type=options.LocalPath(), metavar="LESSON",
-    help="Your own lesson, as Markdown.",
+    "lesson", required=False, type=options.LocalPath(), metavar="FILE",
+    help="Your own lesson, as Markdown (.md), or a file of rows, of which the first 500 are shown.",
+)  # fmt: skip
+#: how a file of rows is read
+POINTS = options.Gathered(
+    "how",
+    (
+        options.TARGET, options.MISSING_VALUES, options.EXCLUDE, *options.TYPES,
+        *options.FILES.options,
+    ),
 )  # fmt: skip
 LAB_OPTIONS = (
     Option(
@@ -136,18 +148,20 @@ LAB_OPTIONS = (
 )  # fmt: skip
 
 
-@command(LESSON, *LAB_OPTIONS, options.FORCE)
+@command(LESSON, *LAB_OPTIONS, POINTS, options.FORCE)
 def lab(
     lesson: Path | None, *, scene: str | None, export: Path | None, port: int, address: str,
-    token: str | None, allowed_host: list[str] | None, browser: bool, force: bool,
+    token: str | None, allowed_host: list[str] | None, browser: bool, how: dict[str, Any],
+    force: bool,
 ) -> None:  # fmt: skip
     """Open the lab: place points, watch a learner step by step, see why it stops or never will.
 
     Example: linsep lab --scene xor
     """
-    from linsep.lab import FIRST, named_scene, own_lesson, page_without_server, standalone, url_of
+    from linsep.lab import own_lesson, page_without_server, standalone, url_of
 
-    begun = named_scene(scene or FIRST)
+    rows = lesson if lesson is not None and lesson.suffix.lower() not in MARKDOWN else None
+    lesson, begun = lesson if rows is None else None, _begun(rows, scene, how)
     if export is not None:
         check_all_free(force, export)
         with open_output(export, force) as out:
@@ -156,7 +170,20 @@ def lab(
         return
     taught = "" if lesson is None else own_lesson(lesson)
     server = _lab_server(address, port, token, allowed_host or [])
-    _serve_lab(server, address, token, (taught, url_of(begun) if scene else ""), browser)
+    _serve_lab(server, address, token, (taught, url_of(begun) if scene or rows else ""), browser)
+
+
+def _begun(rows: Path | None, scene: str | None, how: dict[str, Any]) -> Any:
+    """Return the scene to begin with; BadParameter if it is said twice, or how no file is read."""
+    from linsep.lab import FIRST, named_scene, scene_of_file
+
+    if rows is not None:
+        if scene is not None:
+            raise click.BadParameter("--scene and a file of rows are two scenes: name one.")
+        return scene_of_file(rows, **how)
+    if given := [name for name, value in how.items() if value not in (None, "error")]:
+        raise click.BadParameter(f"{flag_of(given[0])} is about a file of rows: name it.")
+    return named_scene(scene or FIRST)
 
 
 def _serve_lab(

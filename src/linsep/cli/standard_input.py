@@ -4,16 +4,15 @@ import inspect
 import shutil
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import click
 
-from linsep._system.files import is_address, scratch_folder
-from linsep.errors import DataError, LinsepError
-from linsep.sources.formats import format_by_content, named_vaguely
+from linsep._system.files import scratch_folder
+from linsep.errors import DataError
+from linsep.sources.formats import format_by_content
 
 NAME = "standard input"
 #: the file that it was copied to, if it was
@@ -32,10 +31,11 @@ def as_given(data: list[str]) -> list[str]:
     return ["-" if item in _copies else item for item in data]
 
 
-def reads_data(command: Callable) -> Callable:
+def reads_data(command: Callable, first: Callable[[dict[str, Any]], None]) -> Callable:
     """Let ``-`` among ``data`` and ``test`` of a command stand for standard input.
 
-    It is copied to a temporary file, so that it can be read several times.
+    It is copied to a temporary file, so that it can be read several times. ``first`` is called with
+    the arguments before the command is.
     """
 
     @wraps(command)
@@ -44,7 +44,7 @@ def reads_data(command: Callable) -> Callable:
         if count > 1:
             raise click.BadParameter("- is standard input, which can be read only once.")
         if not count:
-            tell_recognized(given)
+            first(given)
             return command(**given)
         with scratch_folder() as folder:
             path = _filled(Path(folder) / NAME)
@@ -59,38 +59,11 @@ def reads_data(command: Callable) -> Callable:
                     "- has no file name to infer its format from, and its first lines do not show "
                     f"it: add {option}."
                 )
-            tell_recognized(given)
+            first(given)
             return command(**given)
 
     run.__signature__ = inspect.signature(command)  # type: ignore[attr-defined]
     return run
-
-
-#: formats that first lines show, in words
-_WORDS = {"svmlight": "svmlight text", "vw": "Vowpal Wabbit's text"}
-
-
-def tell_recognized(given: dict[str, Any]) -> None:
-    """Tell which files of a command are read as their first lines look, since their names do not
-    say what they hold.
-    """
-    if given.get("format") is not None or "data" not in given:
-        return
-    from linsep.cli.errors import note  # which names standard input
-    from linsep.sources.opening import find_files
-
-    found: dict[str, list[str]] = {}
-    for name in [x for option in ("data", "test") for x in given.get(option) or ()]:
-        if is_address(Path(name)):
-            continue
-        with suppress(LinsepError, OSError):  # the command says what is wrong
-            for path in filter(named_vaguely, find_files([name])):
-                if (format := format_by_content(path)) is not None:
-                    found.setdefault(format, []).append(str(path))
-    for format, paths in found.items():
-        others = f" and {len(paths) - 1:,} more" if len(paths) > 1 else ""
-        said = "its first lines look so" if len(paths) == 1 else "their first lines look so"
-        note(f"{paths[0]}{others} read as {_WORDS[format]}: {said}.")
 
 
 def _filled(path: Path) -> Path:

@@ -5,3 +5,4 @@ from .course import own_lesson as own_lesson
 from .pages import standalone as standalone
 from .scene_sources import FIRST as FIRST, named_scene as named_scene, url_of as url_of
 from .server import bound_server as bound_server
+from .table_scene import scene_of_file as scene_of_file

@@ -28,6 +28,7 @@ from linsep.lab.scene import (
     short_name,
 )
 from linsep.lab.settings import SETTINGS, number_of, plain_number
+from linsep.sources.tables.spellings import Spelling, number_options
 
 Points = tuple[Any, Any, tuple[str, ...], tuple[str, str]]
 XY = ("x1", "x2")
@@ -300,6 +301,8 @@ class Columns(NamedTuple):
         The class.
     rows : int
         Number of rows, of which the first 500 are shown.
+    spelled : str
+        How numbers are written, if not as 1.5, in words.
     """
 
     names: tuple[str, ...]
@@ -308,6 +311,7 @@ class Columns(NamedTuple):
     y: int
     label: int
     rows: int
+    spelled: str = ""
 
 
 def scene_of_csv(text: str, scene: Scene, chosen: Any = None) -> tuple[Scene, Columns]:
@@ -326,7 +330,8 @@ def scene_of_csv(text: str, scene: Scene, chosen: Any = None) -> tuple[Scene, Co
     rows, lines = len(lines), lines[:MOST_POINTS]
     if not lines:
         raise DataError("The text has no rows: give a row for each point, as in 1.5, 2, a.")
-    columns = _columns(lines, head, rows, chosen)
+    lines, spelled = _plain_numbers(lines)
+    columns = _columns(lines, head, rows, chosen)._replace(spelled=spelled)
     x, y, label = columns.x, columns.y, columns.label
     names = sorted({line[label][:LONGEST_NAME] for line in lines}, key=_order)
     if len(names) > MOST_CLASSES:
@@ -374,7 +379,8 @@ def _projected(
 def _lines(text: str) -> list[list[str]]:
     """Return the cells of every line that has some."""
     first = text.lstrip().partition("\n")[0]
-    mark = max(",;\t", key=first.count) if any(c in first for c in ",;\t") else " "
+    # A comma may be within numbers.
+    mark = next((c for c in "\t;," if c in first), " ")
     try:
         read = csv.reader(io.StringIO(text), delimiter=mark, skipinitialspace=True, strict=True)
         lines = [[cell.strip() for cell in line] for line in read]
@@ -391,6 +397,21 @@ def _lines(text: str) -> list[list[str]]:
     if len(found[0]) < 3:
         raise DataError("Every row needs two coordinates and a class, as in 1.5, 2, a.")
     return found
+
+
+def _plain_numbers(lines: list[list[str]]) -> tuple[list[list[str]], str]:
+    """Return the cells with columns of numbers in another spelling, such as 1,5 or 5 %, as plain
+    ones, and how these are written, in words.
+    """
+    found, said = [list(column) for column in zip(*lines, strict=True)], dict[str, None]()
+    for j, cells in enumerate(found):
+        options = None if all(map(_is_number, cells)) else number_options(cells)
+        numbers = [Spelling(**options).number(cell) for cell in cells] if options else [None]
+        if options and None not in numbers:
+            found[j] = [plain_number(number) for number in numbers if number is not None]
+            words = [f"{name} {mark}" for name, mark in options.items() if mark is not True]
+            said |= dict.fromkeys(words + ["without units"] * ("units" in options))
+    return [list(line) for line in zip(*found, strict=True)], ", ".join(said)
 
 
 def _columns(lines: list[list[str]], head: list[str] | None, rows: int, chosen: Any) -> Columns:

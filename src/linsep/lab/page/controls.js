@@ -50,7 +50,7 @@ export class Controls {
 
   // Choose the columns of a text that was loaded.
   showColumns(text, columns) {
-    const { names, numeric, x, y, label, rows } = columns;
+    const { names, numeric, x, y, label, rows, spelled } = columns;
     const menu = (title, value, choices, change) => {
       const select = make("select", { "aria-label": title, onchange: () => this.lab.load(text,
         { x, y, label, ...change(select.value) }, columns) },
@@ -69,7 +69,8 @@ export class Controls {
       ...(flat ? [] : [menu("Up", y, numbers, (value) => ({ y: Number(value) }))]),
       menu("Class", label, of(names.map((_, j) => j)), (value) => ({ label: Number(value) })),
       ...(rows > points.length ? [make("p", { class: "status" },
-        `The first ${points.length} of ${rows.toLocaleString("en")} rows are shown.`)] : []));
+        `The first ${points.length} of ${rows.toLocaleString("en")} rows are shown.`)] : []),
+      ...(spelled ? [make("p", { class: "status" }, `Numbers are read so: ${spelled}.`)] : []));
   }
 
   scene() {
