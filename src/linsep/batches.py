@@ -38,6 +38,9 @@ class Batch(NamedTuple):
         What each row counts, finite and at least 0; None if all count 1.
     groups : uint64 array of shape (rows,) or None
         The same number for rows that are held out together; None if every row is drawn by itself.
+    unanswered : bool array of shape (rows,) or None
+        Which rows have a missing value, in whose place X has zeros, and get no prediction; None
+        unless the rows are read with ``missing="skip"``.
     """
 
     X: Any
@@ -45,6 +48,7 @@ class Batch(NamedTuple):
     first: int = 0
     weights: np.ndarray | None = None
     groups: np.ndarray | None = None
+    unanswered: np.ndarray | None = None
 
     @property
     def size(self) -> int:
@@ -68,16 +72,24 @@ class Batch(NamedTuple):
         """Return some neighbouring rows, which are not copied."""
         if start == 0 and stop >= self.size:  # lanes are often whole batches
             return self
-        X, y, first, weights, groups = self
-        y, weights, groups = (None if a is None else a[start:stop] for a in (y, weights, groups))
+        X, y, first, *others = self
+        y, *others = (None if a is None else a[start:stop] for a in (y, *others))
         X = _lines(X, start, min(stop, self.size)) if sp.issparse(X) else X[start:stop]
-        return Batch(X, y, first + start, weights, groups)
+        return Batch(X, y, first + start, *others)
 
     def rows(self, chosen: Any) -> "Batch":
         """Return the rows that a slice, a mask or an array of indices selects; ``first`` stays."""
-        X, y, first, weights, groups = self
-        y, weights, groups = (None if a is None else a[chosen] for a in (y, weights, groups))
-        return Batch(X[chosen], y, first, weights, groups)
+        X, y, first, *others = self
+        y, *others = (None if a is None else a[chosen] for a in (y, *others))
+        return Batch(X[chosen], y, first, *others)
+
+    def answers(self, values: np.ndarray) -> np.ndarray:
+        """Return what was computed for the rows, NaN for those that get no prediction."""
+        if self.unanswered is None or not self.unanswered.any():
+            return values
+        found = values.astype(np.float64)
+        found[self.unanswered] = np.nan
+        return found
 
     def cut(self, rows: int) -> Iterator["Batch"]:
         """Yield the rows in batches of at most ``rows`` rows."""

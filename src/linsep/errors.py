@@ -16,12 +16,14 @@ Spell = Callable[[str, Any], str]
 class Hint(NamedTuple):
     """Advice that names parameters; their spelling replaces ``{}`` in the text.
 
-    ``again`` marks parameters of training the model again, not of the current call.
+    ``again`` marks parameters of training the model again, not of the current call; ``here`` those
+    of the current call that are no parameters of training.
     """
 
     text: str
     settings: dict[str, Any]
     again: bool = False
+    here: bool = False
 
     def render(self, spell: Spell) -> str:
         """Return the text with the parameters spelt by ``spell``."""
@@ -78,8 +80,11 @@ class LinsepError(Exception):
     def of_model(self) -> "LinsepError":
         """Return the same error for a fitted model: its hints are for training it again."""
         plain = [hint for hint in self.hints if isinstance(hint, str)]
-        settings = [hint.settings for hint in self.hints if isinstance(hint, Hint)]
-        again = [Hint("learn the model with {}", one, again=True) for one in settings]
+        again = [
+            hint if hint.here else Hint("learn the model with {}", hint.settings, again=True)
+            for hint in self.hints
+            if isinstance(hint, Hint)
+        ]
         return type(self)(self.message, *plain, *again)
 
 

@@ -477,9 +477,9 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
         check_is_fitted(self)
         return self._scorer().predictions(source)
 
-    def _scored(self, X: Any) -> tuple["LogisticRegression", Any]:
+    def _scored(self, X: Any, missing: str | None) -> tuple["LogisticRegression", Any]:
         check_is_fitted(self)
-        X = to_predict(self, X)
+        X = to_predict(self, X, missing)
         if isinstance(X, Source):
             return self._scorer(), X
         check_prepared(self, X)
@@ -491,33 +491,39 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
         model.__dict__.pop("feature_names_in_", None)
         return model, X
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: Any, missing: str | None = None) -> np.ndarray:
         """Return the log-odds, as :meth:`LogisticRegression.decision_function`.
 
         Of several classes they are against the most probable class in rows where the reference is
         less probable than that by a factor of more than exp(2**20), because differences of larger
         numbers would lose the digits of the other classes.
         """
-        model, X = self._scored(X)
+        model, X = self._scored(X, missing)
         return model.decision_function(X)
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Predict the most probable class of each row; the smaller one at equal odds."""
-        model, X = self._scored(X)
+    def predict(self, X: Any, missing: str | None = None) -> np.ndarray:
+        """Predict the most probable class of each row; the smaller one at equal odds.
+
+        With ``missing="skip"`` the prediction of a row with a missing value is None.
+        """
+        model, X = self._scored(X, missing)
         return model.predict(X)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the accuracy on X and y, or on a source with its own labels."""
         return share_right(self, X, y, sample_weight)
 
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return class probabilities, shape (rows, classes), in the order of ``classes_``."""
-        model, X = self._scored(X)
+    def predict_proba(self, X: Any, missing: str | None = None) -> np.ndarray:
+        """Return class probabilities, shape (rows, classes), in the order of ``classes_``.
+
+        With ``missing="skip"`` those of a row with a missing value are NaN.
+        """
+        model, X = self._scored(X, missing)
         return model.predict_proba(X)
 
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: Any, missing: str | None = None) -> np.ndarray:
         """Return the logarithms of :meth:`predict_proba`."""
-        model, X = self._scored(X)
+        model, X = self._scored(X, missing)
         return model.predict_log_proba(X)
 
 

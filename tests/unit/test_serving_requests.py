@@ -123,11 +123,17 @@ def test_bodies_that_are_refused(client, number):
 def test_what_is_asked_for(client):
     body = json.dumps({"rows": [ROW]}).encode()
     assert client.predict([ROW], "?scores=false") == {"predictions": ["up"]}
+    gap = [*ROW[:-1], None]
+    found = client.predict([ROW, gap, ROW], "?missing=skip&scores=1&explanations=1")
+    assert found["predictions"] == ["up", None, "up"]
+    assert [found[name][1] for name in ("scores", "explanations")] == [None, None]
+    assert found["scores"][0] == found["scores"][2] == client.predict([ROW], "?scores")["scores"][0]
     assert set(client.predict([ROW], "?scores")) == {"predictions", "scores", "classes"}
     for query, why in {
         "?colour=1": "'colour': known are scores, probabilities, explanations",
         "?scores=maybe": "scores is 'maybe': choose true or false",
         "?probabilities=1": "without probabilities: ask for scores, or learn",
+        "?missing=drop": "missing is 'drop': choose error or skip",
     }.items():
         status, found = client.refused("/predict" + query, body)
         assert (status, why in found) == (422, True), found
@@ -358,6 +364,8 @@ def test_requests_answered_together_have_their_own_answers(tmp_path):
         alone = JoinedRequests(bodies)._alone
         requests = [([{"a": k, "c": "xyz"[k % 3]}], Wanted(scores=k % 4 == 0)) for k in range(12)]
         requests += [
+            ([{"a": None, "c": "x"}, {"a": 1, "c": "x"}], Wanted(missing="skip")),
+            ([{"a": 2, "c": "y"}], Wanted(missing="skip")),
             ([[1.5, "x"], [0.5, "z"]], Wanted()),
             ([{"a": 1, "c": "new"}], Wanted()),
             ([{"a": "1", "c": "x"}], Wanted()),

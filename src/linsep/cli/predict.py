@@ -1,10 +1,10 @@
 """The commands ``predict`` and ``score``: classes or numbers, and whether they are right."""
 
-import json
-import sys
+from collections.abc import Iterator
 from contextlib import nullcontext
+from math import isnan
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NamedTuple
 
 import click
 import numpy as np
@@ -12,16 +12,16 @@ import numpy as np
 from linsep import model_files
 from linsep.cli import options, report
 from linsep.cli.errors import note
-from linsep.cli.options import command
+from linsep.cli.options import Option, command
 from linsep.cli.output import (
     label_text,
     never_overwrite,
     on_terminal,
-    open_output,
     print_json,
     print_pairs,
     watching,
 )
+from linsep.cli.predictions import Answers, Form, KeptColumns, writing
 from linsep.cli.reading import open_like
 from linsep.cli.report import gap_pairs, unknown_text, unscored_pairs
 from linsep.errors import DataError
@@ -29,37 +29,62 @@ from linsep.estimators._common.labels import plain_labels
 from linsep.estimators._common.predicting import probabilities_of
 from linsep.fitting import gaps_of, scores_of
 from linsep.sources.base import Source
-from linsep.words import escaped
+from linsep.words import counted
+
+MISSING = Option(
+    "--missing", default="error", **options.choice(("error", "skip")),
+    help="Refuse rows with a missing value, or give them an empty prediction (tables only).",
+)  # fmt: skip
+KEEP_COLUMNS = options.Repeatable(
+    "--keep-columns", metavar="COLUMN",
+    help="Column of DATA to copy before each prediction, such as an id, or a glob; several with "
+    "commas between them; repeatable (tables only).",
+)  # fmt: skip
+THRESHOLD = Option(
+    "--threshold", **options.number(float),
+    help="Predict the positive of two classes where its probability, or the score of a learner "
+    "without probabilities, is at least X.",
+)  # fmt: skip
 
 
 @command(
     options.MODEL, options.DATA, options.FILES, options.OUTPUT, options.SCORES,
-    options.PROBABILITIES, options.INTERVAL, options.LEVEL, options.FORCE, options.AS_JSON,
+    options.PROBABILITIES, THRESHOLD, options.INTERVAL, options.LEVEL, MISSING, KEEP_COLUMNS,
+    options.FORCE, options.AS_JSON,
 )  # fmt: skip
 def predict(
     model: Path, data: list[str], *, files: dict[str, Any], output: Path | None, scores: bool,
-    probabilities: bool, interval: str | None, level: float, force: bool, as_json: bool,
+    probabilities: bool, threshold: float | None, interval: str | None, level: float,
+    missing: str, keep_columns: list[str] | None, force: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Predict the class of every row of DATA, or its number if the model is a linear regression.
+
+    Output that ends in .csv, .tsv or .parquet is a table with names of columns; other output has
+    a line per row.
 
     Example: linsep predict species.linsep new.csv --output species.txt
     """
     estimator = model_files.load(model)
     beside = one_of(scores, probabilities)
     refuse_beside(estimator, model, beside, interval)
-    source = open_like(estimator, model, data, **files, labelled=False)
+    cut = None if threshold is None else Threshold.of(estimator, model, threshold)
+    source = open_like(estimator, model, data, **files, labelled=False, missing=missing)
     never_overwrite([*source.paths, model], output)
     # A progress bar would mix with predictions on the same terminal.
     seen = nullcontext() if output is None and on_terminal() else watching(source)
-    prediction = estimator.predictions(source)
-    with open_output(output, force) as out, seen:
-        if not hasattr(estimator, "classes_"):
-            write_numbers(out, prediction.bands(interval, level), as_json=as_json)
-        else:
-            write_classes(out, estimator, prediction.codes(), beside, as_json=as_json)
+    kept, prediction = KeptColumns(source, keep_columns), estimator.predictions(source)
+    if hasattr(estimator, "classes_"):
+        form, found = classes_predicted(prediction, kept, beside, cut, as_json)
+    else:
+        form, found = numbers_predicted(prediction, kept, interval, level)
+    with writing(output, form, force=force, as_json=as_json) as out, seen:
+        for answers in found:
+            out.write(answers)
     unread = [estimator.recipe_.get(name) for name in ("target", "weight")]
     for heading, text in gap_pairs(gaps_of(source, unread), estimator.recipe_):
         note(f"{heading} {text}.")
+    if source.skipped:
+        note(f"no prediction for {counted(source.skipped, 'row')} with missing values.")
     if prediction.unknown:
         note(f"{unknown_text(prediction.unknown, estimator)}.")
 
@@ -88,48 +113,94 @@ def one_of(scores: bool, probabilities: bool) -> str | None:
     return "scores" if scores else "probabilities" if probabilities else None
 
 
-def write_numbers(out: TextIO, predictions: Any, *, as_json: bool) -> None:
-    """Write one line per row: the number and the ends of its interval if any, tab separated, or a
-    JSON object.
+class Threshold(NamedTuple):
+    """From which number on the positive class is predicted.
+
+    Attributes
+    ----------
+    least : the smallest probability, or score, of the positive class
+    positive : its code: the class that is not the reference
+    is_probability : whether the number is a probability
     """
-    names = ("prediction", "low", "high")
-    for predicted in predictions:
-        parts = predicted if isinstance(predicted, tuple) else (predicted,)
-        for values in zip(*(part.tolist() for part in parts), strict=True):
-            if as_json:
-                # no end if no degrees of freedom were left
-                known = [value if np.isfinite(value) else None for value in values]
-                out.write(json.dumps(dict(zip(names, known, strict=False))) + "\n")
-            else:
-                out.write("\t".join(map(repr, values)) + "\n")
+
+    least: float
+    positive: int
+    is_probability: bool
+
+    @classmethod
+    def of(cls, model: Any, path: Path, least: float) -> "Threshold":
+        """Return the threshold of a model; DataError if it can have none."""
+        kind = type(model).__name__
+        if not hasattr(model, "classes_"):
+            raise DataError(f"{path} is a {kind}, which predicts numbers: --threshold is for two "
+                            "classes.")  # fmt: skip
+        if len(model.classes_) != 2:
+            raise DataError(
+                f"{path} has {len(model.classes_)} classes, and --threshold decides between two: "
+                "leave it out, or choose among the --probabilities or --scores yourself."
+            )
+        is_probability = hasattr(model, "predict_proba")
+        if is_probability and not 0 <= least <= 1:
+            raise click.BadParameter(
+                f"--threshold is {least:g}, but {path} has probabilities: give one from 0 to 1."
+            )
+        labels = model.classes_.tolist()
+        positive = int(getattr(model, "reference_", labels[0]) == labels[0])
+        what = "probability" if is_probability else "score"
+        note(f"{label_text(labels[positive])} is predicted where its {what} is at least {least:g}.")
+        return cls(least, positive, is_probability)
+
+    def codes(self, model: Any, scores: np.ndarray) -> np.ndarray:
+        """Return the codes of the classes of rows with these scores."""
+        if self.is_probability:
+            numbers = probabilities_of(model, scores)[:, self.positive]
+        else:
+            numbers = scores if self.positive else -scores
+        return np.where(numbers >= self.least, self.positive, 1 - self.positive)
 
 
-def write_classes(
-    out: TextIO, model: Any, predictions: Any, beside: str | None, *, as_json: bool
-) -> None:
-    """Write one line per row: the label, with ``beside`` if requested, or a JSON object."""
+def numbers_predicted(
+    prediction: Any, kept: KeptColumns, interval: str | None, level: float
+) -> tuple[Form, Iterator[Answers]]:
+    """Return what is written of predicted numbers, and the answers in batches."""
+
+    def found() -> Iterator[Answers]:
+        for predicted in prediction.bands(interval, level):
+            values, *ends = predicted if isinstance(predicted, tuple) else (predicted,)
+            numbers = [None if isnan(value) else value for value in values.tolist()]
+            beside = np.column_stack(ends).tolist() if ends else []
+            yield Answers(kept.take(len(numbers)), numbers, beside)
+
+    return Form(None, ["low", "high"] if interval else []), found()
+
+
+def classes_predicted(
+    prediction: Any, kept: KeptColumns, beside: str | None, threshold: Threshold | None,
+    as_json: bool,
+) -> tuple[Form, Iterator[Answers]]:  # fmt: skip
+    """Return what is written of predicted classes, and the answers in batches."""
+    model = prediction.model
     labels = plain_labels(model.classes_)
-    texts = [_one_line(label_text(label)) for label in labels]
-    if out is sys.stdout and on_terminal():
-        texts = [escaped(text) for text in texts]
-    for _, scores, codes in predictions:
-        chosen = codes.tolist()
-        if beside is None and not as_json:
-            out.write("".join(f"{texts[code]}\n" for code in chosen))
-            continue
-        values = probabilities_of(model, scores) if beside == "probabilities" else scores
-        if as_json:
-            for code, value in zip(chosen, values.tolist(), strict=True):
-                line = {"prediction": labels[code], beside or "scores": value}
-                out.write(json.dumps(line) + "\n")
-            continue
-        for code, row in zip(chosen, values.reshape(len(chosen), -1).tolist(), strict=True):
-            out.write("\t".join([texts[code], *map(repr, row)]) + "\n")
+    beside = "scores" if as_json and beside is None else beside
 
+    def found() -> Iterator[Answers]:
+        for batch, scores, codes in prediction.codes():
+            chosen = codes if threshold is None else threshold.codes(model, scores)
+            predicted = [labels[code] for code in chosen.tolist()]
+            if batch.unanswered is not None:
+                for row in np.flatnonzero(batch.unanswered).tolist():
+                    predicted[row] = None
+            values = scores if beside == "scores" else np.zeros((len(predicted), 0))
+            if beside == "probabilities":
+                values = probabilities_of(model, scores)
+            yield Answers(
+                kept.take(len(predicted)), predicted, values.reshape(len(predicted), -1).tolist()
+            )
 
-def _one_line(text: str) -> str:
-    """Return a label unchanged, or as a JSON string if it contains tabs or line breaks."""
-    return json.dumps(text, ensure_ascii=False) if set(text) & set("\t\n\r\v\f") else text
+    each = "probability" if beside == "probabilities" else "score"
+    several = [f"{each} {label_text(label)}" for label in labels]
+    names = several if each == "probability" or len(labels) > 2 else [each]
+    return Form(labels, names if beside else [], beside), found()
 
 
 @command(options.MODEL, options.DATA, options.FILES, options.AS_JSON)

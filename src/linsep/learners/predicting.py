@@ -75,7 +75,7 @@ class OnlinePrediction(Prediction):
     def decisions(self) -> Iterator[tuple[Batch, np.ndarray]]:
         """Yield each batch with its decision values."""
         for batch, values in self._decisions():
-            yield batch, self.model.scores_turned(values)
+            yield batch, batch.answers(self.model.scores_turned(values))
 
     def _decisions(self) -> Iterator[tuple[Batch, np.ndarray]]:
         """Yield each batch with the decision values of the learner."""
@@ -95,7 +95,8 @@ class OnlinePrediction(Prediction):
         draws = model._draws() if tie == "random" else None
         for batch, values in self._decisions():
             codes = predicted(values, tie, draws and draws(batch.X))
-            yield batch, model.scores_turned(values), model.codes_turned(codes)
+            scores = batch.answers(model.scores_turned(values))
+            yield batch, scores, model.codes_turned(codes)
 
 
 class PredictsOnline(PlotsDecision, HasReference):
@@ -139,13 +140,15 @@ class PredictsOnline(PlotsDecision, HasReference):
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         return lambda X: seeded(lambda rows: self._numbered(X[rows]), seed)
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: Any, missing: str | None = None) -> np.ndarray:
         """Return scores, computed exactly as in training.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (rows, features), or a Source
             A source is read batch by batch; open it with ``recipe=model.recipe_``.
+        missing : None or "skip"
+            "skip" gives a row with a missing value the score NaN, instead of refusing the rows.
 
         Returns
         -------
@@ -160,7 +163,7 @@ class PredictsOnline(PlotsDecision, HasReference):
             If rows have another number of features or a score that is not finite.
         """
         check_is_fitted(self)
-        X = to_predict(self, X)
+        X = to_predict(self, X, missing)
         if isinstance(X, Source):
             return np.concatenate([values for _, values in self.predictions(X).decisions()])
         return self.scores_turned(self._decisions(X))
@@ -177,20 +180,21 @@ class PredictsOnline(PlotsDecision, HasReference):
         return decision(self._run.state, scores, fitted_parameter(self, "tie"))
 
     @available_if(lambda model: hasattr(model, "calibration_"))
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Any, missing: str | None = None) -> np.ndarray:
         """Return the probabilities that :func:`linsep.calibrate` learnt; there are none before.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (rows, features), or a Source
+        missing : None, or "skip" for NaN in rows with a missing value
 
         Returns
         -------
         array of shape (rows, classes), in the order of ``classes_``
         """
-        return self.calibration_.probabilities(self.decision_function(X))
+        return self.calibration_.probabilities(self.decision_function(X, missing))
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any, missing: str | None = None) -> np.ndarray:
         """Predict the class with the highest score for each row; ``tie`` decides equal scores.
 
         With ``tie="random"`` a tie is broken by a draw that depends only on ``random_state`` and
@@ -200,15 +204,17 @@ class PredictsOnline(PlotsDecision, HasReference):
         Parameters
         ----------
         X : array or sparse matrix of shape (rows, features), or a Source
+        missing : None or "skip"
+            "skip" predicts None for a row with a missing value, instead of refusing the rows.
 
         Returns
         -------
-        array of shape (rows,), of the type of the labels
+        array of shape (rows,), of the type of the labels, or of objects if a row is skipped
         """
         check_is_fitted(self)
-        X = to_predict(self, X)
+        X = to_predict(self, X, missing)
         if isinstance(X, Source):
-            return self.classes_[np.concatenate([c for *_, c in self.predictions(X).codes()])]
+            return self.predictions(X).labels()
         scores = self._decisions(X)
         tie = fitted_parameter(self, "tie")
         draws = self._draws()(self._rows_to_score(X)) if tie == "random" else None

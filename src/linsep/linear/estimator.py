@@ -181,7 +181,8 @@ class LinearPrediction(Prediction):
     def bands(self, interval: str | None, level: float) -> Iterator[Any]:
         """Yield the predictions of each batch, or :class:`linsep.linear.inference.Bands`."""
         for batch, X in self.rows():
-            yield self._checked(X, batch.first, interval, level)
+            found = self._checked(X, batch.first, interval, level)
+            yield Bands(*map(batch.answers, found)) if interval else batch.answers(found)
 
     def residuals(self) -> Residuals:
         """Return the errors of the predictions."""
@@ -496,7 +497,9 @@ class LinearRegression(HasEquation, RegressorMixin, HasParameters, BaseEstimator
         found = self.inference_.summary(names, notes, target_name(self))
         return found.with_signs(np.concatenate([[1] * self._fitted.fit_intercept, signs]))
 
-    def predict(self, X: Any, interval: str | None = None, level: float = 0.95) -> Any:
+    def predict(
+        self, X: Any, interval: str | None = None, level: float = 0.95, missing: str | None = None
+    ) -> Any:
         """Predict y, optionally with intervals.
 
         Parameters
@@ -506,6 +509,8 @@ class LinearRegression(HasEquation, RegressorMixin, HasParameters, BaseEstimator
             For the mean of y given these features, or for y of one new row of weight 1.
         level : float, default=0.95
             Coverage of the intervals, between 0 and 1.
+        missing : None or "skip"
+            "skip" predicts NaN for a row with a missing value, instead of refusing the rows.
 
         Returns
         -------
@@ -518,7 +523,7 @@ class LinearRegression(HasEquation, RegressorMixin, HasParameters, BaseEstimator
             raise ParameterError(
                 f"interval is {interval!r}: choose None, 'confidence' or 'prediction'."
             )
-        level, X = check_level(level), to_predict(self, X)
+        level, X = check_level(level), to_predict(self, X, missing)
         if isinstance(X, Source):
             parts = list(self.predictions(X).bands(interval, level))
         else:

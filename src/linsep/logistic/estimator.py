@@ -79,7 +79,8 @@ class LogisticPrediction(Prediction):
     def decisions(self) -> Iterator[tuple[Batch, np.ndarray]]:
         """Yield each batch with its log-odds."""
         for batch in self.source.batches():
-            yield batch, self.model._scores(self.fitted_width(batch.X, self.model.n_features_in_))
+            known = self.fitted_width(batch.X, self.model.n_features_in_)
+            yield batch, batch.answers(self.model._scores(known))
 
     def codes(self) -> Iterator[tuple[Batch, np.ndarray, np.ndarray]]:
         """Yield each batch with its log-odds and class codes."""
@@ -494,13 +495,15 @@ class LogisticRegression(
         """Return the predictions for the rows of a source."""
         return LogisticPrediction(self, source)
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: Any, missing: str | None = None) -> np.ndarray:
         """Return the log-odds.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (rows, features), or a Source
             A source is read batch by batch; open it with ``recipe=model.recipe_``.
+        missing : None or "skip"
+            "skip" gives a row with a missing value NaN, instead of refusing the rows.
 
         Returns
         -------
@@ -508,7 +511,7 @@ class LogisticRegression(
         classes), log-odds against the reference, whose column is zero
         """
         check_is_fitted(self)
-        X = to_predict(self, X)
+        X = to_predict(self, X, missing)
         if isinstance(X, Source):
             return np.concatenate([scores for _, scores in self.predictions(X).decisions()])
         check_prepared(self, X)
@@ -536,22 +539,31 @@ class LogisticRegression(
         found[:, order[:-1]] = scores
         return found if self._nearer is None else self._nearer(X, found, order[-1])
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Predict the most probable class of each row; the smaller one at equal odds."""
+    def predict(self, X: Any, missing: str | None = None) -> np.ndarray:
+        """Predict the most probable class of each row; the smaller one at equal odds.
+
+        With ``missing="skip"`` the prediction of a row with a missing value is None.
+        """
         check_is_fitted(self)
+        X = to_predict(self, X, missing)
+        if isinstance(X, Source):
+            return self.predictions(X).labels()
         return self.classes_[codes_of(self.decision_function(X))]
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the accuracy on X and y, or on a source with its own labels."""
         return share_right(self, X, y, sample_weight)
 
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return class probabilities, shape (rows, classes), in the order of ``classes_``."""
-        return np.exp(self.predict_log_proba(X))
+    def predict_proba(self, X: Any, missing: str | None = None) -> np.ndarray:
+        """Return class probabilities, shape (rows, classes), in the order of ``classes_``.
 
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+        With ``missing="skip"`` those of a row with a missing value are NaN.
+        """
+        return np.exp(self.predict_log_proba(X, missing))
+
+    def predict_log_proba(self, X: Any, missing: str | None = None) -> np.ndarray:
         """Return the logarithms of :meth:`predict_proba`, accurate even where those underflow."""
-        return log_probabilities(self.decision_function(X))
+        return log_probabilities(self.decision_function(X, missing))
 
 
 def fit_rows(model: LogisticRegression, rows: Rows | BatchRows, saving: Saving) -> None:

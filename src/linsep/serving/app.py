@@ -226,10 +226,11 @@ class Service:
     ) -> dict[str, Any]:
         """Return the answer to a file of a format, or to JSON."""
         if format is not None:
-            with served.opened_body(body, format, self._large_bodies, budget) as source:
+            bodies = self._large_bodies
+            with served.opened_body(body, format, bodies, budget, wanted.missing) as source:
                 return served.answer(source, wanted, budget)
         (rows,) = fields_of(body, RowsToPredict, self.limits)
-        with served.opened(rows, self._large_bodies, budget) as source:
+        with served.opened(rows, self._large_bodies, budget, wanted.missing) as source:
             return served.answer(source, wanted, budget)
 
     async def _learn(self, scope: Scope, receive: Any) -> Answer:

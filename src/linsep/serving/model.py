@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -49,6 +49,9 @@ class Wanted(NamedTuple):
     explanations: Annotated[
         bool, "Each feature's value, weight and their product, the largest first."
     ] = False
+    missing: Annotated[
+        Literal["error", "skip"], "What becomes of a row with a missing value: skip answers null."
+    ] = "error"
 
 
 class Served:
@@ -124,14 +127,16 @@ class Served:
         return other
 
     @contextmanager
-    def opened(self, rows: list[Any], bodies: Bodies, budget: Budget) -> Iterator[Source]:
+    def opened(
+        self, rows: list[Any], bodies: Bodies, budget: Budget, missing: str = "error"
+    ) -> Iterator[Source]:
         """Open rows of JSON as a source; raises LinsepError or Refused if they cannot be read."""
         if self.reader is None or (self.text is not None and type(rows[0]) is str):
             content = lines_of(rows, self.text or "vw")
             with self.opened_body(content, "text", bodies, budget) as source:
                 yield source
             return
-        yield self.reader.read(rows, budget)
+        yield self.reader.read(rows, budget, missing)
 
     def values(self, row: Any) -> Any:
         """Return the values of a row of JSON, equal for the same row written differently."""
@@ -139,7 +144,7 @@ class Served:
 
     @contextmanager
     def opened_body(
-        self, content: bytes, format: str, bodies: Bodies, budget: Budget
+        self, content: bytes, format: str, bodies: Bodies, budget: Budget, missing: str = "error"
     ) -> Iterator[Source]:
         """Open a body in a format of files as a source."""
         if format == "text":
@@ -156,7 +161,7 @@ class Served:
             )
         if not content.strip():
             raise DataError("The body has no rows: send at least one.")
-        with bodies.opened(content, format, self.file_recipe, budget) as source:
+        with bodies.opened(content, format, self.file_recipe, budget, missing) as source:
             yield source
 
     def answer(self, source: Source, wanted: Wanted, budget: Budget) -> dict[str, Any]:
@@ -178,22 +183,24 @@ class Served:
         self, prediction: Any, source: Source, wanted: Wanted, budget: Budget
     ) -> dict[str, Any]:
         found: dict[str, Any] = {"predictions": []}
-        for batch, scores, codes in self._scored(prediction):
+        for batch, values, codes in self._scored(prediction):
+            scores = values if batch.unanswered is None else np.where(np.isnan(values), 0.0, values)
+            none = [] if batch.unanswered is None else np.flatnonzero(batch.unanswered).tolist()
             self._check_rows(source, batch, scores, budget)
             budget.hold(scores.size * NUMBER_BYTES * (wanted.scores + wanted.probabilities))
             chosen: list[Any] = [None] * len(scores) if codes is None else codes.tolist()
-            found["predictions"] += (
-                scores.tolist() if codes is None else [self.labels[code] for code in chosen]
-            )
+            labels = [] if codes is None else [self.labels[code] for code in chosen]
+            parts: dict[str, list[Any]] = {"predictions": labels or scores.tolist()}
             if wanted.scores:
-                found.setdefault("scores", []).extend(scores.tolist())
+                parts["scores"] = scores.tolist()
             if wanted.probabilities:
-                shares = probabilities_of(self.model, scores)
-                found.setdefault("probabilities", []).extend(shares.tolist())
+                parts["probabilities"] = probabilities_of(self.model, scores).tolist()
             if wanted.explanations:
-                found.setdefault("explanations", []).extend(
-                    self._explained(source, batch, scores, chosen, budget)
-                )
+                parts["explanations"] = [*self._explained(source, batch, scores, chosen, budget)]
+            for name, part in parts.items():
+                for row in none:
+                    part[row] = None
+                found.setdefault(name, []).extend(part)
         if wanted.scores or wanted.probabilities:
             found["classes"] = self.labels
         if prediction.unknown:
@@ -348,7 +355,7 @@ class JoinedRequests:
 
     def _alone(self, served: Served, rows: list[Any], wanted: Wanted) -> tuple[dict[str, Any], str]:
         budget = Budget(served.limits)
-        with served.opened(rows, self._bodies, budget) as source:
+        with served.opened(rows, self._bodies, budget, wanted.missing) as source:
             return served.answer(source, wanted, budget), served.version
 
     def _flush(self) -> None:

@@ -238,7 +238,9 @@ def _questions() -> list[dict[str, Any]]:
             "name": name,
             "in": "query",
             "description": get_args(kind)[1],
-            "schema": {"type": "boolean", "default": False},
+            "schema": {"type": "boolean", "default": False}
+            if get_args(kind)[0] is bool
+            else {"enum": list(get_args(get_args(kind)[0])), "default": "error"},
         }
         for name, kind in hints.items()
     ]

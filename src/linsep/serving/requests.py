@@ -192,14 +192,16 @@ def head_of(headers: Headers) -> BodyHead:
 @lru_cache(maxsize=100)
 def wanted_of(query: bytes) -> Wanted:
     """Return what a query string asks for; Refused names what is unknown."""
-    asked: dict[str, bool] = {}
+    asked: dict[str, Any] = {}
     for name, value in parse_qsl(query.decode("ascii", "replace"), keep_blank_values=True):
         if name not in Wanted._fields:
             known = ", ".join(Wanted._fields)
             raise Refused(422, f"The address asks for {name[:60]!r}: known are {known}.")
-        if value.lower() not in YES + NO:
-            raise Refused(422, f"{name} is {value[:60]!r}: choose true or false.")
-        asked[name] = value.lower() in YES
+        words = ("error", "skip") if name == "missing" else YES + NO
+        if value.lower() not in words:
+            choices = "error or skip" if name == "missing" else "true or false"
+            raise Refused(422, f"{name} is {value[:60]!r}: choose {choices}.")
+        asked[name] = value.lower() if name == "missing" else value.lower() in YES
     return Wanted(**asked)
 
 

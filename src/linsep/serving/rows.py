@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from difflib import get_close_matches
 from itertools import count
 from pathlib import Path
@@ -61,16 +62,19 @@ class RequestRows(Source):
     ----------
     X : array or csr_matrix of shape (rows, features)
     unseen : dict of column to how many of its values training did not see
+    unanswered : which rows get no prediction, see :class:`Batch`
     """
 
     name, kind = "the body", "json"
 
-    def __init__(self, X: Any, unseen: dict[str, int] | None = None):
-        self.X, self._unseen = X, unseen or {}
+    def __init__(
+        self, X: Any, unseen: dict[str, int] | None = None, unanswered: np.ndarray | None = None
+    ):
+        self.X, self._unseen, self._unanswered = X, unseen or {}, unanswered
 
     def batches(self) -> Iterator[Batch]:
         """Yield all rows."""
-        yield Batch(self.X, None, 0)
+        yield Batch(self.X, None, 0, unanswered=self._unanswered)
 
     def where(self, row: int) -> str:
         """Return ``rows[3]``, as the row is called in the request."""
@@ -151,15 +155,19 @@ class TableReader:
         dtype = np.dtype(columns.dtype)
         self._scale = np.array(list(columns.scale.values()), dtype).T if columns.scale else None
 
-    def read(self, rows: list[Any], budget: Budget) -> RequestRows:
-        """Return the features of rows, lists of values or objects; DataError says what is wrong."""
+    def read(self, rows: list[Any], budget: Budget, missing: str = "error") -> RequestRows:
+        """Return the features of rows, lists of values or objects; DataError says what is wrong.
+
+        With ``missing`` "skip" rows with a missing value get no prediction.
+        """
         # A row without values is two bytes of the body, whatever the width of the model.
         budget.check(len(rows) * len(self.names) * VALUE_BYTES)
         if self._plain and (X := self._numbers(rows)) is not None:
             return RequestRows(X)
-        encoder = Encoder(self.columns, False)
+        skips = missing == "skip"
+        encoder = Encoder(replace(self.columns, missing=missing) if skips else self.columns, False)
         X, _, _ = encoder.encode(self._table(rows), row_place)
-        return RequestRows(X, encoder.unseen)
+        return RequestRows(X, encoder.unseen, encoder.unanswered)
 
     def _numbers(self, rows: list[Any]) -> np.ndarray | None:
         """Return the features of complete rows of numbers, as :class:`Encoder` does; None if there
@@ -278,8 +286,8 @@ class PairReader:
             str: "a line of svmlight text",
         }
 
-    def read(self, rows: list[Any], budget: Budget) -> RequestRows:
-        """Return the features of rows; DataError says what is wrong."""
+    def read(self, rows: list[Any], budget: Budget, missing: str = "error") -> RequestRows:
+        """Return the features of rows, of which none is missing; DataError says what is wrong."""
         budget.check(0)
         sparse = rows_of_one_kind(rows, self._forms) is dict
         pairs = self._of_object if sparse else self._of_list
@@ -376,8 +384,9 @@ class Bodies:
 
     @contextmanager
     def opened(
-        self, content: bytes, format: str, recipe: dict[str, Any], budget: Budget
-    ) -> Iterator[Source]:
+        self, content: bytes, format: str, recipe: dict[str, Any], budget: Budget,
+        missing: str = "error",
+    ) -> Iterator[Source]:  # fmt: skip
         """Write a body to a file and open it as the training data of a model were.
 
         Its name in errors is "the body". Raises Refused if it has too many columns or stands for
@@ -390,8 +399,9 @@ class Bodies:
             # Tabs are told by the content type, other delimiters by the model.
             delimiter = "\t" if format == "tsv" else None
             source = open_source(
-                path, recipe=recipe, format=format, delimiter=delimiter, labelled=False
-            )
+                path, recipe=recipe, format=format, delimiter=delimiter, labelled=False,
+                missing=missing if recipe["format"] == "table" else "error",
+            )  # fmt: skip
             source.name, source.before_growth = THE_BODY, budget.hold
             yield source
         except LinsepError as problem:

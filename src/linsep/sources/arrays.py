@@ -26,6 +26,8 @@ class ArraySource(WeighedSource):
     weights : array of shape (rows,) or None
         What each row counts, checked already.
     batch_rows : rows in a batch
+    unanswered : bool array of shape (rows,) or None
+        Which rows get no prediction, see :class:`Batch`.
 
     Raises DataError when X and y differ in length or there are no rows; from :meth:`batches` at
     NaN or infinity.
@@ -33,7 +35,10 @@ class ArraySource(WeighedSource):
 
     name = kind = "arrays"
 
-    def __init__(self, X: Any, y: Any = None, weights: Any = None, *, batch_rows: int = 1 << 16):
+    def __init__(
+        self, X: Any, y: Any = None, weights: Any = None, *, batch_rows: int = 1 << 16,
+        unanswered: np.ndarray | None = None,
+    ):  # fmt: skip
         if batch_rows < 1:
             raise ValueError(f"batch_rows must be at least 1, got {batch_rows}.")
         self.paths = []
@@ -46,7 +51,7 @@ class ArraySource(WeighedSource):
             refuse_masked(values, name)
         self._y = None if y is None else np.asarray(y)
         self._weights = None if weights is None else np.asarray(weights)
-        self.weighted = weights is not None
+        self.weighted, self._unanswered = weights is not None, unanswered
         self._batch_rows = batch_rows
         if self._X.ndim != 2 or self._X.shape[0] == 0:
             raise DataError(f"X has shape {self._X.shape}: give rows of features, at least one.")
@@ -73,8 +78,9 @@ class ArraySource(WeighedSource):
             span = slice(first, first + self._batch_rows)
             if rows is self._X:
                 self._check_finite(rows[span], first)
-            y, weights = (a if a is None else a[span] for a in (self._y, self._weights))
-            yield Batch(rows[span], y, first, weights)
+            given = self._y, self._weights, self._unanswered
+            y, weights, unanswered = (a if a is None else a[span] for a in given)
+            yield Batch(rows[span], y, first, weights, unanswered=unanswered)
 
     def _check_finite(self, X: Any, first: int) -> None:
         values = X.data if sp.issparse(X) else X

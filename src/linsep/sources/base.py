@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from linsep.batches import Batch, number_of_weighed, weighed
+from linsep.errors import DataError, hint
 
 if TYPE_CHECKING:
     from linsep.sources.remote.file import File
@@ -45,6 +46,8 @@ class Source(ABC):
     n_rows: int | None = None
     #: rows left out in the last reading, for their missing values
     dropped: int = 0
+    #: rows of the last reading that get no prediction, for their missing values
+    skipped: int = 0
     #: missing values of the last reading that were replaced, by column
     filled: Mapping[str, int] = MappingProxyType({})
     #: how text is read, of sources of text and of tables
@@ -135,6 +138,17 @@ class Source(ABC):
     def position(self) -> int:
         """Bytes on disk read so far in the running call of :meth:`batches`."""
         return 0
+
+    def cells(self, columns: list[str]) -> Iterator[Any]:
+        """Return Arrow tables of some columns of all rows as they stand in the files, whatever they
+        are for; DataError if there are no columns.
+
+        ``columns`` are names, globs, or several of these with commas between them.
+        """
+        raise DataError(
+            f"{self.name} has no columns with names",
+            hint("leave out {}", keep_columns=None),
+        )
 
     @abstractmethod
     def options(self) -> dict[str, Any]:

@@ -73,7 +73,9 @@ def open_source(
         .tsv .jsonl .parquet .arrow and their kin), plain or .gz .bz2 .xz .zst; a folder with a
         folder of texts for each label; rows that `linsep convert` wrote (.rows).
     target : name of the label column; tables only
-    missing : "error", "zero", "drop" or "mean": how to treat missing values; tables only
+    missing : "error", "zero", "drop" or "mean": how to treat missing values; tables only. With a
+        recipe and ``labelled=False`` also "skip": a row with a missing value, whatever the model
+        was learnt with, gets no prediction, but None or NaN in its place
     hash_bits : hash text columns into 2**hash_bits features instead of learning their values; of
         Vowpal Wabbit's text 2**hash_bits is the number of columns, 2**18 by default
     exclude : column or columns to leave out; tables only
@@ -99,8 +101,7 @@ def open_source(
     skip_rows : lines of CSV before the header that are no rows
     encoding : how the characters of CSV are stored, such as "latin-1" or "utf-16"; UTF-8 by default
     recipe : the ``recipe_`` of a model, to read files as its training data were; overrides all of
-        the above except ``format``, ``delimiter``,
-        ``quotes`` and ``header``
+        the above except ``format``, ``delimiter``, ``quotes``, ``header`` and ``missing="skip"``
     labelled : whether a table must have its target column. With a recipe, False reads no labels,
         weights and groups, and None those that are there
     max_line : longest line in bytes, or with a unit such as "64MB", the default for None; without a
@@ -155,6 +156,11 @@ def _opened(
 ) -> Source:  # fmt: skip
     """Open files or a data frame, with all arguments of :func:`open_source`."""
     learnt = recipe
+    if options["missing"] == "skip" and (recipe is None or labelled is not False):
+        raise DataError(
+            "A row with a missing value can be without a prediction, but not be learnt from",
+            hint("leave such rows out with {}", missing="drop"),
+        )
     recipe = _for_predictions(recipe) if recipe and labelled is False else recipe
     how: dict[str, Any] = {"recipe": recipe, "require_labels": bool(labelled)}
     if is_frame(data):

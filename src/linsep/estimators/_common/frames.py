@@ -4,12 +4,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import validate_data
 
 from linsep.batches import join, joined
-from linsep.errors import DataError
+from linsep.errors import DataError, ParameterError
+from linsep.estimators._common.labels import FLOATS
+from linsep.sources.arrays import ArraySource
 from linsep.sources.base import Source
 from linsep.sources.opening import is_frame, open_source
 from linsep.validation.labels import check_beside
+from linsep.validation.sparse import as_csr
+from linsep.validation.values import check_prepared
 
 
 class Rows(NamedTuple):
@@ -75,16 +81,37 @@ def with_features(
     return _with_labels(X, y, sample_weight, "first" if reference else None), None, None
 
 
-def to_predict(model: Any, X: Any) -> Any:
+def to_predict(model: Any, X: Any, missing: str | None = None) -> Any:
     """Return rows as they are or, of a frame that holds the columns which the model learnt from, a
     source that makes its features of them.
+
+    With ``missing="skip"`` it is a source in any case, whose rows with a missing value get no
+    prediction.
     """
+    if missing not in (None, "skip"):
+        raise ParameterError(f"missing is {missing!r}: choose 'skip', or leave it out.")
     recipe = getattr(model, "recipe_", None) or {}
-    if isinstance(X, str | Path) and recipe.get("format", "arrays") != "arrays":
-        return open_source(X, recipe=recipe, labelled=False)
-    if not is_frame(X) or recipe.get("format") != "table" or _holds_features(model, X, recipe):
-        return X
-    return open_source(X, recipe=recipe, labelled=False)
+    of_frame = recipe.get("format") == "table" and is_frame(X)
+    of_path = isinstance(X, str | Path) and recipe.get("format", "arrays") != "arrays"
+    if of_path or (of_frame and not _holds_features(model, X, recipe)):
+        return open_source(X, recipe=recipe, labelled=False, missing=missing or "error")
+    return X if missing is None else _with_gaps(model, X)
+
+
+def _with_gaps(model: Any, X: Any) -> Source:
+    """Return rows of features as a source in which those with NaN get no prediction."""
+    if isinstance(X, Source):
+        raise ParameterError('The rows are a source: open it with missing="skip" instead.')
+    check_prepared(model, X)
+    X = validate_data(
+        model, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=False,
+        ensure_all_finite="allow-nan",
+    ).copy()  # fmt: skip
+    values = X.data if sp.issparse(X) else X
+    unknown = np.isnan(values)
+    gaps = sp.csr_array((unknown, X.indices, X.indptr), X.shape) if sp.issparse(X) else unknown
+    values[unknown] = 0
+    return ArraySource(X, unanswered=np.asarray(gaps.sum(axis=1)) > 0)
 
 
 def _holds_features(model: Any, X: Any, recipe: dict[str, Any]) -> bool:

@@ -95,6 +95,16 @@ class Prediction:
         """Yield each batch with its decision values and class codes, whatever the batch size."""
         raise NotImplementedError
 
+    def labels(self) -> np.ndarray:
+        """Return the predicted classes; None for a row that gets no prediction."""
+        parts = [(codes, batch.unanswered) for batch, _, codes in self.codes()]
+        labels = self.model.classes_[np.concatenate([codes for codes, _ in parts])]
+        empty = np.concatenate([np.zeros(c.size, bool) if e is None else e for c, e in parts])
+        if empty.any():
+            labels = labels.astype(object)
+            labels[empty] = None
+        return labels
+
     def compared(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
         """Yield the predicted class codes, the true ones, the weights of the rows of each batch,
         and their decision values.
@@ -146,7 +156,8 @@ class Prediction:
 def log_probabilities(scores: np.ndarray) -> np.ndarray:
     """Return log-probabilities of the classes, shape (rows, classes), from log-odds."""
     if scores.ndim == 1:
-        return -np.column_stack([np.logaddexp(0.0, scores), np.logaddexp(0.0, -scores)])
+        with np.errstate(invalid="ignore"):  # NaN stands for rows without a prediction
+            return -np.column_stack([np.logaddexp(0.0, scores), np.logaddexp(0.0, -scores)])
     below = scores - scores.max(axis=1, keepdims=True)  # huge scores leave no digits for the sum
     return below - np.logaddexp.reduce(below, axis=1)[:, None]
 

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
 
-from linsep.errors import DataError, hint
+from linsep.errors import DataError, Hint, hint
 from linsep.sources.exact import EXACT, WholeNumbers, exact_numbers, refuse_rounded
 from linsep.sources.tables.columns import Columns
 from linsep.sources.tables.table_file import (
@@ -53,12 +53,15 @@ class Encoder:
     ----------
     unseen : dict of text column to how many of its values were met that the columns do not have
     filled : dict of column to how many missing values of it were replaced
+    unanswered : bool array or None
+        Which rows of the last table have a missing value, where ``missing`` is "skip".
     """
 
     def __init__(self, columns: Columns, labels_needed: bool):
         self.columns = columns
         self.unseen: dict[str, int] = {}
         self.filled: Counter[str] = Counter()
+        self.unanswered: np.ndarray | None = None
         self.lows = np.full(len(columns.numeric), np.inf)
         self.highs = np.full(len(columns.numeric), -np.inf)
         self._labels_needed = labels_needed
@@ -106,7 +109,8 @@ class Encoder:
             self.filled.update(
                 dict(zip(self.columns.numeric, holes.sum(axis=0).tolist(), strict=True))
             )
-        self.filled.update({name: column.null_count for name, column in texts.items()})
+        if self.columns.missing != "skip":
+            self.filled.update({name: column.null_count for name, column in texts.items()})
         self._widen(X)
         names = list(self.columns.numeric)
         if exact and not self.columns.scale:
@@ -193,7 +197,7 @@ class Encoder:
                     hint("leave such rows out with {}", missing="drop"),
                 )
             holes[""] = gaps
-        if columns.missing in {"error", "drop"}:
+        if columns.missing in {"error", "drop", "skip"}:
             holes |= self._holes(X, texts)
         if holes and columns.missing == "error":
             row, name = min((int(np.argmax(gaps)), name) for name, gaps in holes.items())
@@ -203,10 +207,17 @@ class Encoder:
                 hint("take it for zero with {}", missing="zero"),
                 hint("for the mean of the column with {}", missing="mean"),
                 # every row has a prediction, also of a model that was learnt so
-                *[hint("leave out such rows with {}", missing="drop")] * self._labels_needed,
+                hint("leave out such rows with {}", missing="drop")
+                if self._labels_needed
+                else Hint("leave its prediction empty with {}", {"missing": "skip"}, here=True),
                 hint("the column with {}", exclude=[name]),
             )
-        return X, texts, label, ~np.logical_or.reduce(list(holes.values())) if holes else None
+        kept = ~np.logical_or.reduce(list(holes.values())) if holes else None
+        if columns.missing == "skip":
+            self.unanswered = np.zeros(len(X), bool) if kept is None else ~kept
+            X[self.unanswered] = 0
+            return X, texts, label, None
+        return X, texts, label, kept
 
     def _holes(self, X: np.ndarray, texts: dict[str, pa.ChunkedArray]) -> dict[str, np.ndarray]:
         """Return, for each feature column with missing values, in which rows they are."""

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, suppress
 from itertools import chain, islice
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -137,6 +138,9 @@ class JsonFile(TextFile):
         for _, raw in self._rows():
             values = json.loads(raw, parse_int=_Digits)
             yield {name: value for name, value in values.items() if isinstance(value, _Digits)}
+
+    def _cells(self) -> Iterator[dict[str, Any]]:
+        return (json.loads(raw) for _, raw in self._rows())
 
     def _read(
         self, blocks: Generator[bytes, None, None], options: pa.json.ParseOptions, kinds: Kinds

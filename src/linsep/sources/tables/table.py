@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from linsep.sources.remote.file import File, located
 from linsep.sources.tables.columns import (
     Columns,
     WordColumns,
+    check_column,
     check_options,
     check_reference,
     check_text_columns,
@@ -27,7 +29,7 @@ from linsep.sources.tables.columns import (
     with_possible_advice,
     word_counters,
 )
-from linsep.sources.tables.conversions import UNTOLD, ColumnTypes, converted
+from linsep.sources.tables.conversions import UNTOLD, ColumnTypes, converted, matching
 from linsep.sources.tables.documents import Documents
 from linsep.sources.tables.encoding import Encoder, exact_groups, of_rows, row_weights
 from linsep.sources.tables.files import (
@@ -112,7 +114,8 @@ class TableSource(Source):
             raise DataError("There is no file to read: name at least one.")
         if batch_rows is not None and batch_rows < 1:
             raise DataError(f"batch_rows is {batch_rows}: give 1 or more.")
-        check_options(missing, hash_bits, scale, min_count)
+        learnt = "error" if recipe and missing == "skip" else missing
+        check_options(learnt, hash_bits, scale, min_count)
         opening = [path if isinstance(path, pa.Table) else located(path) for path in paths]
         exclude = [exclude] if isinstance(exclude, str) else list(exclude or [])
         given = ReadingOptions(**reading)
@@ -144,6 +147,8 @@ class TableSource(Source):
             check_reference(reference_level, self._columns, self.name)
         else:
             self._columns = from_recipe(recipe, target)
+            if missing == "skip":
+                self._columns.missing = missing
         width = len(self._columns.numeric) + len(self._columns.text)
         self._batch_rows = batch_rows or rows_at_once(width, _BATCH_VALUES // 4, _BATCH_VALUES)
         self._prepare()
@@ -208,7 +213,7 @@ class TableSource(Source):
     def _batches(self, exact: bool) -> Iterator[Batch]:
         kept = self._survey()
         self.stage = "reading"
-        self._encoder.unseen, self.dropped, self.filled = {}, 0, {}
+        self._encoder.unseen, self.dropped, self.skipped, self.filled = {}, 0, 0, {}
         self._encoder.filled.clear()
         texts = {k: WholeNumbers(x) for k, x in enumerate(self._files) if isinstance(x, TextFile)}
         first, some, weightless = 0, False, False
@@ -229,7 +234,9 @@ class TableSource(Source):
             weightless |= weights is not None and weights.size > X.shape[0]
             self._check_unchanged()
             if X.shape[0]:
-                yield Batch(X, y, first, weights, groups)
+                unanswered = self._encoder.unanswered
+                yield Batch(X, y, first, weights, groups, unanswered)
+                self.skipped += 0 if unanswered is None else int(unanswered.sum())
                 first += X.shape[0]
         self._starts += [first] * (len(self._files) - len(self._starts))
         self.n_rows, self.filled = first, dict(+self._encoder.filled)
@@ -318,6 +325,19 @@ class TableSource(Source):
         if weights is None or weights.all():
             return kept
         return weights > 0 if kept is None else kept & (weights > 0)
+
+    def cells(self, columns: list[str]) -> Iterator[pa.Table]:
+        """Return tables of some columns as they stand in the files; see :meth:`Source.cells`."""
+        found: list[list[str]] = []
+        for file in self._files:
+            there = list(file.columns())
+            asked = [p for one in columns for p in ([one] if one in there else one.split(","))]
+            found.append(matching(asked, there))
+            for name in found[-1]:
+                check_column(file.path, there, name)
+        each = zip(self._files, found, strict=True)
+        tables = (rechunked(file.cells(names), self._batch_rows) for file, names in each)
+        return chain.from_iterable(tables)
 
     @property
     def feature_names(self) -> list[str] | None:

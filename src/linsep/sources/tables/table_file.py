@@ -109,6 +109,10 @@ class TableFile(ABC):
         one.
         """
 
+    def cells(self, names: list[str]) -> Iterator[pa.RecordBatch]:
+        """Yield columns as they stand in the file, text of text formats as it is written."""
+        yield from self.chunks(dict.fromkeys(names, "text"))
+
     def present(self, names: Iterable[str]) -> dict[str, pa.DataType | None]:
         """Return those of `names` that :meth:`columns` has, as it has them."""
         found = self.columns()

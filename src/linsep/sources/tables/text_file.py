@@ -11,6 +11,7 @@ else at the edge of a block, or crash on, never gets there.
 
 import atexit
 import io
+import json
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager, suppress
@@ -40,6 +41,8 @@ LARGEST_BLOCK = (1 << 31) - 1
 ARROW_TYPES = {"number": pa.float64(), "bool": pa.bool_(), "text": pa.string()}
 #: returns the Arrow type of a column by name
 Guess = Callable[[str], pa.DataType]
+#: rows whose cells are taken at a time
+ROWS_OF_CELLS = 4096
 _WANTED = {"number": "a number", "bool": "true or false", "text": "text"}
 
 
@@ -139,6 +142,18 @@ class TextFile(TableFile):
     def written(self) -> Iterator[dict[str, str]]:
         """Yield the rows as text by column, at least their whole numbers."""
 
+    def cells(self, names: list[str]) -> Iterator[pa.RecordBatch]:
+        """Yield columns as they stand in the file, null where a row has none of the name."""
+        rows = self._cells()
+        while some := list(islice(rows, ROWS_OF_CELLS)):
+            yield pa.RecordBatch.from_pydict(
+                {name: _together([row.get(name) for row in some]) for name in names}
+            )
+
+    def _cells(self) -> Iterator[dict[str, Any]]:
+        """Yield the rows as they stand in the file."""
+        return self.written()
+
     def _parsed_blocks(self) -> Generator[bytes, None, None]:
         """Yield the blocks for a reading whose :attr:`position` is that of the file."""
         self._reader = self._line_reader()
@@ -182,6 +197,14 @@ class TextFile(TableFile):
                 f"{self.path} cannot be read after row {done} ({first_line(error.__cause__)})",
                 "correct or remove what stands there",
             ) from error.__cause__
+
+
+def _together(cells: list[Any]) -> pa.Array:
+    """Return the cells of a column, as JSON if their types differ."""
+    try:
+        return pa.array(cells)
+    except pa.ArrowException:
+        return pa.array([c if isinstance(c, str | None) else json.dumps(c) for c in cells])
 
 
 def whole_lines(reader: LineReader) -> Iterator[tuple[int, bytes]]:

@@ -1,0 +1,267 @@
+"""Predictions row by row: rows that are skipped, columns that are kept, thresholds."""
+
+import csv
+import io
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+import linsep
+from command_line import assert_refused, here
+from linsep import model_files
+from linsep.sources import open_source
+
+pytestmark = pytest.mark.uncompiled
+
+TRAIN = "id,age,town,ill\n" + "".join(
+    f"{k:03},{20 + k % 7},{('ulm', 'bonn', 'köln')[k % 3]},{('no', 'yes')[k * k % 7 > 2]}\n"
+    for k in range(60)
+)
+NEW = (
+    'id,age,town,day\n007,21,ulm,2024-01-02\n008,,bonn,\n009,23,,2024-01-03\n"0,10",24,bonn,?\n'
+    "011,25,köln,x\n"
+)
+IDS, EMPTY = ["007", "008", "009", "0,10", "011"], [False, True, True, False, False]
+LEARNERS = {
+    "logistic": ["--learner", "logistic", "--l2", "1"],
+    "naive-bayes": ["--learner", "naive-bayes"],
+    "perceptron": ["--learner", "perceptron"],
+    "reference": ["--learner", "pa", "--reference", "yes"],
+    "calibrated": ["--learner", "perceptron", "--calibrate", "train.csv"],
+    "linear": ["--learner", "linear", "--target", "age", "--exclude", "ill"],
+    "three": ["--learner", "perceptron", "--target", "town", "--exclude", "ill"],
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("predict")
+    (path / "train.csv").write_text(TRAIN)
+    (path / "new.csv").write_text(NEW)
+    frame = pd.read_csv(io.StringIO(NEW), dtype={"id": str})
+    frame.to_parquet(path / "new.parquet")
+    lines = [{k: None if v == "" else v for k, v in row.items()} for row in _rows(NEW)]
+    for line in lines:
+        line["age"] = None if line["age"] is None else int(line["age"])
+    (path / "new.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    for name, words in LEARNERS.items():
+        target = [] if "--target" in words else ["--target", "ill"]
+        fit = ["fit", "train.csv", *target, "--exclude", "id", *words, "--model", f"{name}.linsep"]
+        done = here(*fit, cwd=path)
+        assert done.returncode == 0, done.stderr
+    return path
+
+
+def _rows(text, delimiter=","):
+    return list(csv.DictReader(io.StringIO(text), delimiter=delimiter))
+
+
+@pytest.mark.parametrize("file", ["new.csv", "new.parquet", "new.jsonl"])
+@pytest.mark.parametrize("name", ["logistic", "naive-bayes", "perceptron", "calibrated"])
+def test_rows_with_gaps_have_empty_lines_and_the_others_the_predictions_they_had(
+    folder, name, file
+):
+    done = here("predict", f"{name}.linsep", file, "--missing", "skip", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "no prediction for 2 rows with missing values" in done.stderr
+    (folder / "some.csv").write_text(
+        "".join(line for k, line in enumerate(NEW.splitlines(True)) if k not in (2, 3))
+    )
+    some = here("predict", f"{name}.linsep", "some.csv", cwd=folder).stdout.splitlines()
+    found = done.stdout.splitlines()
+    assert [line == "" for line in found] == EMPTY
+    assert [line for line in found if line] == some
+
+
+FORMS = {
+    (): "yes|no", ("--scores",): "yes|no", ("--probabilities",): "yes|no", ("--json",): "{.*",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("words", FORMS)
+def test_an_empty_answer_has_as_many_fields(folder, words):
+    done = here(
+        "predict", "logistic.linsep", "new.csv", "--missing", "skip", "--keep-columns", "id",
+        *words, cwd=folder,
+    )  # fmt: skip
+    lines = done.stdout.splitlines()
+    if "--json" in words:
+        found = [json.loads(line) for line in lines]
+        assert [line["id"] for line in found] == IDS
+        assert [line["prediction"] is None and line["scores"] is None for line in found] == EMPTY
+        return
+    cells = [line.split("\t") for line in lines]
+    assert len({len(line) for line in cells}) == 1
+    assert [line[0] for line in cells] == IDS
+    assert [set(line[1:]) == {""} for line in cells] == EMPTY
+
+
+@pytest.mark.parametrize("file", ["new.csv", "new.parquet", "new.jsonl"])
+@pytest.mark.parametrize("output", ["out.csv", "out.tsv", "out.parquet"])
+def test_columns_are_copied_as_they_stand(folder, file, output):
+    words = ["--keep-columns", "day", "--keep-columns", "i*,age", "--probabilities", "--force"]
+    done = here(
+        "predict", "logistic.linsep", file, "--missing", "skip", "-o", output, *words, cwd=folder
+    )
+    assert done.returncode == 0, done.stderr
+    probabilities = ["probability no", "probability yes"]
+    if output == "out.parquet":
+        found = pq.read_table(folder / output).to_pylist()
+        assert [row["prediction"] is None for row in found] == EMPTY
+    else:
+        text = (folder / output).read_text()
+        found = _rows(text, "," if output == "out.csv" else "\t")
+        assert [row["prediction"] == "" for row in found] == EMPTY
+    assert list(found[0]) == ["day", "id", "age", "prediction", *probabilities]
+    assert [row["id"] for row in found] == IDS
+    assert [row["day"] for row in found] == ["2024-01-02", found[1]["day"], "2024-01-03", "?", "x"]
+    assert found[1]["day"] in ("", None)
+    if file == "new.csv":
+        assert [row["age"] for row in found] == ["21", "", "23", "24", "25"]
+    done = here("predict", "logistic.linsep", "new.csv", "--missing", "skip", "--probabilities",
+                cwd=folder)  # fmt: skip
+    plain = [line.split("\t")[1:] for line in done.stdout.splitlines()]
+    for row, told in zip(found, plain, strict=True):
+        assert ["" if row[p] is None else str(row[p]) for p in probabilities] == told
+
+
+def test_numbers_with_intervals_skip_rows_too(folder):
+    words = ["--missing", "skip", "--interval", "prediction", "--keep-columns", "id"]
+    (folder / "gap.csv").write_text("id,town\n1,ulm\n2,\n3,bonn\n")
+    lines = here("predict", "linear.linsep", "gap.csv", *words, cwd=folder).stdout.splitlines()
+    assert lines[1] == "2\t\t\t"
+    model = model_files.load(folder / "linear.linsep")
+    bands = model.predict(folder / "gap.csv", interval="prediction", missing="skip")
+    assert np.isnan(bands.low).tolist() == [False, True, False]
+    assert lines[2].split("\t")[1:] == [repr(float(part[2])) for part in bands]
+
+
+@pytest.mark.parametrize(
+    ("words", "said", "code"),
+    [
+        (["linear.linsep", "new.csv", "--threshold", "1"], "predicts numbers: --threshold is", 1),
+        (["three.linsep", "new.csv", "--threshold", "1"], "has 3 classes, and --threshold", 1),
+        (["logistic.linsep", "new.csv", "--threshold", "2"], "give one from 0 to 1", 2),
+        (["logistic.linsep", "new.csv", "--threshold", "x"], "--threshold must be a", 2),
+        (["logistic.linsep", "new.csv", "--keep-columns", "ids"], "no column 'ids'", 1),
+        (["logistic.linsep", "new.csv", "--missing", "drop"], "--missing must be .*error", 2),
+        (["logistic.linsep", "new.csv"], r"line 3, .*'age'.* --missing skip", 1),
+        (["logistic.linsep", "clash.csv", "--keep-columns", "prediction", "-o", "p.csv"],
+         "has a column 'prediction', as the output has", 1),
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_is_refused(folder, words, said, code):
+    (folder / "clash.csv").write_text("age,town,prediction\n1,ulm,2\n")
+    assert_refused("predict", *words, cwd=folder, said=said, code=code)
+
+
+def test_columns_are_not_kept_of_text_without_names(folder):
+    (folder / "t.svm").write_text("0 1:1\n1 2:1\n")
+    here("fit", "t.svm", "--model", "svm.linsep", "--force", cwd=folder)
+    said = "has no columns with names: leave out --keep-columns"
+    assert_refused("predict", "svm.linsep", "t.svm", "--keep-columns", "id", cwd=folder, said=said)
+    assert_refused("predict", "svm.linsep", "t.svm", "--missing", "skip", cwd=folder,
+                   said="leave out --missing")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name", ["logistic", "naive-bayes", "calibrated", "perceptron", "reference"]
+)
+def test_the_positive_class_is_predicted_from_the_threshold_on(folder, name):
+    model = model_files.load(folder / f"{name}.linsep")
+    source = open_source(folder / "train.csv", recipe=model.recipe_, labelled=False)
+    positive = 0 if name == "reference" else 1
+    if hasattr(model, "predict_proba"):
+        numbers = model.predict_proba(source)[:, positive]
+    else:
+        numbers = model.decision_function(source) * (1 if positive else -1)
+    for k in (5, 30, 50):
+        least = numbers[numbers.argsort()[k]]  # a row on the threshold is positive
+        wanted = [model.classes_[positive if x >= least else 1 - positive] for x in numbers]
+        words = ["predict", f"{name}.linsep", "train.csv", f"--threshold={float(least)!r}"]
+        done = here(*words, cwd=folder)
+        assert done.stdout.split() == wanted
+        assert len(set(wanted)) == 2
+        said = f"{model.classes_[positive]} is predicted where its .* at least"
+        assert re.search(said, done.stderr)
+
+
+@pytest.mark.parametrize("name", ["logistic", "naive-bayes", "perceptron", "calibrated", "three"])
+def test_python_gives_none_and_nan_in_place(folder, name):
+    model = model_files.load(folder / f"{name}.linsep")
+    frame = pd.read_csv(io.StringIO(NEW), dtype={"id": str})
+    empty = frame["age"].isna() if name == "three" else np.array(EMPTY)
+    for rows in (frame, folder / "new.csv", folder / "new.parquet"):
+        labels = model.predict(rows, missing="skip")
+        assert [label is None for label in labels] == list(empty)
+        scores = model.decision_function(rows, missing="skip")
+        assert np.isnan(scores.reshape(5, -1)).all(axis=1).tolist() == list(empty)
+        known = frame[~empty]
+        np.testing.assert_array_equal(labels[~empty], model.predict(known))
+        np.testing.assert_array_equal(scores[~empty], model.decision_function(known))
+        if hasattr(model, "predict_proba"):
+            shares = model.predict_proba(rows, missing="skip")
+            np.testing.assert_array_equal(shares[~empty], model.predict_proba(known))
+            assert np.isnan(shares[empty]).all()
+
+
+@pytest.mark.parametrize("storage", ["array", "frame", "csr"])
+@pytest.mark.parametrize("learner", ["Perceptron", "LogisticRegression", "LinearRegression"])
+def test_rows_of_arrays_are_skipped_too(storage, learner):
+    import scipy.sparse as sp
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 3))
+    y = (X[:, 0] + rng.normal(size=30) > 0).astype(int)
+    gaps = X.copy()
+    gaps[[2, 29], [0, 2]] = np.nan
+    made = {"array": np.array, "csr": sp.csr_array,
+            "frame": lambda x: pd.DataFrame(x, columns=list("abc"))}[storage]  # fmt: skip
+    model = getattr(linsep, learner)().fit(made(X), y)
+    found = model.predict(made(gaps), missing="skip")
+    wanted = model.predict(made(X)).astype(object)
+    wanted[[2, 29]] = None
+    assert pd.isna(found).tolist() == [x is None for x in wanted]
+    known = [k for k in range(30) if k not in (2, 29)]
+    assert found[known].tolist() == pytest.approx(wanted[known].tolist(), rel=1e-14)
+    with pytest.raises(ValueError, match="NaN"):
+        model.predict(made(gaps))
+    with pytest.raises(ValueError, match="choose 'skip'"):
+        model.predict(made(X), missing="drop")
+
+
+@pytest.mark.parametrize("name", ["logistic", "perceptron", "calibrated", "linear"])
+def test_a_server_answers_null_in_place(folder, name):
+    from linsep.serving.limits import Budget, Limits
+    from linsep.serving.model import Served, Wanted
+    from linsep.serving.rows import Bodies
+
+    model = model_files.load(folder / f"{name}.linsep")
+    wanted = Wanted(probabilities=hasattr(model, "predict_proba"), missing="skip")
+    rows = [{k: None if v == "" else v for k, v in row.items()} for row in _rows(NEW)]
+    rows = [{"age": row["age"] and int(row["age"]), "town": row["town"]} for row in rows]
+    rows = [{k: v for k, v in row.items() if k in model.recipe_["text"] or k in
+             model.recipe_["numeric"]} for row in rows]  # fmt: skip
+    limits = Limits()
+    served, bodies = Served(model, "m", "00" * 32, limits), Bodies(limits)
+    with served.opened(rows, bodies, Budget(limits), "skip") as source:
+        found = served.answer(source, wanted, Budget(limits))
+    csv = NEW.encode()
+    with served.opened_body(csv, "csv", bodies, Budget(limits), "skip") as source:
+        assert served.answer(source, wanted, Budget(limits)) == found
+    bodies.close()
+    labels = model.predict(folder / "new.csv", missing="skip")
+    assert found["predictions"] == [None if pd.isna(x) else x for x in labels]
+    assert None in found["predictions"]
+    if wanted.probabilities:
+        told = [part is None for part in found["probabilities"]]
+        assert told == [part is None for part in found["predictions"]]
+
+
+def test_rows_to_learn_are_not_skipped(folder):
+    with pytest.raises(ValueError, match=r'leave such rows out with missing="drop"'):
+        open_source(folder / "train.csv", target="ill", missing="skip")
