@@ -162,6 +162,8 @@ def _opened(
             hint("leave such rows out with {}", missing="drop"),
         )
     recipe = _for_predictions(recipe) if recipe and labelled is False else recipe
+    if recipe is not None and options["missing"] == "skip":
+        recipe = recipe | {"missing": "skip"}
     how: dict[str, Any] = {"recipe": recipe, "require_labels": bool(labelled)}
     if is_frame(data):
         _check_kind("the table", "table", learnt)

@@ -485,7 +485,7 @@ def check_options(
     """Raise DataError for invalid values of the options."""
     if scale not in SCALES:
         raise DataError(f"scale is {scale!r}: choose none or standard.")
-    if missing not in MISSING:
+    if missing not in (*MISSING, "skip"):  # the latter for predictions only
         raise DataError(f"missing is '{missing}': choose {', '.join(MISSING[:-1])} or mean.")
     if hash_bits is not None and not 1 <= hash_bits <= 30:
         raise DataError(f"hash_bits is {hash_bits}: choose a number from 1 to 30.")

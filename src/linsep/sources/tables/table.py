@@ -114,8 +114,7 @@ class TableSource(Source):
             raise DataError("There is no file to read: name at least one.")
         if batch_rows is not None and batch_rows < 1:
             raise DataError(f"batch_rows is {batch_rows}: give 1 or more.")
-        learnt = "error" if recipe and missing == "skip" else missing
-        check_options(learnt, hash_bits, scale, min_count)
+        check_options(missing, hash_bits, scale, min_count)
         opening = [path if isinstance(path, pa.Table) else located(path) for path in paths]
         exclude = [exclude] if isinstance(exclude, str) else list(exclude or [])
         given = ReadingOptions(**reading)
@@ -147,8 +146,6 @@ class TableSource(Source):
             check_reference(reference_level, self._columns, self.name)
         else:
             self._columns = from_recipe(recipe, target)
-            if missing == "skip":
-                self._columns.missing = missing
         width = len(self._columns.numeric) + len(self._columns.text)
         self._batch_rows = batch_rows or rows_at_once(width, _BATCH_VALUES // 4, _BATCH_VALUES)
         self._prepare()
