@@ -304,3 +304,17 @@ def test_the_order_of_web_pages_changes_no_claim(shared_data):
     assert "sign not checked" in said[0].values()
     for one, other in zip(*(limits.values() for limits in said), strict=True):
         assert one == other or "sign not checked" in (one, other)
+
+
+@examples(30)
+@given(tables(2, 3), st.booleans())
+def test_of_very_many_weights_only_signs_are_not_looked_for(rows, fit_intercept):
+    X, y = parts(rows)
+    with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
+        warnings.simplefilter("ignore")
+        all_told = LogisticRegression(fit_intercept=fit_intercept).fit(X, y).limits_
+        patch.setattr("linsep.logistic.no_maximum.MOST_FACTORED", 0)
+        few_told = LogisticRegression(fit_intercept=fit_intercept).fit(X, y).limits_
+    told = ["finite", "dependent"]
+    expected = np.where(np.isin(all_told, told), all_told, "sign not checked")
+    assert few_told.tolist() == expected.tolist()

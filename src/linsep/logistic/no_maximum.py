@@ -23,7 +23,7 @@ from linsep.certificate.verdicts import QuasiSeparable, Separable, Separations, 
 from linsep.logistic.fitting import Fit, resume, sharpened
 from linsep.logistic.inference import FAR
 from linsep.logistic.outcomes import FitOutcome, Steps
-from linsep.logistic.rows import UNSIGNED, BatchRows, Rows, Task
+from linsep.logistic.rows import MOST_WEIGHTS as MOST_FACTORED, UNSIGNED, BatchRows, Rows, Task
 from linsep.separability.data import Data, LocalData, data_of
 from linsep.separability.deciding import separated_by, separation
 from linsep.separability.recession import Cone, both_signs, cone_of
@@ -109,6 +109,12 @@ class Contrasts:
     def _all(self) -> range:
         return range(self.width)
 
+    def _n_moving(self) -> int:
+        """Return how many weights of the verdict are not zero; those of columns of zeros are."""
+        if isinstance(self.verdict, QuasiSeparable):
+            return len(self.verdict.direction)
+        return sum(int(np.count_nonzero(row)) for row in self.verdict.coef)
+
     def direction(self, centre: np.ndarray) -> np.ndarray:
         """Return a direction along which the likelihood keeps growing, scaled to maximum 1, with
         intercepts at the centre.
@@ -123,11 +129,24 @@ class Contrasts:
         return self.of(lambda i: flat[i], centre)
 
     def limits(self) -> np.ndarray:
-        """Return the limit of every weight, "not checked" after the time limit."""
+        """Return the limit of every weight, "not checked" after the time limit.
+
+        Of more than 2,500 weights no sign is looked for. Where the classes are separable, there is
+        room for every weight to diverge.
+        """
         limits = np.full((len(self.order) - 1, self.width), "not checked", dtype="U16")
+        many = self._n_moving() > MOST_FACTORED
+        if many and isinstance(self.verdict, Separable):
+            limits[:] = UNSIGNED
+            return limits
         places = list(np.ndindex(*limits.shape))
         functions = [self.functional(row, j) for row, j in places]
         try:
+            if many:
+                inside = self.verdict.space.holds
+                for place, function in zip(places, functions, strict=True):
+                    limits[place] = "finite" if inside(function) else UNSIGNED
+                return limits
             cone = cone_of(self.verdict, self.data)
             both = both_signs(self.data, cone.working.question, functions)
             for place, function, free in zip(places, functions, both, strict=True):
