@@ -510,7 +510,7 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
         return model.predict(X)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return the accuracy on X and y, or on a source with its own labels."""
+        """Return the accuracy on X and y, or on a source, frame or file with its own labels."""
         return share_right(self, X, y, sample_weight)
 
     def predict_proba(self, X: Any, missing: str | None = None) -> np.ndarray:

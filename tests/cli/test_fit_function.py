@@ -106,3 +106,16 @@ def test_refusals(people, options, error, sentence):
 def test_fit_of_an_estimator_names_the_function(people):
     with pytest.raises(TypeError, match=r"linsep.fit\('x.csv', target=...\) learns from files"):
         linsep.Perceptron().fit("x.csv")
+
+
+@pytest.mark.parametrize("learner", ["perceptron", "kernel", "logistic", "naive-bayes", "linear"])
+def test_frames_and_files_are_scored_by_their_own_labels(people, learner):
+    target = "age" if learner == "linear" else "label"
+    model = linsep.fit(people[:80], target=target, learner=learner)
+    new = people[80:].reset_index(drop=True)
+    new.to_csv("new.csv", index=False)
+    expected = model.score(new, new[target])
+    assert model.score(new) == pytest.approx(expected, rel=1e-12)
+    assert model.score("new.csv") == pytest.approx(expected, rel=1e-12)
+    with pytest.raises((DataError, ValueError)):
+        model.score(new.drop(columns=target))

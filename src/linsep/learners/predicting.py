@@ -225,8 +225,9 @@ class PredictsOnline(PlotsDecision, HasReference):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (rows, features), or a Source
-            A source has its own labels, so omit y and sample_weight.
+        X : array or sparse matrix of shape (rows, features), Source, data frame, or path
+            A source, and a frame or file with the columns that were learnt from, have their own
+            labels: omit y and sample_weight.
         y : array of shape (rows,)
         sample_weight : array of shape (rows,), default ones
         """

@@ -16,7 +16,7 @@ from linsep.batches import Batch, Batches, check_summable, weight_totals
 from linsep.drawing import display
 from linsep.errors import DataError, ParameterError, hint
 from linsep.estimators._common.fitted_state import StopReason, count, finite
-from linsep.estimators._common.frames import to_learn, to_predict
+from linsep.estimators._common.frames import to_learn, to_predict, to_score
 from linsep.estimators._common.labels import (
     brings_labels,
     check_sample_weight,
@@ -572,10 +572,12 @@ class LinearRegression(HasEquation, RegressorMixin, HasParameters, BaseEstimator
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (rows, features), or a Source, which has its own y
+        X : array or sparse matrix of shape (rows, features), or a Source, or a data frame or file
+            with the columns that were learnt from, which have their own y
         y : array of shape (rows,)
         sample_weight : array of shape (rows,), default ones
         """
+        X = to_score(self, X, y)
         if not brings_labels(X, y, sample_weight):
             weights = weights_to_score(sample_weight, y)
             return float(RegressorMixin.score(self, X, y, weights))

@@ -551,7 +551,7 @@ class LogisticRegression(
         return self.classes_[codes_of(self.decision_function(X))]
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return the accuracy on X and y, or on a source with its own labels."""
+        """Return the accuracy on X and y, or on a source, frame or file with its own labels."""
         return share_right(self, X, y, sample_weight)
 
     def predict_proba(self, X: Any, missing: str | None = None) -> np.ndarray:

@@ -98,6 +98,18 @@ def to_predict(model: Any, X: Any, missing: str | None = None) -> Any:
     return X if missing is None else _with_gaps(model, X)
 
 
+def to_score(model: Any, X: Any, y: Any) -> Any:
+    """Return rows as they are or, without labels beside them, the frame or file that holds both, as
+    a source.
+    """
+    recipe = getattr(model, "recipe_", None) or {}
+    if y is not None or recipe.get("format", "arrays") == "arrays":
+        return X
+    if isinstance(X, str | Path) or (is_frame(X) and recipe.get("target") in _names(X)):
+        return open_source(X, recipe=recipe)
+    return X
+
+
 def _with_gaps(model: Any, X: Any) -> Source:
     """Return rows of features as a source in which those with NaN get no prediction."""
     if isinstance(X, Source):

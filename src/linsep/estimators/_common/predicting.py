@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.batches import Batch, check_summable
 from linsep.errors import DataError
+from linsep.estimators._common.frames import to_score
 from linsep.estimators._common.labels import brings_labels, check_sample_weight
 from linsep.sources.base import Source
 from linsep.validation.labels import labels_of
@@ -34,7 +35,8 @@ def weights_to_score(sample_weight: Any, y: Any) -> np.ndarray | None:
 
 
 def share_right(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
-    """Return the accuracy of a classifier on X and y, or on a source with its own labels."""
+    """Return the accuracy of a classifier on X and y, or on rows with their own labels."""
+    X = to_score(model, X, y)
     if not brings_labels(X, y, sample_weight):
         weights = weights_to_score(sample_weight, y)
         labels = y if y is None else labels_of(y)
