@@ -11,7 +11,7 @@ import numpy as np
 
 from linsep.batches import weight_totals
 from linsep.catalog import ESTIMATORS, REGRESSIONS, is_scaled
-from linsep.errors import DataError, ParameterError
+from linsep.errors import DataError, ParameterError, hint
 from linsep.estimators._common.labels import plain_labels
 from linsep.estimators._common.predicting import probabilities_of
 from linsep.parameters import parameters_of
@@ -54,7 +54,8 @@ def opened_for(
     table = is_frame(data) or kind_of(find_files(names_in(data), format), format) == "table"
     if scale is None:
         scale = "standard" if table and is_scaled(learner) else "none"
-    if reference_level is None and table and intercept and learner in REGRESSIONS:
+    coded = how.get("formula") is not None  # with reference levels of its own
+    if reference_level is None and table and intercept and learner in REGRESSIONS and not coded:
         # A full set of indicators adds up to the intercept, so that their estimates are not
         # determined; naive Bayes, which has no intercept to leave out, estimates none jointly.
         reference_level = "first" if "fit_intercept" in parameters_of(ESTIMATORS[learner]) else None
@@ -85,7 +86,8 @@ def fit(
     Parameters
     ----------
     data : a data frame of pandas or polars, an Arrow table; files, folders, globs or addresses
-    target : name of the label column; not for formats that have labels first
+    target : name of the label column; not for formats that have labels first, nor with a
+        ``formula``, which names it
     learner : "perceptron", "margin", "winnow", "passive-aggressive", "kernel", "linear",
         "logistic", "naive-bayes", ...: a name of ``--learner``
     test : data to score at the end, read as `data` is; default None
@@ -93,8 +95,9 @@ def fit(
     random_state : seed of learners that draw at random
     class_weight : dict of label to weight, "balanced", or None
     reference : which of two classes is -1, or the reference class of a logistic regression
-    **options : arguments of :func:`open_source`, such as ``missing="mean"`` or
-        ``categorical="rank"``, and parameters of the estimator, such as ``keep="last"``
+    **options : arguments of :func:`open_source`, such as ``missing="mean"``,
+        ``categorical="rank"`` or ``formula="admit ~ gre * C(rank)"``, and parameters of the
+        estimator, such as ``keep="last"``
 
     Returns
     -------
@@ -135,6 +138,7 @@ def fit(
             given[name] = value
         elif value is not None and name != "random_state":
             raise TypeError(f"{learner} has no {name}: leave it out.")
+    given = with_intercept(learner, how.get("formula"), given)
     source = opened_for(
         learner, data, target=target, intercept=given.get("fit_intercept") is not False, **how
     )
@@ -148,6 +152,29 @@ def fit(
     if test is not None:
         model.test_scores_ = scores_of(model, open_source(test, recipe=model.recipe_, **again))
     return model
+
+
+def with_intercept(
+    learner: str, formula: str | None, parameters: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the parameters of a learner with the intercept that a formula says, None for none.
+
+    Raises ParameterError where they say something else.
+    """
+    found = dict(parameters)
+    if formula is None or "fit_intercept" not in parameters_of(ESTIMATORS[learner]):
+        return found
+    from linsep.sources.tables.formula_parsing import parsed
+
+    intercept = parsed(formula).intercept
+    if found.get("fit_intercept") not in (None, intercept):
+        has, change = ("an", "write - 1 in it") if intercept else ("no", "leave out its - 1")
+        raise ParameterError(
+            f"The formula '{formula}' has {has} intercept",
+            change,
+            hint("leave out {}", fit_intercept=found["fit_intercept"]),
+        )
+    return found if intercept else found | {"fit_intercept": False}
 
 
 def make_estimator(learner: str, given: Mapping[str, Any], usual: Mapping[str, Any] = USUAL) -> Any:

@@ -180,6 +180,10 @@ def _rebuild(tensors: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
     if recipe is not None:
         if not isinstance(recipe["format"], str):
             raise ValueError("a recipe without a format")
+        if "formula" in recipe:
+            from linsep.sources.tables.formulas import Formula
+
+            Formula.from_json(recipe["formula"])  # expressions that formulas may not hold
         model.recipe_ = recipe
     return model
 

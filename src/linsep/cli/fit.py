@@ -28,6 +28,7 @@ from linsep.cli.reading import READING, Reading, connected_to, dask_needed
 from linsep.cli.report import worse_than_baseline
 from linsep.cli.standard_input import NAME
 from linsep.errors import CheckpointError, LinsepError
+from linsep.fitting import with_intercept
 from linsep.sources.base import Source
 from linsep.sources.remote.address import is_remote, normal, shown
 
@@ -142,6 +143,7 @@ def fit(
     check_all_free(force or _goes_on(checkpoint), model)
     _check_checkpoint(checkpoint, every, model)
     started, place = perf_counter(), Place(cluster, mixing, shard_mb)
+    parameters = with_intercept(learner, reading.given["formula"], parameters)
     source = reading.source(data, learner, columns, parameters)
     never_overwrite(source.paths, model, checkpoint)
     _check_calibration(calibrate, calibration, learner)

@@ -335,6 +335,16 @@ CURVE = Option(
 TARGET = Option(
     "--target", section="Data", metavar="COLUMN", help="Column to predict (tables only)."
 )
+FORMULA = Option(
+    "--formula", section="Data", metavar="FORMULA",
+    help="Label and features as in R, such as 'y ~ x * C(rank) + poly(age, 2)', instead of "
+    "--target (tables only).",
+)  # fmt: skip
+PRODUCTS = Repeatable(
+    "--products", section="Data", metavar="COLUMN:COLUMN",
+    help="Two columns whose products are features, too, of numbers or of values; repeatable "
+    "(tables only).",
+)  # fmt: skip
 ROW_NAMES = Option(
     "--row-names", section="Data", metavar="COLUMN",
     help="Column of row names, not a feature (tables only).  [default: line numbers]",

@@ -126,8 +126,8 @@ _NAMESPACES = tuple(str(option.name) for option in options.NAMESPACES)
 READING = options.Gathered(
     "reading",
     (
-        options.TARGET, options.MISSING_VALUES, options.HASH_BITS, options.MIN_COUNT,
-        options.EXCLUDE, *options.TYPES, options.SCALE,
+        options.TARGET, options.FORMULA, options.MISSING_VALUES, options.HASH_BITS,
+        options.MIN_COUNT, options.EXCLUDE, *options.TYPES, options.PRODUCTS, options.SCALE,
         options.REFERENCE_LEVEL, options.INDEX_BASE, *options.FILES.options, *options.CACHE,
     ),
     Reading,

@@ -119,14 +119,20 @@ def recipe_pairs(model: Any) -> list[tuple[str, str]]:
 
 
 def text_pairs(model: Any) -> list[tuple[str, str]]:
-    """Return what texts and rare values of a model became, as pairs, if it has any."""
+    """Return the formula of a model, or products and what texts and rare values became, as
+    pairs.
+    """
     recipe = getattr(model, "recipe_", {})
-    rare = [("rare", _rare_levels(recipe))] if recipe.get("rare") else []
-    if not recipe.get("words"):
-        return rare
-    from linsep.sources.text import described
+    if formula := recipe.get("formula"):
+        return [("formula", formula["text"])]
+    pairs = []
+    if products := recipe.get("products"):
+        pairs.append(("products", ", ".join(":".join(one["columns"]) for one in products)))
+    if recipe.get("words"):
+        from linsep.sources.text import described
 
-    return [("text", described(recipe["words"])), *rare]
+        pairs.append(("text", described(recipe["words"])))
+    return pairs + ([("rare", _rare_levels(recipe))] if recipe.get("rare") else [])
 
 
 def uneven(model: Any, source: Source) -> dict[str, dict[str, float]] | None:

@@ -24,7 +24,7 @@ from linsep.cli.predict import score_source
 from linsep.cli.reading import READING, Reading
 from linsep.cli.report import gap_pairs
 from linsep.estimators._common.labels import plain_labels
-from linsep.fitting import gaps_of
+from linsep.fitting import gaps_of, with_intercept
 from linsep.sources.base import Source
 from linsep.tuning import Model, SideBySide, combinations
 from linsep.words import counted
@@ -57,6 +57,7 @@ def tune(
     started = perf_counter()
     varied = learners.grid_of(grid, learner, parameters)
     group = columns.get("group")
+    parameters = with_intercept(learner, reading.given["formula"], parameters)
     source = reading.source(data, learner, columns, parameters)
     never_overwrite(source.paths, model)
     reading.check(source, test=test)

@@ -304,6 +304,16 @@ def read_columns(model: Any) -> ModelColumns:
 
 def table_columns(read: Columns) -> ModelColumns:
     """Return the columns of a table's recipe."""
+    if read.formula is not None:
+        raise ExportError(
+            f"The features of this model are those of the formula '{read.formula.text}', which "
+            "only linsep computes: learn it from columns that hold them."
+        )
+    if read.products:
+        raise ExportError(
+            f"Features of this model are products of columns ('{read.products[0].name}'), which "
+            "only linsep computes: learn it from columns that hold them."
+        )
     if read.words:
         raise ExportError(
             f"The words of column '{next(iter(read.words))}' are features, which only linsep can "

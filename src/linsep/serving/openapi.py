@@ -201,6 +201,8 @@ def example_row(served: Served) -> Any:
             format = columns.converted[name].partition("=")[2]
             known = date(2024, 1, 31).strftime(format or "%Y-%m-%d")
         row[name] = {"number": float(f"{centre:.3g}"), "bool": True, "text": known}[kind]
+        if columns.formula is not None and (level := columns.formula.example(name)) is not None:
+            row[name] = level
     return row if served.file_recipe is not None else list(row.values())
 
 

@@ -142,13 +142,15 @@ class TableReader:
         if columns.missing == "drop":
             columns.missing = "error"  # there is one prediction per row
         self.columns, self.limits = columns, limits
-        kinds = columns.numeric | dict.fromkeys([*columns.text, *columns.words], "text")
+        kinds = columns.inputs
         dates = [name for name, how in columns.converted.items() if how != "number"]
         kinds |= dict.fromkeys(dates, "text")
         self._spelling = spelling
         self.kinds, self.names = kinds, list(kinds)
         self._others, self._known = others, others | set(kinds)
-        self._plain = not (columns.text or columns.words or dates)
+        self._plain = not (
+            columns.text or columns.words or dates or columns.formula or columns.products
+        )
         self._forms: dict[type, str] = {list: f"a list of {counted(len(self.names), 'value')}"}
         if named:
             self._forms[dict] = "an object of values by column name"

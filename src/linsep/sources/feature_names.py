@@ -11,7 +11,8 @@ def shown_names(
 ) -> dict[str, str]:
     """Return how each column is called in the names of its features, which all differ.
 
-    The feature of a column of numbers has the name of the column, those of a text column are
+    The feature of a column of numbers has the name of the column, those of products have the
+    names of both columns with a colon, those of a text column are
     ``column=value`` and of one whose words are features ``column:term``. A column whose name
     begins like the features of another one, as ``a=b`` beside the text column ``a``, stands in
     double quotes there, with its own quotes doubled, and so does one that begins with a quote.
@@ -104,12 +105,22 @@ class FeatureNames:
                 for column, known in text.items()
                 for value, place in known.items()
             }
+            for product in self._recipe.get("products", ()):
+                for *key, place in product["features"]:
+                    names[place] = self._of_product(product, iter(key))
             for place in sorted(names):
                 yield 1, names[place], None
         for name, stored in self._recipe.get("words", {}).items():
             settings = stored["settings"]
             width = len(stored["terms"] or ()) if settings["vocabulary"] else settings["n_features"]
             yield width, name, stored
+
+    def _of_product(self, product: Any, values: Iterator[str]) -> str:
+        """Return the name of a product of two columns, ``column:column=value``."""
+        return ":".join(
+            self._shown[name] + (f"={next(values)}" if name in product["texts"] else "")
+            for name in product["columns"]
+        )
 
     def _in_block(self, name: str, stored: Any, at: int) -> tuple[str, int]:
         if stored is None:

@@ -58,6 +58,8 @@ def open_source(
     units: bool | None = None,
     weight: str | None = None,
     group: str | None = None,
+    products: str | Iterable[str] | None = None,
+    formula: str | None = None,
     interactions: list[str] | None = None,
     ignore_namespaces: str | None = None,
     keep_namespaces: str | None = None,
@@ -127,6 +129,11 @@ def open_source(
     weight : column of row weights, finite numbers of at least 0, which count as ``sample_weight``
         does for arrays; tables only. Of Vowpal Wabbit's text the importances are used
     group : column of groups, which are held out whole where rows are; tables only
+    products : products of two columns, such as "age:income", as more features: of numbers, of a
+        number and each value of a text column, or of the values of two; tables only
+    formula : the label and the features as in R, such as "admit ~ gre * C(rank) + poly(gpa, 2)",
+        instead of ``target``; see docs/formulas.md; tables only, needs formulaic. Its ``- 1`` is
+        ``fit_intercept=False`` of an estimator
     interactions : pairs of first letters of namespaces, such as "ab", whose features are
         multiplied; Vowpal Wabbit's text only
     ignore_namespaces, keep_namespaces : first letters of the namespaces to leave out, or of the
@@ -144,7 +151,7 @@ def open_source(
 #: arguments of open_source by what they are about
 _TABLES = (
     "target", "missing", "hash_bits", "exclude", "scale", "reference_level", "min_count",
-    "text", "weight", "group", *OF_NUMBERS,
+    "text", "weight", "group", "products", "formula", *OF_NUMBERS,
 )  # fmt: skip
 _TYPES = ("categorical", "numeric", "date", "include")
 _NAMESPACES = ("interactions", "ignore_namespaces", "keep_namespaces")

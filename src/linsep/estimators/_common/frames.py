@@ -128,7 +128,8 @@ def _with_gaps(model: Any, X: Any) -> Source:
 
 def _holds_features(model: Any, X: Any, recipe: dict[str, Any]) -> bool:
     """Return whether the columns are the features of a model, and not what these are made of."""
-    made = recipe["scale"] or recipe.get("converted") or recipe["missing"] != "error"
+    made = recipe["scale"] or recipe["missing"] != "error"
+    made = made or any(recipe.get(name) for name in ("converted", "formula", "products"))
     names = getattr(model, "feature_names_in_", None)
     return not made and names is not None and _names(X) == list(names)
 

@@ -19,6 +19,7 @@ from linsep.validation.labels import labels_of
 FEATURES = (
     "format", "index_base", "numeric", "text", "hash_bits", "scale", "reference", "rare", "words",
     "bits", "interactions", "ignore_namespaces", "keep_namespaces", "decimal", "thousands", "units",
+    "formula", "products",
 )  # fmt: skip
 
 

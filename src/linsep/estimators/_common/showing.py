@@ -149,6 +149,10 @@ def equation_of(model: Any) -> Equation:
     intercepts = np.atleast_1d(np.asarray(linear.intercept_, dtype=np.float64))
     of_length = unit and bool(intercepts.any())
     if scale := recipe.get("scale"):
+        if recipe.get("products"):
+            raise AttributeError(
+                "Products of scaled columns are no equation in the columns: fit without scaling."
+            )
         if of_length:
             raise AttributeError(
                 "An intercept beside rows of length 1 of scaled columns is no equation in the "

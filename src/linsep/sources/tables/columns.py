@@ -24,6 +24,13 @@ from linsep.sources.tables.column_types import (
     unusable,
 )
 from linsep.sources.tables.conversions import NO_NUMBER, ColumnTypes, matching
+from linsep.sources.tables.products import (
+    Key,
+    Product,
+    from_json as products_from_json,
+    placed,
+    to_json as products_to_json,
+)
 from linsep.sources.tables.spellings import PLAIN, Spelling
 from linsep.sources.tables.table_file import TableFile, text_codes
 
@@ -75,6 +82,8 @@ class Columns:
     weight, group : names of the columns of weights and groups, or None
     group_kind : "number", "bool" or "text"
     words : dict of text column whose words are features to what counts them
+    products : products of two columns, features behind those of the columns
+    formula : what computes the numeric features from other columns, or None
     seen : terms that training saw in hashed columns, where a recipe has them
     dtype : "float32" or "float64"
     """
@@ -99,9 +108,15 @@ class Columns:
     converted: dict[str, str] = field(default_factory=dict)
     words: dict[str, Any] = field(default_factory=dict)
     seen: dict[str, Any] = field(default_factory=dict)
+    products: list[Product] = field(default_factory=list)
+    formula: Any = None
 
-    def order_values(self, levels: dict[str, set[str]], reference: dict[str, str]) -> None:
-        """Give every level of the text columns, but for ``reference``, its feature."""
+    def order_values(
+        self, levels: dict[str, set[str]], pairs: dict[str, set[Key]], reference: dict[str, str]
+    ) -> None:
+        """Give every level of the text columns, but for ``reference``, its feature, and their
+        products, with the ``pairs`` of values of crossed columns.
+        """
         self.reference, place = reference, len(self.numeric)
         for name, known in levels.items():
             ordered = self.in_order(name, known)
@@ -109,6 +124,7 @@ class Columns:
                 ordered.remove(reference[name])
             self.text[name] = {value: place + k for k, value in enumerate(ordered)}
             place += len(ordered)
+        self.products = placed(self, pairs, place)
 
     def in_order(self, name: str, values: Iterable[str]) -> list[str]:
         """Return values of a text column in the order of their features: categories in theirs,
@@ -156,6 +172,13 @@ class Columns:
         return found
 
     @property
+    def inputs(self) -> dict[str, str]:
+        """The columns of which features are made, and what each is read as."""
+        if self.formula is not None:
+            return dict(self.formula.inputs)
+        return self.numeric | dict.fromkeys([*self.text, *self.words], "text")
+
+    @property
     def width(self) -> int:
         """Number of features so far."""
         return self.indicators_end + sum(c.n_columns for c in self.words.values())
@@ -165,7 +188,8 @@ class Columns:
         """Number of features before those of words."""
         if self.text and self.hash_bits is not None:
             return len(self.numeric) + (1 << self.hash_bits)
-        return len(self.numeric) + sum(map(len, self.text.values()))
+        own = len(self.numeric) + sum(map(len, self.text.values()))
+        return own + sum(len(product.places) for product in self.products)
 
     @property
     def names(self) -> list[str] | None:
@@ -350,6 +374,9 @@ def with_possible_advice(problem: DataError, columns: Columns) -> DataError:
     labels, weights or groups, or to mark a weight or group as missing.
     """
     hints = [hint for hint in problem.hints if isinstance(hint, Hint)]
+    if columns.formula is not None:
+        problem = without_columns(problem, columns.formula.parsed is None)
+        hints = [hint for hint in problem.hints if isinstance(hint, Hint)]
     named = {name for hint in hints for name in hint.settings.get("exclude", ())}
     if not named & {columns.target, columns.weight, columns.group}:
         return problem
@@ -358,6 +385,31 @@ def with_possible_advice(problem: DataError, columns: Columns) -> DataError:
     if columns.target in named and columns.target_kind in ("int", "float", "bool"):
         kept.append(hint("take all labels for text with {}", categorical=[columns.target]))
     return DataError(problem.message, *kept)
+
+
+#: what formulas say of columns themselves
+IN_FORMULAS = (
+    "exclude", "include", "categorical", "text", "hash_bits", "reference_level", "min_count",
+    "products",
+)  # fmt: skip
+
+
+def without_columns(problem: DataError, learnt: bool = False) -> DataError:
+    """Return the same error with the advice that can be followed where a formula names columns,
+    which cannot be changed once a model has ``learnt`` it.
+    """
+    found: list[str | Hint] = []
+    for one in problem.hints:
+        if isinstance(one, str) or not ({*IN_FORMULAS} & one.settings.keys()):
+            filled = isinstance(one, Hint) and one.settings.get("missing") in ("zero", "mean")
+            found += [] if filled else [one]
+        elif learnt:
+            continue
+        elif "categorical" in one.settings:
+            found.append(f"write C({one.settings['categorical'][0]}) in the formula")
+        elif "exclude" in one.settings:
+            found.append("leave the column out of the formula")
+    return type(problem)(problem.message, *dict.fromkeys(found))
 
 
 def check_column(path: File, names: Iterable[str], name: str) -> None:
@@ -388,6 +440,8 @@ def to_recipe(columns: Columns) -> dict[str, Any]:
         **({"categorical": list(columns.categorical)} if columns.categorical else {}),
         **({"converted": dict(columns.converted)} if columns.converted else {}),
         **({"rare": _rare_to_recipe(columns)} if columns.rare else {}),
+        **({"products": products_to_json(columns.products)} if columns.products else {}),
+        **({"formula": columns.formula.to_json()} if columns.formula is not None else {}),
     } | _words_to_recipe(columns)
 
 
@@ -424,6 +478,16 @@ def _words_from_recipe(columns: Columns, recipe: dict[str, Any]) -> None:
         columns.seen = recipe["seen"]
 
 
+def _formula_from_recipe(columns: Columns, recipe: dict[str, Any]) -> None:
+    """Take the formula of a recipe; ValueError unless its features are those of the recipe."""
+    if "formula" in recipe:
+        from linsep.sources.tables.formulas import Formula
+
+        columns.formula = Formula.from_json(recipe["formula"])
+        if columns.text or columns.words or columns.formula.names != list(columns.numeric):
+            raise ValueError("features that are none of the formula")
+
+
 def from_recipe(recipe: dict[str, Any], target: str | None) -> Columns:
     """Return the columns a recipe describes; `target`, when given, replaces the recipe's.
 
@@ -449,8 +513,11 @@ def from_recipe(recipe: dict[str, Any], target: str | None) -> Columns:
         columns.converted = dict(recipe.get("converted", {}))
         columns.rare = _rare_from_recipe(recipe)
         _words_from_recipe(columns, recipe)
+        columns.products = products_from_json(recipe.get("products", []), columns)
+        _formula_from_recipe(columns, recipe)
         check_options(columns.missing, columns.hash_bits)
         places = sorted(place for values in columns.text.values() for place in values.values())
+        places += [place for product in columns.products for place in product.places.values()]
         first = len(columns.numeric)
         whole = (
             recipe["format"] == "table"
@@ -458,9 +525,9 @@ def from_recipe(recipe: dict[str, Any], target: str | None) -> Columns:
             and columns.dtype in {"float32", "float64"}
             and columns.target_kind in {None, "int", "float", "bool", "text"}
             and (not columns.scale or list(columns.scale) == list(columns.numeric))
-            and all(name in {*columns.text, columns.target} for name in columns.categorical)
+            and all(name in {*columns.inputs, columns.target} for name in columns.categorical)
             and all(
-                name in {*columns.numeric, columns.target}
+                name in {*columns.inputs, columns.target}
                 and (how == "number" or how.partition("=")[0] == "date")
                 for name, how in columns.converted.items()
             )
@@ -636,9 +703,11 @@ def check_feature(path: File, name: str) -> None:
     raise DataError(said, "name it", leave_out)
 
 
-def check_text_columns(files: list[TableFile], columns: Columns) -> None:
+def check_text_columns(
+    files: list[TableFile], columns: Columns, levels: Iterable[str] = ()
+) -> None:
     """Raise DataError for text columns whose first values are numbers, or nearly all, or never
-    repeat.
+    repeat, but for those of which it is said that their values are ``levels``.
 
     With hashing, values may be as many as they like.
     """
@@ -649,7 +718,7 @@ def check_text_columns(files: list[TableFile], columns: Columns) -> None:
         )
     file, head = first_rows(files)
     for name in columns.text:
-        if name in columns.categorical or is_ordered(head.column(name).type):
+        if name in {*columns.categorical, *levels} or is_ordered(head.column(name).type):
             continue
         error = text_refusal(file, name, head.column(name), columns.hash_bits is not None)
         if error is not None:

@@ -22,6 +22,7 @@ import scipy.sparse as sp
 from linsep.errors import DataError, Hint, hint
 from linsep.sources.exact import EXACT, WholeNumbers, exact_numbers, refuse_rounded
 from linsep.sources.tables.columns import Columns
+from linsep.sources.tables.products import Cells, Key, Product, entries, pairs_in
 from linsep.sources.tables.table_file import (
     Place,
     TableFile,
@@ -66,18 +67,25 @@ class Encoder:
         self.highs = np.full(len(columns.numeric), -np.inf)
         self._labels_needed = labels_needed
 
-    def survey(self, table: pa.Table, place: Place) -> tuple[np.ndarray, dict[str, dict[str, int]]]:
-        """Return the numbers (NaN where missing) of the rows that :meth:`encode` keeps, and in how
-        many rows the values of their text columns are; raises what it would raise. Learns the words
-        of others.
+    def survey(
+        self, table: pa.Table, place: Place
+    ) -> tuple[np.ndarray, dict[str, dict[str, int]], dict[str, set[Key]]]:
+        """Return the numbers (NaN where missing) of the rows that :meth:`encode` keeps, in how many
+        rows the values of their text columns are, and pairs of those that are crossed; raises what
+        it would raise. Learns the words of others, and formulas.
         """
         X, texts, label, place, kept = self._selected(table, place)
+        if self.columns.formula is not None:
+            self.columns.formula.take(table if kept is None else table.filter(pa.array(kept)))
         for name, counter in self.columns.words.items():
             if counter.learns:
                 _told(counter.learn, _texts(table, name, kept), name, place)
         if label is not None:
             self._labels(label, place)
-        return X, {name: _counts(*text_codes(text, name, place)) for name, text in texts.items()}
+        cells = {name: Cells(*text_codes(column, name, place)) for name, column in texts.items()}
+        crossed = [product for product in self.columns.products if product.crossed]
+        pairs = {product.name: {*pairs_in(product, cells).distinct} for product in crossed}
+        return X, {name: _counts(*cell) for name, cell in cells.items()}, pairs
 
     def encode(
         self, table: pa.Table, place: Place, exact: bool = False
@@ -112,8 +120,8 @@ class Encoder:
         if self.columns.missing != "skip":
             self.filled.update({name: column.null_count for name, column in texts.items()})
         self._widen(X)
-        names = list(self.columns.numeric)
-        if exact and not self.columns.scale:
+        names, floats = list(self.columns.numeric), X
+        if exact and not self.columns.scale and self.columns.formula is None:
             X = exact_numbers(table, names, kept, X, bool(texts or self.columns.words), place)
         elif far := self.far:
             refuse_rounded(table, far, kept, X[:, [names.index(name) for name in far]], place)
@@ -123,6 +131,11 @@ class Encoder:
             X /= spread
         y = None if label is None else self._labels(label, place)
         whole = self._with_indicators(X, texts, place) if texts else X
+        if self.columns.products and not texts:
+            made = [
+                self._product(product, floats, {}, place)[1] for product in self.columns.products
+            ]
+            whole = np.column_stack([X, *made])
         if self.columns.words:
             whole = self._with_words(whole, table, kept, place)
         return whole, y, kept
@@ -148,7 +161,9 @@ class Encoder:
 
     @property
     def far(self) -> list[str]:
-        """The numeric columns that had a number of 2^53 or more so far."""
+        """The numeric columns of files that had a number of 2^53 or more so far."""
+        if self.columns.formula is not None:
+            return []
         far = (self.highs >= EXACT) | (self.lows <= -EXACT)
         return [
             name for name, large in zip(self.columns.numeric, far.tolist(), strict=True) if large
@@ -183,8 +198,8 @@ class Encoder:
         self, table: pa.Table, place: Place
     ) -> tuple[np.ndarray, dict[str, pa.ChunkedArray], pa.ChunkedArray | None, np.ndarray | None]:
         """Return numbers, text columns, labels and which rows to keep (None: all)."""
-        columns = self.columns
-        X = self.numbers(table, place)
+        columns, formula = self.columns, self.columns.formula
+        X = np.empty((table.num_rows, 0)) if formula else self.numbers(table, place)
         texts = {name: as_text(table.column(name), name) for name in columns.text}
         named = columns.target if columns.target in table.column_names else None
         label = None if named is None else plain_values(table.column(named), named)
@@ -198,7 +213,7 @@ class Encoder:
                 )
             holes[""] = gaps
         if columns.missing in {"error", "drop", "skip"}:
-            holes |= self._holes(X, texts)
+            holes |= formula.holes(table) if formula else self._holes(X, texts)
         if holes and columns.missing == "error":
             row, name = min((int(np.argmax(gaps)), name) for name, gaps in holes.items())
             raise DataError(
@@ -213,6 +228,8 @@ class Encoder:
                 hint("the column with {}", exclude=[name]),
             )
         kept = ~np.logical_or.reduce(list(holes.values())) if holes else None
+        if formula:
+            X = formula.rows(table, place, kept)
         if columns.missing == "skip":
             self.unanswered = np.zeros(len(X), bool) if kept is None else ~kept
             X[self.unanswered] = 0
@@ -273,12 +290,14 @@ class Encoder:
         self, X: np.ndarray, texts: dict[str, pa.ChunkedArray], place: Place
     ) -> sp.csr_matrix:
         rows, first = X.shape
-        columns = np.empty((rows, first + len(texts)), np.int32)
+        products, cells = self.columns.products, dict[str, Cells]()
+        columns = np.empty((rows, first + len(texts) + len(products)), np.int32)
         values = np.ones(columns.shape, X.dtype)
         columns[:, :first] = np.arange(first)
         values[:, :first] = X
         for number, (name, column) in enumerate(texts.items(), first):
-            codes, distinct = text_codes(column, name, place)
+            cells[name] = Cells(*text_codes(column, name, place))
+            codes, distinct = cells[name]
             # The last entry is what code -1, missing, picks.
             places = np.array([*(self._place(name, value) for value in distinct), _NONE], np.int32)
             found = places[codes]
@@ -286,6 +305,8 @@ class Encoder:
             values[found < 0, number] = 0
             if count := int((found == _UNKNOWN).sum()):
                 self.unseen[name] = self.unseen.get(name, 0) + count
+        for number, product in enumerate(products, first + len(texts)):
+            columns[:, number], values[:, number] = self._product(product, X, cells, place)
         stored = values != 0
         ends = np.concatenate([[0], np.cumsum(stored.sum(axis=1))])
         ends = ends.astype(np.int32 if ends[-1] <= np.iinfo(np.int32).max else np.int64)
@@ -293,6 +314,20 @@ class Encoder:
         matrix = sp.csr_matrix((values[stored], columns[stored], ends), shape=shape)
         matrix.sum_duplicates()  # sorts as well; only hashed values can collide
         return matrix
+
+    def _product(
+        self, product: Product, X: np.ndarray, cells: dict[str, Cells], place: Place
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the feature of a product in each row and its value, which must be finite."""
+        with np.errstate(over="ignore"):
+            found, values = entries(product, self.columns, X, cells)
+        if not np.isfinite(values).all():
+            row = int(np.argmin(np.isfinite(values)))
+            raise DataError(
+                f"{place(row)}, the product of columns '{product.first}' and '{product.second}' is "
+                "beyond floating point: divide their values by a large number."
+            )
+        return found, values
 
     def _with_words(
         self, X: np.ndarray | sp.csr_matrix, table: pa.Table, kept: Any, place: Place

@@ -90,7 +90,7 @@ def kinds_in(
     ``first`` is the file that the columns were guessed from, None where they are a model's.
     """
     by_recipe = first is None
-    kinds = columns.numeric | dict.fromkeys([*columns.text, *columns.words], "text")
+    kinds = columns.inputs
     others = [name for name in (columns.target, columns.weight, columns.group) if name is not None]
     found = file.present([*kinds, *others]) if by_recipe else file.columns()
     model = "the model was learnt from" if by_recipe else f"{first} has"

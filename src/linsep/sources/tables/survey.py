@@ -10,6 +10,7 @@ import numpy as np
 
 from linsep.errors import DataError, hint
 from linsep.sources.tables.columns import FIRST_LEVEL, Columns
+from linsep.sources.tables.products import Key
 from linsep.words import counted
 
 #: text columns with more values than this are hashed or left out, so that memory stays flat
@@ -105,12 +106,16 @@ class Survey:
         self._min_count = min_count
         learns = columns.hash_bits is None
         self._counts: dict[str, dict[str, int]] = {name: {} for name in columns.text if learns}
+        crossed = [p.name for p in columns.products if p.crossed and learns]
+        self._pairs: dict[str, set[Key]] = {name: set() for name in crossed}
 
-    def take(self, X: np.ndarray, counts: dict[str, dict[str, int]]) -> None:
-        """Add rows: their numbers (NaN if missing), and how many rows have each value of the text
-        columns.
+    def take(
+        self, X: np.ndarray, counts: dict[str, dict[str, int]], pairs: dict[str, set[Key]]
+    ) -> None:
+        """Add rows: their numbers (NaN if missing), how many rows have each value of the text
+        columns, and the pairs of values of those that are crossed.
         """
-        if self._moments is not None:
+        if self._moments is not None and self._columns.formula is None:
             self._moments.add(X)
         for name, known in self._counts.items():
             for value, rows in counts[name].items():
@@ -122,6 +127,15 @@ class Survey:
                     hint("hash the values with {}", hash_bits=20),
                 )
 
+        for name, crossed in self._pairs.items():
+            crossed.update(pairs[name])
+            if len(crossed) > MOST_VALUES:
+                raise DataError(
+                    f"The product '{name}' has more than {MOST_VALUES} different pairs of values",
+                    "leave it out",
+                    hint("hash the values with {}", hash_bits=20),
+                )
+
     def finish(self, who: str, scale: bool, reference_level: Any) -> None:
         """Complete the columns; ``who`` is the name of the table in errors."""
         for name, counter in self._columns.words.items():
@@ -129,14 +143,26 @@ class Survey:
                 counter.finish()
             except DataError as error:
                 raise error.at(f"{who}, column '{name}': ") from None
+        if self._columns.formula is not None:
+            self._learn_formula()
         if self._moments is not None and self._columns.numeric:
             self._describe_numbers(self._moments.close(), who, scale)
         levels = self._columns.gather_rare(self._counts, self._min_count)
-        self._columns.order_values(levels, self._references(who, levels, reference_level))
+        references = self._references(who, levels, reference_level)
+        self._columns.order_values(levels, self._pairs, references)
         if not self._columns.width:
             raise DataError(
                 f"{who} has no feature to learn from: every column has the same text in all rows"
             )
+
+    def _learn_formula(self) -> None:
+        """Learn the features of a formula, and their moments."""
+        features = self._columns.formula.learn()
+        self._columns.numeric = dict.fromkeys(self._columns.formula.names, "number")
+        if self._moments is not None:
+            self._moments = Moments(len(self._columns.numeric))
+            for X in features:
+                self._moments.add(X)
 
     def _describe_numbers(self, moments: Moments, who: str, scale: bool) -> None:
         columns, names = self._columns, list(self._columns.numeric)

@@ -1,7 +1,7 @@
 """Rows from tables: CSV, TSV, JSON lines, Parquet, Arrow IPC files and folders of texts."""
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -41,6 +41,7 @@ from linsep.sources.tables.files import (
     open_tables,
     rechunked,
 )
+from linsep.sources.tables.products import products_of
 from linsep.sources.tables.reading_options import ReadingOptions
 from linsep.sources.tables.survey import Survey
 from linsep.sources.tables.table_file import rows_at_once
@@ -108,6 +109,8 @@ class TableSource(Source):
         group: str | None = None,
         types: ColumnTypes = UNTOLD,
         min_count: int | None = None,
+        formula: str | None = None,
+        products: str | Iterable[str] | None = None,
         **reading: Any,
     ):
         if not paths:
@@ -126,7 +129,8 @@ class TableSource(Source):
         if words := word_counters(text):
             self._options["text"] = {name: c.parameters for name, c in words.items()}
         others = given.of_csv | {"delimiter": None, "weight": weight, "group": group}
-        others |= {"min_count": min_count}
+        named = [products] if isinstance(products, str) else list(products or ())
+        others |= {"min_count": min_count, "formula": formula, "products": named or None}
         said = {option: list(names) or None for option, names in types._asdict().items()}
         others |= given.of_numbers | said
         self._options |= {name: value for name, value in others.items() if value is not None}
@@ -141,14 +145,29 @@ class TableSource(Source):
             self._columns = Columns(
                 {}, {}, target, None, missing, hash_bits, exclude, weight, group, words=words
             )
-            guess_columns(self._files, self._columns, require_target, types, self.reading.spelling)
-            check_text_columns(self._files, self._columns)
-            check_reference(reference_level, self._columns, self.name)
+            told = (self._files, self._columns, require_target, types, self.reading.spelling)
+            if formula is None:
+                guess_columns(*told)
+                check_text_columns(self._files, self._columns)
+                check_reference(reference_level, self._columns, self.name)
+                self._columns.products = products_of(named, self._columns, self._files[0].path)
+            else:
+                from linsep.sources.tables.formula_columns import check_formula_alone, guess_formula
+
+                check_formula_alone(self._options)
+                guess_formula(*told, formula)
         else:
             self._columns = from_recipe(recipe, target)
-        width = len(self._columns.numeric) + len(self._columns.text)
-        self._batch_rows = batch_rows or rows_at_once(width, _BATCH_VALUES // 4, _BATCH_VALUES)
+        self._batch_rows, self._of_width = batch_rows or 0, batch_rows is None
+        self._fit_batches()
         self._prepare()
+
+    def _fit_batches(self) -> None:
+        """Choose how many rows a batch has, unless it is said."""
+        if self._of_width:
+            columns = self._columns
+            width = max(len(columns.inputs), len(columns.numeric) + len(columns.text))
+            self._batch_rows = rows_at_once(width, _BATCH_VALUES // 4, _BATCH_VALUES)
 
     def _open(self, opening: list[Any], format: str | None, mixed: bool) -> None:
         self._files = open_tables(opening, format, self.reading, mixed)
@@ -182,7 +201,8 @@ class TableSource(Source):
         columns, options = self._columns, self._options
         numbers = options["scale"] != "none" or columns.missing == "mean"
         return (
-            (bool(columns.text) and columns.hash_bits is None)
+            columns.formula is not None
+            or (bool(columns.text) and columns.hash_bits is None)
             or (bool(columns.numeric) and numbers)
             or any(counter.learns for counter in columns.words.values())
         )
@@ -260,8 +280,8 @@ class TableSource(Source):
         kept: list[tuple[int, int, pa.Table]] | None = [] if small else None
         for number, start, table in self._all_tables():
             place = self._files[number].places_from(start)
-            X, values = self._encoder.survey(table, place)
-            survey.take(X, values)
+            X, values, pairs = self._encoder.survey(table, place)
+            survey.take(X, values, pairs)
             rows, held = rows + X.shape[0], held + table.nbytes
             if kept is not None:
                 kept.append((number, start, table))
@@ -270,6 +290,13 @@ class TableSource(Source):
         if rows:
             survey.finish(self.name, scale, options["reference_level"])
             self._surveyed = True
+            if self._columns.formula is not None:
+                self._encoder, before = (
+                    Encoder(self._columns, self._require_target),
+                    self._batch_rows,
+                )
+                self._fit_batches()
+                kept = kept if self._batch_rows == before else None
         return kept
 
     def _all_tables(self) -> Iterator[tuple[int, int, pa.Table]]:
@@ -374,7 +401,8 @@ class TableSource(Source):
         rows = [file.n_rows for file in self._files]
         if self._columns.words:
             return None
-        numbers, texts = len(self._columns.numeric), len(self._columns.text)
+        numbers = len(self._columns.numeric) + len(self._columns.products)
+        texts = len(self._columns.text)
         value = np.dtype(self._columns.dtype).itemsize
         # Sparse rows have a column of four bytes beside each value.
         each = (numbers + texts) * (value + 4) if texts else numbers * value

@@ -1,0 +1,72 @@
+"""The columns that a formula names, as the first rows of a table say."""
+
+from typing import Any
+
+from linsep.errors import DataError, hint
+from linsep.sources.tables.column_types import first_rows
+from linsep.sources.tables.columns import (
+    IN_FORMULAS,
+    Columns,
+    check_text_columns,
+    guess_columns,
+    without_columns,
+)
+from linsep.sources.tables.conversions import ColumnTypes
+from linsep.sources.tables.formula_parsing import check_columns, parsed
+from linsep.sources.tables.formulas import Formula
+from linsep.sources.tables.spellings import Spelling
+from linsep.sources.tables.table_file import TableFile
+
+
+def check_formula_alone(options: dict[str, Any]) -> None:
+    """Raise DataError for options, by name, of what a formula says itself."""
+    if options["target"] is not None:
+        raise DataError("A formula names the label", hint("leave out {}", target=None))
+    for name in IN_FORMULAS:
+        if options.get(name):
+            raise DataError(
+                "A formula says which columns are features, and how",
+                hint("leave out {}", **{name: None}),
+            )
+    if options["missing"] in ("zero", "mean"):
+        raise DataError(
+            "A formula is computed of whole rows",
+            hint("leave out rows with missing values with {}", missing="drop"),
+        )
+
+
+def guess_formula(
+    files: list[TableFile], columns: Columns, require_target: bool, told: ColumnTypes,
+    spelling: Spelling, text: str,
+) -> None:  # fmt: skip
+    """Find out what the columns hold that a formula names, as
+    :func:`linsep.sources.tables.columns.guess_columns` does; the others are left out.
+    """
+    file, _ = first_rows(files)
+    names, others = list(file.columns()), [columns.weight, columns.group]
+    found = parsed(text, [name for name in names if name not in others])
+    check_columns(found, file.path, names)
+    for name, role in zip(others, ("weights", "groups"), strict=True):
+        if name is not None and name in (found.target, *found.columns):
+            raise DataError(
+                f"Column '{name}' is named for {role}, but is in the formula: choose one of the "
+                "two."
+            )
+    if not found.columns:
+        raise DataError(
+            f"The formula '{text}' has no term to learn from: add one, such as a column."
+        )
+    columns.target = found.target
+    taken = {found.target, *found.columns, *others}
+    columns.exclude = [name for name in names if name not in taken]
+    numbers = {c for f in found.factors.values() if f.kind != "levels" for c in f.columns}
+    levels = [name for name in found.columns if name not in numbers]
+    try:
+        guess_columns(files, columns, require_target, told, spelling)
+        check_text_columns(files, columns, levels)
+    except DataError as problem:
+        raise without_columns(problem) from None
+    kinds = columns.numeric | dict.fromkeys(columns.text, "text")
+    inputs = {name: kinds[name] for name in found.columns}
+    columns.formula = Formula(text, found.intercept, inputs, found, columns.levels)
+    columns.numeric, columns.text, columns.dtype = {}, {}, "float64"

@@ -1,0 +1,318 @@
+"""Factors of formulas: what they may hold, and their values. Nothing of them is run as Python.
+
+A factor is a column, arithmetic of columns of numbers, ``C(column)`` with contrasts, or a
+transformation ``poly``, ``bs`` or ``cr``. Its text is parsed, and whatever is not in the lists
+below is refused, in formulas that users write as in recipes of model files.
+"""
+
+import ast
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+#: characters of a formula
+LONGEST = 10_000
+#: functions of numbers
+FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "I": lambda x: x, "exp": np.exp, "log": np.log, "sqrt": np.sqrt,
+}  # fmt: skip
+#: transformations of numbers, which learn constants, with their settings in order
+TRANSFORMS = {
+    "poly": ("degree", "raw"),
+    "bs": ("df", "knots", "degree", "include_intercept", "lower_bound", "upper_bound"),
+    "cr": ("df", "knots", "lower_bound", "upper_bound", "constraints"),
+}
+#: contrasts of levels, with their settings in order
+CONTRASTS = {
+    "treatment": ("base",), "SAS": ("base",), "sum": (), "helmert": ("reverse", "scale"),
+    "diff": ("backward",), "poly": ("scores",),
+}  # fmt: skip
+#: other names of contrasts, as in patsy and statsmodels
+_OF_PATSY = {
+    "Treatment": "treatment", "Sum": "sum", "Helmert": "helmert", "Diff": "diff", "Poly": "poly",
+}  # fmt: skip
+_KNOWN = "C, I, bs, cr, exp, log, poly or sqrt"
+_ARITHMETIC: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.divide,
+    ast.Pow: np.power,
+}  # fmt: skip
+#: the largest degree, and the most degrees of freedom and knots
+_DEGREE, _MOST = 50, 1000
+_LARGEST = float(np.finfo(np.float64).max)
+_QUOTED = re.compile(r"`([^`]*)`")
+
+
+class NotAllowed(Exception):
+    """A factor that is refused.
+
+    Attributes
+    ----------
+    what : str
+        Goes on after the place: "calls foo, which no formula has".
+    advice : str
+    at : int
+        The character of the factor where it is.
+    end : int or None
+        The character behind it.
+    """
+
+    def __init__(self, what: str, advice: str, node: ast.AST | None = None, at: int = 0):
+        super().__init__(f"{what}: {advice}")
+        self.what, self.advice = what, advice
+        self.at = getattr(node, "col_offset", at)
+        self.end: int | None = getattr(node, "end_col_offset", None)
+
+
+class Factor(NamedTuple):
+    """A factor of a formula.
+
+    Attributes
+    ----------
+    kind : "column", "number" (of arithmetic), "levels" (of ``C``), or the name of a transformation
+    columns : names of the columns, the only one for "column" and "levels"
+    node : the arithmetic, also of what is transformed; None for "column" and "levels"
+    called : column by its name in ``node``
+    settings : of the transformation by name; of ``C`` "contrast" with its own "settings", "levels"
+    """
+
+    kind: str
+    columns: tuple[str, ...]
+    node: ast.expr | None = None
+    called: dict[str, str] = {}  # noqa: RUF012 - never changed
+    settings: dict[str, Any] = {}  # noqa: RUF012 - never changed
+
+    def values(self, column: Callable[[str], np.ndarray]) -> Any:
+        """Return the arithmetic of columns of floats."""
+        return _value(self.node, lambda name: column(self.called.get(name, name)))
+
+
+def column_factor(name: str) -> Factor:
+    """Return the factor that is a column."""
+    return Factor("column", (name,))
+
+
+def factor_of(text: str) -> Factor:
+    """Return the factor of a text that is more than a name; NotAllowed for anything else."""
+    node, called = _parsed(text)
+    name = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+    if name == "C":
+        return _levels(node, called)
+    if name in TRANSFORMS:
+        assert isinstance(node, ast.Call)
+        if not node.args or isinstance(node.args[0], ast.Starred):
+            raise NotAllowed(f"gives {name} nothing to transform", f"write {name}(column, ...)")
+        settings = _settings(name, TRANSFORMS[name], node.args[1:], node.keywords)
+        inner = node.args[0]
+        return Factor(name, _columns(inner, called), inner, called, settings)
+    return Factor("number", _columns(node, called), node, called)
+
+
+def _parsed(text: str) -> tuple[ast.expr, dict[str, str]]:
+    """Return the expression of a text, and the columns whose names it quotes by ours."""
+    called: dict[str, str] = {}
+
+    def name(quoted: re.Match[str]) -> str:
+        ours = f"column_{len(called)}_"
+        while ours in text:
+            ours += "_"
+        called[ours] = quoted[1]
+        return ours
+
+    plain = _QUOTED.sub(name, text)
+    if len(plain) > LONGEST:
+        raise NotAllowed("is very long", f"write at most {LONGEST:,} characters")
+    try:
+        return ast.parse(plain.strip(), mode="eval").body, called
+    except SyntaxError as error:
+        raise NotAllowed(
+            "does not parse", "correct it", at=max(0, (error.offset or 1) - 1)
+        ) from None
+    except (ValueError, RecursionError, MemoryError):
+        raise NotAllowed("does not parse", "correct it") from None
+
+
+def _columns(node: ast.expr, called: dict[str, str]) -> tuple[str, ...]:
+    """Return the columns of arithmetic; NotAllowed if it is something else, or has none."""
+    try:
+        found = dict.fromkeys(called.get(name, name) for name in _names(node))
+    except RecursionError:
+        raise NotAllowed("is nested too deeply", "write it in several terms") from None
+    if not found:
+        raise NotAllowed("names no column", "name one, or leave it out")
+    return tuple(found)
+
+
+def _names(node: ast.AST) -> list[str]:
+    """Return the names in arithmetic, which is all that it may be."""
+    if isinstance(node, ast.Name):
+        return [node.id]
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        if not abs(node.value) <= _LARGEST:  # type: ignore[arg-type]
+            raise NotAllowed("has a number beyond floating point", "correct it", node)
+        return []
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
+        return _names(node.operand)
+    if isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC:
+        return _names(node.left) + _names(node.right)
+    if isinstance(node, ast.Call):
+        _check_call(node)
+        return _names(node.args[0])
+    what, advice = _OTHERS.get(type(node), _ANYTHING)
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        what, advice = "has text", 'text is for levels only, as in C(city, Treatment("Rome"))'
+    raise NotAllowed(what, advice, node)
+
+
+_ANYTHING = ("has what is no arithmetic", "use columns, numbers, +, -, *, / and **")
+_OTHERS: dict[type, tuple[str, str]] = {
+    ast.Attribute: ("has an attribute", "put a name with a dot in backticks"),
+    ast.Subscript: ("has a subscript", "put a name with brackets in backticks"),
+    ast.Lambda: ("has a function of its own", f"call {_KNOWN}"),
+    ast.Compare: ("has a comparison", "make a column of it"),
+    ast.BoolOp: ("has a condition", "make a column of it"),
+    ast.IfExp: ("has a condition", "make a column of it"),
+}
+
+
+def _check_call(node: ast.Call) -> None:
+    """Raise NotAllowed unless a function of numbers is called with one of these."""
+    name = ast.unparse(node.func)[:40]
+    if name == "offset":
+        raise NotAllowed(
+            "has an offset, but regressions have no offsets", "subtract it from the label", node
+        )
+    if name in (*TRANSFORMS, "C"):
+        raise NotAllowed(
+            f"has {name} within another function", f"make {name} a term by itself", node
+        )
+    if not isinstance(node.func, ast.Name) or name not in FUNCTIONS:
+        raise NotAllowed(f"calls {name}, which formulas do not have", f"call {_KNOWN}", node)
+    if len(node.args) != 1 or node.keywords or isinstance(node.args[0], ast.Starred):
+        raise NotAllowed(f"gives {name} other than one argument", f"write {name}(column)", node)
+
+
+def _levels(node: Any, called: dict[str, str]) -> Factor:
+    """Return the factor ``C(column, contrasts, levels=[...])``."""
+    if not node.args or not isinstance(node.args[0], ast.Name) or len(node.args) > 2:
+        raise NotAllowed("has C without a column", "write C(column), perhaps with contrasts")
+    name = node.args[0].id
+    given = {keyword.arg: keyword.value for keyword in node.keywords}
+    if len(node.args) == 2:
+        given["contrasts"] = node.args[1]
+    if other := given.keys() - {"contrasts", "levels"}:
+        raise NotAllowed(
+            f"gives C {min(map(str, other))}", "it has contrasts and levels", node.col_offset
+        )
+    found: dict[str, Any] = {"contrast": "treatment", "settings": {}, "levels": None}
+    if "contrasts" in given:
+        found["contrast"], found["settings"] = _contrast(given["contrasts"])
+    if "levels" in given:
+        levels = _constant(given["levels"])
+        if not isinstance(levels, list) or not levels or len(set(levels)) < len(levels):
+            raise NotAllowed(
+                "has levels that are no list of different values", 'write levels=["a", "b"]',
+                given["levels"],
+            )  # fmt: skip
+        found["levels"] = levels
+    return Factor("levels", (called.get(name, name),), settings=found)
+
+
+def _contrast(node: ast.expr) -> tuple[str, dict[str, Any]]:
+    """Return the name of contrasts and their settings."""
+    call = node if isinstance(node, ast.Call) else None
+    which = node.func if isinstance(node, ast.Call) else node
+    name = None
+    if isinstance(which, ast.Name):
+        name = _OF_PATSY.get(which.id)
+    elif isinstance(which, ast.Attribute) and isinstance(which.value, ast.Name):
+        name = which.attr if which.value.id == "contr" and which.attr in CONTRASTS else None
+    if name is None:
+        raise NotAllowed(
+            f"has {ast.unparse(node)[:40]} for contrasts",
+            "use contr.treatment, contr.sum, contr.helmert, contr.poly, contr.diff or contr.SAS",
+            node,
+        )
+    if call is None:
+        return name, {}
+    keywords = [ast.keyword("base", k.value) if k.arg == "reference" else k for k in call.keywords]
+    return name, _settings(f"contr.{name}", CONTRASTS[name], call.args, keywords)
+
+
+def _settings(
+    name: str, allowed: tuple[str, ...], args: list[ast.expr], keywords: list[ast.keyword]
+) -> dict[str, Any]:
+    """Return the settings of a transformation or of contrasts by name."""
+    if len(args) > len(allowed):
+        raise NotAllowed(f"gives {name} too many arguments", f"it has {', '.join(allowed) or 'no'}")
+    given = dict(zip(allowed, args, strict=False))
+    for keyword in keywords:
+        if keyword.arg not in allowed or keyword.arg in given:
+            raise NotAllowed(
+                f"gives {name} {keyword.arg or 'arguments'} that it does not have, or twice",
+                f"it has {', '.join(allowed)}" if allowed else "leave it out",
+            )
+        given[keyword.arg] = keyword.value
+    return {setting: _setting(name, setting, node) for setting, node in given.items()}
+
+
+def _setting(name: str, setting: str, node: ast.expr) -> Any:
+    """Return the value of a setting; NotAllowed if it has another type or is too large."""
+    value = _constant(node)
+    number = _is_number(value)
+    numbers = isinstance(value, list) and len(value) <= _MOST and all(map(_is_number, value))
+    fine = {
+        "degree": type(value) is int and 1 <= value <= _DEGREE,
+        "df": type(value) is int and 1 <= value <= _MOST,
+        "knots": numbers, "scores": numbers, "lower_bound": number, "upper_bound": number,
+        "constraints": value == "center",
+        "base": not isinstance(value, list),
+    }.get(setting, type(value) is bool)  # fmt: skip
+    if not fine:
+        raise NotAllowed(
+            f"has {ast.unparse(node)[:40]} for {setting} of {name}",
+            {"raw": "write True or False", "constraints": 'write "center"'}.get(
+                setting, "give it a value of its type"
+            ),
+            node,
+        )
+    return value
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) and abs(value) <= _LARGEST
+
+
+def _constant(node: ast.expr) -> Any:
+    """Return a number, a text, True, False, or a list of these."""
+    try:
+        value = ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        value = None
+    value = list(value) if isinstance(value, tuple) else value
+    for one in value if isinstance(value, list) else [value]:
+        if type(one) not in (int, float, str, bool):
+            raise NotAllowed(
+                f"has {ast.unparse(node)[:40]} where values are written out",
+                "write a number or a text",
+                node,
+            )
+    return value
+
+
+def _value(node: ast.AST | None, column: Callable[[str], np.ndarray]) -> Any:
+    """Return the value of arithmetic that :func:`_names` has accepted."""
+    if isinstance(node, ast.Name):
+        return column(node.id)
+    if isinstance(node, ast.Constant):
+        return np.float64(node.value)  # type: ignore[arg-type]
+    if isinstance(node, ast.UnaryOp):
+        value = _value(node.operand, column)
+        return -value if isinstance(node.op, ast.USub) else value
+    if isinstance(node, ast.BinOp):
+        left, right = _value(node.left, column), _value(node.right, column)
+        return _ARITHMETIC[type(node.op)](left, right)
+    assert isinstance(node, ast.Call)
+    assert isinstance(node.func, ast.Name)
+    return FUNCTIONS[node.func.id](_value(node.args[0], column))

@@ -1,0 +1,228 @@
+"""Products of two columns of a table: the products of each feature of one with each of the other.
+
+Two columns of numbers have one, the product of their features: of scaled columns, if they are
+scaled, and of what fills missing values. A column of numbers and one of text have a feature
+for each indicator of the second, two columns of text the crossed indicators of the pairs of values
+that occur; a reference level has none. With hashed values, products share their places.
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+from zlib import crc32
+
+import numpy as np
+
+from linsep.errors import DataError, hint
+
+#: a feature of a product: nothing of two numbers, else the value of text, or those of both
+Key = tuple[str, ...]
+
+
+class Product(NamedTuple):
+    """The product of two columns.
+
+    Attributes
+    ----------
+    first, second : names of the columns
+    texts : which of them are text
+    places : feature of each key, in order; empty where values are hashed
+    """
+
+    first: str
+    second: str
+    texts: tuple[str, ...]
+    places: dict[Key, int]
+
+    @property
+    def name(self) -> str:
+        """The names of both columns."""
+        return f"{self.first}:{self.second}"
+
+    @property
+    def crossed(self) -> bool:
+        """Whether both columns are text."""
+        return len(self.texts) == 2
+
+
+class Cells(NamedTuple):
+    """The values of a column of text in some rows.
+
+    Attributes
+    ----------
+    codes : array of shape (rows,), the number of the value, -1 where it is missing
+    distinct : list of the values
+    """
+
+    codes: np.ndarray
+    distinct: list[Any]
+
+
+def products_of(given: str | Iterable[str] | None, columns: Any, path: Any) -> list[Product]:
+    """Return the products that users name, as "A:B".
+
+    Raises DataError for a column that there is not, or that has no features.
+    """
+    found: dict[str, Product] = {}
+    for text in [given] if isinstance(given, str) else given or ():
+        pair = _split(text, columns, path)
+        texts = tuple(name for name in pair if name in columns.text)
+        if pair[0] == pair[1] and texts:
+            raise DataError(
+                f"'{text}' crosses column '{pair[0]}', which holds text, with itself",
+                "name another column",
+            )
+        if any({*pair} == {known.first, known.second} for known in found.values()):
+            raise DataError(
+                f"The product of columns '{pair[0]}' and '{pair[1]}' is named twice",
+                "leave one out",
+            )
+        product = Product(*pair, texts, {})
+        if product.name in {*columns.numeric, *columns.text}:
+            raise DataError(
+                f"There is a column '{product.name}', as the product of '{pair[0]}' and "
+                f"'{pair[1]}' is called",
+                "rename it",
+            )
+        found[text] = product
+    columns.products = list(found.values())
+    # Values of text are known after a survey.
+    return columns.products if columns.text else placed(columns, {}, len(columns.numeric))
+
+
+def _split(text: Any, columns: Any, path: Any) -> tuple[str, str]:
+    """Return the names of two columns, which may have colons, too."""
+    if not isinstance(text, str) or not text.strip(":") or ":" not in text[1:-1]:
+        raise DataError(
+            f"products has {text!r}", hint("name two columns as in {}", products=["age:income"])
+        )
+    known = {**columns.numeric, **columns.text}
+    cuts = [(text[:k], text[k + 1 :]) for k, letter in enumerate(text) if letter == ":"]
+    pairs = [pair for pair in cuts if all(name in known for name in pair)]
+    if len(pairs) == 1:
+        return pairs[0]
+    if pairs:
+        raise DataError(
+            f"'{text}' may be the product of several pairs of columns", "rename a column"
+        )
+    missing = next(name for name in min(cuts, key=_strangers(known)) if name not in known)
+    roles = {columns.target: "the label", columns.weight: "weights", columns.group: "groups"}
+    roles |= dict.fromkeys(columns.words, "text read as words")
+    roles |= dict.fromkeys(columns.exclude, "left out")
+    if missing in roles:
+        raise DataError(
+            f"'{text}' names column '{missing}', which is {roles[missing]}", "name another column"
+        )
+    near = get_close_matches(missing, list(known), 1)
+    some = ", ".join([*known][:20]) + (", ..." if len(known) > 20 else "")
+    advice = f"did you mean '{near[0]}'?" if near else "correct it."
+    raise DataError(
+        f"{path} has no column '{missing}' for the product '{text}', only {some}: {advice}"
+    )
+
+
+def _strangers(known: dict[str, Any]) -> Any:
+    return lambda pair: sum(name not in known for name in pair)
+
+
+def pairs_in(product: Product, cells: dict[str, Cells]) -> Cells:
+    """Return the pairs of values of two columns of text that occur in some rows, as cells."""
+    one, other = cells[product.first], cells[product.second]
+    width = max(1, len(other.distinct))
+    numbers = one.codes.astype(np.int64) * width + other.codes
+    missing = (one.codes < 0) | (other.codes < 0)
+    distinct, codes = np.unique(numbers[~missing], return_inverse=True)
+    found = np.full(numbers.size, -1, dtype=np.int64)
+    found[~missing] = codes
+    values = [(one.distinct[k // width], other.distinct[k % width]) for k in distinct.tolist()]
+    return Cells(found, values)
+
+
+def placed(columns: Any, pairs: dict[str, set[Key]], place: int) -> list[Product]:
+    """Return the products with a feature for each key, the first one at ``place``.
+
+    ``pairs`` are those that occur of crossed columns, by the name of the product.
+    """
+    found = []
+    for product in columns.products:
+        keys: list[Key] = [()]
+        if product.crossed:
+            keys = _in_order(product, columns, pairs[product.name])
+        elif product.texts:
+            keys = [(value,) for value in columns.text[product.texts[0]]]
+        found.append(product._replace(places={key: place + k for k, key in enumerate(keys)}))
+        place += len(keys)
+    return found
+
+
+def _in_order(product: Product, columns: Any, pairs: set[Key]) -> list[Key]:
+    """Return the pairs of values that both have an indicator, in the order of these."""
+    first, second = ({v: k for k, v in enumerate(columns.text[name])} for name in product.texts)
+    levels = {_levels(product, columns, key) for key in pairs}
+    known = [key for key in levels if key[0] in first and key[1] in second]
+    return sorted(known, key=lambda key: (first[key[0]], second[key[1]]))
+
+
+def _levels(product: Product, columns: Any, values: Key) -> Key:
+    """Return the levels of values of columns of text: rare ones share one."""
+    return tuple(map(columns.level, product.texts, values))
+
+
+def entries(
+    product: Product, columns: Any, X: np.ndarray, cells: dict[str, Cells]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the feature of a product that is not zero in each row, and its value.
+
+    Parameters
+    ----------
+    X : the features of the columns of numbers, shape (rows, columns of numbers)
+    cells : values of the columns of text
+    """
+    names = list(columns.numeric)
+    numbers = [X[:, names.index(n)] for n in (product.first, product.second) if n in names]
+    values = np.prod(numbers, axis=0) if numbers else np.ones(X.shape[0], X.dtype)
+    keys: list[Key] = [()]
+    codes = np.zeros(X.shape[0], dtype=np.int64)
+    if product.crossed:
+        codes, keys = pairs_in(product, cells)
+    elif product.texts:
+        codes, distinct = cells[product.texts[0]]
+        keys = [(value,) for value in distinct]
+    # The last entry is what code -1, missing, picks.
+    places = np.array([*(_place(product, columns, key) for key in keys), -1], dtype=np.int64)
+    found = places[codes]
+    return found, np.where(found < 0, 0, values)
+
+
+def _place(product: Product, columns: Any, key: Key) -> int:
+    if columns.hash_bits is None or not columns.text:
+        return product.places.get(_levels(product, columns, key), -1)
+    values = iter(key)
+    both = (product.first, product.second)
+    name = ":".join(f"{n}={next(values)}" if n in product.texts else n for n in both)
+    low = crc32(name.encode()) & ((1 << columns.hash_bits) - 1)
+    return len(columns.numeric) + low
+
+
+def to_json(products: list[Product]) -> list[dict[str, Any]]:
+    """Return products as plain JSON."""
+    return [
+        {"columns": [p.first, p.second], "texts": list(p.texts)}
+        | {"features": [[*key, place] for key, place in p.places.items()]}
+        for p in products
+    ]
+
+
+def from_json(stored: list[dict[str, Any]], columns: Any) -> list[Product]:
+    """Return the products of plain JSON; ValueError unless they are of these columns."""
+    found = []
+    for one in stored:
+        (first, second), texts = one["columns"], tuple(one["texts"])
+        places = {tuple(map(str, key)): int(place) for *key, place in one["features"]}
+        known = {name for name in (first, second) if name in columns.text}
+        if {*texts} != known or not {first, second} <= {*columns.numeric, *columns.text}:
+            raise ValueError("products of other columns")
+        if any(len(key) != len(texts) for key in places):
+            raise ValueError("products of other values")
+        found.append(Product(first, second, texts, places))
+    return found
