@@ -409,7 +409,7 @@ def without_columns(problem: DataError, learnt: bool = False) -> DataError:
             found.append(f"write C({one.settings['categorical'][0]}) in the formula")
         elif "exclude" in one.settings:
             found.append("leave the column out of the formula")
-    return type(problem)(problem.message, *dict.fromkeys(found))
+    return type(problem)(problem.message, *[x for k, x in enumerate(found) if x not in found[:k]])
 
 
 def check_column(path: File, names: Iterable[str], name: str) -> None:

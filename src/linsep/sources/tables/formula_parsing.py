@@ -81,7 +81,8 @@ def parsed(text: str, names: Iterable[str] = ()) -> Parsed:
         raise _unparsed(text, error) from None
     if not hasattr(found, "lhs"):
         raise DataError(
-            f"The formula '{text}' has no label: write it before a tilde, as in 'y ~ x'."
+            f"The formula '{_shown(text)}' has no label",
+            "write it before a tilde, as in 'y ~ x'",
         )
     terms, factors = found.rhs, dict[str, Factor]()
     for term in terms:
@@ -92,7 +93,9 @@ def parsed(text: str, names: Iterable[str] = ()) -> Parsed:
                 factors[factor.expr] = factor_of(factor.expr)  # as its token was
     target = _target(text, found.lhs)
     if any(target in factor.columns for factor in factors.values()):
-        raise DataError(f"The formula '{text}' has its label '{target}' on both sides: leave one.")
+        raise DataError(
+            f"The formula '{_shown(text)}' has its label '{target}' on both sides: leave one."
+        )
     intercept = any(not any(f.expr in factors for f in term.factors) for term in terms)
     return Parsed(text, target, intercept, factors, terms)
 
@@ -103,8 +106,8 @@ def _target(text: str, terms: Any) -> str:
     if len(found) != 1 or found[0].eval_method.value != "lookup":
         side = text.partition("~")[0].strip()
         raise DataError(
-            f"The formula '{text}' has '{side}' for a label: name one column there, and make a "
-            "column of what is computed."
+            f"The formula '{_shown(text)}' has '{side}' for a label: name one column there, and "
+            "make a column of what is computed."
         )
     return str(found[0].expr)
 
@@ -135,9 +138,13 @@ def _check_tokens(text: str) -> None:
             if refused.what == "does not parse":
                 raise _unparsed_at(text, at, shown, "") from None
             raise DataError(
-                f"The formula '{text}' {refused.what}, at character {at + 1}, '{shown}'",
+                f"The formula '{_shown(text)}' {refused.what}, at character {at + 1}, '{shown}'",
                 refused.advice,
             ) from None
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= 200 else f"{text[:200]}..."
 
 
 def _is_number(text: str) -> bool:
@@ -158,13 +165,14 @@ def _unparsed(text: str, error: Exception) -> DataError:
     reason = reason.partition(" (tip:")[0].strip().rstrip(".").replace("insuffient", "insufficient")
     place = _PLACE.search(_COLORS.sub("", context))
     if place is None:
-        return DataError(f"The formula '{text}' does not parse ({reason})", "correct it")
+        return DataError(f"The formula '{_shown(text)}' does not parse ({reason})", "correct it")
     return _unparsed_at(text, place.start(), place[1], f" ({reason})")
 
 
 def _unparsed_at(text: str, at: int, piece: str, reason: str) -> DataError:
     return DataError(
-        f"The formula '{text}' does not parse at character {at + 1}, '{piece[:40]}'{reason}",
+        f"The formula '{_shown(text)}' does not parse at character {at + 1}, '{piece[:40]}'"
+        f"{reason}",
         "correct it",
     )
 
@@ -261,7 +269,8 @@ def _features(
                 made.append((float(scoped.scale), list(parts)))
         if len(names) != len(made) or {*names} & {name for name, *_ in coding.features}:
             raise DataError(
-                f"The formula '{found.text}' has two features of one name in its term '{term}'",
+                f"The formula '{_shown(found.text)}' has two features of one name in its term "
+                f"'{term}'",
                 "rename a column",
             )
         named = zip(map(str, names), made, strict=True)

@@ -152,7 +152,8 @@ class Formula:
             if text not in levels:
                 self._check_numbers(factor, text)
                 states[text] = _constants(factor, text, rows)
-                first[text] = _transformed(factor, states[text], _Columns(rows.slice(0, 1)))
+                with np.errstate(all="ignore"):
+                    first[text] = _transformed(factor, states[text], _Columns(rows.slice(0, 1)))
         coding = coded(found, first, levels)
         for key in coding.blocks:
             text, reduced = key
@@ -233,12 +234,7 @@ class Formula:
 
         column = _Columns(table if kept is None else table.filter(pa.array(kept)))
         with np.errstate(all="ignore"):
-            blocks = [self._block(block, column, where) for block in self.blocks]
-            made = np.empty((some.size, len(features)))
-            for number, (_, scale, parts) in enumerate(features):
-                made[:, number] = scale
-                for block, at in parts:
-                    made[:, number] *= blocks[block][:, at]
+            made = self._products(column, where)
         if not np.isfinite(made).all():
             row, number = np.argwhere(~np.isfinite(made))[0].tolist()
             raise DataError(
@@ -251,6 +247,23 @@ class Formula:
             return made
         X[kept] = made
         return X
+
+    def _products(self, column: "_Columns", where: Place) -> np.ndarray:
+        """Return the features of rows without missing values."""
+        features = self.features or []
+        made = np.empty((column.table.num_rows, len(features)))
+        try:
+            blocks = [self._block(block, column, where) for block in self.blocks]
+            for number, (_, scale, parts) in enumerate(features):
+                made[:, number] = scale
+                for block, at in parts:
+                    made[:, number] *= blocks[block][:, at]
+        except DataError:
+            raise
+        except (LookupError, ValueError, ArithmeticError, TypeError, np.linalg.LinAlgError):
+            # Constants of other transformations than those that this library has written.
+            raise DataError("The formula of the model is damaged: learn it again.") from None
+        return made
 
     def _block(self, block: Block, column: "_Columns", where: Place) -> np.ndarray:
         """Return the columns of a block, and refuse a level or a number it does not know."""
@@ -313,6 +326,8 @@ class Formula:
             formula.blocks = [Block.from_json(block) for block in stored["blocks"]]
         except NotAllowed as refused:
             raise ValueError(f"its formula {refused.what}") from None
+        except LookupError as problem:
+            raise ValueError(f"its formula has no {problem}") from None
         for block in formula.blocks:
             for name in block.factor.columns:
                 if (formula.inputs[name] == "text") > (block.levels is not None):
@@ -322,7 +337,8 @@ class Formula:
             for name, scale, parts in stored["features"]
         ]
         for _, scale, parts in formula.features:
-            if not (math.isfinite(scale) and all(0 <= k < len(formula.blocks) for k, _ in parts)):
+            known = all(0 <= k < len(formula.blocks) and at >= 0 for k, at in parts)
+            if not (math.isfinite(scale) and known):
                 raise ValueError("features of other blocks")
         return formula
 

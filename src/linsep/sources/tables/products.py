@@ -58,13 +58,13 @@ class Cells(NamedTuple):
     distinct: list[Any]
 
 
-def products_of(given: str | Iterable[str] | None, columns: Any, path: Any) -> list[Product]:
+def products_of(given: Iterable[str] | None, columns: Any, path: Any) -> list[Product]:
     """Return the products that users name, as "A:B".
 
     Raises DataError for a column that there is not, or that has no features.
     """
     found: dict[str, Product] = {}
-    for text in [given] if isinstance(given, str) else given or ():
+    for text in given or ():
         pair = _split(text, columns, path)
         texts = tuple(name for name in pair if name in columns.text)
         if pair[0] == pair[1] and texts:

@@ -121,7 +121,7 @@ class TableSource(Source):
         opening = [path if isinstance(path, pa.Table) else located(path) for path in paths]
         exclude = [exclude] if isinstance(exclude, str) else list(exclude or [])
         given = ReadingOptions(**reading)
-        self._options = {
+        self._options: dict[str, Any] = {
             "format": "table", "target": target, "missing": missing, "hash_bits": hash_bits,
             "exclude": exclude, "recipe": recipe, "as": [format, given.delimiter], "scale": scale,
             "reference_level": reference_level,
@@ -129,8 +129,8 @@ class TableSource(Source):
         if words := word_counters(text):
             self._options["text"] = {name: c.parameters for name, c in words.items()}
         others = given.of_csv | {"delimiter": None, "weight": weight, "group": group}
-        named = [products] if isinstance(products, str) else list(products or ())
-        others |= {"min_count": min_count, "formula": formula, "products": named or None}
+        products = [products] if isinstance(products, str) else list(products or ()) or None
+        others |= {"min_count": min_count, "formula": formula, "products": products}
         said = {option: list(names) or None for option, names in types._asdict().items()}
         others |= given.of_numbers | said
         self._options |= {name: value for name, value in others.items() if value is not None}
@@ -145,22 +145,28 @@ class TableSource(Source):
             self._columns = Columns(
                 {}, {}, target, None, missing, hash_bits, exclude, weight, group, words=words
             )
-            told = (self._files, self._columns, require_target, types, self.reading.spelling)
-            if formula is None:
-                guess_columns(*told)
-                check_text_columns(self._files, self._columns)
-                check_reference(reference_level, self._columns, self.name)
-                self._columns.products = products_of(named, self._columns, self._files[0].path)
-            else:
-                from linsep.sources.tables.formula_columns import check_formula_alone, guess_formula
-
-                check_formula_alone(self._options)
-                guess_formula(*told, formula)
+            self._guess(types)
         else:
             self._columns = from_recipe(recipe, target)
         self._batch_rows, self._of_width = batch_rows or 0, batch_rows is None
         self._fit_batches()
         self._prepare()
+
+    def _guess(self, types: ColumnTypes) -> None:
+        """Find out what the columns are for, as options and the first rows say."""
+        options = self._options
+        told = (self._files, self._columns, self._require_target, types, self.reading.spelling)
+        if "formula" not in options:
+            guess_columns(*told)
+            check_text_columns(self._files, self._columns)
+            check_reference(options["reference_level"], self._columns, self.name)
+            named, path = options.get("products"), self._files[0].path
+            self._columns.products = products_of(named, self._columns, path)
+            return
+        from linsep.sources.tables.formula_columns import check_formula_alone, guess_formula
+
+        check_formula_alone(options)
+        guess_formula(*told, options["formula"])
 
     def _fit_batches(self) -> None:
         """Choose how many rows a batch has, unless it is said."""

@@ -1,0 +1,450 @@
+"""Formulas: the features that formulaic makes, of any table; what they may not hold."""
+
+import json
+import sys
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import linsep
+from linsep import LogisticRegression, model_files, open_source
+from linsep.errors import DataError, ModelFileError, ParameterError
+from linsep.sources.tables.formula_parsing import parsed
+from linsep.sources.tables.table import TableSource
+
+formulaic = pytest.importorskip("formulaic")
+
+pytestmark = pytest.mark.uncompiled
+
+RIGHT_SIDES = [
+    "x", "x - 1", "x + 0", "x * rank", "C(rank)", "C(rank) - 1", "x * C(rank) + poly(age, 2)",
+    "C(rank) * city", "0 + C(rank):city", "C(rank, contr.sum) * x", "C(rank, contr.poly)",
+    "C(city, contr.helmert)", "C(city, Treatment('b')):x", "C(city, Treatment(reference='b'))",
+    "C(city, contr.treatment(base='c'))", "C(rank, contr.treatment(3))", "C(rank, Sum) + x",
+    "C(rank, contr.diff) + C(city, contr.SAS)", "C(city, levels=['c', 'b', 'a'])", "C(flag) * x",
+    "C(rank, contr.poly(scores=[1, 2, 4, 8]))", "C(rank, contr.helmert(scale=True))",
+    "poly(age, 3, raw=True)", "poly(log(age), 2):C(rank)", "poly(x + age, degree=2)",
+    "bs(age, df=5) * city", "bs(age, df=5, include_intercept=True)", "bs(age, knots=[20, 30.5])",
+    "bs(age, df=6, include_intercept=True) - 1", "bs(age, 4, degree=2)", "cr(age, df=5)",
+    "bs(age, df=4, lower_bound=0, upper_bound=100)",
+    "cr(age, df=5, constraints='center')", "cr(age, knots=[10, 20, 40]) - 1",
+    "`a b` * log(age)", "I(`a b` ** 2)", "C(`c d`)", "2:x + I(x ** 2) + flag", "x / C(rank)",
+    "(x + age + city) ** 2 - x:age", "x:C(rank):city", "exp(x / 10) + sqrt(age)", "{x + age}",
+    "x + rank %in% city", "C(rank):x + C(rank)", "-1 + city:x + city", "a.b + I(-x)",
+    "I((x - 1) * (+age)) + 1", "flag + city", ".",
+]  # fmt: skip
+
+
+def people(n=240, seed=4):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "y": rng.integers(0, 2, n),
+            "x": rng.normal(size=n),
+            "age": rng.uniform(1, 60, n).round(2),
+            "rank": rng.integers(1, 5, n),
+            "city": rng.choice(["a", "b", "c"], n),
+            "flag": rng.random(n) < 0.5,
+            "a b": rng.normal(size=n),
+            "c d": rng.choice(["u", "v w", "x:y"], n),
+            "a.b": rng.integers(0, 9, n),
+        }
+    )
+
+
+PEOPLE = people()
+
+
+def features(source):
+    """Names and rows of a source, without its batches."""
+    rows = np.vstack([batch.X for batch in source.batches()])
+    return source.feature_names, rows
+
+
+def matrix(formula, frame):
+    """Names and rows as formulaic has them, without the intercept."""
+    made = formulaic.model_matrix(formula, frame, context={"sqrt": np.sqrt}, na_action="ignore")
+    names = [name for name in made.columns if name != "Intercept"]
+    return names, made[names].to_numpy(float)
+
+
+@pytest.mark.parametrize("right", RIGHT_SIDES)
+def test_features_are_those_of_formulaic(right):
+    names, rows = features(open_source(PEOPLE, formula=f"y ~ {right}"))
+    right = " + ".join(f"`{c}`" for c in PEOPLE.columns[1:]) if right == "." else right
+    wanted, values = matrix(right, PEOPLE)
+    assert names == wanted
+    np.testing.assert_allclose(rows, values, rtol=1e-9, atol=1e-12)
+
+
+PATSY = [
+    "x * C(rank)", "C(rank, Sum) * x", "C(city, Treatment('b')) + age", "bs(age, df=5)",
+    "C(rank) - 1", "C(rank, Poly)", "np.log(age) * city", "city:C(rank)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("right", PATSY)
+def test_features_are_those_of_patsy(right):
+    patsy = pytest.importorskip("patsy")
+    wanted = np.asarray(patsy.dmatrix(right, PEOPLE))
+    rows = features(open_source(PEOPLE, formula=f"y ~ {right.replace('np.', '')}"))[1]
+    ones = np.ones((len(rows), 0 if right.endswith("- 1") else 1))
+    rows = np.hstack([ones, rows])
+    order = [np.argmin(np.abs(wanted - column[:, None]).max(axis=0)) for column in rows.T]
+    assert sorted(order) == list(range(wanted.shape[1]))
+    np.testing.assert_allclose(rows, wanted[:, order], rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("right", RIGHT_SIDES)
+def test_batches_and_recipes_give_the_same_bits(right):
+    whole = open_source(PEOPLE, formula=f"y ~ {right}")
+    names, rows = features(whole)
+    recipe = json.loads(json.dumps(whole.recipe()))
+    parts = TableSource([pa.table(PEOPLE)], target=None, formula=f"y ~ {right}", batch_rows=13)
+    again = open_source(PEOPLE.iloc[::-1][PEOPLE.columns[::-1]], recipe=recipe)
+    few = open_source(PEOPLE[(PEOPLE["rank"] == 2) & (PEOPLE.city == "b")], recipe=recipe)
+    assert features(parts)[0] == names
+    assert (features(parts)[1] == rows).all()
+    assert (features(again)[1] == rows[::-1]).all()
+    assert (features(few)[1] == rows[(PEOPLE["rank"] == 2) & (PEOPLE.city == "b")]).all()
+
+
+FORMULA = "y ~ x * C(rank) + poly(age, 2) + city + flag"
+
+
+def _csv(folder, name="p.csv"):
+    PEOPLE.to_csv(folder / name, index=False)
+    return folder / name
+
+
+def _parts(folder):
+    for k, part in enumerate(np.array_split(np.arange(len(PEOPLE)), 3)):
+        PEOPLE.iloc[part].to_csv(folder / f"p{k}.csv", index=False)
+    return folder / "p*.csv"
+
+
+def _parquet(folder):
+    PEOPLE.to_parquet(folder / "p.parquet")
+    return folder / "p.parquet"
+
+
+def _jsonl(folder):
+    pl.from_pandas(PEOPLE).write_ndjson(folder / "p.jsonl")
+    return folder / "p.jsonl"
+
+
+TABLES = {
+    "csv": _csv, "several files": _parts, "parquet": _parquet, "json lines": _jsonl,
+    "polars": lambda _: pl.from_pandas(PEOPLE), "arrow": lambda _: pa.table(PEOPLE),
+    "gzip": lambda folder: _csv(folder, "p.csv.gz"),
+    "dictionary": lambda _: pa.table(PEOPLE.assign(city=PEOPLE.city.astype("category"))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_table_gives_the_same_bits(name, tmp_path):
+    source = open_source(TABLES[name](tmp_path), formula=FORMULA)
+    names, rows = features(source)
+    wanted, values = features(open_source(PEOPLE, formula=FORMULA))
+    assert names == wanted
+    assert (rows == values).all()
+
+
+def test_categories_have_their_order_and_absent_ones_no_feature():
+    kind = pd.CategoricalDtype(["c", "nowhere", "a", "b"])
+    frame = PEOPLE.assign(city=PEOPLE.city.astype(kind))
+    names, _ = features(open_source(frame, formula="y ~ city"))
+    assert names == ["city[T.a]", "city[T.b]"]
+    numbers = PEOPLE.assign(rank=PEOPLE["rank"].astype("category"))
+    assert features(open_source(numbers, formula="y ~ rank"))[0] == [
+        f"rank[T.{k}]" for k in (2, 3, 4)
+    ]
+
+
+@pytest.mark.parametrize("missing", ["error", "drop"])
+def test_missing_values(missing, tmp_path):
+    frame = PEOPLE.astype({"rank": "float64"})
+    frame.loc[3, "age"], frame.loc[5, "rank"], frame.loc[9, "city"] = np.nan, np.nan, None
+    frame.loc[11, "rank"] = 9  # a level of a row without a label only
+    frame["y"] = frame.y.astype(object).where(frame.index != 11)
+    frame.loc[20, "a b"] = np.nan  # not in the formula
+    frame.to_csv(tmp_path / "m.csv", index=False)
+    formula = "y ~ C(rank) + poly(age, 2) + city"
+    if missing == "error":
+        frame.y = PEOPLE.y
+        frame.to_csv(tmp_path / "m.csv", index=False)
+        with pytest.raises(DataError, match=r"line 5, column 'age' has no value: fill it in.*drop"):
+            features(open_source(tmp_path / "m.csv", formula=formula))
+        return
+    names, rows = features(open_source(tmp_path / "m.csv", formula=formula, missing="drop"))
+    kept = PEOPLE.drop(index=[3, 5, 9, 11])
+    wanted, values = matrix(formula.partition("~")[2], kept)
+    assert names == wanted
+    np.testing.assert_allclose(rows, values, rtol=1e-9)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return linsep.fit(PEOPLE, formula="y ~ x * C(rank) + bs(age, df=4) + city", learner="logistic")
+
+
+def test_models_predict_raw_rows(model, tmp_path):
+    wanted = model.predict_proba(PEOPLE)
+    shuffled = PEOPLE.sample(frac=1, random_state=1)
+    assert (model.predict_proba(shuffled[PEOPLE.columns[::-1]]) == wanted[shuffled.index]).all()
+    assert (model.predict_proba(PEOPLE.drop(columns=["y", "flag"])) == wanted).all()
+    one = PEOPLE[PEOPLE["rank"] == 3]
+    assert (model.predict_proba(one) == wanted[one.index]).all()
+    model_files.save(model, tmp_path / "m.linsep")
+    loaded = linsep.load(tmp_path / "m.linsep")
+    assert loaded.recipe_ == model.recipe_
+    assert (loaded.predict_proba(PEOPLE) == wanted).all()
+
+
+UNSEEN = [
+    ({"rank": 7}, r"row 5 \(index 4\), column 'rank' is 7, which is none of the levels .*1, 2, 3"),
+    ({"city": "Rome"}, r"row 5 \(index 4\), column 'city' is 'Rome', which is none"),
+    ({"age": 80.0}, r"row 5 \(index 4\), 'bs\(age, df=4\)' .* is of 80, beyond its bounds"),
+    ({"x": np.inf}, r"row 5 \(index 4\), feature 'x' of the formula is inf: correct the row\.$"),
+    ({"x": np.nan}, r"row 5 \(index 4\), column 'x' has no value: fill it in\.$"),
+]
+
+
+@pytest.mark.parametrize(("cell", "said"), UNSEEN)
+def test_rows_that_the_model_does_not_know_are_refused(model, cell, said):
+    frame = PEOPLE.drop(columns="y").astype({"rank": "float64"})
+    for name, value in cell.items():
+        frame.loc[4, name] = value
+    with pytest.raises(DataError, match=said):
+        model.predict(frame)
+
+
+REFUSED = [
+    ("y ~ x +", r"does not parse at character 7, '\+'"),
+    ("y ~ (x", r"does not parse at character 5, '\('"),
+    ("y ~ x x", "does not parse at character 5, 'x x'"),
+    ("y ~ x $ age", r"does not parse at character 7, '\$'"),
+    ("y ~ `x", "does not parse at character 5"),
+    ("y ~ I(x + )", "does not parse at character 11"),
+    ("y ~ x ~ age", "does not parse at character 7, '~'"),
+    ("y ~ x ** age", "does not parse at character 10, 'age'"),
+    ("y ~ lambda x: x", "does not parse"),
+    ("x + age", "has no label: write it before a tilde"),
+    ("~ x", "has no label"),
+    ("log(y) ~ x", r"has 'log\(y\)' for a label: name one column"),
+    ("y + x ~ age", r"has 'y \+ x' for a label"),
+    ("y ~ x + y", "has its label 'y' on both sides"),
+    ("y ~ 1", "has no term to learn from"),
+    ("", "write one, such as"),
+    ("y ~ foo(x)", r"calls foo, .* at character 5, 'foo\(x\)': call C, I, bs"),
+    ("y ~ x + offset(log(age))", r"regressions have no offsets, at character 9, 'offset\("),
+    ("y ~ np.log(x)", "calls np.log, which formulas do not have"),
+    ("y ~ x.mean()", r"calls x\.mean"),
+    ("y ~ I(x.values)", "has an attribute, at character 7, 'x.values'"),
+    ("y ~ x[0]", "has a subscript, at character 5"),
+    ("y ~ I(x[0])", "has a subscript, at character 7"),
+    ("y ~ I(lambda x: x)", "has a function of its own"),
+    ("y ~ I(x > 1)", "has a comparison, at character 7, 'x > 1': make a column of it"),
+    ("y ~ I(x if x else x)", "has a condition"),
+    ("y ~ I([x for x in x])", "has what is no arithmetic"),
+    ("y ~ I(x := 3)", "has what is no arithmetic"),
+    ("y ~ I(x @ x)", "has what is no arithmetic"),
+    ("y ~ I('a')", "has text, at character 7"),
+    ("y ~ 'a'", "has text, at character 5"),
+    ("y ~ I(x + 1e999)", "has a number beyond floating point"),
+    ("y ~ I(3)", "names no column"),
+    ("y ~ log(poly(x, 2))", "has poly within another function"),
+    ("y ~ log(x, 2)", "gives log other than one argument"),
+    ("y ~ log(*x)", "gives log other than one argument"),
+    ("y ~ poly()", "gives poly nothing to transform"),
+    ("y ~ poly(x, 2.5)", "has 2.5 for degree of poly"),
+    ("y ~ poly(x, 10**9)", "where values are written out"),
+    ("y ~ poly(x, 1000)", "has 1000 for degree of poly"),
+    ("y ~ poly(x, 2, True, 3)", "gives poly too many arguments"),
+    ("y ~ poly(x, power=2)", "gives poly power that it does not have"),
+    ("y ~ poly(x, degree=age)", "where values are written out"),
+    ("y ~ bs(x, df=4, extrapolation='clip')", "gives bs extrapolation that it does not have"),
+    ("y ~ cr(x, df=4, constraints='middle')", "has 'middle' for constraints of cr"),
+    ("y ~ bs(x, **age)", "gives bs arguments"),
+    ("y ~ C(x + 1)", "has C without a column"),
+    ("y ~ C(rank, 'a')", "has 'a' for contrasts"),
+    ("y ~ C(rank, contr.custom([1]))", "for contrasts: use|for contrasts, at"),
+    ("y ~ C(rank, levels='ab')", "has levels that are no list"),
+    ("y ~ C(rank, levels=[1, 1])", "has levels that are no list of different"),
+    ("y ~ C(rank, order=1)", "gives C order"),
+    ("y ~ C(rank, contr.sum(1))", "gives contr.sum too many"),
+    ("y ~ hashed(city)", "calls hashed"),
+    ("y ~ Q('x')", "calls Q"),
+    ("y ~ x | age", "has several parts"),
+    ("y ~ [x ~ age]", "has brackets"),
+    ("__import__('os').system('touch evil')(1) ~ x", "calls __import__"),
+    ("y ~ __import__('os').system('touch evil')", "calls __import__, .* at character 5"),
+    ("y ~ {__import__('os').system('touch evil')}", r"calls __import__\('os'\)\.system"),
+    ("y ~ C(__import__('os'))", "has C without a column"),
+    ("y ~ eval('x')", "calls eval"),
+    ("y ~ log(" + "(" * 300 + "x" + ")" * 300 + ")", "does not parse"),
+    ("y ~ I(" + "+".join(["x"] * 3000) + ")", "nested too deeply|does not parse"),
+    ("y ~ x + " + " + ".join(["x"] * 4000), "characters: write at most"),
+]
+
+
+@pytest.mark.parametrize(("formula", "said"), REFUSED, ids=range(len(REFUSED)))
+def test_what_formulas_may_not_hold_is_refused_with_its_place(formula, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DataError, match=said) as refused:
+        open_source(PEOPLE, formula=formula)
+    assert len(str(refused.value)) < 500
+    assert list(tmp_path.iterdir()) == []
+
+
+OF_THE_TABLE = [
+    ("y ~ xx", "has no column 'xx', which the formula names, only y, x, .*did you mean 'x'"),
+    ("why ~ x", "has no column 'why', which the formula names"),
+    ("y ~ np", "has no column 'np'"),
+    ("y ~ log(city)", r"Column 'city' holds text, of which 'log\(city\)'.*write C\(city\)"),
+    ("y ~ C(city, Treatment('Rome'))", "names 'Rome' as a level of column 'city', which has 'a'"),
+    ("y ~ C(rank, levels=[1, 2, 3])", r"column 'rank' is 4, which is none of the levels"),
+    ("y ~ C(rank, contr.poly(scores=[1, 2]))", "has 2 scores for the 4 levels"),
+    ("y ~ log(x)", r"row \d+ \(index \d+\), feature 'log\(x\)' of the formula is nan"),
+    ("y ~ I(1 / (rank - 2))", "of the formula is inf"),
+    ("y ~ I(9 ** 9 ** 9 ** 9 + x)", "of the formula is inf"),
+    ("y ~ poly(rank, 4)", r"'poly\(rank, 4\)' .* cannot be computed .*4 different values"),
+    ("y ~ bs(age, df=2)", r"'bs\(age, df=2\)' of the formula cannot be computed"),
+    ("y ~ cr(age, df=1)", "of the formula cannot be computed"),
+]
+
+
+@pytest.mark.parametrize(("formula", "said"), OF_THE_TABLE)
+def test_formulas_that_do_not_fit_the_table_are_refused(formula, said):
+    with pytest.raises(DataError, match=said):
+        features(open_source(PEOPLE, formula=formula))
+
+
+OPTIONS = [
+    ({"target": "y"}, "A formula names the label: leave out target"),
+    ({"exclude": "age"}, "A formula says which columns are features, and how: leave out exclude"),
+    ({"include": ["x"]}, "leave out include"),
+    ({"categorical": "rank"}, "leave out categorical"),
+    ({"text": "city"}, "leave out text"),
+    ({"hash_bits": 9}, "leave out hash_bits"),
+    ({"reference_level": "first"}, "leave out reference_level"),
+    ({"min_count": 3}, "leave out min_count"),
+    ({"products": ["x:age"]}, "leave out products"),
+    ({"missing": "mean"}, 'computed of whole rows: leave out rows .* missing="drop"'),
+    ({"weight": "age", "formula": "y ~ age"}, "named for weights, but is in the formula"),
+]
+
+
+@pytest.mark.parametrize(("options", "said"), OPTIONS)
+def test_options_that_contradict_a_formula_are_refused(options, said):
+    with pytest.raises(DataError, match=said):
+        open_source(PEOPLE, **{"formula": "y ~ x + C(rank)"} | options)
+
+
+def test_numbers_as_text_are_levels_where_the_formula_says_so():
+    frame = PEOPLE.assign(rank=PEOPLE["rank"].astype(str))
+    assert features(open_source(frame, formula="y ~ C(rank)"))[0][0] == "C(rank)[T.2]"
+    with pytest.raises(DataError, match=r"numbers stored as text .*with numeric=\[\"rank\"\]"):
+        open_source(frame, formula="y ~ rank")
+    names, rows = features(open_source(frame, formula="y ~ rank", numeric="rank"))
+    assert (names, rows[:, 0].tolist()) == (["rank"], PEOPLE["rank"].tolist())
+
+
+def test_the_intercept_is_the_models():
+    without = linsep.fit(PEOPLE, formula="y ~ x + C(rank) - 1", learner="linear")
+    assert (without.fit_intercept, without.intercept_, without.n_features_in_) == (False, 0.0, 5)
+    with pytest.raises(ParameterError, match="has no intercept: leave out its - 1 or leave out"):
+        linsep.fit(PEOPLE, formula="y ~ x - 1", learner="linear", fit_intercept=True)
+    with pytest.raises(ParameterError, match="has an intercept: write - 1 in it or leave out"):
+        linsep.fit(PEOPLE, formula="y ~ x", learner="linear", fit_intercept=False)
+
+
+@pytest.mark.parametrize("learner", ["perceptron", "margin", "pa", "naive-bayes"])
+def test_other_learners_learn_from_formulas(learner):
+    model = linsep.fit(PEOPLE, formula="y ~ x * C(rank)", learner=learner, test=PEOPLE)
+    assert model.test_scores_["rows"] == len(PEOPLE)
+    assert (model.predict(PEOPLE) == model.predict(PEOPLE.iloc[::-1])[::-1]).all()
+    scale = model.recipe_["scale"]
+    assert set(scale) == (set(model.feature_names_in_) if learner != "naive-bayes" else set())
+    if scale:
+        _, rows = matrix("x * C(rank)", PEOPLE)
+        centres, spreads = np.array(list(scale.values())).T
+        np.testing.assert_allclose(centres, rows.mean(axis=0), atol=1e-12)
+        np.testing.assert_allclose(spreads, rows.std(axis=0))
+
+
+def test_separable_rows_of_a_formula_are_proved():
+    frame = PEOPLE.assign(y=(PEOPLE["rank"] > 2).astype(int))
+    with pytest.warns(linsep.errors.SeparationWarning):
+        model = LogisticRegression(max_iter=5).fit(open_source(frame, formula="y ~ C(rank) + x"))
+    assert model.feature_names_in_[0] == "C(rank)[T.2]"
+
+
+EVIL = "__import__('os').system('touch evil')"
+FORGED = {
+    "code": lambda blocks: blocks[-1].update(expression=EVIL),
+    "code in a column": lambda blocks: blocks[-1].update(expression=f"log({EVIL})"),
+    "code in a transformation": lambda blocks: blocks[-1].update(expression=f"bs({EVIL}, df=4)"),
+    "attribute": lambda blocks: blocks[-1].update(expression="bs(age.values, df=4)"),
+    "other column": lambda blocks: blocks[-1].update(expression="bs(salary, df=4)"),
+    "text column": lambda blocks: blocks[-1].update(expression="bs(city, df=4)"),
+    "no constants": lambda blocks: blocks[-1].pop("constants"),
+    "constants of text": lambda blocks: blocks[-1]["constants"].update(knots=["x"]),
+    "endless constants": lambda blocks: blocks[-1]["constants"].update(upper_bound=float("inf")),
+    "levels of objects": lambda blocks: blocks[1].update(levels=[{}, {}, {}, {}]),
+    "fewer rows of codes": lambda blocks: blocks[1]["coding"].pop(),
+    "far codes": lambda blocks: blocks[1]["coding"][1].__setitem__(0, [99]),
+}
+
+
+@pytest.mark.parametrize("what", FORGED)
+def test_forged_recipes_are_refused(model, what, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    forged = linsep.fit(
+        PEOPLE, formula="y ~ x + C(rank) + city + bs(age, df=4)", learner="logistic"
+    )
+    FORGED[what](forged.recipe_["formula"]["blocks"])
+    with pytest.raises(DataError, match="The recipe for reading tables is damaged"):
+        forged.predict(PEOPLE)
+    model_files.save(forged, "forged.linsep")
+    with pytest.raises(ModelFileError, match="does not describe a whole model"):
+        linsep.load("forged.linsep")
+    assert [path.name for path in tmp_path.iterdir()] == ["forged.linsep"]
+
+
+@pytest.mark.parametrize("key", ["features", "blocks", "inputs", "text"])
+def test_recipes_with_parts_missing_are_refused(model, key):
+    recipe = json.loads(json.dumps(model.recipe_))
+    del recipe["formula"][key]
+    with pytest.raises(DataError, match="damaged"):
+        open_source(PEOPLE, recipe=recipe)
+
+
+def test_formulaic_that_is_missing_is_said_in_a_sentence(monkeypatch):
+    monkeypatch.setitem(sys.modules, "formulaic", None)
+    with pytest.raises(DataError, match=r"need formulaic, which is not .*pip install 'linsep\["):
+        open_source(PEOPLE, formula="y ~ x")
+
+
+def test_models_without_transformations_predict_without_formulaic(monkeypatch):
+    model = linsep.fit(PEOPLE, formula="y ~ log(age) * C(rank)", learner="logistic")
+    wanted = model.predict(PEOPLE)
+    monkeypatch.setitem(sys.modules, "formulaic", None)
+    assert (model.predict(PEOPLE) == wanted).all()
+
+
+def test_columns_are_called_as_functions_are():
+    frame = PEOPLE.rename(columns={"x": "C", "age": "log", "city": "poly"})
+    names, rows = features(open_source(frame, formula="y ~ C + log(log) + C(poly)"))
+    assert names == ["C", "log(log)", "C(poly)[T.b]", "C(poly)[T.c]"]
+    assert (rows[:, 1] == np.log(PEOPLE.age)).all()
+
+
+def test_parsing():
+    found = parsed("admit ~ gre * C(rank) + poly(gpa, 2) - 1")
+    assert (found.target, found.intercept, found.columns) == (
+        "admit", False, ["gre", "rank", "gpa"],
+    )  # fmt: skip

@@ -1,0 +1,242 @@
+"""Products of columns: their values, names and places, in any batches of any table."""
+
+import json
+from zlib import crc32
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+
+import linsep
+from linsep import model_files, open_source
+from linsep.errors import DataError
+from linsep.sources.tables.table import TableSource
+
+pytestmark = pytest.mark.uncompiled
+
+
+def people(n=210):
+    rng = np.random.default_rng(8)
+    return pd.DataFrame(
+        {
+            "y": rng.integers(0, 2, n),
+            "x": rng.normal(size=n),
+            "z": rng.normal(size=n) * (rng.random(n) < 0.7),
+            "f": rng.random(n) < 0.5,
+            "city": rng.choice(["Aachen", "Bonn", "Köln"], n),
+            "size": rng.choice(["l", "m"], n),
+            "a:b": rng.normal(size=n),
+        }
+    )
+
+
+PEOPLE = people()
+CASES = [
+    ["x:z"], ["z:z"], ["x:f"], ["x:city"], ["city:x"], ["city:size"], ["size:city"],
+    ["x:z", "x:city", "city:size", "z:size"], ["a:b:x"], ["x:a:b"], ["a:b:size"], ["f:city"],
+]  # fmt: skip
+MAIN = ["x", "z", "f", "a:b", "city=Aachen", "city=Bonn", "city=Köln", "size=l", "size=m"]
+
+
+def features(source):
+    """Names and dense rows of a source."""
+    parts = [batch.X for batch in source.batches()]
+    return source.feature_names, np.vstack([p.toarray() if sp.issparse(p) else p for p in parts])
+
+
+def expected(products):
+    """Names and values of the products, by hand."""
+    names, values = [], []
+    for product in products:
+        cut = next(
+            k for k, c in enumerate(product)
+            if c == ":" and product[:k] in PEOPLE and product[k + 1 :] in PEOPLE
+        )  # fmt: skip
+        sides = []
+        for name in (product[:cut], product[cut + 1 :]):
+            column = PEOPLE[name]
+            levels = sorted(set(column)) if name in ("city", "size") else []
+            sides.append(
+                [(f"{name}={v}", (column == v).to_numpy(float)) for v in levels]
+                or [(name, column.to_numpy(float))]
+            )
+        for one, first in sides[0]:
+            for other, second in sides[1]:
+                names.append(f"{one}:{other}")
+                values.append(first * second)
+    return names, np.column_stack(values)
+
+
+@pytest.mark.parametrize("products", CASES, ids=" ".join)
+def test_values_and_names(products):
+    names, rows = features(open_source(PEOPLE, target="y", products=products))
+    more, values = expected(products)
+    assert names == MAIN + more
+    assert (rows[:, len(MAIN) :] == values).all()
+    plain = features(open_source(PEOPLE, target="y"))
+    assert (plain[0], (rows[:, : len(MAIN)] == plain[1]).all()) == (MAIN, True)
+
+
+@pytest.mark.parametrize("products", CASES, ids=" ".join)
+def test_batches_recipes_and_files_give_the_same_bits(products, tmp_path):
+    whole = open_source(PEOPLE, target="y", products=products)
+    names, rows = features(whole)
+    recipe = json.loads(json.dumps(whole.recipe()))
+    parts = TableSource([pa.table(PEOPLE)], target="y", products=products, batch_rows=17)
+    some = PEOPLE[PEOPLE.city == "Bonn"].iloc[::-1]
+    again = open_source(some.drop(columns="y"), recipe=recipe, labelled=False)
+    PEOPLE.iloc[:100].to_csv(tmp_path / "1.csv", index=False)
+    PEOPLE.iloc[100:].to_csv(tmp_path / "2.csv", index=False)
+    files = open_source(tmp_path, target="y", products=products)
+    for source, wanted in ((parts, rows), (again, rows[some.index]), (files, rows)):
+        found = features(source)
+        assert (found[0], (found[1] == wanted).all()) == (names, True)
+
+
+def test_without_text_rows_are_dense():
+    frame = PEOPLE[["y", "x", "z"]]
+    source = open_source(frame, target="y", products="x:z")
+    (batch,) = source.batches()
+    assert source.feature_names == ["x", "z", "x:z"]
+    assert (batch.X[:, 2] == frame.x * frame.z).all()
+
+
+def test_pairs_that_do_not_occur_have_no_feature_and_neither_do_reference_levels():
+    frame = PEOPLE[(PEOPLE.city != "Bonn") | (PEOPLE["size"] != "m")]
+    source = open_source(frame, target="y", products=["city:size"])
+    assert features(source)[0][len(MAIN) :] == [
+        "city=Aachen:size=l", "city=Aachen:size=m", "city=Bonn:size=l", "city=Köln:size=l",
+        "city=Köln:size=m",
+    ]  # fmt: skip
+    met = features(open_source(PEOPLE, recipe=source.recipe()))[1]
+    pair = (PEOPLE.city == "Bonn") & (PEOPLE["size"] == "m")
+    assert (met[pair, len(MAIN) :] == 0).all()
+    coded = open_source(
+        PEOPLE, target="y", products=["city:size", "x:city"], reference_level="first"
+    )
+    assert features(coded)[0][4:] == [
+        "city=Bonn", "city=Köln", "size=m", "city=Bonn:size=m", "city=Köln:size=m", "x:city=Bonn",
+        "x:city=Köln",
+    ]  # fmt: skip
+
+
+def test_values_that_are_unseen_or_rare():
+    source = open_source(PEOPLE, target="y", products=["x:city", "city:size"])
+    names, _ = features(source)
+    other = open_source(PEOPLE.assign(city="Rom"), recipe=source.recipe())
+    rows = features(other)[1]
+    assert other.unseen == {"city": len(PEOPLE)}
+    assert (rows[:, len(MAIN) :] == 0).all()
+    few = PEOPLE.assign(city=PEOPLE.city.where(PEOPLE.index > 3, ["p", "q", "p", "r"][0] + "q"))
+    names, rows = features(
+        open_source(few, target="y", products=["x:city", "city:size"], min_count=10)
+    )
+    rare = [name for name in names if "rare" in name]
+    assert rare[:2] == [rare[0], f"x:{rare[0]}"]
+    first = few.city == "pq"
+    assert (rows[:, names.index(rare[1])] == few.x * first).all()
+
+
+def test_scaled_and_filled_numbers_are_multiplied_as_they_are_learnt():
+    frame = PEOPLE[["y", "x", "z", "city"]].copy()
+    frame.loc[3, "x"], frame.loc[5, "city"] = np.nan, None
+    source = open_source(
+        frame, target="y", products=["x:z", "x:city"], scale="standard", missing="mean"
+    )
+    names, rows = features(source)
+    at = {name: rows[:, k] for k, name in enumerate(names)}
+    assert at["x"].std() == pytest.approx(1, abs=0.01)
+    assert (at["x:z"] == at["x"] * at["z"]).all()
+    assert (at["x:city=Bonn"] == at["x"] * at["city=Bonn"]).all()
+    assert (at["x:city=Bonn"][5], at["city=Bonn"][5]) == (0, 0)
+
+
+def test_hashed_values():
+    names = [f"x:city={v}" for v in ("Aachen", "Bonn", "Köln")]
+    bits = 12
+    source = open_source(PEOPLE, target="y", products=["x:city", "x:z"], hash_bits=bits)
+    assert source.feature_names is None
+    rows = np.vstack([batch.X.toarray() for batch in source.batches()])
+    for name, city in zip(names, ("Aachen", "Bonn", "Köln"), strict=True):
+        place = 4 + (crc32(name.encode()) & ((1 << bits) - 1))
+        assert (rows[:, place] == PEOPLE.x * (PEOPLE.city == city)).all()
+    assert (rows[:, 4 + (crc32(b"x:z") & ((1 << bits) - 1))] == PEOPLE.x * PEOPLE.z).all()
+
+
+REFUSED = [
+    ("x", "products has 'x': name two columns as in"),
+    ("x:", "products has 'x:'"),
+    (":x", "products has ':x'"),
+    (3, "products has 3"),
+    ("x:zz", "has no column 'zz' for the product 'x:zz', only x, z, .*did you mean 'z'"),
+    ("x:y", "names column 'y', which is the label"),
+    ("x:w", "has no column 'w'"),
+    ("city:city", "crosses column 'city', which holds text, with itself"),
+    ("x:note", "names column 'note', which is text read as words"),
+    ("x:id", "names column 'id', which is left out"),
+    ("x:weight", "names column 'weight', which is weights"),
+]
+
+
+@pytest.mark.parametrize(("product", "said"), REFUSED, ids=[str(p) for p, _ in REFUSED])
+def test_what_is_no_product_is_refused(product, said):
+    frame = PEOPLE.assign(note="some words " + PEOPLE.city, id=1, weight=1.0)
+    with pytest.raises(DataError, match=said):
+        open_source(
+            frame, target="y", text="note", exclude="id", weight="weight", products=[product]
+        )
+
+
+def test_products_of_one_name_are_refused():
+    with pytest.raises(DataError, match="is named twice: leave one out"):
+        open_source(PEOPLE, target="y", products=["x:z", "z:x"])
+    frame = PEOPLE.rename(columns={"a:b": "x:z"})
+    with pytest.raises(DataError, match="There is a column 'x:z', as the product of 'x' and 'z'"):
+        open_source(frame, target="y", products=["x:z"])
+    frame = pd.DataFrame({"y": [0, 1], "a": [1, 2], "b:c": [1, 3], "a:b": [2, 1], "c": [4, 3]})
+    with pytest.raises(DataError, match="may be the product of several pairs"):
+        open_source(frame, target="y", products=["a:b:c"])
+
+
+def test_a_product_beyond_floating_point_is_refused():
+    frame = PEOPLE.assign(x=1e200, z=np.where(PEOPLE.index == 4, 1e200, 1.0))
+    said = r"row 5 \(index 4\), the product of columns 'x' and 'z' is beyond floating point"
+    with pytest.raises(DataError, match=said):
+        features(open_source(frame, target="y", products=["x:z"]))
+
+
+def test_models_keep_products(tmp_path):
+    model = linsep.fit(PEOPLE, target="y", products=["x:city", "x:z"], learner="logistic")
+    model_files.save(model, tmp_path / "m.linsep")
+    loaded = linsep.load(tmp_path / "m.linsep")
+    wanted = model.predict_proba(PEOPLE)
+    assert (loaded.predict_proba(PEOPLE.iloc[::-1]) == wanted[::-1]).all()
+    with pytest.raises(linsep.exports.ExportError, match="products of columns"):
+        linsep.export(model, tmp_path / "m.sql")
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda stored: stored["columns"].append("x"), lambda stored: stored.pop("features"),
+        lambda stored: stored.update(texts=[]),
+        lambda stored: stored["columns"].__setitem__(0, "q"),
+        lambda stored: stored["features"][0].__setitem__(-1, 77),
+    ],
+)  # fmt: skip
+def test_forged_products_are_refused(edit):
+    recipe = open_source(PEOPLE, target="y", products=["x:city"]).recipe()
+    edit(recipe["products"][0])
+    with pytest.raises(DataError, match="The recipe for reading tables is damaged"):
+        open_source(PEOPLE, recipe=recipe)
+
+
+def test_scaled_products_are_no_equation():
+    frame = PEOPLE[["y", "x", "z"]]
+    model = linsep.fit(frame, target="y", products=["x:z"])
+    with pytest.raises(AttributeError, match="Products of scaled columns are no equation"):
+        _ = model.equation_
+    plain = linsep.fit(frame, target="y", products=["x:z"], scale="none")
+    assert "x:z" in str(plain.equation_)
