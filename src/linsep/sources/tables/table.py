@@ -149,7 +149,6 @@ class TableSource(Source):
         else:
             self._columns = from_recipe(recipe, target)
         self._batch_rows, self._of_width = batch_rows or 0, batch_rows is None
-        self._fit_batches()
         self._prepare()
 
     def _guess(self, types: ColumnTypes) -> None:
@@ -189,6 +188,7 @@ class TableSource(Source):
         self.weighted = self._require_target and self._columns.weight is not None
         self.grouped, self._proving = self._columns.group is not None, False
         first = None if self.by_recipe else self._files[0].path
+        self._fit_batches()
         self._kinds = [kinds_in(f, self._columns, self._require_target, first) for f in self._files]
         self._encoder = Encoder(self._columns, self._require_target)
         self.surveys = not self.by_recipe and self._learns()
