@@ -180,12 +180,25 @@ def _separable(found: dict[str, Any], rows: int, words: bool) -> str:
     if found["verdict"] == "separable":
         return f"yes: a hyperplane separates the classes (all {of})"
     if found["verdict"] == "quasi-separable":
-        return f"almost: a hyperplane has no row on the wrong side, but some on it (all {of})"
+        return f"{_almost(found)} (all {of})"
     if found.get("of_sample"):
         some = f"{counted(found['rows'], 'row')} of {rows:,}{without}"
+        if found["of_sample"] == "quasi-separable":
+            return f"{_almost(found)} (in {some}); `linsep separate` decides for all"
         return f"not decided: {found['of_sample']} are {some}; `linsep separate` decides"
     # The command does not read columns of text word by word.
     return "not decided at a glance" + ("" if words else "; `linsep separate` decides")
+
+
+def _almost(found: dict[str, Any]) -> str:
+    """Return which rows are decided where a hyperplane has rows on one side, but others on it."""
+    decided = found["decided"]
+    rest = found["rows"] - decided["rows"]
+    decide = "decides" if len(decided["columns"]) == 1 else "decide"
+    return (
+        f"almost: {_names(decided['columns'])} {decide} {decided['rows']:,} of {found['rows']:,} "
+        f"rows, and no hyperplane separates the other {rest:,}"
+    )
 
 
 def _print_columns(described: list[dict[str, Any]]) -> None:

@@ -339,19 +339,6 @@ def _default(kind: Any, name: str, defaults: Mapping[str, Any]) -> Any:
     return usual if is_regression(kind) else defaults.get(name, usual)
 
 
-def reference_levels(given: list[str] | None) -> dict[str, str] | None:
-    """Return the text values without indicator: as given, {} for none; None by default."""
-    if given is None:
-        return None
-    levels = dict(pair.split("=", 1) for pair in given if "=" in pair)
-    if len(levels) < len(given) and given != ["none"]:
-        raise click.BadParameter(
-            "--reference-level takes COLUMN=VALUE, once a column, or 'none', got "
-            f"{' '.join(map(repr, given))}."
-        )
-    return levels
-
-
 def reference_class(given: str | None, source: Source) -> Any:
     """Return the label that --reference names, in the type it has in the data."""
     return None if given is None else _label(given, source.layout().get("target_kind"))

@@ -404,8 +404,8 @@ MIN_COUNT = Option(
 REFERENCE_LEVEL = Repeatable(
     "--reference-level", section="Data", metavar="COLUMN=VALUE",
     help="Reference value of a text column, which gets no indicator; repeatable. Other columns "
-    "use their first value; 'none' sets no reference values.  [default: first values for "
-    "linear and logistic with an intercept, else none]",
+    "use their first value; 'first' is that of all columns, 'none' sets no reference values.  "
+    "[default: first for linear and logistic with an intercept, else none]",
 )  # fmt: skip
 INDEX_BASE = Option(
     "--index-base", section="Data", **number(at_least=0, at_most=1) | {"metavar": "0|1"},
@@ -488,8 +488,30 @@ def _files(format_flag: str) -> Gathered:
 
 FILES, _FILES_OF_TRACE = _files("--format"), _files("--data-format")
 _ROWS = (TARGET, MISSING_VALUES, HASH_BITS, MIN_COUNT, EXCLUDE, *TYPES, INDEX_BASE)
+
+
+def reference_levels(given: list[str] | None) -> Any:
+    """Return the text values without indicator: {column: value}, "first" of all columns, {} for
+    none; None by default.
+    """
+    if given in (None, ["first"]):
+        return given and "first"
+    levels = dict(pair.split("=", 1) for pair in given if "=" in pair)
+    if len(levels) < len(given) and given != ["none"]:
+        raise click.BadParameter(
+            "--reference-level takes COLUMN=VALUE, once a column, or 'first' or 'none', got "
+            f"{' '.join(map(repr, given))}."
+        )
+    return levels
+
+
+def _of_rows(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of :func:`linsep.open_source`."""
+    return given | {"reference_level": reference_levels(given["reference_level"]) or None}
+
+
 #: how rows are read by commands that make the features of Python's ``open_source``
-ROWS = Gathered("how", (*_ROWS, *FILES.options))
+ROWS = Gathered("how", (*_ROWS, REFERENCE_LEVEL, *FILES.options), _of_rows)
 ROWS_OF_TRACE = Gathered("how", (*_ROWS, *_FILES_OF_TRACE.options))
 
 

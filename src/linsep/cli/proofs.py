@@ -28,6 +28,7 @@ from linsep.cli.output import (
     write_picture,
 )
 from linsep.cli.reading import connected_to, dask_needed, feature_names, rows_of
+from linsep.cli.report import reference_pairs
 from linsep.cli.standard_input import as_given
 from linsep.errors import DataError
 from linsep.estimators._common.showing import Equation, Function
@@ -175,6 +176,8 @@ def _undecided(verdicts: list[Any]) -> str:
 def _command(proof: Path, data: list[str], how: dict[str, Any]) -> str:
     """Return the command that checks a proof of data read in this way."""
     given = {name: value for name, value in how.items() if value not in (None, [], "error")}
+    if isinstance(levels := given.get("reference_level"), dict):
+        given["reference_level"] = [f"{column}={value}" for column, value in levels.items()]
     words = [shlex.quote(word) for word in (str(proof), *map(shown, data))]
     return " ".join(["linsep verify", *words, *(in_options(*pair) for pair in given.items())])
 
@@ -187,12 +190,27 @@ def print_claim(claim: Any, opened: Any, source: Source, checked: str) -> None:
         head, *rows = claim.table()
         print_table(head, rows)
         print()
-        print_pairs([("checked", checked)])
+        print_pairs([*_coding(source.recipe()), ("checked", checked)])
         return
-    print_pairs([*claim.described(), ("checked", checked)])
+    print_pairs([*claim.described(), *_coding(source.recipe()), ("checked", checked)])
     if isinstance(claim, Blocked):
         print()
         print_table(*witness_table(claim.witness, opened, source))
+
+
+def _coding(recipe: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return how values of text columns became features, as a pair, if there are such columns."""
+    if recipe.get("reference") or not recipe.get("text") or recipe.get("hash_bits") is not None:
+        return reference_pairs(recipe)
+    names = list(recipe["text"])
+    shown = ", ".join(names[:MOST_VALUES]) + ", ..." * (len(names) > MOST_VALUES)
+    return [
+        (
+            "coding",
+            f"an indicator for every value of {shown}; regressions leave the first value out, as "
+            "--reference-level first does",
+        )
+    ]
 
 
 def witness_table(witness: Any, opened: Any, source: Source) -> tuple[list[str], list[list[str]]]:

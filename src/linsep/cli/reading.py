@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from linsep._system.caches import cache_folder
 from linsep.batches import Batch
-from linsep.cli import learner_options as learners, options
+from linsep.cli import options
 from linsep.cli.errors import flag_of, note
 from linsep.cli.output import watching
 from linsep.errors import DataError
@@ -43,7 +43,7 @@ class Reading(NamedTuple):
         """
         how = dict(self.given)
         no_cache, cache = how.pop("no_cache"), how.pop("cache") or cache_folder()
-        how["reference_level"] = learners.reference_levels(how["reference_level"])
+        how["reference_level"] = options.reference_levels(how["reference_level"])
         source = opened_for(
             learner, data, intercept=parameters.get("fit_intercept") is not False,
             cache=None if no_cache else cache, **how, **columns,

@@ -107,15 +107,21 @@ def recipe_pairs(model: Any) -> list[tuple[str, str]]:
                 "--scale none leaves them unchanged",
             )
         )
+    return pairs + reference_pairs(recipe)
+
+
+def reference_pairs(recipe: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return which values of text columns have no indicator, as a pair of a heading and a text, if
+    some have none.
+    """
     if references := recipe.get("reference"):
         called = names_in_recipe(recipe)
         shown = ", ".join(f"{called[name]}={value}" for name, value in [*references.items()][:8])
         more = ", ..." if len(references) > 8 else ""
         filled = recipe.get("missing") in ("zero", "mean")
         and_none = ", and a missing value counts as that" * filled
-        said = f"{shown}{more}: the other values are compared with that{and_none}"
-        pairs.append(("reference", said))
-    return pairs
+        return [("reference", f"{shown}{more}: the other values are compared with that{and_none}")]
+    return []
 
 
 def text_pairs(model: Any) -> list[tuple[str, str]]:

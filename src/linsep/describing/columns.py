@@ -16,7 +16,7 @@ from linsep.sources.tables.survey import Moments
 from linsep.sources.tables.table_file import Place, as_text, plain_values, text_codes
 
 #: options by which text is read as numbers
-SPELLED = {"decimal", "thousands", "units", "numeric"}
+SPELLED = {"decimal", "thousands", "units", "numeric", "null_values"}
 #: different values that are counted of a column, and of labels
 MOST_VALUES, MOST_LABELS = 1000, 10_000
 #: different texts that are told apart

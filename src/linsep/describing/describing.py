@@ -5,11 +5,14 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import scipy.sparse as sp
 
 from linsep._system.files import scratch_folder
 from linsep.certificate.verdicts import Overlapping, QuasiSeparable, Separable
+from linsep.describing.columns import MOST_LABELS
 from linsep.describing.tables import TableDescription
 from linsep.describing.vectors import VectorDescription
 from linsep.errors import DataError, LinsepError, hint
@@ -28,7 +31,7 @@ from linsep.sources.tables.reading_options import ReadingOptions
 #: seconds for a look at separability, classes and features up to which there is one
 SECONDS, MOST_CLASSES, MOST_FEATURES = 5.0, 10, 1000
 #: whole numbers are classes if there are so few, and each comes so often on average
-FEW_LABELS, OFTEN = 100, 10
+FEW_LABELS, OFTEN = 20, 10
 #: flags of columns that `fit` refuses, or can learn nothing from
 UNUSABLE = ("unique", "refused", "infinite")
 #: share of a column that may be missing where rows with a missing value are dropped
@@ -89,8 +92,9 @@ def spelling_of(columns: list[dict[str, Any]], target: str | None) -> dict[str, 
         for name, value in (column.get("read_with") or {}).items():
             if column["name"] == target:
                 continue
-            if name == "numeric":
-                found.setdefault(name, []).extend(value)
+            if isinstance(value, list):
+                listed = found.setdefault(name, [])
+                listed += [one for one in value if one not in listed]
             elif found.setdefault(name, value) != value:
                 return {}
     return found
@@ -116,6 +120,7 @@ def at_a_glance(
                 out = [name for name in without if name in rows.column_names]
                 source = open_source(path, target=target, exclude=out, missing="drop", **how)
                 data = data_of(source)
+                data.names = source.feature_names
             else:
                 data = data_of(*rows)
             if len(data.classes) > MOST_CLASSES or data.n_features > MOST_FEATURES:
@@ -127,12 +132,34 @@ def at_a_glance(
     kinds = {Separable: "separable", QuasiSeparable: "quasi-separable", Overlapping: "overlapping"}
     verdict = kinds.get(type(found))
     whole = data.n_rows == rows_in_all
+    decided = {} if verdict != "quasi-separable" else {"decided": _decided(found, data)}
     return {
         "verdict": verdict if whole or verdict == "overlapping" else None,
         "of_sample": verdict,
         "rows": data.n_rows,
         "without": without,
+        **decided,
     }
+
+
+def _decided(found: QuasiSeparable, data: Any) -> dict[str, Any]:
+    """Return how many rows are off the boundary of a hyperplane, and which columns do it: those
+    that are zero in all rows but these, else those whose coefficients diverge.
+    """
+    off = np.ones(data.n_rows, bool)
+    off[list(found.boundary)] = False
+    alone, first = np.ones(data.n_features, bool), 0
+    for X, codes in data.coded():
+        filled = (X != 0).toarray() if sp.issparse(X) else X != 0
+        alone &= (filled == off[first : first + len(codes), None]).all(axis=0)
+        first += len(codes)
+    names = data.names or [f"x{j}" for j in range(data.n_features)]
+    columns = [names[j] for j in np.flatnonzero(alone)]
+    if not columns:
+        kinds = ("finite", "dependent")
+        columns = [name for name, kind in found.limits().items() if kind not in kinds]
+        columns = [name for name in columns if not name.endswith("intercept")]
+    return {"rows": int(off.sum()), "columns": columns}
 
 
 def next_command(data: list[str], how: dict[str, Any], found: dict[str, Any]) -> str | None:
@@ -166,14 +193,15 @@ def next_command(data: list[str], how: dict[str, Any], found: dict[str, Any]) ->
     words_read = words_as == "text" and found["words"]
     if found["columns"] and len(sparse) == len(features) and not words_read:
         return None
-    typed |= spelling_of(found["columns"] or [], label["column"])
+    spelling = spelling_of(found["columns"] or [], label["column"])
+    typed |= {name.replace("_", "-"): value for name, value in spelling.items()}
     for name in [*found["left_out"], *sparse]:
         typed.setdefault("exclude", []).append(name)
     for name in found["words"]:
         typed.setdefault(words_as, []).append(name)
     if label["missing"]:
         typed["missing"] = "drop"
-    elif any(c["missing"] for c in features):
+    elif any(c["missing"] for c in features) or "null_values" in spelling:
         typed["missing"] = "mean"
     stem = Path(data[0]).name.split(".")[0]
     typed["model"] = f"{stem if stem not in ('', '-') else 'model'}.linsep"
@@ -281,6 +309,7 @@ class Description:
             if own["type"] == "bool" and values is not None:
                 values = type(values)({bool(label): rows for label, rows in values.items()})
             label = labels_of(values, own["type"], own["missing"])
+            self._check_label(label, found["rows"] - own["missing"])
             found["label"] = {
                 "column": target,
                 **label,
@@ -288,11 +317,28 @@ class Description:
                 "max": own.get("max"),
             }
             if separable and label["classes"] and len(label["classes"]) > 1:
-                without, labelled = [*out, *words], found["rows"] - own["missing"]
+                spelling = spelling_of(columns, target)
+                marked = spelling.pop("null_values", None) and [
+                    c["name"] for c in columns if "null_values" in (c.get("read_with") or ())
+                ]
+                without, labelled = [*out, *words, *(marked or [])], found["rows"] - own["missing"]
                 found["separable"] = at_a_glance(
-                    self.source.sample, labelled, target, without, spelling_of(columns, target)
+                    self.source.sample, labelled, target, without, spelling
                 )
         return found
+
+    def _check_label(self, label: dict[str, Any], rows: int) -> None:
+        """Raise DataError for a column with almost a class a row."""
+        if label["kind"] != "classes":
+            return
+        classes = MOST_LABELS if label["classes"] is None else len(label["classes"])
+        if classes > FEW_LABELS and 2 * classes > rows:
+            values = f"more than {classes:,}" if label["classes"] is None else f"{classes:,}"
+            raise DataError(
+                f"{self.source.name}, column '{self._target}' has {values} different values in "
+                f"{rows:,} rows, as ids and sentences have, and is no label",
+                hint("name the column of classes with {}", target=None),
+            )
 
     def _of_vectors(self, separable: bool) -> dict[str, Any]:
         assert isinstance(self.source, Source)

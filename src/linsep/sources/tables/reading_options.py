@@ -13,6 +13,8 @@ from linsep.sources.tables.spellings import Spelling
 
 #: stands for a delimiter: any run of blanks and tabs
 WHITESPACE = "whitespace"
+#: blanks in cells that are all missing values where an empty cell is said to be one
+MOST_BLANKS = 17
 #: a quoted field, which stays as it is, or a run
 _RUNS = re.compile(rb'("[^"\n]*")|[ \t]+')
 _BLANKS = re.compile(rb"[ \t]+")
@@ -145,7 +147,9 @@ class ReadingOptions(NamedTuple):
 
     def null_cells(self) -> list[str]:
         """Return the cells that are missing values, but empty ones."""
-        return [blank + value for value in self.null_values or () for blank in ("", " ")]
+        marks = self.null_values or ()
+        blanks = [" " * k for k in range(2, MOST_BLANKS)] if "" in marks else []
+        return [blank + value for value in marks for blank in ("", " ")] + blanks
 
     def of(self, format: str) -> "ReadingOptions":
         """Return the same for "csv" or "tsv", with a delimiter and quotes."""
