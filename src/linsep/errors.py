@@ -27,7 +27,7 @@ class Hint(NamedTuple):
 
     def render(self, spell: Spell) -> str:
         """Return the text with the parameters spelt by ``spell``."""
-        *first, last = (spell(name, value) for name, value in self.settings.items())
+        *first, last = [spell(name, value) for name, value in self.settings.items()] or [""]
         return self.text.replace("{}", f"{', '.join(first)} and {last}" if first else last)
 
 

@@ -11,9 +11,10 @@ import numpy as np
 
 from linsep.batches import weight_totals
 from linsep.catalog import ESTIMATORS, REGRESSIONS, is_scaled
-from linsep.errors import DataError, ParameterError, hint
+from linsep.errors import DataError, ParameterError, hint, in_python
 from linsep.estimators._common.labels import plain_labels
 from linsep.estimators._common.predicting import probabilities_of
+from linsep.other_names import advice_for
 from linsep.parameters import parameters_of
 from linsep.sources.base import Source
 from linsep.sources.opening import find_files, is_frame, kind_of, names_in, open_source
@@ -131,6 +132,8 @@ def fit(
     if unknown := [name for name in given if name not in own]:
         known = get_close_matches(unknown[0], [*own, *reading], 1)
         advice = f": did you mean {known[0]}?" if known else "."
+        if (told := advice_for(unknown[0])) is not None:
+            advice = f": {told.render(in_python)}."
         raise TypeError(f"fit() has no option {unknown[0]!r} for {learner}{advice}")
     others = {"random_state": random_state, "class_weight": class_weight, "reference": reference}
     for name, value in others.items():

@@ -12,7 +12,8 @@ from typing import Any, Literal, Union, dataclass_transform, get_args, get_origi
 
 import numpy as np
 
-from linsep.errors import ParameterError
+from linsep.errors import ParameterError, in_python
+from linsep.other_names import advice_for
 
 #: types of parameters that several estimators have
 Keep = Literal["last", "average", "vote", "best"]
@@ -234,8 +235,11 @@ def check_parameters(estimator: Any) -> None:
     for name, declared in parameters_of(kind).items():
         value = getattr(estimator, name)
         if not declared.accepts(value):
+            advice = advice_for(name) if name == "penalty" else None
+            told = "." if advice is None else f"; {advice.render(in_python)}."
             raise ParameterError(
-                f"{name} of {type(estimator).__name__} must be {declared.wanted}, got {value!r}."
+                f"{name} of {type(estimator).__name__} must be {declared.wanted}, got {value!r}"
+                f"{told}"
             )
 
 

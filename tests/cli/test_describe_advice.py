@@ -26,7 +26,7 @@ def folder(tmp_path_factory):
     ]  # fmt: skip
     header = ["x", "town", "id", "family", "age", "twenty", "more", "y"]
     table(path, "t.csv", header, rows)
-    table(path, "level.csv", header[:3] + ["y"], [[*row[:3], row[-1]] for row in rows])
+    table(path, "level.csv", [*header[:3], "y"], [[*row[:3], row[-1]] for row in rows])
     for name, blank in BLANKS.items():
         marked = [[blank if k % 53 == 5 else row[0], *row[1:]] for k, row in enumerate(rows)]
         table(path, name, header, marked)

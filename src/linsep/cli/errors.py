@@ -20,6 +20,7 @@ from linsep._system.files import remove_abandoned
 from linsep._system.interrupts import interrupts_allowed, pending_signal
 from linsep.cli.standard_input import named
 from linsep.errors import Hint, LinsepError, ParameterError
+from linsep.other_names import advice_for
 from linsep.sources.remote.address import all_shown
 from linsep.words import escaped
 
@@ -149,7 +150,10 @@ def wrong_use(problem: Any, *command: str) -> str:
     if isinstance(problem, click.NoSuchOption):  # each version of click says it differently
         near = ", ".join(sorted(problem.possibilities or ()))
         message = f"no such option: {problem.option_name}"
-        message += f" (Possible options: {near})" if near else ""
+        if (advice := advice_for(problem.option_name)) is not None:
+            message += f" ({advice.render(in_options)})"
+        elif near:
+            message += f" (Possible options: {near})"
     return f"{message[0].lower()}{message[1:]}; `{where} --help` says more."
 
 

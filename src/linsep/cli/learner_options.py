@@ -22,6 +22,7 @@ from linsep.cli.options import LEARNER, Argument, Command, Option, Value, write_
 from linsep.errors import DataError
 from linsep.estimators._common.labels import InitialShape
 from linsep.fitting import USUAL, make_estimator
+from linsep.other_names import advice_for
 from linsep.parameters import Parameter, parameters_of
 from linsep.sources.base import Source
 from linsep.words import counted
@@ -298,7 +299,9 @@ def _of_all(option: str) -> str:
 
 
 def _not_of(learner: str, option: str, owners: list[str]) -> str:
-    return f"{flag_of(option)} is for --learner {' or '.join(owners)}, not {learner}."
+    advice = advice_for(option)
+    told = "." if advice is None else f"; {advice.render(in_options)}."
+    return f"{flag_of(option)} is for --learner {' or '.join(owners)}, not {learner}{told}"
 
 
 def options_of_model(model: Any) -> str:

@@ -12,10 +12,11 @@ import click
 
 from linsep._system.files import is_address
 from linsep.catalog import ESTIMATORS, LINEAR, is_scaled
-from linsep.cli.errors import TYPED, flag_of
+from linsep.cli.errors import TYPED, flag_of, in_options
 from linsep.cli.recognized import tell_recognized
 from linsep.cli.standard_input import reads_data
 from linsep.errors import DataError
+from linsep.other_names import advice_for
 from linsep.parameters import INTERVALS, Parameter
 from linsep.sources.formats import FORMATS
 from linsep.sources.limits import bytes_of
@@ -158,7 +159,11 @@ class Value(click.ParamType):
         for parameter in self.declared:
             if parameter.accepts(found := parameter.parse(value)):
                 return found
-        raise click.BadParameter(f"must be {self._wanted()}, not {value!r}.")
+        advice = (
+            advice_for(str(param.name)) if param is not None and param.name == "penalty" else None
+        )
+        told = "." if advice is None else f"; {advice.render(in_options)}."
+        raise click.BadParameter(f"must be {self._wanted()}, not {value!r}{told}")
 
     def _wanted(self) -> str:
         kinds: dict[str, list[str]] = {}

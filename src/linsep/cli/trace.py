@@ -39,9 +39,11 @@ ROUNDS = Option(
     help="Run N rounds, however many passes that takes, even beyond a cycle.",
 )  # fmt: skip
 FORMAT = Option(
-    "--format", "written", default="text",
-    **options.choice(("text", "csv", "markdown", "latex", "html")), help="Output format.",
+    "--format", "written", **options.choice(("text", "csv", "markdown", "latex", "html")),
+    help="Output format.  [default: that of the name of --output, such as trace.csv, else text]",
 )  # fmt: skip
+#: formats by the endings of files
+ENDINGS = {".csv": "csv", ".md": "markdown", ".tex": "latex", ".html": "html", ".htm": "html"}
 
 
 @command(
@@ -51,7 +53,7 @@ FORMAT = Option(
     cls=partial(LearningCommand, learners=LEARNERS),
 )  # fmt: skip
 def trace(
-    data: list[str], *, learner: str, written: str, output: Path | None, force: bool,
+    data: list[str], *, learner: str, written: str | None, output: Path | None, force: bool,
     plot: Path | None, max_rounds: int, rounds: int | None, row_names: str | None,
     how: dict[str, Any], random_state: int, class_weight: list[str] | None, init_weights: Any,
     reference: str | None, parameters: dict[str, Any],
@@ -61,6 +63,7 @@ def trace(
     Example: linsep trace students.csv --target grade --row-names name --no-shuffle
     """
     check_all_free(force, output, plot)
+    written = written or ENDINGS.get("" if output is None else output.suffix.lower(), "text")
     source, X, y, names = read_rows(data, row_names, **how)
     never_overwrite(source.paths, output, plot)
     estimator = learners.make_learner(
