@@ -60,6 +60,11 @@ def one_sided(moves: Moves) -> bool:
     return moves.backward <= BACKWARD * moves.forward
 
 
+def separates(moves: Moves) -> bool:
+    """Return whether weights that move the scores so from zero have every row on its side."""
+    return moves.backward <= 0.0 < moves.forward
+
+
 class _Proof(NamedTuple):
     """Error bounds, with weights scaled so that the Hessian has a unit diagonal.
 

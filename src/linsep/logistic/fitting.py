@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from linsep.errors import DataError
 from linsep.logistic import ascent, preparing
 from linsep.logistic.ascent import Ascent, Goal, Penalty, solved
-from linsep.logistic.existence import UNIT
+from linsep.logistic.existence import UNIT, separates
 from linsep.logistic.likelihood import Likelihood, Point, SparseTerms, Terms
 from linsep.logistic.outcomes import (
     Around,
@@ -204,11 +204,11 @@ def with_existence(likelihood: Likelihood, penalty: Penalty, found: Ascent, goal
     if found.proved or found.suspect:
         return found
     if not goal.factored:
+        if separates(likelihood.moves(found.B)):
+            return found._replace(suspect=True)
         few = goal._replace(max_iter=LAST, tol=goal.tol / 1000)
         found_again = ascent.newton_cg(likelihood, penalty, found.B, few)
-        moves = likelihood.moves(found.B)
-        right = moves.backward <= 0.0 < moves.forward
-        return found._replace(suspect=found_again.suspect or right)
+        return found._replace(suspect=found_again.suspect)
     only = goal._replace(max_iter=QUESTION, only=True)
     found_again = ascent.newton(likelihood, penalty, found.B, only)
     distance = found_again.distance if np.isnan(found.distance) else found.distance
