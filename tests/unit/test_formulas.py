@@ -211,7 +211,7 @@ UNSEEN = [
     ({"x": np.inf}, r"row 5 \(index 4\), feature 'x' of the formula is inf: correct the row\.$"),
     (
         {"x": np.nan},
-        r"row 5 \(index 4\), column 'x' has no value: fill it in or leave its .*missing=\"skip\"\.$",
+        r"row 5 \(index 4\), column 'x' has no value: fill it in or leave.*missing=\"skip\"\.$",
     ),
 ]
 
