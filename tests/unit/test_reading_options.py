@@ -144,7 +144,11 @@ def test_lines_characters_and_compression(tmp_path, encoding, ending, pack):
 
 REFUSED = {
     "Latin-1": (TEXT.encode("latin-1"), HOW, 'line 3 is not UTF-8 text: .* encoding="latin-1"'),
-    "Windows": ("a,y\n5 €,2\n".encode("cp1252"), {}, "'a' is not UTF-8 text: say .*latin-1"),
+    "Windows": (
+        "a,y\n5 €,2\n".encode("cp1252"),
+        {},
+        "line 2, column 'a' is not UTF-8 text .*cp1252",
+    ),
     "Windows in its header": ("€,y\n5,2\n".encode("cp1252"), {}, 'line 1 .* encoding="cp1252"'),
     "Windows, not Latin-1": (
         "ä,y\nö,1\n5 €,2\n".encode("cp1252"),
@@ -156,6 +160,16 @@ REFUSED = {
         TEXT.encode() + TEXT.encode("latin-1"),
         HOW | {"encoding": "utf-8"},
         "line 11 is not utf-8 text",
+    ),
+    "two encodings, untold": (
+        "a,y\nK\u00f6ln,1\n".encode() + "K\u00f6ln,2\n".encode("latin-1"),
+        {},
+        r"line 3, column 'a' is not UTF-8 text .byte 0xf6 after 1 others., but line 2 is: save",
+    ),
+    "two encodings, the other way": (
+        "a,y\nK\u00f6ln,1\n".encode("latin-1") + "K\u00f6ln,2\n".encode(),
+        {},
+        "line 2, column 'a' is not UTF-8 text .*, but line 3 is: save all lines in one encoding",
     ),
     "another one": (TEXT.encode(), HOW | {"encoding": "utf-16"}, "line 1 is not utf-16 text"),
     "unknown": (b"a,y\n1,2\n", {"encoding": "klingon"}, "encoding is 'klingon': give a name"),

@@ -71,7 +71,7 @@ CSV = [
     ("a,d,y\n1,2020-01-01,0\n", "a.csv, column 'd' holds dates or times (date32[day]): read days "
                                 'with date=["d"] or leave it out with exclude=["d"].'),
     ("a,d,y\n1,2020-01-01 10:00:00,0\n", "a.csv, column 'd' holds dates or times (timestamp[s])"),
-    (b"a,t,y\n1,caf\xe9,0\n", "a.csv, column 't' is not UTF-8 text"),
+    (b"a,t,y\n1,caf\xe9,0\n", "a.csv line 2, column 't' is not UTF-8 text"),
     (b"a,caf\xe9,y\n1,x,0\n", "a.csv line 1 is not UTF-8 text"),
     (b"\x93\x00\x01binary\xff\x00" * 9, "a.csv holds binary data, not UTF-8 text"),
     ("a,y\n1,0\n".encode("utf-16"), 'a.csv is UTF-16 text: read it with encoding="utf-16"'),

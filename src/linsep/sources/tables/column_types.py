@@ -102,20 +102,48 @@ def label_kind(file: TableFile, name: str, kind: pa.DataType) -> str:
     guessed = pa.types.is_temporal(kind) and not file.typed
     if guessed:  # text that looks like a date to Arrow is a name as good as any other
         return "text"
-    message, change = unusable(file, kind)
+    message, change = unusable(file, name, kind)
     raise DataError(f"{file.path}, label column '{name}' {message}", change)
 
 
-def unusable(file: TableFile, kind: pa.DataType) -> tuple[str, str | Hint]:
-    """Return what a column of this type holds, and how to make it usable."""
+def unusable(file: TableFile, name: str, kind: pa.DataType) -> tuple[str, str | Hint]:
+    """Return what a column of this type holds, and how to make it usable; DataError, which names
+    the line, for text of another encoding.
+    """
     if pa.types.is_temporal(kind):
         return f"holds dates or times ({kind})", "make it a number"
-    if pa.types.is_nested(kind):
+    if pa.types.is_nested(kind) and not pa.types.is_run_end_encoded(kind):
         return f"holds lists or objects ({kind})", "flatten it"
     if pa.types.is_binary(kind) and not file.typed:
-        stored = hint("say how the file is stored, such as with {}", encoding="latin-1")
-        return "is not UTF-8 text", stored
+        _find_bytes(file, name)
     return f"holds values of type {kind}", "make it a number or text"
+
+
+def no_feature(file: TableFile, name: str, kind: pa.DataType) -> DataError:
+    """Return the error for a column of a type that cannot be a feature."""
+    message, change = unusable(file, name, kind)
+    dates = hint("read days with {}", date=[name])
+    return DataError(
+        f"{file.path}, column '{name}' {message}",
+        dates if pa.types.is_date(kind) or pa.types.is_timestamp(kind) else change,
+        hint("leave it out with {}", exclude=[name]),
+    )
+
+
+def check_may_become(file: TableFile, name: str, kind: pa.DataType, how: str) -> None:
+    """Raise DataError for a column that its file says to be of a type that cannot be read as
+    ``how``: "categorical", "number" or "date".
+    """
+    moments = pa.types.is_date(kind) or pa.types.is_timestamp(kind)
+    others = pa.types.is_temporal(kind) and not (moments and how == "date")
+    if pa.types.is_nested(kind) or (how != "categorical" and others):
+        raise no_feature(file, name, kind)
+
+
+def _find_bytes(file: TableFile, name: str) -> None:
+    """Read a column as text: raises DataError, which names the line, where it is none."""
+    for _ in file.chunks({name: "text"}):
+        pass
 
 
 def check_first_weights(file: TableFile, name: str, head: pa.ChunkedArray) -> None:
@@ -150,8 +178,7 @@ def check_is_text(file: TableFile, name: str, kind: pa.DataType, family: str | N
     if family == "text" or dates or pa.types.is_null(kind):
         return
     if pa.types.is_binary(kind) and not file.typed:
-        for _ in file.chunks({name: "text"}):  # raises DataError, which names the line
-            pass
+        _find_bytes(file, name)
     what = {"number": "numbers", "bool": "true and false"}.get(
         family or "", f"values of type {kind}"
     )
@@ -176,6 +203,8 @@ def text_refusal(
             *missing_mark(min(marks)),
             hint("leave the column out with {}", exclude=[name]),
         )
+    if values and not odd and (later_one := _odd_later(file, name, len(first))):
+        return later_one
     if values and not odd:
         later = [hint("say what stands for a missing value with {}", null_values=None)]
         return DataError(
@@ -221,6 +250,27 @@ def text_refusal(
             hint("leave it out with {}", exclude=[name]),
             hint("if its values do come again later, hash them with {}", hash_bits=20),
         )
+    return None
+
+
+def _odd_later(file: TableFile, name: str, start: int) -> DataError | None:
+    """Return the error for the first text that is no number behind the first rows, which made Arrow
+    take them for text; None if there is none, or the file states types.
+    """
+    row = 0
+    for batch in () if file.typed else file.chunks({name: "text"}):
+        cells = batch.column(0).to_pylist() if row + batch.num_rows > start else []
+        for number, cell in enumerate(cells):
+            if cell is not None and not (_NUMBER.fullmatch(cell) or cell.strip() in NO_NUMBER):
+                return DataError(
+                    f"{file.where(row + number)}, column '{name}' holds '{cell[:60]}', where all "
+                    "before are numbers",
+                    "correct it",
+                    *missing_mark(cell) * file.marks_missing,
+                    hint("read it as categories with {}", categorical=[name]),
+                    hint("leave the column out with {}", exclude=[name]),
+                )
+        row += batch.num_rows
     return None
 
 

@@ -19,9 +19,9 @@ from linsep.sources.tables.column_types import (
     first_rows,
     is_ordered,
     label_kind,
+    no_feature,
     ordered_levels,
     text_refusal,
-    unusable,
 )
 from linsep.sources.tables.conversions import NO_NUMBER, ColumnTypes, matching
 from linsep.sources.tables.products import (
@@ -318,13 +318,7 @@ def _add_feature(
         if not (file.typed and how == "number" and family == "number"):
             columns.converted[name] = how
     elif family is None:
-        message, change = unusable(file, kind)
-        dates = hint("read days with {}", date=[name])
-        raise DataError(
-            f"{file.path}, column '{name}' {message}",
-            dates if pa.types.is_date(kind) or pa.types.is_timestamp(kind) else change,
-            hint("leave it out with {}", exclude=[name]),
-        )
+        raise no_feature(file, name, kind)
     elif family == "text":
         columns.text[name] = {}
     else:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 
 from linsep.errors import DataError, hint
@@ -116,8 +117,7 @@ def _numbers(
 ) -> pa.ChunkedArray:  # fmt: skip
     kind = column.type
     if pa.types.is_temporal(kind) and how.startswith("date"):
-        exact = decoded(column, name).cast(pa.timestamp("us")).cast(pa.int64())
-        return pa.chunked_array([pa.array(exact.to_numpy() / _DAY, from_pandas=True)])
+        return _days(decoded(column, name))
     if how == "number" and not (pa.types.is_dictionary(kind) or _is_text(kind)):
         return column
     codes, texts = text_codes(column, name, place)
@@ -149,6 +149,16 @@ def _check_unit(text: str, name: str, units: dict[str, tuple[str, str]]) -> None
 
 def _is_text(kind: pa.DataType) -> bool:
     return pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view()
+
+
+def _days(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the days of dates, of which nanoseconds are rounded to a double."""
+    whole = column.cast(pa.timestamp("us"), safe=False)
+    found = whole.cast(pa.int64()).to_numpy().astype(np.float64)
+    if pa.types.is_timestamp(column.type) and column.type.unit == "ns":
+        rest = pc.subtract(column.cast(pa.int64()), whole.cast(column.type).cast(pa.int64()))
+        found += rest.to_numpy() / 1000
+    return pa.chunked_array([pa.array(found / _DAY, from_pandas=True)])
 
 
 def value_of(text: str, how: str, spelling: Spelling, name: str) -> float:

@@ -41,6 +41,8 @@ from linsep.sources.tables.text_file import ARROW_TYPES, LARGEST_BLOCK, Guess, T
 STRIP = 2048
 #: advice where rows have names, but their column has none
 ROW_NAMES = "name the column of row names in line 1, or write none (in R with row.names = FALSE)"
+#: rows in which another encoding is looked for
+MANY_ROWS = 100_000
 #: bytes at the end of a file in which labels are looked at
 LAST_BYTES = 1 << 16
 
@@ -362,10 +364,19 @@ class CsvFile(TextFile):
                     odd = misfit(place, name, repr(field), kinds[name])
                     return DataError(odd.message, *odd.hints, *missing_mark(field))
                 if kind == "text" and not field.isascii() and not _is_utf8(field):
-                    return DataError(
-                        f"{place}, column '{name}' is not UTF-8 text ({_bad_byte(field)})",
-                        *_encodings(field),
-                    )
+                    said = f"{place}, column '{name}' is not UTF-8 text ({_bad_byte(field)})"
+                    if (other := self._utf8_line()) is not None:
+                        said += f", but line {other} is"
+                        return DataError(said, "save all lines in one encoding")
+                    return DataError(said, *_encodings(field))
+        return None
+
+    def _utf8_line(self) -> int | None:
+        """Return the first of many lines that has characters beyond ASCII, in UTF-8."""
+        for line, fields in islice(self._rows(), MANY_ROWS):
+            text = "".join(fields)
+            if not text.isascii() and _is_utf8(text):
+                return line
         return None
 
     def _is_named(self, line: int, fields: list[str]) -> bool:

@@ -10,7 +10,7 @@ from linsep.errors import DataError, NoRows, hint
 from linsep.sources.formats import format_by_name, unknown_format
 from linsep.sources.remote.file import File, local
 from linsep.sources.tables.arrow_ipc import IpcFile
-from linsep.sources.tables.column_types import family_of
+from linsep.sources.tables.column_types import check_may_become, family_of
 from linsep.sources.tables.columns import Columns, check_target, kinds_of_row_columns, listed
 from linsep.sources.tables.csv import CsvFile
 from linsep.sources.tables.documents import Documents
@@ -127,7 +127,11 @@ def kinds_in(
     own = kinds_of_row_columns(file, columns, found, by_recipe) if needs else {}
     any_type = {*columns.converted, *columns.categorical}
     for name, kind in kinds.items():
-        stored = None if name in any_type else found.get(name)
+        stored = found.get(name)
+        if stored is not None and name in any_type:
+            how = columns.converted.get(name, "categorical").partition("=")[0]
+            check_may_become(file, name, stored, how)
+            continue
         if stored is not None and not _fits(stored, kind, name == columns.target):
             raise DataError(
                 f"{file.path}, column '{name}' holds {stored} where {model} {kind}: convert it."

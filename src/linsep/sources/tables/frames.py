@@ -42,6 +42,7 @@ def _of_pandas(data: Any, exclude: list[str]) -> pa.Table:
     names, arrays = [str(name) for name in data.columns], []
     for number, name in enumerate(names):
         column = data.iloc[:, number]
+        column = column.sparse.to_dense() if hasattr(column, "sparse") else column
         try:
             arrays.append(pa.array(column.cat.as_ordered() if hasattr(column, "cat") else column))
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:

@@ -1,0 +1,331 @@
+"""Columns as Parquet, Arrow files and frames have them: each kind is read as the values that Arrow
+was given, from each of the three, or refused in a sentence.
+"""
+
+import datetime as dt
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from linsep import open_source
+from linsep.errors import DataError
+
+DAY, DAYS = dt.date(2024, 1, 31), [dt.date(2024, 1, 31), dt.date(1969, 12, 31), dt.date(1970, 1, 1)]
+NOON = [dt.datetime(2024, 1, 31, 12), dt.datetime(1970, 1, 1), dt.datetime(1969, 12, 31, 18)]
+NOON_DAYS = [19753.5, 0.0, -0.25]
+
+
+#: the days of a nanosecond
+TICK = Fraction(1, 86_400 * 10**9)
+
+
+@dataclass
+class Read:
+    """A column ``a`` beside labels ``y``: the features it becomes, by name."""
+
+    column: Any
+    features: dict[str, list[float]]
+    how: dict[str, Any] = field(default_factory=dict)
+    dtype: str = "float64"
+    #: where the column can be stored
+    forms: tuple[str, ...] = ("parquet", "arrow", "frame")
+
+
+@dataclass
+class Refused:
+    """A column that is refused, and what the sentence says of it."""
+
+    column: Any
+    said: str
+    how: dict[str, Any] = field(default_factory=dict)
+    forms: tuple[str, ...] = ("parquet", "arrow", "frame")
+
+
+def numbers(*values):
+    return {"a": list(map(float, values))}
+
+
+def words(*values):
+    return {f"a={v}": [float(v == w) for w in values] for v in sorted(set(values) - {None})}
+
+
+def codes(values, kind=None, ordered=False):
+    found = pa.array(values, kind).dictionary_encode()
+    return pa.DictionaryArray.from_arrays(found.indices, found.dictionary, ordered=ordered)
+
+
+MISSING = {"missing": "zero"}
+PLAIN, ARROW = ("parquet", "frame"), ("arrow", "frame")
+SITUATIONS = {
+    "int8": Read(pa.array([1, -2, 3], pa.int8()), numbers(1, -2, 3)),
+    "int16": Read(pa.array([1, -2, 300], pa.int16()), numbers(1, -2, 300)),
+    "int32": Read(pa.array([1, -2, 3], pa.int32()), numbers(1, -2, 3)),
+    "int64": Read(pa.array([1, -2, 3], pa.int64()), numbers(1, -2, 3)),
+    "uint8": Read(pa.array([0, 2, 255], pa.uint8()), numbers(0, 2, 255)),
+    "uint16": Read(pa.array([0, 2, 65535], pa.uint16()), numbers(0, 2, 65535)),
+    "uint32": Read(pa.array([0, 2, 2**32 - 1], pa.uint32()), numbers(0, 2, 2**32 - 1)),
+    "uint64": Read(pa.array([0, 2, 2**53], pa.uint64()), numbers(0, 2, 2**53)),
+    "int64 up to 2^53": Read(pa.array([2**53, -(2**53), 0]), numbers(2**53, -(2**53), 0)),
+    "int64 beyond": Refused(pa.array([1, 2**53 + 1, 0]), "is 9007199254740993, which float64 does"),
+    "uint64 beyond": Refused(pa.array([1, 2**64 - 1, 0], pa.uint64()), "is 18446744073709551615"),
+    "float16": Read(pa.array([1.5, -2, 0], pa.float16()), numbers(1.5, -2, 0), dtype="float32"),
+    "float32": Read(pa.array([1.5, -2, 0], pa.float32()), numbers(1.5, -2, 0), dtype="float32"),
+    "float64": Read(pa.array([0.1, -2, 0]), numbers(0.1, -2, 0)),
+    "subnormal": Read(pa.array([5e-324, -2, 0]), numbers(5e-324, -2, 0)),
+    "NaN": Refused(pa.array([0.1, np.nan, 0]), r"row 2.*, column 'a' has no value"),
+    "NaN, zero": Read(pa.array([0.1, np.nan, 2]), numbers(0.1, 0, 2), MISSING),
+    "null": Refused(pa.array([1, None, 3]), r"row 2.*, column 'a' has no value"),
+    "null, zero": Read(pa.array([1, None, 3]), numbers(1, 0, 3), MISSING),
+    "null, mean": Read(pa.array([1, None, 3]), numbers(1, 2, 3), {"missing": "mean"}),
+    "infinity": Refused(pa.array([0.1, np.inf, 0]), r"row 2.*, column 'a' is infinite"),
+    "bool": Read(pa.array([True, False, True]), numbers(1, 0, 1)),
+    "bool with null": Read(pa.array([True, None, False]), numbers(1, 0, 0), MISSING),
+    "decimal128": Read(pa.array([Decimal("1.50"), Decimal("-2.25"), Decimal("0.10")]),
+                       numbers(1.5, -2.25, 0.1)),
+    "decimal256": Read(pa.array([Decimal("1.5"), Decimal(-2), Decimal(0)], pa.decimal256(50, 2)),
+                       numbers(1.5, -2, 0)),
+    "whole decimals": Read(pa.array([Decimal(5), Decimal(6), Decimal(7)]), numbers(5, 6, 7)),
+    "long decimals": Refused(pa.array([Decimal(5), Decimal(2**53 + 1), Decimal(7)]),
+                             "is 9007199254740993, which float64 does not hold"),
+    "string": Read(pa.array(["u", "v", "u"]), words("u", "v", "u")),
+    "large_string": Read(pa.array(["u", "v", "u"], pa.large_string()), words("u", "v", "u")),
+    "string views": Read(pa.array(["u", "a text of some length", "u"], pa.string_view()),
+                         words("u", "a text of some length", "u")),
+    "string with null": Read(pa.array(["u", None, "v"]), words("u", None, "v"), MISSING),
+    "empty string": Read(pa.array(["", "v", ""]), words("", "v", "")),
+    "text of other scripts": Read(pa.array(["Ω", "ж", "Ω"]), words("Ω", "ж", "Ω")),
+    "text with newlines": Read(pa.array(["u\nv", "v", 'w"']), words("u\nv", "v", 'w"')),
+    "numbers as strings": Refused(pa.array(["1", "2", "3"]), "looks like numbers stored as text"),
+    "numbers as strings, said": Read(pa.array(["1", "2.5", "3"]), numbers(1, 2.5, 3),
+                                     {"numeric": "a"}),
+    "percentages": Refused(pa.array(["5 %", "6 %", "7 %"]), "another spelling .*units=True"),
+    "percentages, said": Read(pa.array(["5 %", "6 %", "7 %"]), numbers(5, 6, 7), {"units": True}),
+    "dictionary of text": Read(codes(["u", "v", "u"]), words("u", "v", "u")),
+    "dictionary with null": Read(codes(["u", None, "v"]), words("u", None, "v"), MISSING),
+    "ordered dictionary": Read(codes(["v", "u", "v"], ordered=True),
+                               {"a=v": [1, 0, 1], "a=u": [0, 1, 0]}),
+    "dictionary of large text": Read(codes(["u", "v", "u"], pa.large_string()),
+                                     words("u", "v", "u")),
+    "dictionary of numbers": Read(codes([5, 7, 5]), numbers(5, 7, 5), forms=ARROW),
+    "ordered dictionary of numbers": Read(codes([7, 5, 7], ordered=True),
+                                          {"a=7": [1, 0, 1], "a=5": [0, 1, 0]}, forms=ARROW),
+    "integers as categories": Read(pa.array([3, 1, 3]), {"a=1": [0, 1, 0], "a=3": [1, 0, 1]},
+                                   {"categorical": "a"}),
+    "floats as categories": Read(pa.array([0.5, 1.0, 0.5]),
+                                 {"a=0.5": [1, 0, 1], "a=1": [0, 1, 0]}, {"categorical": "a"}),
+    "bool as categories": Read(pa.array([True, False, True]),
+                               {"a=false": [0, 1, 0], "a=true": [1, 0, 1]}, {"categorical": "a"}),
+    "run-end encoded": Refused(pa.RunEndEncodedArray.from_arrays([2, 3], [1.0, 2.0]),
+                               "of type run_end_encoded", forms=ARROW),
+    "date32": Refused(pa.array(DAYS), r"holds dates or times \(date32.day.\): read days with date"),
+    "date32, said": Read(pa.array(DAYS), numbers(19753, -1, 0), {"date": "a"}),
+    "date64, said": Read(pa.array(DAYS, pa.date64()), numbers(19753, -1, 0), {"date": "a"}),
+    "timestamp[s]": Refused(pa.array(NOON, pa.timestamp("s")), "dates or times .timestamp"),
+    "timestamp[s], said": Read(pa.array(NOON, pa.timestamp("s")), numbers(*NOON_DAYS),
+                               {"date": "a"}),
+    "timestamp[ms], said": Read(pa.array(NOON, pa.timestamp("ms")), numbers(*NOON_DAYS),
+                                {"date": "a"}),
+    "timestamp[us], said": Read(pa.array(NOON, pa.timestamp("us")), numbers(*NOON_DAYS),
+                                {"date": "a"}),
+    "timestamp[ns], said": Read(pa.array(NOON, pa.timestamp("ns")), numbers(*NOON_DAYS),
+                                {"date": "a"}),
+    "nanoseconds, said": Read(pa.array([1, 86_400_000_000_001, 0], pa.timestamp("ns")),
+                              numbers(TICK, 1 + TICK, 0),
+                              {"date": "a"}),
+    "a zone, said": Read(pa.array(NOON, pa.timestamp("us", "Europe/Berlin")), numbers(*NOON_DAYS),
+                         {"date": "a"}),
+    "timestamp with null": Read(pa.array([NOON[0], None, NOON[1]]), numbers(19753.5, 0, 0),
+                                {"date": "a", "missing": "zero"}),
+    "date as text, said": Read(pa.array(["2024-01-31", "1970-01-02", "1970-01-01"]),
+                               numbers(19753, 1, 0), {"date": "a"}),
+    "numbers as dates": Refused(pa.array([1, 2, 3]), "column 'a' holds '1', not a date",
+                                {"date": "a"}),
+    "time": Refused(pa.array([dt.time(1), dt.time(2), dt.time(3)]), "holds dates or times .time64"),
+    "time, as a date": Refused(pa.array([dt.time(1), dt.time(2), dt.time(3)]),
+                               "column 'a' .*time", {"date": "a"}),
+    "duration": Refused(pa.array([dt.timedelta(1)] * 3), "holds dates or times .duration"),
+    "duration, as a date": Refused(pa.array([dt.timedelta(1)] * 3), "column 'a' .*duration",
+                                   {"date": "a"}),
+    "list": Refused(pa.array([[1], [2, 3], []]), r"holds lists or objects \(list<.*\): flatten it"),
+    "list as categories": Refused(pa.array([[1], [2], []]), "holds lists or objects",
+                                  {"categorical": "a"}),
+    "list as numbers": Refused(pa.array([[1], [2], []]), "lists or objects", {"numeric": "a"}),
+    "date as a number": Refused(pa.array(DAYS), "dates or times .*: read days with date",
+                                {"numeric": "a"}),
+    "duration as categories": Read(pa.array([dt.timedelta(1), dt.timedelta(2), dt.timedelta(1)],
+                                            pa.duration("s")),
+                                   {"a=172800": [0, 1, 0], "a=86400": [1, 0, 1]},
+                                   {"categorical": "a"}),
+    "list as dates": Refused(pa.array([[1], [2], []]), "lists or objects", {"date": "a"}),
+    "fixed list": Refused(pa.array([[1], [2], [3]], pa.list_(pa.int64(), 1)), "lists or objects"),
+    "struct": Refused(pa.array([{"b": 1}, {"b": 2}, {"b": 3}]), "holds lists or objects .struct<b"),
+    "map": Refused(pa.array([[("k", 1)], [], []], pa.map_(pa.string(), pa.int64())),
+                   "holds lists or objects"),
+    "binary": Refused(pa.array([b"u", b"v", b"w"]), "holds values of type binary: make it a"),
+    "fixed binary": Refused(pa.array([b"u", b"v", b"w"], pa.binary(1)), "fixed_size_binary"),
+    "nulls of no type": Refused(pa.nulls(3), "has no value", forms=("parquet", "arrow", "frame")),
+    "nulls of no type, zero": Read(pa.nulls(3), numbers(0, 0, 0), MISSING),
+    "nulls of a type": Refused(pa.nulls(3, pa.float64()), "column 'a' has no value"),
+    "nulls of a type, mean": Refused(pa.nulls(3, pa.float64()), "no value at all and so no mean",
+                                     {"missing": "mean"}),
+}  # fmt: skip
+READ = [(n, f) for n, one in SITUATIONS.items() if isinstance(one, Read) for f in one.forms]
+REFUSED = [(n, f) for n, one in SITUATIONS.items() if isinstance(one, Refused) for f in one.forms]
+Y = [0, 1, 0]
+
+
+def stored(folder, table, form):
+    """The table as a file, or as it is."""
+    if form == "frame":
+        return table
+    path = folder / f"rows.{form}"
+    if form == "parquet":
+        pq.write_table(table, path)
+    else:
+        with pa.ipc.new_file(path, table.schema) as writer:
+            writer.write_table(table)
+    return path
+
+
+def dense(X):
+    return X if isinstance(X, np.ndarray) else X.toarray()
+
+
+@pytest.mark.parametrize(("name", "form"), READ)
+def test_what_is_read(tmp_path, name, form):
+    one = SITUATIONS[name]
+    data = stored(tmp_path, pa.table({"a": one.column, "y": Y}), form)
+    source = open_source(data, target="y", **one.how)
+    (batch,) = source.batches()
+    assert source.feature_names == list(one.features)
+    assert batch.X.dtype == one.dtype
+    wanted = np.array(list(one.features.values())).T
+    np.testing.assert_array_equal(dense(batch.X), wanted.astype(one.dtype))
+    assert batch.y.tolist() == Y
+    (again,) = open_source(data, recipe=source.recipe(), labelled=False).batches()
+    np.testing.assert_array_equal(dense(again.X), dense(batch.X))
+
+
+@pytest.mark.parametrize(("name", "form"), REFUSED)
+def test_what_is_refused(tmp_path, name, form):
+    one = SITUATIONS[name]
+    data = stored(tmp_path, pa.table({"a": one.column, "y": Y}), form)
+    with pytest.raises(DataError, match=one.said) as refused:
+        for _ in open_source(data, target="y", **one.how).batches():
+            pass
+    sentence = str(refused.value)
+    assert sentence.startswith("the table" if form == "frame" else str(data)) or (
+        form == "frame" and sentence.startswith("row ")
+    )
+    assert sentence.endswith(".")
+    assert "\n" not in sentence
+
+
+# tables
+
+NAMES = {
+    "a comma": "a,b", "quotes": 'a"b', "a newline": "a\nb", "a mark": "\ufeffa", "blanks": " a b ",
+    "other scripts": "größe", "an equals sign": "a=b", "a glob": "a*[x]", "one letter": "?",
+    "a brace": "{}", "half of a character": "a\U0001f600",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow", "frame"])
+@pytest.mark.parametrize("name", NAMES)
+def test_names_of_columns(tmp_path, name, form):
+    name = NAMES[name]
+    data = stored(tmp_path, pa.table({name: ["u", "v", "u"], "z": [1, 2, 3], "y": Y}), form)
+    source = open_source(data, target="y")
+    (batch,) = source.batches()
+    assert source.feature_names == ["z", f"{name}=u", f"{name}=v"]
+    left = open_source(data, target="y", exclude=name)
+    (batch,) = left.batches()
+    assert left.feature_names == ["z"]
+    assert batch.X.tolist() == [[1.0], [2.0], [3.0]]
+
+
+EMPTY = pa.table({"a": pa.array([], pa.float64()), "y": pa.array([], pa.int64())})
+TABLES = {
+    "no rows": (EMPTY, "has no rows: give a file with rows"),
+    "no columns": (pa.table({}), "has no (columns|rows)"),
+    "labels only": (pa.table({"y": Y}), "has no column to learn from"),
+    "a name twice": (
+        pa.Table.from_arrays([pa.array([1.0]), pa.array([2.0]), pa.array([0])], ["a", "a", "y"]),
+        "has 2 columns named 'a': rename all but one",
+    ),
+    "no name": (pa.table({"": [1, 2], "y": [0, 1]}), "has a column without a name"),
+    "row labels": (
+        pa.table({"__index_level_0__": [1, 2], "y": [0, 1]}), "row labels of a pandas table"
+    ),
+    "no labels": (pa.table({"a": [1, 2]}), "has no column 'y' to learn, only a"),
+    "a label that is null": (pa.table({"a": [1, 2], "y": [0, None]}), "row 2.* has no label"),
+    "labels of lists": (pa.table({"a": [1, 2], "y": [[0], [1]]}), "'y' holds lists or objects"),
+    "labels of dates": (pa.table({"a": [1, 2], "y": DAYS[:2]}), "'y' holds dates or times"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow", "frame"])
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_that_are_refused(tmp_path, name, form):
+    table, said = TABLES[name]
+    with pytest.raises(DataError, match=said) as refused:
+        for _ in open_source(stored(tmp_path, table, form), target="y").batches():
+            pass
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow", "frame"])
+def test_one_row_and_labels_of_every_kind(tmp_path, form):
+    for labels in (["u"], [True], [1.5], [7], codes(["u"])):
+        data = stored(tmp_path, pa.table({"a": [2.5], "y": labels}), form)
+        (batch,) = open_source(data, target="y").batches()
+        assert batch.X.tolist() == [[2.5]]
+        assert batch.y.tolist() == pa.array(labels).to_pylist()
+
+
+FRAMES = {
+    "nullable integers": (pd.array([1, None, 3], "Int64"), [1.0, 0.0, 3.0]),
+    "nullable floats": (pd.array([1.5, None, 3], "Float64"), [1.5, 0.0, 3.0]),
+    "nullable truth": (pd.array([True, None, False], "boolean"), [1.0, 0.0, 0.0]),
+    "integers of Arrow": (pd.array([1, None, 3], "int64[pyarrow]"), [1.0, 0.0, 3.0]),
+    "sparse": (pd.arrays.SparseArray([0.0, 1.5, 0.0]), [0.0, 1.5, 0.0]),
+    "objects that are numbers": (np.array([1, 2.5, 3], dtype=object), [1.0, 2.5, 3.0]),
+    "objects of decimals": ([Decimal("1.5"), Decimal(2), Decimal(3)], [1.5, 2.0, 3.0]),
+    "NaN": ([1.5, np.nan, 3.0], [1.5, 0.0, 3.0]),
+    "strided": (np.arange(6.0)[::2], [0.0, 2.0, 4.0]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_columns_of_pandas(name):
+    column, wanted = FRAMES[name]
+    frame = pd.DataFrame({"a": column, "y": Y}, index=[7, 7, 9])
+    source = open_source(frame, target="y", missing="zero")
+    (batch,) = source.batches()
+    assert batch.X[:, 0].tolist() == wanted
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow", "frame"])
+@pytest.mark.parametrize("column", [[[1], [2], []], [dt.timedelta(1)] * 3, [{"b": 1}] * 3])
+@pytest.mark.parametrize("how", [{"date": "a"}, {"numeric": "a"}, {"categorical": "a"}])
+def test_a_model_refuses_columns_of_other_types(tmp_path, form, column, how):
+    learnt = open_source(
+        pa.table({"a": ["2024-01-31", "2024-02-01", "2024-01-31"] if "date" in how
+                  else ["1", "2", "1"], "y": Y}), target="y", **how,
+    )  # fmt: skip
+    list(learnt.batches())
+    data = stored(tmp_path, pa.table({"a": column}), form)
+    if how == {"categorical": "a"} and isinstance(column[0], dt.timedelta):
+        (batch,) = open_source(data, recipe=learnt.recipe(), labelled=False).batches()
+        assert not dense(batch.X).any()
+        return
+    with pytest.raises(DataError, match=r"column 'a' holds (lists or objects|dates or times)"):
+        for _ in open_source(data, recipe=learnt.recipe(), labelled=False).batches():
+            pass

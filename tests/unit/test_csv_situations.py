@@ -1,0 +1,223 @@
+"""CSV as people have it: each situation is read as pandas reads it, or refused in a sentence."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from linsep import open_source
+from linsep.errors import DataError
+
+
+@dataclass
+class Read:
+    """A file that is read: bytes, options, and arguments of pandas that read it so."""
+
+    text: str | bytes
+    how: dict[str, Any] = field(default_factory=dict)
+    pandas: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Refused:
+    """A file that is not, and what the sentence says."""
+
+    text: str | bytes
+    said: str
+    how: dict[str, Any] = field(default_factory=dict)
+
+
+SITUATIONS = {
+    # lines
+    "LF": Read("a,b,y\n1,2,0\n3,4,1\n"),
+    "CRLF": Read("a,b,y\r\n1,2,0\r\n3,4,1\r\n"),
+    "lone CR": Read("a,b,y\r1,2,0\r3,4,1\r"),
+    "mixed ends of lines": Read("a,b,y\n1,2,0\r\n3,4,1\n"),
+    "no end of the last line": Read("a,b,y\n1,2,0\n3,4,1"),
+    "blank lines": Read("a,b,y\n\n1,2,0\n\n\n3,4,1\n"),
+    "blank lines before the header": Read("\n\na,b,y\n1,2,0\n3,4,1\n"),
+    "trailing blank lines": Read("a,b,y\n1,2,0\n3,4,1\n\n\n\n"),
+    "trailing CRLF lines": Read("a,b,y\r\n1,2,0\r\n3,4,1\r\n\r\n\r\n"),
+    "a line of blanks": Refused("a,b,y\n1,2,0\n   \n3,4,1\n", "line 3 has 1 field where"),
+    "lines of commas": Refused("a,b,y\n1,2,0\n,,\n3,4,1\n", "line 3 has no label in column 'y'"),
+    "a byte-order mark": Read("\ufeffa,b,y\n1,2,0\n3,4,1\n"),
+    "a mark before a quote": Read('\ufeff"a",b,y\n1,2,0\n3,4,1\n'),
+    "UTF-16": Refused("a,b,y\n1,2,0\n".encode("utf-16"), "is UTF-16 text: read it with encoding="),
+    "UTF-16, said": Read("a,b,y\n1,2,0\n3,4,1\n".encode("utf-16"), {"encoding": "utf-16"},
+                         {"encoding": "utf-16"}),
+    "Latin-1": Refused("a,b,y\n1,Köln,0\n2,Bonn,1\n".encode("latin-1"), "line 2, .* is not UTF-8"),
+    "Latin-1, said": Read("a,b,y\n1,Köln,0\n2,Bonn,1\n".encode("latin-1"), {"encoding": "latin-1"},
+                          {"encoding": "latin-1"}),
+    "NUL": Refused("a,b,y\n1,\0,0\n2,3,1\n", "NUL|binary data"),
+    "nothing": Refused("", "is empty: give a file with rows"),
+    "one newline": Refused("\n", "has no header row"),
+    "the header only": Refused("a,b,y\n", "has no rows: give a file with rows"),
+    "the header only, without an end": Refused("a,b,y", "has no rows: give a file with rows"),
+    "one row": Read("a,b,y\n1,2,0\n"),
+    "one column": Refused("y\n0\n1\n", "has no column to learn from"),
+    "one feature": Read("a,y\n1,0\n2,1\n"),
+    # separators
+    "tabs": Read("a\tb\ty\n1\t2\t0\n3\t4\t1\n", {"delimiter": "\t"}, {"sep": "\t"}),
+    "tabs as TSV": Read("a\tb\ty\n1\t2\t0\n3\t4\t1\n", {"format": "tsv"}, {"sep": "\t"}),
+    "tabs, unsaid": Refused("a\tb\ty\n1\t2\t0\n", "one column when .*, but it has a tab"),
+    "semicolons": Read("a;b;y\n1;2;0\n3;4;1\n", {"delimiter": ";"}, {"sep": ";"}),
+    "semicolons, unsaid": Refused("a;b;y\n1;2;0\n", "fields by that with delimiter=\";\""),
+    "semicolons and commas in numbers": Read("a;b;y\n1,5;2;0\n3;4,25;1\n",
+                                             {"delimiter": ";", "decimal": ","},
+                                             {"sep": ";", "decimal": ","}),
+    "bars": Read("a|b|y\n1|2|0\n3|4|1\n", {"delimiter": "|"}, {"sep": "|"}),
+    "bars, unsaid": Refused("a|b|y\n1|2|0\n", r"has '\|' in it"),
+    "blanks": Read("a b y\n1 2 0\n3 4 1\n", {"delimiter": " "}, {"sep": " "}),
+    "runs of blanks": Read("  a  b y\n 1 2   0\n3\t4 1\n", {"delimiter": "whitespace"},
+                           {"sep": r"\s+"}),
+    "blanks behind commas": Read("a, b, y\n1, 2, 0\n3, 4, 1\n", {"target": " y"}),
+    "blanks around numbers": Read("a,b,y\n 1 , 2,0\n3 ,4,1\n"),
+    "a colon": Read("a:b:y\n1:2:0\n3:4:1\n", {"delimiter": ":"}, {"sep": ":"}),
+    "a line for Excel": Refused("sep=;\na;b;y\n1;2;0\n", "tells a delimiter, as only Excel"),
+    # headers
+    "no header": Refused("1,2,0\n3,4,1\n", "holds numbers where the header row should be"),
+    "no header, said": Read("1,2,0\n3,4,1\n", {"header": False, "target": "column_3"},
+                            {"names": ["column_1", "column_2", "column_3"]}),
+    "a row of text as a header": Refused("x,2,u\nx,4,v\n", "'x' is a value of its column, too",
+                                         {"target": "u"}),
+    "a header of numbers, said": Read("2019,2020,y\n1,2,0\n3,4,1\n", {"header": True}),
+    "a name twice": Refused("a,a,y\n1,2,0\n", "has 2 columns named 'a': rename all but one"),
+    "no name": Refused(",a,y\n1,2,0\n2,3,1\n", "has a column without a name"),
+    "no name, left out": Read(",a,y\n1,2,0\n2,3,1\n", {"exclude": ""}, {"index_col": 0}),
+    "row names as R writes them": Refused("a,y\n1,2,0\n2,3,1\n", "line 2 has 3 fields where the "
+                                          "header has 2: .*name the column of row names"),
+    "a comma in a name": Read('"a,b",c,y\n1,2,0\n3,4,1\n'),
+    "a quote in a name": Read('"a""b",c,y\n1,2,0\n3,4,1\n'),
+    "a newline in a name": Read('"a\nb",c,y\n1,2,0\n3,4,1\n'),
+    "blanks in names": Read("a b, c ,y\n1,2,0\n3,4,1\n"),
+    "names of other scripts": Read("größe,数,y\n1,2,0\n3,4,1\n"),
+    "long names": Read(f"{'a' * 500},b,y\n1,2,0\n3,4,1\n"),
+    "lines before the header": Read("made on Monday\n\na,b,y\n1,2,0\n3,4,1\n", {"skip_rows": 2},
+                                    {"skiprows": 2}),
+    "comments": Read("# made\na,b,y\n# first\n1,2,0\n3,4,1\n", {"comment": "#"}, {"comment": "#"}),
+    "comments, unsaid": Refused("# made\na,b,y\n1,2,0\n", "line 1 is a comment"),
+    # quotes
+    "quoted numbers": Read('a,b,y\n"1","2",0\n"3","4",1\n'),
+    "quotes in quotes": Read('a,b,y\n1,"say ""x""",0\n3,z,1\n'),
+    "a comma in quotes": Read('a,b,y\n1,"x, y",0\n3,z,1\n'),
+    "a newline in quotes": Read('a,b,y\n1,"x\ny",0\n3,z,1\n'),
+    "CRLF in quotes": Read('a,b,y\r\n1,"x\r\ny",0\r\n3,z,1\r\n'),
+    "a quote within a field": Read('a,b,y\n1,5" pipe,0\n3,z,1\n'),
+    "an open quote": Refused('a,b,y\n1,"x,0\n3,z,1\n', "line 2 opens a quote that is never closed"),
+    "quotes as text": Read('a,b,y\n1,"x,0\n3,z,1\n', {"quotes": False}, {"quoting": 3}),
+    "quotes of the other kind": Read("a,b,y\n1,'x',0\n3,'z',1\n"),
+    "empty quotes": Refused('a,b,y\n1,"",0\n3,z,1\n', "line 2, column 'b' has no value"),
+    # ragged rows
+    "a short row": Refused("a,b,y\n1,2,0\n3,4\n", "line 3 has 2 fields where the header has 3"),
+    "a long row": Refused("a,b,y\n1,2,0\n3,4,1,9\n", "line 3 has 4 fields where the header has 3"),
+    "trailing commas": Refused("a,b,y\n1,2,0,\n3,4,1,\n", "line 2 has 4 fields where the header"),
+    "trailing commas, in the header, too": Refused("a,b,y,\n1,2,0,\n3,4,1,\n",
+                                                   "has a column without a name"),
+    # values
+    "whole numbers and fractions": Read("a,b,y\n1,2,0\n1.5,4,1\n"),
+    "exponents": Read("a,b,y\n1e3,2E-2,0\n-1.5e+2,.5,1\n"),
+    "signs": Read("a,b,y\n+1,-2,0\n-0,+.5,1\n"),
+    "leading zeros": Read("a,b,y\n02134,2,0\n01234,4,1\n"),
+    "leading zeros as codes": Read("a,b,y\n02134,2,0\n01234,4,1\n", {"categorical": "a"},
+                                   {"dtype": {"a": str}}),
+    "an empty number": Refused("a,b,y\n1,,0\n3,4,1\n", "line 2, column 'b' has no value: fill"),
+    "an empty number, zero": Read("a,b,y\n1,,0\n3,4,1\n", {"missing": "zero"}),
+    "NA": Read("a,b,y\n1,NA,0\n3,4,1\n", {"missing": "zero"}),
+    "NaN": Read("a,b,y\nnan,2,0\n3,NaN,1\n", {"missing": "zero"}),
+    "null and N/A": Read("a,b,y\nnull,2,0\n3,N/A,1\n", {"missing": "zero"}),
+    "a mark of one's own": Read("a,b,y\n1,?,0\n3,4,1\n", {"missing": "zero", "null_values": "?"},
+                                {"na_values": "?"}),
+    "a mark, unsaid": Refused("a,b,y\n1,?,0\n3,4,1\n", r"'b' holds numbers and '\?': take it for"),
+    "-999 for nothing": Read("a,b,y\n1,-999,0\n3,4,1\n", {"missing": "zero", "null_values": "-999"},
+                             {"na_values": "-999"}),
+    "infinity": Refused("a,b,y\n1,inf,0\n3,4,1\n", "column 'b' is infinite|'inf'"),
+    "a number too large": Refused("a,b,y\n1,1e999,0\n3,4,1\n", "column 'b' is infinite"),
+    "true and false": Read("a,b,y\ntrue,2,0\nfalse,4,1\n"),
+    "True and False": Read("a,b,y\nTrue,2,0\nFalse,4,1\n"),
+    "2^53 and more": Refused("a,b,y\n9007199254740993,2,0\n3,4,1\n", "float64 does not hold"),
+    "text": Read("a,b,y\n1,x,0\n3,z,1\n"),
+    "text of other scripts": Read("a,b,y\n1,Ω,0\n3,ж,1\n"),
+    "text with blanks": Read("a,b,y\n1, x ,0\n3,x,1\n"),
+    "NA as text": Read("a,b,y\n1,NA,0\n3,z,1\n", {}, {"keep_default_na": False}),
+    "text among numbers": Refused("a,y\n" + "".join(f"{k},{k % 2}\n" for k in range(40)) + "x,0\n",
+                                  "line 42, column 'a' holds 'x'"),
+    "text later on": Refused("a,y\n" + "".join(f"{k},{k % 2}\n" for k in range(30_000)) + "x,0\n",
+                             "line 30002, column 'a' holds 'x', where all before are numbers"),
+    "text much later on": Refused(
+        "a,y\n" + "".join(f"{k},{k % 2}\n" for k in range(200_000)) + "x,0\n",
+        "line 200002, column 'a' holds 'x', not a number as in the rows before",
+    ),
+    "two encodings": Refused(
+        "a,y\nKöln,0\n".encode() + "Köln,1\n".encode("latin-1"), "line 3, .* but line 2 is: save"
+    ),
+    "dates": Refused("a,b,y\n1,2024-01-31,0\n3,2024-02-01,1\n", "'b' holds dates .*date="),
+    "percentages": Refused("a,b,y\n1,5 %,0\n3,6 %,1\n", "numbers in another spelling .*units=True"),
+    "thousands": Refused('a,b,y\n1,"1,234",0\n3,"2,345",1\n', "another spelling .*thousands="),
+    "thousands, said": Read('a,b,y\n1,"1,234",0\n3,"2,345",1\n', {"thousands": ","},
+                            {"thousands": ","}),
+    "ids": Refused("a,y\n" + "".join(f"u{k},{k % 2}\n" for k in range(200)), "another text in"),
+    "a column without values": Refused("a,b,y\n1,,0\n3,,1\n", "column 'b' has no value"),
+    "a column without values, left out": Read("a,b,y\n1,,0\n3,,1\n", {"exclude": "b"},
+                                              {"usecols": ["a", "y"]}),
+    "numbers behind empty cells": Read("a,b,y\n1,,0\n3,4,1\n5,6,0\n", {"missing": "drop"}),
+    "long fields": Read(f"a,b,y\n1,{'x' * 70_000},0\n3,z,1\n"),
+    # labels
+    "labels of text": Read("a,y\n1,yes\n3,no\n"),
+    "labels of numbers": Read("a,y\n1,1.5\n3,2\n"),
+    "labels of true and false": Read("a,y\n1,true\n3,false\n"),
+    "an empty label": Refused("a,y\n1,\n3,1\n", "line 2 has no label in column 'y'"),
+    "no label column": Refused("a,b\n1,2\n", "has no column 'y' to learn, only a, b"),
+}  # fmt: skip
+READ = {name: one for name, one in SITUATIONS.items() if isinstance(one, Read)}
+REFUSED = {name: one for name, one in SITUATIONS.items() if isinstance(one, Refused)}
+
+
+def written(folder, text):
+    path = folder / "rows.csv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def features_of(frame, target, missing):
+    """The features of a frame: numbers, then the indicators of each text column; and the labels."""
+    frame = frame.dropna() if missing == "drop" else frame
+    y, frame = frame[target], frame.drop(columns=target)
+    numbers = [c for c in frame if not (frame[c].dtype == object or frame[c].dtype == "str")]
+    X = {c: frame[c].astype(float).fillna(0) for c in numbers}
+    for column in frame.columns.difference(numbers, sort=False):
+        for value in sorted(frame[column].unique()):
+            X[f"{column}={value}"] = (frame[column] == value).astype(float)
+    return pd.DataFrame(X), y
+
+
+@pytest.mark.parametrize("name", READ)
+def test_what_is_read(tmp_path, name):
+    text, arguments = READ[name].text, READ[name].pandas
+    how = {"target": "y"} | READ[name].how
+    path = written(tmp_path, text)
+    frame = pd.read_csv(path, **arguments)
+    X, y = features_of(frame, how["target"], how.get("missing"))
+    source = open_source(path, **how)
+    batches = list(source.batches())
+    found = [b.X if isinstance(b.X, np.ndarray) else b.X.toarray() for b in batches]
+    assert source.feature_names == list(X)
+    np.testing.assert_array_equal(np.concatenate(found), X.to_numpy())
+    assert np.concatenate([b.y for b in batches]).tolist() == y.tolist()
+    if how.get("missing") != "drop":  # of which a row without a value has no prediction
+        again = open_source(path, recipe=source.recipe(), labelled=False, format=how.get("format"))
+        assert sum(batch.X.shape[0] for batch in again.batches()) == len(frame)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused(tmp_path, name):
+    said, how = REFUSED[name].said, REFUSED[name].how
+    path = written(tmp_path, REFUSED[name].text)
+    with pytest.raises(DataError, match=said) as refused:
+        for _ in open_source(path, **{"target": "y"} | how).batches():
+            pass
+    sentence = str(refused.value)
+    assert sentence.startswith(str(path)) or sentence.startswith("the "), sentence
+    assert sentence.endswith(".")
+    assert "\n" not in sentence
