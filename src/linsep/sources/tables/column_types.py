@@ -203,17 +203,8 @@ def text_refusal(
             *missing_mark(min(marks)),
             hint("leave the column out with {}", exclude=[name]),
         )
-    if values and not odd and (later_one := _odd_later(file, name, len(first))):
-        return later_one
     if values and not odd:
-        later = [hint("say what stands for a missing value with {}", null_values=None)]
-        return DataError(
-            f"{file.path}, column '{name}' looks like numbers stored as text (such as "
-            f"'{values[0]}')",
-            hint("read them with {}", numeric=[name]),
-            *later * file.marks_missing,
-            hint("leave it out with {}", exclude=[name]),
-        )
+        return _odd_later(file, name, len(first)) or _numbers_as_text(file, name, values[0])
     keep = hint("keep its values as categories with {}", categorical=[name])
     some = [value for value in values if value.strip() not in NO_NUMBER][:MOST_TRIED]
     if (options := number_options(some)) is not None:
@@ -251,6 +242,16 @@ def text_refusal(
             hint("if its values do come again later, hash them with {}", hash_bits=20),
         )
     return None
+
+
+def _numbers_as_text(file: TableFile, name: str, value: str) -> DataError:
+    later = [hint("say what stands for a missing value with {}", null_values=None)]
+    return DataError(
+        f"{file.path}, column '{name}' looks like numbers stored as text (such as '{value}')",
+        hint("read them with {}", numeric=[name]),
+        *later * file.marks_missing,
+        hint("leave it out with {}", exclude=[name]),
+    )
 
 
 def _odd_later(file: TableFile, name: str, start: int) -> DataError | None:
