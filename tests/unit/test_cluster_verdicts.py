@@ -231,7 +231,7 @@ def test_the_command(folder, tmp_path):
         done = subprocess.run(told, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     assert "1 worker; dashboard at" in done.stderr
-    assert "2 rows that no hyperplane separates: 17, 500" in done.stdout
+    assert "2 rows that no hyperplane separates: 18, 501" in done.stdout
     assert "contradictory.csv line 502" in done.stdout
     source = read(folder / "contradictory.csv")
     written = (tmp_path / "p.json").read_text()

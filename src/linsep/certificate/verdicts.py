@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
@@ -35,6 +36,8 @@ FORMAT = "linsep proof 3"
 AS_STORED = "as stored: a float is a binary fraction, not the decimal it prints as"
 #: names or row numbers shown before dots
 MOST_SHOWN = 12
+#: returns what a row is called, given its index
+Number = Callable[[int], Any]
 
 
 class Claims:
@@ -138,12 +141,15 @@ class Verdict(WithRows, Claims):
         """Return the verdict in one sentence."""
         raise NotImplementedError
 
-    def note(self) -> str:
+    def note(self, number: Number = int) -> str:
         """Return the margin, or the witness, in a few words."""
         return ""
 
-    def described(self) -> list[tuple[str, str]]:
-        """Return the verdict and what follows from it as pairs of a heading and a text."""
+    def described(self, number: Number = int) -> list[tuple[str, str]]:
+        """Return the verdict and what follows from it as pairs of a heading and a text.
+
+        ``number`` returns what a row is called, given its index.
+        """
         subject = self.subject
         features = f"{subject.n_features:,} features"
         if subject.columns is not None:
@@ -152,7 +158,7 @@ class Verdict(WithRows, Claims):
             ("verdict", self.answer()),
             ("classes", _sides(subject)),
             ("data", f"{subject.n_rows:,} rows, {features}, numbers as stored"),
-            *self._details(),
+            *self._details(number),
         ]
 
     def plain(self) -> dict[str, Any]:
@@ -189,7 +195,7 @@ class Verdict(WithRows, Claims):
         )
         return self._beside(f"<table>{cells}</table>")
 
-    def _details(self) -> list[tuple[str, str]]:
+    def _details(self, number: Number) -> list[tuple[str, str]]:
         """Return the evidence, and what follows for a logistic regression."""
         return []
 
@@ -235,12 +241,12 @@ class Separable(Verdict):
         """Return the verdict in one sentence."""
         return f"{self._found()} every row on its side"
 
-    def note(self) -> str:
+    def note(self, number: Number = int) -> str:
         """Return the margin."""
         low, high = self.margin
         return "" if high == math.inf else f"{low:.4g} to {high:.4g}"
 
-    def _details(self) -> list[tuple[str, str]]:
+    def _details(self, number: Number) -> list[tuple[str, str]]:
         found = []
         low, high = self.margin
         if high < math.inf:
@@ -248,7 +254,8 @@ class Separable(Verdict):
                 ("margin", f"from {low:.7g} to at most {high:.7g} (distance to the nearest row)")
             )
             rows = self.support.rows
-            found.append(("support", f"{_count(rows)} that rule out a wider margin: {_some(rows)}"))
+            named = _numbered(rows, number)
+            found.append(("support", f"{_count(rows)} that rule out a wider margin: {named}"))
         why = "a logistic regression has no maximum: every coefficient may diverge"
         return [*found, ("weights", self._shown_weights()), ("likelihood", why)]
 
@@ -296,16 +303,16 @@ class Blocked(Verdict):
         """Return the kind of maximum likelihood estimate of each logistic coefficient, by name."""
         raise NotImplementedError
 
-    def note(self) -> str:
+    def note(self, number: Number = int) -> str:
         """Return the witness."""
-        return f"{len(self.witness.rows)} rows: {_some(self.witness.rows, most=4)}"
+        return f"{len(self.witness.rows)} rows: {_numbered(self.witness.rows, number, 4)}"
 
-    def _witness_line(self) -> tuple[str, str]:
+    def _witness_line(self, number: Number) -> tuple[str, str]:
         rows = self.witness.rows
         return (
             "witness",
-            f"{_count(rows)} that no hyperplane separates: {_some(rows)} (reflected, and times "
-            "positive numbers, they add up to exactly zero)",
+            f"{_count(rows)} that no hyperplane separates: {_numbered(rows, number)} (reflected, "
+            "and times positive numbers, they add up to exactly zero)",
         )
 
     def _limit_lines(self) -> list[tuple[str, str]]:
@@ -339,11 +346,11 @@ class Overlapping(Blocked):
         values = _values(self.subject)
         return f"overlapping{values}: no hyperplane has every row on its side, or on the boundary"
 
-    def _details(self) -> list[tuple[str, str]]:
+    def _details(self, number: Number) -> list[tuple[str, str]]:
         full = len(self.space.rows) == len(self.subject.coefficient_names())
         unique = ", which is unique" if full else ", not unique because of the dependent columns"
         why = f"a logistic regression has a maximum{unique}"
-        return [self._witness_line(), *self._limit_lines(), ("likelihood", why)]
+        return [self._witness_line(number), *self._limit_lines(), ("likelihood", why)]
 
 
 @dataclass(frozen=True, repr=False)
@@ -425,11 +432,12 @@ class QuasiSeparable(Blocked):
             f"{n:,} of {self.subject.n_rows:,} rows must lie on the boundary"
         )
 
-    def _details(self) -> list[tuple[str, str]]:
-        boundary = f"{_count(self.boundary)}: {_some(self.boundary)}"
+    def _details(self, number: Number) -> list[tuple[str, str]]:
+        boundary = f"{_count(self.boundary)}: {_numbered(self.boundary, number)}"
         why = "a logistic regression has no maximum: the coefficients above diverge"
         return [
-            self._witness_line(), ("boundary", boundary), *self._limit_lines(), ("likelihood", why),
+            self._witness_line(number), ("boundary", boundary), *self._limit_lines(),
+            ("likelihood", why),
         ]  # fmt: skip
 
 
@@ -479,8 +487,11 @@ class Separations(Claims):
         last = [] if self.multinomial is None else [self.multinomial]
         return [*self.against_rest.values(), *self.pairs.values(), *last]
 
-    def table(self) -> list[list[str]]:
-        """Return a heading and a line for each verdict: question, answer, margin or witness."""
+    def table(self, number: Number = int) -> list[list[str]]:
+        """Return a heading and a line for each verdict: question, answer, margin or witness.
+
+        ``number`` returns what a row is called, given its index.
+        """
         by = _values(self.verdicts()[0].subject)
         found = [["question", f"verdict{by}", "margin, or rows that no hyperplane separates"]]
         for verdict in self.verdicts():
@@ -491,7 +502,7 @@ class Separations(Claims):
                 else f"{_some(subject.positive)} against "
                 + ("the rest" if len(subject.negative) > 1 else _some(subject.negative))
             )
-            found.append([question, verdict.kind, verdict.note()])
+            found.append([question, verdict.kind, verdict.note(number)])
         return found
 
     def __str__(self) -> str:
@@ -547,6 +558,11 @@ def _data_lines(subject: Subject) -> list[tuple[str, str]]:
 
 def _count(rows: Any) -> str:
     return "1 row" if len(rows) == 1 else f"{len(rows):,} rows"
+
+
+def _numbered(rows: Sequence[int], number: Number, most: int = MOST_SHOWN) -> str:
+    """Return the first few rows as they are called."""
+    return _some([number(row) for row in rows[:most]], len(rows), most)
 
 
 def _some(items: Any, of: int | None = None, most: int = MOST_SHOWN) -> str:

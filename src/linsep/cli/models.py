@@ -64,7 +64,7 @@ def model_summary(model: Any, top: int | None) -> dict[str, Any]:
     first = model.recipe_.get("index_base", 0) if hasattr(model, "recipe_") else 0
     coef, intercepts = _weights(model)
     if hasattr(model, "support_"):
-        names = [f"row {number}" for number in model.support_]
+        names = [f"row {number + 1}" for number in model.support_]
     top = top if top is not None else 10 if len(coef) == 1 else 3
     machines = []
     for machine, weights, intercept in zip(machine_names(model), coef, intercepts, strict=True):
@@ -201,7 +201,9 @@ def audit(
             f"{model} is a {type(estimator).__name__} that {why}, so that its "
             "scores are no sums of one product for each feature: learn another model."
         )
-    source = open_like(estimator, model, data, labelled=False, **files)
+    left_out = getattr(estimator, "recipe_", {}).get("missing") == "drop"
+    missing = "skip" if left_out else "error"  # rows keep the numbers that they have in the files
+    source = open_like(estimator, model, data, labelled=False, missing=missing, **files)
     found = explained(estimator, source, row - 1)
     if as_json:
         print_json(found)

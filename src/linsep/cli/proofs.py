@@ -187,12 +187,12 @@ def print_claim(claim: Any, opened: Any, source: Source, checked: str) -> None:
     from linsep.certificate.verdicts import Blocked, Separations
 
     if isinstance(claim, Separations):
-        head, *rows = claim.table()
+        head, *rows = claim.table(source.number)
         print_table(head, rows)
         print()
         print_pairs([*_coding(source.recipe()), ("checked", checked)])
         return
-    print_pairs([*claim.described(), *_coding(source.recipe()), ("checked", checked)])
+    print_pairs([*claim.described(source.number), *_coding(source.recipe()), ("checked", checked)])
     if isinstance(claim, Blocked):
         print()
         print_table(*witness_table(claim.witness, opened, source))

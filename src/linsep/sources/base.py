@@ -94,6 +94,12 @@ class Source(ABC):
         May read the file again, so it is called for errors only.
         """
 
+    def number(self, row: int) -> int:
+        """Return the number, from 1, that a row (0-based, of the last reading) has among all rows
+        of the files, also those that are left out; it is the number that ``linsep audit`` takes.
+        """
+        return row + 1
+
     def check_files(self) -> None:  # noqa: B027 - rows in memory have none
         """Raise DataError if a file on this machine is another than when the source was opened."""
 
@@ -201,6 +207,12 @@ class WeighedSource(Source):
 
     def where(self, row: int) -> str:
         """Return the place of a row of the last reading; see :meth:`Source.where`."""
-        if self._proving and self.weighted:
-            row = number_of_weighed(self._batches(), row)
-        return self._place(row)
+        return self._place(self._among_all(row))
+
+    def number(self, row: int) -> int:
+        """Return the number of a row of the last reading; see :meth:`Source.number`."""
+        return self._among_all(row) + 1
+
+    def _among_all(self, row: int) -> int:
+        weighed = self._proving and self.weighted
+        return number_of_weighed(self._batches(), row) if weighed else row

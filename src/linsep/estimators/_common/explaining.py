@@ -92,6 +92,8 @@ def scored_row(model: Any, source: Source, number: int) -> Scored:
         if number >= seen:
             continue
         at = number - batch.first
+        if batch.unanswered is not None and batch.unanswered[at]:
+            raise DataError(f"{source.where(number)} has a missing value: fill it in.")
         if classes:
             return scored_as(model, number, batch.X[at : at + 1], found[1][at], int(found[2][at]))
         score = prediction.values(found[1][at : at + 1])

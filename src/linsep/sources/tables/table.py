@@ -348,6 +348,22 @@ class TableSource(Source):
                 before += rows.size
         raise IndexError(f"{self.name} has {before} rows, no row {row}.")
 
+    def number(self, row: int) -> int:
+        """Return the number of a row of the last reading among all rows; see
+        :meth:`Source.number`.
+        """
+        if not (self.dropped or (self._proving and self.weighted)):
+            return row + 1
+        before = 0
+        for file_number, file in enumerate(self._files):
+            for start, table in self._tables(file_number):
+                kept = self._kept(table, file.places_from(start))
+                rows = np.arange(table.num_rows) if kept is None else np.flatnonzero(kept)
+                if row < rows.size:
+                    return before + int(rows[row]) + 1
+                row, before = row - rows.size, before + table.num_rows
+        raise IndexError(f"{self.name} has no row of this number.")
+
     def _kept(self, table: pa.Table, place: Any) -> np.ndarray | None:
         """Return which rows of the table are in a batch, None for all."""
         kept = self._encoder.kept(table, place)

@@ -1,0 +1,89 @@
+"""Rows have one number wherever they are printed: that of the file, from 1."""
+
+import json
+import re
+
+import pytest
+
+from command_line import here, table
+from linsep.sources import open_source
+
+pytestmark = pytest.mark.uncompiled
+
+#: which rows are left out, by their numbers: one with a gap, one of weight 0
+FILES = {"whole": ([], []), "gaps": ([2, 9], []), "weights": ([], [1, 8]), "both": ([3], [7, 11])}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("rows")
+    for name, (gaps, weightless) in FILES.items():
+        rows = [
+            ["" if k in gaps else k % 5, k % 3, "ab"[k * k % 11 > 4], int(k not in weightless)]
+            for k in range(1, 41)
+        ]
+        table(path, f"{name}.csv", ["x", "z", "y", "w"], rows)
+    (path / "plain.svm").write_text(
+        "# a comment\n\n"
+        + "".join(f"{k * k % 11 > 4:d} 1:{k % 5} 2:{k % 3}\n" for k in range(1, 41))
+    )
+    return path
+
+
+def _options(name):
+    if name == "plain.svm":
+        return []
+    return ["--target", "y", "--missing", "drop", "--weight", "w"]
+
+
+@pytest.mark.parametrize("name", [*(f"{name}.csv" for name in FILES), "plain.svm"])
+def test_a_witness_of_separate_is_the_row_that_audit_explains(folder, name):
+    words = _options(name)
+    done = here("separate", name, *words, cwd=folder)
+    line = next(line for line in done.stdout.splitlines() if line.startswith("witness   "))
+    rows = [int(number) for number in re.search(r": ([\d, ]+) \(", line)[1].split(", ")]
+    gaps, weightless = FILES.get(name.removesuffix(".csv"), ([], []))
+    assert not {*gaps, *weightless} & set(rows)
+    places = re.findall(rf"^{re.escape(name)} line (\d+) +(\S+) +\S+  (.*?) *$", done.stdout, re.M)
+    assert len(places) == len(rows) >= 2
+    here("fit", name, *words, "--model", f"{name}.m", "--force", cwd=folder)
+    for row, (place, label, values) in zip(sorted(rows), places, strict=True):
+        assert int(place) == row + (2 if name == "plain.svm" else 1)
+        found = json.loads(
+            here("audit", f"{name}.m", name, "--row", row, "--json", cwd=folder).stdout
+        )
+        assert found["row"].endswith(f"line {place}")
+        assert label in ("a", "b", "0", "1")
+        assert len(values.split(", ")) == sum(bool(value) for value in (row % 5, row % 3))
+
+
+def test_numbers_count_the_rows_of_all_files_that_are_left_out_too(folder):
+    for name, weight in (("gaps", None), ("both", "w")):
+        path = [folder / f"{name}.csv"] * 2
+        source = open_source(path, target="y", missing="drop", weight=weight)
+        out = set(FILES[name][0]) | (set(FILES[name][1]) if weight else set())
+        rows = list(source.exactly())
+        total = sum(batch.size for batch in rows)
+        numbers = [source.number(row) for row in range(total)]
+        assert numbers == [k for k in range(1, 81) if (k - 1) % 40 + 1 not in out]
+    source = open_source(folder / "plain.svm")
+    list(source.batches())
+    assert [source.number(row) for row in (0, 39)] == [1, 40]
+
+
+def test_a_row_with_a_gap_is_not_explained(folder):
+    here("fit", "gaps.csv", *_options("gaps.csv"), "--model", "g", "--force", cwd=folder)
+    done = here("audit", "g", "gaps.csv", "--row", 2, cwd=folder)
+    assert done.returncode == 1
+    assert "gaps.csv line 3 has a missing value: fill it in." in done.stderr
+    assert here("audit", "g", "gaps.csv", "--row", 3, cwd=folder).returncode == 0
+
+
+def test_support_vectors_have_numbers_of_the_file(folder):
+    fit = ["--learner", "kernel", "--kernel", "rbf", "--max-iter", "1", "--keep", "last"]
+    here("fit", "whole.csv", "--target", "y", *fit, "--model", "k", "--force", cwd=folder)
+    shown = here("inspect", "k", "--top", "40", cwd=folder).stdout
+    numbers = [int(row) for row in re.findall(r"^row (\d+) ", shown, re.M)]
+    from linsep import model_files
+
+    assert sorted(numbers) == sorted(model_files.load(folder / "k").support_ + 1)
