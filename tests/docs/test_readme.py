@@ -76,7 +76,7 @@ def test_the_page_on_exports(tmp_path, monkeypatch):
         "kernels.gram_matrices",
         "mistake_bounds.adversary",
         "bounding",
-        "separability.deciding",
+        "separating",
         "mistake_bounds.margins",
         "teaching.convergence",
         "teaching.criterion",
