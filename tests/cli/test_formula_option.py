@@ -1,0 +1,161 @@
+"""--formula and --products: in commands, over HTTP, and refused by exports."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import linsep
+from command_line import assert_refused, here
+from linsep import model_files
+from linsep.exports import ExportError
+from served import serving
+
+pytest.importorskip("formulaic")
+
+pytestmark = pytest.mark.uncompiled
+
+FORMULA = "admit ~ gre * C(rank) + poly(gpa, 2)"
+
+
+def people(n=200):
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(
+        {
+            "admit": rng.choice(["no", "yes"], n),
+            "gre": rng.integers(220, 801, n),
+            "gpa": rng.uniform(2, 4, n).round(2),
+            "rank": rng.integers(1, 5, n),
+            "town": rng.choice(["a", "b"], n),
+        }
+    )
+    return frame
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("formula")
+    people().to_csv(folder / "p.csv", index=False)
+    words = ("--learner", "logistic")
+    done = here("fit", "p.csv", "--formula", FORMULA, *words, "--model", "m", cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"formula   {FORMULA}" in done.stdout
+    products = ("--target", "admit", "--products", "gre:town", "--products", "gre:gpa")
+    done = here("fit", "p.csv", *products, *words, "--model", "products", cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "products   gre:town, gre:gpa" in done.stdout
+    return folder
+
+
+def test_the_command_learns_as_python_does(folder):
+    loaded = linsep.load(folder / "m")
+    model = linsep.fit(people(), formula=FORMULA, learner="logistic")
+    assert (loaded.coef_ == model.coef_).all()
+    assert loaded.recipe_["formula"] == model.recipe_["formula"]
+    done = here("predict", "m", "p.csv", cwd=folder)
+    assert done.stdout.split() == model.predict(people()).tolist()
+    done = here("score", "m", "p.csv", "--json", cwd=folder)
+    assert json.loads(done.stdout)["rows"] == len(people())
+
+
+def test_models_say_their_formula_or_products(folder):
+    assert FORMULA in here("inspect", "m", cwd=folder).stdout
+    assert "gre:C(rank)[T.2]" in here("summary", "m", cwd=folder).stdout
+    assert "gre:town, gre:gpa" in here("inspect", "products", cwd=folder).stdout
+    assert "gre:town=b" in here("summary", "products", cwd=folder).stdout
+
+
+def test_a_grid_of_a_formula(folder):
+    words = ("--formula", "admit ~ gre * C(rank) - 1", "--grid", "max_iter=2,3", "--json")
+    done = here("tune", "p.csv", *words, cwd=folder)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", ["m.sql", "m.py", "m.onnx"])
+@pytest.mark.parametrize(
+    ("model", "said"), [("m", "those of the formula 'admit ~ gre"), ("products", "products of col")]
+)
+def test_exports_are_refused(folder, name, model, said):
+    assert_refused(
+        "export", model, name, cwd=folder, said=f"{said}.*only linsep computes: learn it"
+    )
+    with pytest.raises(ExportError, match=said):
+        linsep.export(linsep.load(folder / model), folder / name)
+
+
+REFUSED = [
+    (["--formula", "admit ~ gre * foo(rank)"], r"calls foo, .* at character 15, 'foo\(rank\)'", 1),
+    (["--formula", "admit ~ gre +"], r"does not parse at character 13, '\+'", 1),
+    (["--formula", "admit ~ gree"], "p.csv has no column 'gree', which the formula names", 1),
+    (["--formula", "admit ~ offset(gre)"], "regressions have no offsets", 1),
+    (["--formula", "admit ~ gre", "--target", "admit"], "leave out --target", 1),
+    (["--formula", "admit ~ gre", "--exclude", "gpa"], "leave out --exclude", 1),
+    (["--formula", "admit ~ gre", "--categorical", "rank"], "leave out --categorical", 1),
+    (["--formula", "admit ~ gre", "--include", "gre"], "leave out --include", 1),
+    (["--formula", "admit ~ gre", "--products", "gre:gpa"], "leave out --products", 1),
+    (["--formula", "admit ~ gre", "--missing", "mean"], "with --missing drop", 1),
+    (["--formula", "admit ~ gre", "--no-fit-intercept"], "write - 1 in it or leave out", 2),
+    (["--target", "admit", "--products", "gre"], "as in --products age:income", 1),
+    (["--target", "admit", "--products", "gre:gap"], "did you mean 'gpa'", 1),
+    (["--target", "admit", "--products", "gre:admit"], "which is the label", 1),
+]
+
+
+@pytest.mark.parametrize(("words", "said", "code"), REFUSED, ids=[" ".join(w) for w, *_ in REFUSED])
+def test_bad_options_are_refused_in_a_sentence(folder, words, said, code):
+    assert_refused("fit", "p.csv", *words, cwd=folder, said=said, code=code)
+
+
+def test_formats_without_columns_have_no_formula(tmp_path):
+    (tmp_path / "x.svm").write_text("1 1:2\n0 1:3\n")
+    for option in ("--formula", "--products"):
+        said = f"leave out {option}"
+        assert_refused("fit", "x.svm", option, "a:b", cwd=tmp_path, said=said)
+
+
+def test_servers_read_raw_rows(folder):
+    frame = people().drop(columns="admit")
+    for name in ("m", "products"):
+        model = linsep.load(folder / name)
+        wanted = model.predict(frame).tolist()
+        names = ["gre", "rank", "gpa"] if name == "m" else ["gre", "gpa", "rank", "town"]
+        rows = json.loads(frame[names].to_json(orient="records"))
+        with serving(folder / name) as client:
+            assert client.predict(rows)["predictions"] == wanted
+            lists = [list(row.values()) for row in rows]
+            assert client.predict(lists)["predictions"] == wanted
+            csv = client.post("/predict", frame.to_csv(index=False).encode(), "text/csv")
+            assert csv["predictions"] == wanted
+            example = client.get("/openapi.json")["components"]["schemas"]["Row"]["example"]
+            assert len(client.predict([example])["predictions"]) == 1
+            if name == "m":
+                status, said = client.refused("/predict", {"rows": [rows[0] | {"rank": 9}]})
+                assert status == 422 or status == 400
+                assert "column 'rank' is 9, which is none of the levels" in said
+                status, said = client.refused("/predict", {"rows": [rows[0] | {"rank": None}]})
+                assert "column 'rank' has no value" in said
+
+
+def test_rows_with_a_missing_value_may_be_skipped(folder):
+    model = linsep.load(folder / "m")
+    frame = people().astype({"rank": "float64"})
+    wanted = model.predict(frame).tolist()
+    frame.loc[4, "rank"] = np.nan
+    found = model.predict(frame, missing="skip").tolist()
+    assert found == [*wanted[:4], None, *wanted[5:]]
+
+
+def test_a_damaged_model_is_refused(folder, tmp_path):
+    model = linsep.load(folder / "m")
+    model.recipe_["formula"]["blocks"][0] = {"expression": "__import__('os').system('touch evil')"}
+    model_files.save(model, tmp_path / "forged")
+    people().to_csv(tmp_path / "p.csv", index=False)
+    for command in (
+        ["predict", "forged", "p.csv"],
+        ["inspect", "forged"],
+        ["score", "forged", "p.csv"],
+    ):
+        assert_refused(
+            *command, cwd=tmp_path, said="does not describe a whole model.*calls __import__"
+        )
