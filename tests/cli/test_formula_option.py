@@ -77,9 +77,7 @@ def test_a_grid_of_a_formula(folder):
     ("model", "said"), [("m", "those of the formula 'admit ~ gre"), ("products", "products of col")]
 )
 def test_exports_are_refused(folder, name, model, said):
-    assert_refused(
-        "export", model, name, cwd=folder, said=f"{said}.*only linsep computes: learn it"
-    )
+    assert_refused("export", model, name, cwd=folder, said=f"{said}.*only linsep computes")
     with pytest.raises(ExportError, match=said):
         linsep.export(linsep.load(folder / model), folder / name)
 
@@ -109,9 +107,8 @@ def test_bad_options_are_refused_in_a_sentence(folder, words, said, code):
 
 def test_formats_without_columns_have_no_formula(tmp_path):
     (tmp_path / "x.svm").write_text("1 1:2\n0 1:3\n")
-    for option in ("--formula", "--products"):
-        said = f"leave out {option}"
-        assert_refused("fit", "x.svm", option, "a:b", cwd=tmp_path, said=said)
+    for words in (("--formula", "y ~ a"), ("--products", "a:b")):
+        assert_refused("fit", "x.svm", *words, cwd=tmp_path, said=f"leave out {words[0]}")
 
 
 def test_servers_read_raw_rows(folder):
@@ -131,7 +128,7 @@ def test_servers_read_raw_rows(folder):
             assert len(client.predict([example])["predictions"]) == 1
             if name == "m":
                 status, said = client.refused("/predict", {"rows": [rows[0] | {"rank": 9}]})
-                assert status == 422 or status == 400
+                assert status in (400, 422)
                 assert "column 'rank' is 9, which is none of the levels" in said
                 status, said = client.refused("/predict", {"rows": [rows[0] | {"rank": None}]})
                 assert "column 'rank' has no value" in said
@@ -151,11 +148,6 @@ def test_a_damaged_model_is_refused(folder, tmp_path):
     model.recipe_["formula"]["blocks"][0] = {"expression": "__import__('os').system('touch evil')"}
     model_files.save(model, tmp_path / "forged")
     people().to_csv(tmp_path / "p.csv", index=False)
-    for command in (
-        ["predict", "forged", "p.csv"],
-        ["inspect", "forged"],
-        ["score", "forged", "p.csv"],
-    ):
-        assert_refused(
-            *command, cwd=tmp_path, said="does not describe a whole model.*calls __import__"
-        )
+    for command in ("predict forged p.csv", "inspect forged", "score forged p.csv"):
+        said = "does not describe a whole model.*calls __import__"
+        assert_refused(*command.split(), cwd=tmp_path, said=said)
