@@ -23,6 +23,7 @@ from .learners.kernel import KernelPerceptron as KernelPerceptron
 from .bounding import bounds as bounds
 from .certificate.proofs import from_json as from_json
 from .checkpoints.saving import Checkpoint as Checkpoint
+from .describing.facts import describe as describe
 from .estimators._common.calibration import calibrate as calibrate
 from .exports.exporting import export as export
 from .exports.onnx_file import to_onnx as to_onnx

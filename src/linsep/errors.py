@@ -46,6 +46,11 @@ def in_python(name: str, value: Any) -> str:
     return f"{name}={plain}"
 
 
+def _called(call: str, settings: dict[str, Any]) -> str:
+    given = [in_python(name, "..." if value is None else value) for name, value in settings.items()]
+    return ", ".join([call, *given]).replace('="..."', "=...") + ")"
+
+
 class LinsepError(Exception):
     """Base class of linsep's errors; the command line prints them and exits with 1.
 
@@ -76,6 +81,18 @@ class LinsepError(Exception):
     def at(self, place: str) -> "LinsepError":
         """Return the same error with a place before it, such as ``file line 3: ``."""
         return type(self)(place + self.message, *self.hints)
+
+    def of_call(self, call: str) -> "LinsepError":
+        """Return the same error where its parameters are those of another call, which the hints
+        then show: ``linsep.fit(frame, target=...`` and its options.
+        """
+        if not self.hints:
+            return self
+        shown = [
+            one if isinstance(one, str) else one.text.replace("{}", _called(call, one.settings))
+            for one in self.hints
+        ]
+        return type(self)(self.message, *shown)
 
     def of_model(self) -> "LinsepError":
         """Return the same error for a fitted model: its hints are for training it again."""

@@ -22,6 +22,11 @@ def size_text(size: int) -> str:
     return f"{size} bytes"
 
 
+def percent(share: float) -> str:
+    """Return a share as a percentage with two decimals."""
+    return f"{100 * share:.2f} %"
+
+
 def escaped(text: str, lines: bool = False) -> str:
     """Escape characters that move the cursor, change colours or reverse the reading direction.
 

@@ -24,7 +24,10 @@ PROGRAM = """\
 import numpy as np
 
 import linsep
-from linsep import LogisticRegression, Perceptron, kernels, open_source, separation
+from linsep import (
+    GaussianNaiveBayes, KernelPerceptron, LinearRegression, LogisticRegression, Perceptron, kernels,
+    open_source, separation,
+)
 
 X, y = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([0, 1])
 model = Perceptron(max_iter=10, keep="average")
@@ -35,11 +38,20 @@ reveal_type(linsep.Perceptron)
 reveal_type(separation(X, y))
 reveal_type(open_source("rows.svm"))
 reveal_type(kernels.RBF(gamma=1.0))
+reveal_type(Perceptron().fit(X, y))
+reveal_type(Perceptron().partial_fit(X, y, classes=[0, 1]))
+reveal_type(KernelPerceptron().fit(X, y))
+reveal_type(LogisticRegression().fit(X, y))
+reveal_type(LinearRegression().fit(X, y))
+reveal_type(GaussianNaiveBayes().fit(X, y))
 LogisticRegression(l2=1.0)
 Perceptron(max_iter="many")
 """
 WRONG = len(PROGRAM.splitlines())
-TYPES = ["Perceptron", "ndarray", "Perceptron", "Verdict", "Source", "RBF"]
+TYPES = [
+    "Perceptron", "ndarray", "Perceptron", "Verdict", "Source", "RBF", "Perceptron", "Perceptron",
+    "KernelPerceptron", "LogisticRegression", "LinearRegression", "GaussianNaiveBayes",
+]  # fmt: skip
 
 pytestmark = pytest.mark.skipif(not COMPILING, reason="types are the same with the compiler on")
 
@@ -65,7 +77,9 @@ def test_mypy(program):
     known = ["--config-file", ROOT / "pyproject.toml", "--cache-dir", ROOT / ".mypy_cache"]
     told = checked("mypy", *map(str, known), "program.py", cwd=program)
     revealed = re.findall('Revealed type is "(.*)"', told)
-    assert [kind in found for kind, found in zip(TYPES, revealed, strict=True)] == [True] * 6
+    assert [kind in found for kind, found in zip(TYPES, revealed, strict=True)] == [True] * len(
+        TYPES
+    )
     assert re.findall(r"program.py:(\d+): error: (.*)", told) == [
         (str(WRONG), 'Argument "max_iter" to "Perceptron" has incompatible type "str"; expected '
          '"int"  [arg-type]'),
@@ -81,7 +95,9 @@ def test_pyright(program):
     )
     said = json.loads(told)["generalDiagnostics"]
     revealed = [d["message"] for d in said if d["severity"] == "information"]
-    assert [kind in found for kind, found in zip(TYPES, revealed, strict=True)] == [True] * 6
+    assert [kind in found for kind, found in zip(TYPES, revealed, strict=True)] == [True] * len(
+        TYPES
+    )
     wrong = [d for d in said if d["severity"] == "error"]
     assert [d["range"]["start"]["line"] + 1 for d in wrong] == [WRONG]
 

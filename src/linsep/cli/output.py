@@ -29,11 +29,6 @@ from linsep.sources.remote.file import File
 from linsep.words import escaped
 
 
-def percent(share: float) -> str:
-    """Return a share as a percentage with two decimals."""
-    return f"{100 * share:.2f} %"
-
-
 def labels_text(labels: list[Any], most: int = 8) -> str:
     """Return a few labels, comma separated."""
     shown = ", ".join(label_text(label) for label in labels[:most])

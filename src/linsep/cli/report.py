@@ -8,7 +8,7 @@ import numpy as np
 
 from linsep.catalog import is_regression
 from linsep.cli.errors import in_options
-from linsep.cli.output import label_text, labels_text, percent, print_pairs, print_table
+from linsep.cli.output import label_text, labels_text, print_pairs, print_table
 from linsep.errors import LinsepError, hint
 from linsep.estimators._common.fitted_state import ALL_PASSES, StopReason
 from linsep.estimators._common.labels import plain_labels, words_and_signs
@@ -16,7 +16,7 @@ from linsep.estimators._common.showing import MOST_TERMS
 from linsep.fitting import gaps_of
 from linsep.sources.base import Source
 from linsep.sources.feature_names import names_in_recipe
-from linsep.words import counted, escaped
+from linsep.words import counted, escaped, percent
 
 if TYPE_CHECKING:  # what a regression prints, which most models are not
     from linsep.linear.summary import Summary

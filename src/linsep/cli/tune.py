@@ -14,7 +14,6 @@ from linsep.cli.options import Repeatable, command
 from linsep.cli.output import (
     check_all_free,
     never_overwrite,
-    percent,
     print_json,
     print_pairs,
     print_table,
@@ -27,7 +26,7 @@ from linsep.estimators._common.labels import plain_labels
 from linsep.fitting import gaps_of, with_intercept
 from linsep.sources.base import Source
 from linsep.tuning import Model, SideBySide, combinations
-from linsep.words import counted
+from linsep.words import counted, percent
 
 #: most lines of the table; --json has all
 MOST_LINES = 20

@@ -22,7 +22,7 @@ from linsep.separability.time_limit import Task
 from linsep.sources.base import Source
 from linsep.sources.formats import LABEL, format_of
 from linsep.sources.limits import MAX_LINE, bytes_of
-from linsep.sources.opening import find_files, kind_of, open_source
+from linsep.sources.opening import find_files, is_frame, kind_of, names_in, open_source
 from linsep.sources.remote.address import shown
 from linsep.sources.tables.columns import is_row_label
 from linsep.sources.tables.files import check_separated, open_tables
@@ -173,14 +173,36 @@ def next_command(data: list[str], how: dict[str, Any], found: dict[str, Any]) ->
     found : the description
     """
     data = [shown(str(name)) for name in data]
-    words = ["linsep", "fit", *data]
-    typed = {name.replace("_", "-"): value for name, value in how.items() if value is not None}
-    label = found["label"]
-    if label is None:
+    if found["label"] is None:
         if found["columns"] is None:
             return None
-        words[1] = "describe"
-        return shlex.join([*words, *_options(typed), "--target"]) + " COLUMN"
+        words = ["linsep", "describe", *data, *_options(_given(how)), "--target"]
+        return shlex.join(words) + " COLUMN"
+    typed = _next_fit(how, found)
+    if typed is None:
+        return None
+    stem = Path(data[0]).name.split(".")[0]
+    typed["model"] = f"{stem if stem not in ('', '-') else 'model'}.linsep"
+    return shlex.join(["linsep", "fit", *data, *_options(typed)])
+
+
+def next_call(target: str | None, found: dict[str, Any]) -> str | None:
+    """Return what to type next in Python for a data frame, as :func:`next_command` does."""
+    if found["label"] is None:
+        return "linsep.describe(frame, target=...)"
+    typed = _next_fit({"target": target}, found)
+    if typed is None:
+        return None
+    return f"linsep.fit({', '.join(['frame', *(f'{n}={x!r}' for n, x in typed.items())])})"
+
+
+def _given(how: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in how.items() if value is not None}
+
+
+def _next_fit(how: dict[str, Any], found: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the options of the fit to type next, None if there is none."""
+    typed, label = _given(how), found["label"]
     if label["classes"] is not None and len(label["classes"]) == 1:
         return None
     words_as = "text"
@@ -194,7 +216,7 @@ def next_command(data: list[str], how: dict[str, Any], found: dict[str, Any]) ->
     if found["columns"] and len(sparse) == len(features) and not words_read:
         return None
     spelling = spelling_of(found["columns"] or [], label["column"])
-    typed |= {name.replace("_", "-"): value for name, value in spelling.items()}
+    typed |= spelling
     for name in [*found["left_out"], *sparse]:
         typed.setdefault("exclude", []).append(name)
     for name in found["words"]:
@@ -203,9 +225,7 @@ def next_command(data: list[str], how: dict[str, Any], found: dict[str, Any]) ->
         typed["missing"] = "drop"
     elif any(c["missing"] for c in features) or "null_values" in spelling:
         typed["missing"] = "mean"
-    stem = Path(data[0]).name.split(".")[0]
-    typed["model"] = f"{stem if stem not in ('', '-') else 'model'}.linsep"
-    return shlex.join([*words, *_options(typed)])
+    return typed
 
 
 def _features(found: dict[str, Any]) -> list[dict[str, Any]]:
@@ -216,11 +236,12 @@ def _features(found: dict[str, Any]) -> list[dict[str, Any]]:
 def _options(typed: dict[str, Any]) -> list[str]:
     words: list[str] = []
     for name, value in typed.items():
+        flag = name.replace("_", "-")
         if isinstance(value, bool):
-            words.append(f"--{name}" if value else f"--no-{name}")
+            words.append(f"--{flag}" if value else f"--no-{flag}")
             continue
         for each in value if isinstance(value, list) else [value]:
-            words += [f"--{name}", str(each)]
+            words += [f"--{flag}", str(each)]
     return words
 
 
@@ -229,7 +250,7 @@ class Description:
 
     Parameters
     ----------
-    data : files, folders or globs
+    data : files, folders or globs, or a data frame
     target : label column of a table, or None
     index_base, format, max_line : see :func:`linsep.open_source`
     typed : names of the data for the command to type next, if they are others
@@ -244,7 +265,7 @@ class Description:
 
     def __init__(
         self,
-        data: list[str],
+        data: Any,
         *,
         target: str | None = None,
         index_base: int | None = None,
@@ -253,8 +274,14 @@ class Description:
         typed: list[str] | None = None,
         **of_csv: Any,
     ):
-        paths = find_files(list(data), format)
-        self._data, self._target = typed or data, target
+        self._data, self._target, self._is_frame = typed or data, target, is_frame(data)
+        if self._is_frame:
+            others = {"index_base": index_base, "format": format, "max_line": max_line} | of_csv
+            self._open_frame(data, others)
+            return
+        data = names_in(data)
+        self._data = typed or data
+        paths = find_files(data, format)
         given = ReadingOptions(**of_csv)
         self._typed = {"target": target, "index_base": index_base, "format": format}
         self._typed |= given.of_csv | {
@@ -277,6 +304,15 @@ class Description:
             self._target = self._typed["target"] = LABEL
         self.source = TableDescription(files, self._target)
 
+    def _open_frame(self, frame: Any, others: dict[str, Any]) -> None:
+        from linsep.sources.tables.frames import FrameFile, to_arrow
+
+        if given := {name: value for name, value in others.items() if value not in (None, ())}:
+            message = "the table is in memory and not a file"
+            raise DataError(message, hint("leave out {}", **dict.fromkeys(given)))
+        self.paths, self._is_table, self.format = [], True, "in memory"
+        self.source = TableDescription([FrameFile(to_arrow(frame))], self._target)
+
     def read(self, separable: bool = True) -> dict[str, Any]:
         """Return what the files hold, as plain JSON; without ``separable`` nothing of that.
 
@@ -287,7 +323,11 @@ class Description:
             "format": self.format,
             "bytes": self.source.size,
         } | (self._of_table(separable) if self._is_table else self._of_vectors(separable))
-        found["next"] = next_command(self._data, self._typed, found)
+        found["next"] = (
+            next_call(self._target, found)
+            if self._is_frame
+            else next_command(self._data, self._typed, found)
+        )
         return found
 
     def _of_table(self, separable: bool) -> dict[str, Any]:

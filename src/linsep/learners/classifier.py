@@ -1,9 +1,8 @@
 """The linear online classifiers as scikit-learn estimators: fit, partial_fit, fitted attributes."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.callback import with_callbacks
 from sklearn.utils.validation import assert_all_finite, validate_data
 
 from linsep._system.interrupts import interrupts_deferred
@@ -11,6 +10,7 @@ from linsep.checkpoints.saving import Saving
 from linsep.compiled.rows import Unit, as_rows, scales
 from linsep.errors import DataError
 from linsep.estimators._common import labels
+from linsep.estimators._common.fitted_state import calls_back
 from linsep.estimators._common.frames import in_memory, to_learn, with_features
 from linsep.estimators._common.labels import FLOATS, brings_labels
 from linsep.estimators._common.showing import HasEquation
@@ -60,7 +60,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
     )
     normalize: bool = parameter(default=False, help="scale every row to length 1")
 
-    @with_callbacks
+    @calls_back
     def fit(
         self,
         X: Any,
@@ -69,7 +69,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         intercept_init: Any = None,
         sample_weight: Any = None,
         checkpoint: Any = None,
-    ) -> Any:
+    ) -> Self:
         """Fit by passes over all rows until a stopping criterion holds.
 
         Parameters
@@ -142,7 +142,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
             self._learn_rows(stream, X, y, sample_weight, saving)
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from these rows once, in their order.
 
         One call with many rows and many calls with one row give the same weights to the bit, except

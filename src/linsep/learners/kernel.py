@@ -5,11 +5,10 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from time import perf_counter
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep import kernels
@@ -19,7 +18,7 @@ from linsep.batches import joined
 from linsep.checkpoints.saving import Saving
 from linsep.compiled.rows import as_rows
 from linsep.errors import DataError, ModelFileError, ParameterError, hint
-from linsep.estimators._common.fitted_state import count
+from linsep.estimators._common.fitted_state import calls_back, count
 from linsep.estimators._common.frames import in_memory, to_learn
 from linsep.estimators._common.labels import (
     FLOATS,
@@ -246,8 +245,8 @@ class KernelPerceptron(OnlineClassifier):
         tags.input_tags.string = kernel.takes == "strings"
         return tags
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, checkpoint: Any = None) -> Any:
+    @calls_back
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, checkpoint: Any = None) -> Self:
         """Fit by passes over all rows until a stopping criterion holds.
 
         Parameters
@@ -313,7 +312,7 @@ class KernelPerceptron(OnlineClassifier):
             with self._forgetting():
                 self._learn_rows(stream, X, y, sample_weight, saving)
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from these rows once, in their order.
 
         Without a budget, one call with many rows and many calls with one row make the same

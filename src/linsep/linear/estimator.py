@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -265,7 +265,7 @@ class LinearRegression(HasEquation, RegressorMixin, HasParameters, BaseEstimator
         tags.input_tags.sparse = True
         return tags
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LinearRegression":
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the weights with the least sum of squared residuals.
 
         Parameters

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from copy import copy
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep._system.interrupts import interrupts_deferred
@@ -17,7 +17,7 @@ from linsep.batches import Batch
 from linsep.checkpoints.saving import Saving, as_checkpoint
 from linsep.errors import DataError, Hint, ParameterError, SeparationError, SeparationWarning, hint
 from linsep.estimators._common import labels
-from linsep.estimators._common.fitted_state import StopReason
+from linsep.estimators._common.fitted_state import StopReason, calls_back
 from linsep.estimators._common.frames import to_learn, to_predict
 from linsep.estimators._common.labels import FLOATS, brings_labels, checked_rows, encode_outcomes
 from linsep.estimators._common.predicting import (
@@ -265,8 +265,8 @@ class LogisticRegression(
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "coef_")
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, checkpoint: Any = None) -> Any:
+    @calls_back
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, checkpoint: Any = None) -> Self:
         """Fit the weights by maximum likelihood, or their limit if there is no maximum.
 
         Parameters

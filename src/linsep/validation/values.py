@@ -19,7 +19,7 @@ _FILL = "fill it, with scikit-learn's SimpleImputer for example", "leave the row
 _BOUND = "give a finite number", "leave the row out"
 _ENCODE = (
     "encode it as numbers, with scikit-learn's OneHotEncoder for example",
-    "write the table to a file for linsep.open_source, which reads text",
+    "give a data frame to linsep.fit(frame, target=...), which reads text",
 )
 #: what arrays of a kind hold, and what to do
 _OTHERS = {

@@ -1,12 +1,24 @@
 """State of a fitted model: why its fit ended; classes, counts and arrays, checked when read."""
 
 import re
+from collections.abc import Callable
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from sklearn.callback import with_callbacks
 
 from linsep.errors import ModelFileError
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def calls_back(fit: Method) -> Method:
+    """Return a method ``fit`` with scikit-learn's callbacks, and with its type, which theirs is
+    without.
+    """
+    found: Method = with_callbacks(fit)
+    return found
 
 
 class StopReason(StrEnum):

@@ -1,5 +1,7 @@
 """Data frames whose columns are no features yet: they become a source, as a file would."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -63,22 +65,45 @@ def to_learn(
             f"fit takes rows, not the name of a file: linsep.fit({str(X)!r}, target=...) learns "
             "from files."
         )
-    return with_features(X, y, sample_weight, reference)
+    return with_features(X, y, sample_weight, reference, "linsep.fit(frame, target=...")
 
 
 def with_features(
-    X: Any, y: Any = None, sample_weight: Any = None, reference: bool = False
-) -> tuple[Any, Any, Any]:
+    X: Any, y: Any = None, sample_weight: Any = None, reference: bool = False,
+    call: str = "linsep.open_source(frame, target=...",
+) -> tuple[Any, Any, Any]:  # fmt: skip
     """Return rows, labels and weights as they are or, of a frame with columns of text or
     categories, a source of all three, and None twice.
 
     With ``reference`` the first level of each column of text has no feature: all indicators of a
-    column add up to the intercept, so that a regression could not tell their parts.
+    column add up to the intercept, so that a regression could not tell their parts. ``call`` is
+    what has the options that errors name.
     """
     if not is_frame(X) or not _needs_encoding(X):
         return X, y, sample_weight
     check_beside(X, y=y, sample_weight=sample_weight)
-    return _with_labels(X, y, sample_weight, "first" if reference else None), None, None
+    with _options_of(call):
+        source = _with_labels(X, y, sample_weight, "first" if reference else None)
+    for name in ("batches", "exactly"):
+        setattr(source, name, _spelled(getattr(source, name), call))
+    return source, None, None
+
+
+@contextmanager
+def _options_of(call: str) -> Iterator[None]:
+    """Say where the options are that errors about a frame name: its reader has none of them."""
+    try:
+        yield
+    except DataError as problem:
+        raise problem.of_call(call) from None
+
+
+def _spelled(read: Any, call: str) -> Any:
+    def batches(*how: Any) -> Iterator[Any]:
+        with _options_of(call):
+            yield from read(*how)
+
+    return batches
 
 
 def to_predict(model: Any, X: Any, missing: str | None = None) -> Any:

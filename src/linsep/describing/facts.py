@@ -1,0 +1,259 @@
+"""What data hold, in one reading: as an object, and as text."""
+
+import json
+import math
+from types import SimpleNamespace
+from typing import Any
+
+from rich.cells import cell_len
+
+from linsep.describing.columns import MOST_LABELS
+from linsep.describing.describing import Description
+from linsep.estimators._common.labels import label_text, plain_labels
+from linsep.words import counted, escaped, percent, size_text
+
+#: most columns, and most names in a line; JSON has all
+MOST_COLUMNS, MOST_NAMES, MOST_CLASSES = 20, 8, 6
+
+
+class Facts(SimpleNamespace):
+    """What data hold, as :func:`linsep.describe` finds it; ``print`` shows it as text.
+
+    Attributes
+    ----------
+    data, format : str, the name of the data and their format
+    bytes, rows : int
+    columns : list of dict, of a table, else None
+        ``name``, ``type``, ``missing``, ``values`` (how many different ones), and of numbers
+        ``min``, ``max``, ``mean`` and ``std``.
+    label : dict or None, the classes and their rows, or the range of the numbers
+    separable : dict or None, whether a hyperplane separates the classes, as far as a glance tells
+    left_out, words : list of str, columns that a fit has to leave out, or to read word by word
+    next : str or None, what to type next
+    """
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as plain JSON: what ``linsep describe --json`` prints."""
+        plain: dict[str, Any] = json.loads(json.dumps(_finite(vars(self)), default=repr))
+        return plain
+
+    def __str__(self) -> str:
+        found = vars(self)
+        pairs = [(escaped(name), escaped(text)) for name, text in pairs_of(found)]
+        indent = max(cell_len(name) for name, _ in pairs) + 2
+        lines = [name + " " * (indent - cell_len(name)) + text for name, text in pairs]
+        if found["columns"] is not None:
+            header, rows, more = table_of(found["columns"])
+            lines += ["", *_aligned([header, *rows]), *[more] * bool(more)]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def describe(
+    data: Any,
+    *,
+    target: str | None = None,
+    index_base: int | None = None,
+    format: str | None = None,
+    max_line: int | str | None = None,
+    **reading: Any,
+) -> Facts:
+    """Find out what files or a data frame hold, in one reading with bounded memory.
+
+    Parameters
+    ----------
+    data : a data frame of pandas or polars, an Arrow table; a file, folder, glob or address, or a
+        list of them
+    target : name of the label column of a table
+    index_base, format, max_line : as for :func:`linsep.open_source`; of files only
+    **reading : how CSV is read, such as ``decimal=","``, as for :func:`linsep.open_source`
+
+    Returns
+    -------
+    Facts
+        What ``linsep describe`` prints: rows, columns with their types, ranges and missing values,
+        the label, whether the classes are separable, and what to type next.
+
+    Raises
+    ------
+    DataError
+        As :func:`linsep.open_source`.
+    TypeError
+        For anything else than files and data frames.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> facts = describe(pd.DataFrame({"size": [1, 2, 8, None], "kind": ["a", "a", "b", "b"]}),
+    ...                  target="kind")
+    >>> facts.rows, facts.next
+    (4, "linsep.fit(frame, target='kind', missing='mean')")
+    """
+    description = Description(
+        data, target=target, index_base=index_base, format=format, max_line=max_line, **reading
+    )
+    return Facts(**description.read())
+
+
+def _finite(found: Any) -> Any:
+    """Return JSON without NaN and infinity, which become None."""
+    if isinstance(found, dict):
+        return {name: _finite(value) for name, value in found.items()}
+    if isinstance(found, list | tuple):
+        return [_finite(value) for value in found]
+    plain = found.tolist() if hasattr(found, "tolist") else found
+    return None if isinstance(plain, float) and not math.isfinite(plain) else plain
+
+
+def _aligned(lines: list[list[str]]) -> list[str]:
+    """Return lines of cells in columns, the first aligned to the left, the others to the right."""
+    cells = [[escaped(cell) for cell in line] for line in lines]
+    widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
+    texts = []
+    for first, *others in cells:
+        numbers = zip(widths[1:], others, strict=True)
+        rest = [" " * (width - cell_len(cell)) + cell for width, cell in numbers]
+        texts.append("  ".join([first + " " * (widths[0] - cell_len(first)), *rest]))
+    return texts
+
+
+def pairs_of(found: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the lines about all data, each as its name and its text."""
+    size = "" if found["bytes"] is None else f", {size_text(found['bytes'])}"
+    pairs = [
+        ("data", f"{found['data']}, {found['format']}{size}"),
+        ("rows", f"{found['rows']:,}"),
+    ]
+    pairs += _of_table(found) if found["columns"] is not None else _of_vectors(found)
+    if found["label"] is not None:
+        pairs.append(("label", _label(found["label"], found["rows"])))
+    if found["separable"] is not None:
+        pairs.append(
+            ("separable", _separable(found["separable"], found["rows"], bool(found["words"])))
+        )
+    if found["next"] is not None:
+        pairs.append(("next", found["next"]))
+    return pairs
+
+
+def table_of(described: list[dict[str, Any]]) -> tuple[list[str], list[list[str]], str]:
+    """Return the heading and the lines of the table of columns, and how many are left out."""
+    rows = []
+    for column in described[:MOST_COLUMNS]:
+        known, values = column.get("min") is not None, column.get("values")
+        cells = [f"{column[key]:.5g}" if known else "" for key in ("min", "max", "mean", "std")]
+        if column["type"] == "bool":
+            cells[:2] = ["", ""]
+        missing = "" if column["missing"] is None else f"{column['missing']:,}"
+        various = "" if "values" not in column else "many" if values is None else f"{values:,}"
+        rows.append([_named(column["name"]), column["type"], *cells, missing, various])
+    more = max(0, len(described) - MOST_COLUMNS)
+    header = ["column", "type", "min", "max", "mean", "std", "missing", "values"]
+    return header, rows, f"... and {more:,} more columns; --json has all" if more else ""
+
+
+def _of_table(found: dict[str, Any]) -> list[tuple[str, str]]:
+    kinds: dict[str, int] = {}
+    names = {"number": "numeric", "int": "numeric", "bool": "true or false"}
+    for column in found["columns"]:
+        kind = names.get(column["type"], column["type"])
+        kinds[kind] = kinds.get(kind, 0) + 1
+    types = ", ".join(f"{n:,} {kind}" for kind, n in kinds.items())
+    pairs = [("columns", f"{len(found['columns']):,} ({types})")]
+    gaps = {c["name"]: c["missing"] for c in found["columns"] if c["missing"]}
+    most = sorted(gaps, key=lambda name: -gaps[name])
+    missing = _names([f"{_named(name)} {gaps[name]:,}" for name in most])
+    if unread := [c["name"] for c in found["columns"] if c["missing"] is None]:
+        missing = f"{missing or 'none'}; not counted in {_names(unread)}"
+    pairs.append(("missing", missing or "none"))
+    infinite = [c["name"] for c in found["columns"] if c.get("infinite")]
+    if infinite:
+        pairs.append(("infinite", _names(infinite)))
+    if long := [c["name"] for c in found["columns"] if c["type"] != "text" and c.get("refused")]:
+        pairs.append(("too long", f"{_names(long)}, with digits that float64 does not hold"))
+    pairs += [
+        ("odd", f"{c['odd']}, where others are numbers") for c in found["columns"] if c.get("odd")
+    ]
+    if found["constant"]:
+        pairs.append(("constant", _names(found["constant"])))
+    if found["duplicates"]:
+        pairs.append(
+            ("equal", _names([" = ".join(map(_named, names)) for names in found["duplicates"]]))
+        )
+    return pairs
+
+
+def _of_vectors(found: dict[str, Any]) -> list[tuple[str, str]]:
+    used = "" if found["used"] in (None, found["features"]) else f", {found['used']:,} used"
+    pairs = [
+        ("features", f"{found['features']:,}{used}; {found['stored']:.4g} values a row"),
+    ]
+    if found["min"] is not None:
+        pairs.append(("values", f"from {found['min']:g} to {found['max']:g}"))
+    if found["weights"] is not None:
+        low, high = found["weights"]
+        pairs.append(("weights", f"from {low:g} to {high:g}"))
+    if found["n_constant"]:
+        pairs.append(("constant", f"{found['n_constant']:,}: {_names(found['constant'])}"))
+    if found["n_duplicates"]:
+        alike = [" = ".join(names[:MOST_NAMES]) for names in found["duplicates"]]
+        pairs.append(("equal", f"{found['n_duplicates']:,} sets: {_names(alike)}"))
+    return pairs
+
+
+def _names(names: list[str]) -> str:
+    more = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(map(_named, names[:MOST_NAMES])) + more
+
+
+def _named(column: str) -> str:
+    return column if column.strip() else repr(column)
+
+
+def _label(label: dict[str, Any], rows: int) -> str:
+    column = f"{label['column']}, " if label["column"] is not None else ""
+    missing = f"; {counted(label['missing'], 'row')} without" if label["missing"] else ""
+    if label["kind"] == "numbers":
+        ends = "" if label["min"] is None else f" from {label['min']:g} to {label['max']:g}"
+        return f"{column}numbers{ends}{missing}"
+    classes = label["classes"]
+    if classes is None:
+        return f"{column}more than {MOST_LABELS:,} classes{missing}"
+    labels = plain_labels([one["label"] for one in classes])
+    shown = [
+        f"{label_text(name)} {percent(one['rows'] / rows)}"
+        for name, one in zip(labels[:MOST_CLASSES], classes, strict=False)
+    ]
+    more = ", ..." if len(classes) > MOST_CLASSES else ""
+    number = "1 class" if len(classes) == 1 else f"{len(classes):,} classes"
+    return f"{column}{number}: {', '.join(shown)}{more}{missing}"
+
+
+def _separable(found: dict[str, Any], rows: int, words: bool) -> str:
+    without = f", without {_names(found['without'])}" if found["without"] else ""
+    of = f"{counted(found['rows'], 'row')}{without}"
+    if found["verdict"] == "overlapping":
+        return f"no: no hyperplane separates the classes (proved on {of})"
+    if found["verdict"] == "separable":
+        return f"yes: a hyperplane separates the classes (all {of})"
+    if found["verdict"] == "quasi-separable":
+        return f"{_almost(found)} (all {of})"
+    if found.get("of_sample"):
+        some = f"{counted(found['rows'], 'row')} of {rows:,}{without}"
+        if found["of_sample"] == "quasi-separable":
+            return f"{_almost(found)} (in {some}); `linsep separate` decides for all"
+        return f"not decided: {found['of_sample']} are {some}; `linsep separate` decides"
+    # The command does not read columns of text word by word.
+    return "not decided at a glance" + ("" if words else "; `linsep separate` decides")
+
+
+def _almost(found: dict[str, Any]) -> str:
+    """Return which rows are decided where a hyperplane has rows on one side, but others on it."""
+    decided = found["decided"]
+    rest = found["rows"] - decided["rows"]
+    decide = "decides" if len(decided["columns"]) == 1 else "decide"
+    return (
+        f"almost: {_names(decided['columns'])} {decide} {decided['rows']:,} of {found['rows']:,} "
+        f"rows, and no hyperplane separates the other {rest:,}"
+    )
