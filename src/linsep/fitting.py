@@ -129,7 +129,7 @@ def fit(
     reading = signature(open_source).parameters
     how = {name: value for name, value in options.items() if name in reading}
     given = {name: value for name, value in options.items() if name not in how}
-    if unknown := [name for name in given if name not in own]:
+    if unknown := [name for name in given if name not in own and name not in takes]:
         known = get_close_matches(unknown[0], [*own, *reading], 1)
         advice = f": did you mean {known[0]}?" if known else "."
         if (told := advice_for(unknown[0])) is not None:

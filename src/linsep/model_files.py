@@ -136,6 +136,8 @@ def _describe(model: Any) -> dict[str, Any]:
     if is_regression(model):  # parameters are stored as they were in the fit
         fit = {name: fitted_parameter(model, name) for name in parameters}
         parameters |= {name: value for name, value in fit.items() if not callable(value)}
+    if hasattr(model, "later_parameters"):
+        parameters = model.later_parameters()
     if not isinstance(parameters.get("random_state"), Integral | None):
         parameters["random_state"] = None  # a generator has no number
     if callable(parameters.get("learning_rate")):

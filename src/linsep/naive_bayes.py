@@ -1,10 +1,10 @@
-"""Gaussian naive Bayes with shared variances, the generative counterpart of logistic regression."""
+"""Gaussian naive Bayes: with shared variances the generative counterpart of logistic regression."""
 
 import warnings
 from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
 from linsep.batches import Batch
-from linsep.errors import DataError, FeatureOverflow, SeparationWarning
+from linsep.errors import DataError, FeatureOverflow, Hint, ParameterError, SeparationWarning
 from linsep.estimators._common import labels
 from linsep.estimators._common.fitted_state import StopReason, classes_of, count, described, finite
 from linsep.estimators._common.frames import to_learn, to_predict
@@ -23,7 +23,9 @@ from linsep.estimators._common.reading import Reading, describe
 from linsep.estimators._common.showing import HasEquation, PlotsProbability
 from linsep.lanes import Lanes, no_weight
 from linsep.linear.extended_precision import two_sum
+from linsep.parameters import HasParameters, check_parameters, parameter, parameters_of
 from linsep.sources.base import Source
+from linsep.validation.labels import check_beside, labels_of
 from linsep.validation.sparse import as_csr
 from linsep.validation.values import check_prepared, faults_named
 
@@ -43,12 +45,14 @@ class ClassMoments(NamedTuple):
     rest : array of shape (classes, features)
         Rounding errors of the means: that of 1.7e15, 1.7e15 + 1, ... has more digits than a float.
     squares : array of shape (features,), weighted squares around the class means, summed
+    own : array of shape (classes, features), those of each class, or None if they are not wanted
     """
 
     totals: np.ndarray
     means: np.ndarray
     rest: np.ndarray
     squares: np.ndarray
+    own: np.ndarray | None = None
 
     def apart(self) -> np.ndarray:
         """Return the means less that of the first class with weight."""
@@ -57,9 +61,10 @@ class ClassMoments(NamedTuple):
 
 
 class InClasses(NamedTuple):
-    """The moments of a lane, whose y are class codes."""
+    """The moments of a lane, whose y are class codes; ``own`` adds the squares of each class."""
 
     n_classes: int
+    own: bool = False
 
     def __call__(self, lane: Batch) -> ClassMoments:
         """Return them."""
@@ -68,22 +73,22 @@ class InClasses(NamedTuple):
         if not weights.all():  # others may be beyond floating point
             X, codes, weights = X[weights > 0], codes[weights > 0], weights[weights > 0]
         with np.errstate(over="ignore", invalid="ignore"):  # overflow is checked at the end
-            return _of(X, codes, weights, self.n_classes)
+            return _of(X, codes, weights, self.n_classes, self.own)
 
 
-def class_moments(rows: Lanes, n_classes: int) -> ClassMoments:
-    """Return the moments of rows, whose y are class codes.
+def class_moments(rows: Lanes, n_classes: int, own: bool = False) -> ClassMoments:
+    """Return the moments of rows, whose y are class codes; with ``own`` also those of each class.
 
     Lanes are merged by their differences (Chan, Golub and LeVeque 1983), which keeps accuracy for
     means far from zero.
     """
-    moments = rows.sum(InClasses(n_classes), added_moments)
+    moments = rows.sum(InClasses(n_classes, own), added_moments)
     if moments is None:
         raise no_weight()
     return widened(moments, rows.width)
 
 
-def _of(X: Any, codes: np.ndarray, weights: np.ndarray, n_classes: int) -> ClassMoments:
+def _of(X: Any, codes: np.ndarray, weights: np.ndarray, n_classes: int, own: bool) -> ClassMoments:
     """Return the moments of rows, summed as differences from a row of the class, which are exact
     wherever they are small against the values: so those of equal values are zero.
     """
@@ -91,18 +96,20 @@ def _of(X: Any, codes: np.ndarray, weights: np.ndarray, n_classes: int) -> Class
     member = sp.csr_matrix((weights, (codes, rows)), shape=(n_classes, len(codes)))
     totals = np.asarray(member.sum(axis=1)).ravel()
     if sp.issparse(X):
-        return _of_stored(X.tocsr(), codes, weights, totals)
+        return _of_stored(X.tocsr(), codes, weights, totals, own)
     firsts = np.zeros((n_classes, X.shape[1]))
     known, first = np.unique(codes, return_index=True)
     firsts[known] = X[first]
     Z = X - firsts[codes]
     shifts = np.asarray(member @ Z) / np.where(totals > 0, totals, 1.0)[:, None]
     Z -= shifts[codes]
-    return ClassMoments(totals, *two_sum(firsts, shifts), weights @ np.square(Z, out=Z))
+    squares = weights @ np.square(Z, out=Z)
+    of_classes = np.asarray(member @ Z) if own else None
+    return ClassMoments(totals, *two_sum(firsts, shifts), squares, of_classes)
 
 
 def _of_stored(
-    X: sp.csr_matrix, codes: np.ndarray, weights: np.ndarray, totals: np.ndarray
+    X: sp.csr_matrix, codes: np.ndarray, weights: np.ndarray, totals: np.ndarray, own: bool
 ) -> ClassMoments:
     """Return the moments of sparse rows, whose values that are not stored are zero.
 
@@ -125,18 +132,21 @@ def _of_stored(
     firsts[~all_stored] = 0.0
     Z = X.data - firsts.ravel()[place]
     shifts = summed(w * Z) / np.where(totals > 0, totals, 1.0)[:, None]
-    squares = np.bincount(X.indices, w * (Z - shifts.ravel()[place]) ** 2, minlength=shape[1])
+    around = w * (Z - shifts.ravel()[place]) ** 2
+    squares = np.bincount(X.indices, around, minlength=shape[1])
     # Where each row has a value, the difference of the sums is rounding, times a large square.
     zeros = np.where(all_stored, 0.0, np.maximum(totals[:, None] - summed(w), 0.0))
     squares = np.asarray(squares + (zeros * shifts**2).sum(axis=0))
-    return ClassMoments(totals, *two_sum(firsts, shifts), squares)
+    of_classes = summed(around) + zeros * shifts**2 if own else None
+    return ClassMoments(totals, *two_sum(firsts, shifts), squares, of_classes)
 
 
 def widened(moments: ClassMoments, width: int) -> ClassMoments:
     """Return the moments with additional features that were zero in all rows."""
     more = (0, 0), (0, max(0, width - moments.squares.size))
     means, rest = np.pad(moments.means, more), np.pad(moments.rest, more)
-    return ClassMoments(moments.totals, means, rest, np.pad(moments.squares, more[1]))
+    own = None if moments.own is None else np.pad(moments.own, more)
+    return ClassMoments(moments.totals, means, rest, np.pad(moments.squares, more[1]), own)
 
 
 def added_moments(a: ClassMoments, b: ClassMoments) -> ClassMoments:
@@ -151,11 +161,12 @@ def _merged(a: ClassMoments, b: ClassMoments) -> ClassMoments:
     totals = a.totals + b.totals
     share = np.divide(b.totals, totals, out=np.zeros_like(totals), where=totals > 0)[:, None]
     shift = (b.means - a.means) + (b.rest - a.rest)
-    between = (a.totals[:, None] * share * shift**2).sum(axis=0)
+    between = a.totals[:, None] * share * shift**2
+    own = None if a.own is None or b.own is None else a.own + b.own + between
     means, rest = two_sum(a.means, share * shift + a.rest)
     new = (a.totals == 0)[:, None]
     means, rest = np.where(new, b.means, means), np.where(new, b.rest, rest)
-    return ClassMoments(totals, means, rest, a.squares + b.squares + between)
+    return ClassMoments(totals, means, rest, a.squares + b.squares + between.sum(axis=0), own)
 
 
 #: variance of a constant feature, as a share of the largest; scikit-learn adds it to all
@@ -167,21 +178,35 @@ BEYOND = 2.0**20
 LOST = 1e10
 
 
-class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEstimator):
-    """Gaussian naive Bayes: independent Gaussian features with variances shared by all classes.
+class GaussianNaiveBayes(
+    HasEquation, PlotsProbability, ClassifierMixin, HasParameters, BaseEstimator
+):
+    """Gaussian naive Bayes: independent Gaussian features, with variances shared by all classes or
+    of each class.
 
     P(y = k) = p_k (Bernoulli, for two classes) and x_j | y = k ~ N(m_kj, s_j^2), estimated by
     maximum likelihood: class shares, class means, and mean squares around the class means. P(y | x)
     is that of a logistic regression, which :meth:`to_logistic` returns:
     w_kj = (m_kj - m_rj) / s_j^2 and b_k = ln(p_k / p_r) + sum_j (m_rj^2 - m_kj^2) / (2 s_j^2),
-    where r is the reference.
+    where r is the reference. With variances of each class, s_kj^2, the log-odds are quadratic, as
+    those of scikit-learn's ``GaussianNB``: such a model has no weights, and cannot be exported.
+
+    Parameters
+    ----------
+    variances : "shared" or "by_class", default="shared"
+        Whether a feature has one variance, or one for each class.
+    var_smoothing : float, default=0.0
+        Share of the largest variance of a feature, over all rows, that is added to all variances.
+        The default of scikit-learn is 1e-9.
+    priors : array of shape (classes,), default=None
+        Probabilities of the classes in the order of ``classes_``; None estimates them.
 
     Attributes
     ----------
     classes_ : array of shape (classes,)
     priors_ : array of shape (classes,), p_k; 0 for a class whose rows all have weight 0
     means_ : array of shape (classes, features); 0 for such a class
-    variances_ : array of shape (features,), s_j^2
+    variances_ : array of shape (features,), s_j^2; "by_class" (classes, features), s_kj^2
     equation_ : the log-odds as an equation in the features; print it
     n_rows_, n_features_in_, feature_names_in_
     recipe_ : dict, if fitted to a source
@@ -203,6 +228,29 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
     >>> model.to_logistic().weights_.tolist()
     [[4.0, -16.0]]
     """
+
+    priors: Any = None
+    variances: Literal["shared", "by_class"] = parameter(
+        default="shared", help="variances of a feature: shared by the classes, or of each class"
+    )
+    var_smoothing: float = parameter(
+        default=0.0, at_least=0.0, help="share of the largest variance to add to all variances"
+    )
+
+    def later_parameters(self) -> dict[str, Any]:
+        """Return the parameters of the fit that earlier versions did not have, as plain JSON, where
+        they are not the default: without them earlier versions read the files of models.
+        """
+        found = {
+            "priors": None if self.priors is None else self.priors_.tolist(),
+            "variances": "by_class" if self.variances_.ndim == 2 else "shared",
+            "var_smoothing": self.var_smoothing,
+        }
+        declared = parameters_of(GaussianNaiveBayes)
+        return {n: x for n, x in found.items() if x != getattr(declared.get(n), "default", None)}
+
+    #: whether partial_fit has learnt
+    _added = False
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -238,6 +286,7 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
         UserWarning
             If all rows of a class have weight 0: its probability is 0.
         """
+        check_parameters(self)
         self.__dict__.pop("stop_reason_", None)
         X, y, sample_weight = to_learn(X, y, sample_weight)
         if brings_labels(X, y, sample_weight):
@@ -248,10 +297,81 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
         labels.check_two_classes(classes)
         weights = labels.check_sample_weight(sample_weight, len(y))
         block = Batch(X, codes, weights=weights if weights.size else None)
-        self._take(classes, class_moments(Lanes(lambda: iter([block])), classes.size))
+        self._take(classes, self._moments_of(Lanes(lambda: iter([block])), classes.size))
         self.n_rows_ = int((weights > 0).sum()) if weights.size else len(y)
         self.__dict__.pop("recipe_", None)
         return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Add rows to those that were learnt before, by any split into calls.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (rows, features)
+        y : array of shape (rows,)
+        classes : array of all labels
+            Needed in the first call. A class without a row yet has probability 0, unless ``priors``
+            are given.
+        sample_weight : array of shape (rows,), default ones
+
+        Returns
+        -------
+        self
+            Fitted to all rows so far, up to rounding.
+
+        Raises
+        ------
+        ValueError
+            If a row, label or weight is invalid, or ``variances`` or the classes are others than in
+            the first call.
+        """
+        check_parameters(self)
+        check_beside(X, y=y, sample_weight=sample_weight)
+        before = self._before(classes)
+        known = self.classes_ if classes is None else np.unique(labels_of(list(classes)))
+        labels.check_two_classes(known, "classes")
+        if before is not None:
+            check_prepared(self, X)
+        with faults_named(X, self):
+            X = validate_data(
+                self, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=before is None
+            )
+        codes = labels.encode_with(y := labels.label_a_row(self, y, X.shape[0]), known)
+        if codes is None:
+            raise ValueError(
+                f"y has labels that are not in classes: {labels.unknown_labels(y, known)}; "
+                "list every label in the first call to partial_fit."
+            )
+        weights = labels.check_sample_weight(sample_weight, len(y))
+        block = Batch(X, codes, weights=weights if weights.size else None)
+        moments = self._moments_of(Lanes(lambda: iter([block])), known.size)
+        counted = int((weights > 0).sum()) if weights.size else len(y)
+        if before is not None:
+            moments, counted = added_moments(before, moments), self.n_rows_ + counted
+        self._take(known, moments, told=False)
+        self.n_rows_, self._added = counted, True
+        return self
+
+    def _before(self, classes: Any) -> ClassMoments | None:
+        """Return the moments of the rows learnt so far, None if there are none."""
+        if not hasattr(self, "classes_"):
+            if classes is None:
+                raise ValueError("classes must be passed on the first call to partial_fit.")
+            return None
+        found: ClassMoments | None = getattr(self, "_moments", None)
+        if found is None:
+            raise ValueError(
+                "This model was saved without what partial_fit adds to: learn it again by fit."
+            )
+        if (found.own is None) != (self.variances == "shared"):
+            raise ValueError("variances is another than in the first call to partial_fit.")
+        known = self.classes_ if classes is None else np.unique(labels_of(list(classes)))
+        if not np.array_equal(known, self.classes_):
+            raise ValueError("classes differ from those of the first call to partial_fit.")
+        return found
+
+    def _moments_of(self, rows: Lanes, n_classes: int) -> ClassMoments:
+        return class_moments(rows, n_classes, self.variances == "by_class")
 
     def _fit_source(self, source: Source) -> None:
         """Read the rows once, or again if a new class turns up late."""
@@ -270,7 +390,7 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
                 counted = [0]
                 rows = Lanes(partial(_counted, reading, stream, counted))
                 try:
-                    moments = class_moments(rows, stream.classes.size)
+                    moments = self._moments_of(rows, stream.classes.size)
                     break
                 except StartAgain:
                     continue
@@ -282,34 +402,54 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
             if reading.interrupted:
                 reading.finish_interrupted(self, source.name)
 
-    def _take(self, classes: np.ndarray, moments: ClassMoments) -> None:
-        """Set the fitted attributes."""
-        labels.warn_of_weightless(classes, moments.totals)
+    def _take(self, classes: np.ndarray, moments: ClassMoments, told: bool = True) -> None:
+        """Set the fitted attributes; ``told`` says whether to warn of classes and features."""
+        if told:
+            labels.warn_of_weightless(classes, moments.totals)
         lost = ~np.isfinite(moments.squares) | ~np.isfinite(moments.means).all(axis=0)
         if lost.any():
             with labels.features_named(self):
                 raise FeatureOverflow(int(np.argmax(lost)))
+        shares = moments.totals / moments.totals.sum()
+        priors = shares if self.priors is None else checked_priors(self.priors, classes)
         counted = moments.totals > 0
-        variances = moments.squares / moments.totals.sum()
-        narrow = variances == 0.0
         apart = (moments.apart()[counted] != 0.0).any(axis=0)
-        self._refuse_tiny(apart, variances, self._between(moments))
-        if (narrow & apart).any():
-            j = int(np.argmax(narrow & apart))
-            names = getattr(self, "feature_names_in_", None)
-            warnings.warn(
-                SeparationWarning(
-                    f"Feature {j if names is None else repr(names[j])} varies between the classes, "
-                    "but within none, so its Gaussian has no width: it is given a billionth of the "
-                    "largest variance; leave it out where that is not meant."
-                ),
-                stacklevel=3,
-            )
-            total = variances + self._between(moments)
-            variances = np.where(narrow & apart, NARROW * total.max(), variances)
-        self.classes_, self.priors_ = classes, moments.totals / moments.totals.sum()
+        pooled = moments.squares / moments.totals.sum()
+        between = self._between(moments)
+        self._refuse_tiny(apart, pooled, between)
+        variances = pooled
+        if moments.own is not None:
+            divisor = np.where(counted, moments.totals, 1.0)[:, None]
+            variances = np.where(counted[:, None], moments.own / divisor, pooled)
+        total = pooled + between
+        epsilon = float(self.var_smoothing * total.max())
+        variances = variances + epsilon if epsilon else variances
+        narrow = (variances == 0.0) & (total > 0.0 if moments.own is not None else apart)
+        if narrow.any():
+            if told:
+                self._warn_of_narrow(narrow)
+            variances = np.where(narrow, NARROW * total.max(), variances)
+        self.classes_, self.priors_, self._epsilon = classes, priors, epsilon
         self.means_, self._means_rest = moments.means, moments.rest
-        self.variances_ = variances
+        self.variances_, self._moments = variances, moments
+
+    def _warn_of_narrow(self, narrow: np.ndarray) -> None:
+        """Warn of the first feature without a width where classes, or their rows, differ."""
+        j = int(np.argmax(narrow.any(axis=0) if narrow.ndim == 2 else narrow))
+        names = getattr(self, "feature_names_in_", None)
+        name = j if names is None else repr(names[j])
+        what = (
+            "varies, but not within some class"
+            if narrow.ndim == 2
+            else ("varies between the classes, but within none")
+        )
+        warnings.warn(
+            SeparationWarning(
+                f"Feature {name} {what}, so its Gaussian has no width: it is given a billionth of "
+                "the largest variance; leave it out where that is not meant."
+            ),
+            stacklevel=4,
+        )
 
     def _refuse_tiny(self, apart: np.ndarray, within: np.ndarray, between: np.ndarray) -> None:
         """Raise DataError for features whose squares are too small for floats of all digits."""
@@ -333,18 +473,25 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
         -------
         arrays : dict
             For k classes and d features: ``priors`` of shape (k,), ``means`` (k, d), ``means_rest``
-            (k, d), the rounding errors of the means, and ``variances`` (d,).
+            (k, d), the rounding errors of the means, and ``variances`` (d,), or (k, d) where each
+            class has its own; ``totals`` (k,), ``squares`` (d,) and perhaps ``own`` (k, d), to
+            which :meth:`partial_fit` adds.
         facts : dict
             ``classes`` (``type`` and ``values``), ``n_rows``, ``pairs`` (True: the means have
             rounding errors) and ``interrupted`` (whether Ctrl-C ended the reading).
         """
         arrays = {"priors": self.priors_, "means": self.means_, "variances": self.variances_}
-        arrays["means_rest"] = self._means_rest
+        arrays["means_rest"], added = self._means_rest, getattr(self, "_moments", None)
+        # Earlier versions read the files of models that do without what is new.
+        if added is not None and (self._added or self.later_parameters()):
+            arrays |= {"totals": added.totals, "squares": added.squares}
+            arrays |= {} if added.own is None else {"own": added.own}
         return {name: np.ascontiguousarray(array) for name, array in arrays.items()}, {
             "classes": described(self.classes_),
             "n_rows": int(self.n_rows_),
             "pairs": True,
             "interrupted": hasattr(self, "stop_reason_"),
+            **({"epsilon": self._epsilon} if self._epsilon else {}),
         }
 
     def set_state(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
@@ -356,12 +503,20 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
             If something is missing, or of another shape or type.
         """
         self.classes_ = classes_of(**facts["classes"])
-        k, d = self.classes_.size, arrays["variances"].size
+        k, d = self.classes_.size, arrays["variances"].shape[-1]
         self.priors_, self.means_ = finite(arrays, "priors", (k,)), finite(arrays, "means", (k, d))
         self._means_rest = np.zeros((k, d))
         if "pairs" in facts:  # earlier versions wrote means without their rounding errors
             self._means_rest = finite(arrays, "means_rest", (k, d))
-        self.variances_, self.n_rows_ = finite(arrays, "variances", (d,)), count(facts["n_rows"])
+        shape = (k, d) if self.variances == "by_class" else (d,)
+        self.variances_, self.n_rows_ = finite(arrays, "variances", shape), count(facts["n_rows"])
+        self._epsilon = float(facts.get("epsilon", 0.0))
+        if "totals" in arrays:  # earlier versions had no partial_fit
+            own = finite(arrays, "own", (k, d)) if self.variances == "by_class" else None
+            totals, squares = finite(arrays, "totals", (k,)), finite(arrays, "squares", (d,))
+            if (totals < 0).any() or not totals.any() or (squares < 0).any():
+                raise ValueError("invalid moments")
+            self._moments = ClassMoments(totals, self.means_, self._means_rest, squares, own)
         if not (self.priors_ >= 0).all() or (self.variances_ < 0).any():
             raise ValueError("invalid class probabilities or variances")
         if facts["interrupted"] is True:
@@ -382,8 +537,19 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
             It has the same predictions and no standard errors. A constant feature has weight 0.
             Of several classes, those whose log-odds against the reference are beyond 1e10 lose
             digits against each other: choose a reference that is less far away.
+
+        Raises
+        ------
+        DataError
+            If each class has variances of its own: the log-odds are not linear.
         """
         check_is_fitted(self)
+        if self.variances_.ndim == 2:
+            raise DataError(
+                "The classes of this GaussianNaiveBayes have variances of their own, so that its "
+                "boundaries are curved and it has no weights",
+                Hint("learn the model with {}", {"variances": "shared"}, again=True),
+            )
         return self._implied(reference)
 
     def _implied(
@@ -405,8 +571,11 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
         """Return weights of all classes against one, the centre, and log-odds at the centre.
 
         None: the mean of all classes, so that means far from zero lose digits in the raw intercept
-        only.
+        only. Where each class has variances of its own there are no weights: all are zero.
         """
+        if self.variances_.ndim == 2:
+            k, d = self.means_.shape
+            return np.zeros((k, d)), np.zeros(d), np.zeros(k)
         apart = (self.means_ - self.means_[reference]) + (
             self._means_rest - self._means_rest[reference]
         )
@@ -428,7 +597,10 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
         near classes where the reference is far away.
         """
         check_is_fitted(self)
-        model = self._implied(nearer=self._nearer if self.classes_.size > 2 else None)
+        if self.variances_.ndim == 2:
+            model = self._implied(nearer=self._curved)
+        else:
+            model = self._implied(nearer=self._nearer if self.classes_.size > 2 else None)
         if hasattr(self, "recipe_"):
             model.recipe_ = self.recipe_
         return model
@@ -449,6 +621,27 @@ class GaussianNaiveBayes(HasEquation, PlotsProbability, ClassifierMixin, BaseEst
             if not (near & (beyond > LOST)).any():
                 return model if r == default else self.to_logistic(self.classes_[known[r]])
         return None
+
+    def _curved(self, X: Any, scores: np.ndarray, reference: int) -> np.ndarray:
+        """Return log-odds of the classes against the reference, whose variances are their own."""
+        d, found = X.shape[1], np.empty_like(scores)  # rows of a sparse source may be narrower
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            shares = np.log(self.priors_)
+        for k, (mean, rest, variance) in enumerate(
+            zip(self.means_, self._means_rest, self.variances_, strict=True)
+        ):
+            used = variance > 0  # a feature that never varies tells nothing
+            precision = np.divide(1.0, variance, out=np.zeros_like(variance), where=used)
+            if sp.issparse(X):
+                whole = mean + rest
+                squares = X.multiply(X) @ precision[:d] - 2 * (X @ (precision * whole)[:d])
+                squares = squares + precision @ whole**2
+            else:
+                squares = ((X - mean) - rest) ** 2 @ precision
+            found[:, k] = shares[k] - (np.log(variance[used]).sum() + squares) / 2
+        if not np.isfinite(found[:, self.priors_ > 0]).all():
+            raise DataError("The score of a row is beyond floating point; scale the features.")
+        return found - found[:, [reference]]
 
     def _nearer(self, X: Any, scores: np.ndarray, reference: int) -> np.ndarray:
         """Return log-odds of several classes against the reference; where that is less probable
@@ -537,6 +730,22 @@ def _counted(reading: Reading, stream: "SourceStream", counted: list[int]) -> It
         yield row_batch.as_batch()
 
 
+def checked_priors(given: Any, classes: np.ndarray) -> np.ndarray:
+    """Return probabilities of the classes; raise ParameterError if they are none."""
+    try:
+        priors = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        priors = np.empty(0)
+    if priors.shape != classes.shape:
+        raise ParameterError(
+            f"priors must be one probability for each of {classes.size} classes, in the order "
+            f"{labels.listed(classes.tolist())}; got {str(given)[:60]}."
+        )
+    if not (priors >= 0).all() or abs(priors.sum() - 1.0) > 1e-8:
+        raise ParameterError(f"priors must be at least 0 and add up to 1, got {str(given)[:60]}.")
+    return priors
+
+
 def scoring_regression(model: GaussianNaiveBayes) -> "LogisticRegression":
     """Return the logistic regression that predicts what a naive Bayes classifier predicts."""
     return model._scorer()
@@ -553,5 +762,6 @@ def fit_lanes(model: GaussianNaiveBayes, classes: np.ndarray, lanes: Lanes, n_ro
     """Fit naive Bayes to lanes whose y are codes of ``classes``, with ``n_rows`` rows of positive
     weight.
     """
-    model._take(classes, class_moments(lanes, classes.size))
+    check_parameters(model)
+    model._take(classes, model._moments_of(lanes, classes.size))
     model.n_rows_ = n_rows

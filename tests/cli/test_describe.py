@@ -14,8 +14,7 @@ import pytest
 
 from command_line import assert_refused, here, table
 from data_files import write
-from linsep.cli import data
-from linsep.describing import columns, tables, vectors
+from linsep.describing import columns, facts, tables, vectors
 from linsep.describing.describing import Description
 from linsep.sources.svmlight import SvmlightSource
 from linsep.sources.tables import text_file
@@ -317,7 +316,7 @@ def test_next_leaves_rows_and_columns(tmp_path):
 
 
 def test_many_texts_are_classes(folder, monkeypatch):
-    for module in (columns, data):
+    for module in (columns, facts):
         monkeypatch.setattr(module, "MOST_LABELS", 2)
     found = described("t.csv", "--target", "town", cwd=folder)
     assert (found["label"]["kind"], found["label"]["classes"]) == ("classes", None)

@@ -29,7 +29,12 @@ from linsep.cli.reading import MOST_ROWS, open_like, rows_of
 from linsep.cli.report import kernel_pairs, passes_text, stopped_text
 from linsep.drawing import display
 from linsep.errors import DataError
-from linsep.estimators._common.explaining import explained, machine_names, without_weights
+from linsep.estimators._common.explaining import (
+    explained,
+    is_curved,
+    machine_names,
+    without_weights,
+)
 from linsep.estimators._common.labels import feature_names, target_name
 from linsep.exports import export as write, format_of, prediction_rule
 from linsep.linear.estimator import numbers
@@ -62,12 +67,13 @@ def model_summary(model: Any, top: int | None) -> dict[str, Any]:
     names = getattr(model, "feature_names_in_", None)
     named = _hashed_names(model) if names is None else None
     first = model.recipe_.get("index_base", 0) if hasattr(model, "recipe_") else 0
-    coef, intercepts = _weights(model)
+    coef, intercepts = ([], []) if is_curved(model) else _weights(model)
     if hasattr(model, "support_"):
         names = [f"row {number + 1}" for number in model.support_]
     top = top if top is not None else 10 if len(coef) == 1 else 3
     machines = []
-    for machine, weights, intercept in zip(machine_names(model), coef, intercepts, strict=True):
+    called = machine_names(model) if len(coef) else []
+    for machine, weights, intercept in zip(called, coef, intercepts, strict=True):
         order = [j for j in np.argsort(-np.abs(weights), kind="stable")[:top] if weights[j]]
         machines.append(
             {
@@ -138,6 +144,8 @@ def print_model(model: Any, summary: dict[str, Any]) -> None:
             )
         return
     print_pairs(pairs)
+    if not machines:
+        return
     print()
     print_pairs([(m["machine"], _size(m) + _heaviest(m)) for m in machines[:MOST_MACHINES]])
     if len(machines) > MOST_MACHINES:

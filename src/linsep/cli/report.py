@@ -10,6 +10,7 @@ from linsep.catalog import is_regression
 from linsep.cli.errors import in_options
 from linsep.cli.output import label_text, labels_text, print_pairs, print_table
 from linsep.errors import LinsepError, hint
+from linsep.estimators._common.explaining import is_curved
 from linsep.estimators._common.fitted_state import ALL_PASSES, StopReason
 from linsep.estimators._common.labels import plain_labels, words_and_signs
 from linsep.estimators._common.showing import MOST_TERMS
@@ -67,6 +68,8 @@ def equation_text(model: Any) -> str | None:
     """Return the equation of a linear model of few features and classes; None of others."""
     features = getattr(model, "n_features_in_", None) or MOST_TERMS + 1
     if max(features, len(getattr(model, "classes_", ()))) > MOST_TERMS:
+        return None
+    if is_curved(model):
         return None
     equation = getattr(model, "equation_", None)
     return None if equation is None else str(equation)
@@ -539,9 +542,25 @@ def _cut(table: "Summary", top: int | None) -> "tuple[Summary, str]":
 
 
 def _naive_bayes(model: Any) -> dict[str, Any]:
-    """Return the estimates of naive Bayes and its equivalent logistic weights, as plain JSON."""
-    implied = model.to_logistic()
+    """Return the estimates of naive Bayes and its equivalent logistic weights, as plain JSON; no
+    weights where each class has variances of its own.
+    """
     names, signs = words_and_signs(model)
+    if is_curved(model):
+        means, spreads = signs * model.means_, np.sqrt(model.variances_)
+        return {
+            "title": "Gaussian naive Bayes, variances of each class",
+            "shares": model.priors_.tolist(), "weights_of": [], "reference": None, "intercepts": [],
+            "features": [
+                {
+                    "name": name, "means": means[:, j].tolist(),
+                    "standard_deviations": spreads[:, j].tolist(), "weights": [],
+                }
+                for j, name in enumerate(names)
+            ],
+            "classes": plain_labels(model.classes_),
+        }  # fmt: skip
+    implied = model.to_logistic()
     means, weights = signs * model.means_, signs * implied.coef_
     (reference,) = plain_labels([implied.reference_])
     others = [label for label in plain_labels(model.classes_) if label != reference]
@@ -564,6 +583,19 @@ def _naive_bayes(model: Any) -> dict[str, Any]:
     }
 
 
+def _print_own_variances(about: dict[str, Any], labels: list[str], most: int) -> None:
+    features = about["features"]
+    heads = [f"{what} of {name}" for name in labels for what in ("mean", "std. dev.")]
+    rows = [
+        [f["name"], *(f"{value + 0.0:.6g}" for pair in zip(f["means"], f["standard_deviations"],
+                                                           strict=True) for value in pair)]
+        for f in features[:most]
+    ]  # fmt: skip
+    print_table(["", *heads], rows)
+    if len(features) > most:
+        print(f"... and {len(features) - most:,} more features; --json has all")
+
+
 def _print_naive_bayes(about: dict[str, Any], top: int | None) -> None:
     labels = [label_text(label) for label in about["classes"]]
     print(about["title"])
@@ -572,6 +604,9 @@ def _print_naive_bayes(about: dict[str, Any], top: int | None) -> None:
         + [(name, percent(share)) for name, share in zip(labels, about["shares"], strict=True)]
     )
     print()
+    if about["reference"] is None:
+        _print_own_variances(about, labels, top or MOST_COEFFICIENTS)
+        return
     against = label_text(about["reference"])
     features, most = about["features"], top or MOST_COEFFICIENTS
     if len(features) > most:

@@ -533,11 +533,12 @@ class LogisticRegression(
             row = int(np.argwhere(bad)[0, 0])
             raise DataError(f"The score of row {row} is beyond floating point; scale the features.")
         order = order_of_classes(self)
-        if len(order) == 2:
+        if len(order) == 2 and self._nearer is None:
             return scores[:, 0] if order[0] == 1 else -scores[:, 0]
         found = np.zeros((len(scores), len(order)))
         found[:, order[:-1]] = scores
-        return found if self._nearer is None else self._nearer(X, found, order[-1])
+        found = found if self._nearer is None else self._nearer(X, found, order[-1])
+        return found if len(order) > 2 else found[:, 1] - found[:, 0]
 
     def predict(self, X: Any, missing: str | None = None) -> np.ndarray:
         """Predict the most probable class of each row; the smaller one at equal odds.

@@ -110,10 +110,19 @@ def scored_as(model: Any, number: int, X: Any, scores: Any, code: int | None) ->
     return Scored(number, columns, values, np.ravel(scores), code)
 
 
+def is_curved(model: Any) -> bool:
+    """Return whether a model is a naive Bayes whose classes have variances of their own, so that
+    its log-odds are quadratic, without weights.
+    """
+    return np.ndim(getattr(model, "variances_", 0.0)) == 2
+
+
 def without_weights(model: Any) -> str | None:
     """Return why the features of a model have no weights, None if they have."""
     if fitted_parameter(model, "keep") == "vote":
         return "votes"
+    if is_curved(model):
+        return "has variances of each class"
     return None if hasattr(_linear(model), "coef_") else "has a kernel"
 
 
