@@ -67,7 +67,7 @@ def model_summary(model: Any, top: int | None) -> dict[str, Any]:
     names = getattr(model, "feature_names_in_", None)
     named = _hashed_names(model) if names is None else None
     first = model.recipe_.get("index_base", 0) if hasattr(model, "recipe_") else 0
-    coef, intercepts = ([], []) if is_curved(model) else _weights(model)
+    coef, intercepts = (np.empty((0, 0)), []) if is_curved(model) else _weights(model)
     if hasattr(model, "support_"):
         names = [f"row {number + 1}" for number in model.support_]
     top = top if top is not None else 10 if len(coef) == 1 else 3
