@@ -151,3 +151,17 @@ def test_a_damaged_model_is_refused(folder, tmp_path):
     for command in ("predict forged p.csv", "inspect forged", "score forged p.csv"):
         said = "does not describe a whole model.*calls __import__"
         assert_refused(*command.split(), cwd=tmp_path, said=said)
+
+
+@pytest.mark.parametrize("formula", ["admit ~ gre * C(rank)", "admit ~ gre + gpa - 1"])
+def test_proofs_about_the_features_of_a_formula(folder, formula):
+    proved = here(
+        "separate", "p.csv", "--formula", formula, "--proof", "p.json", "--force", cwd=folder
+    )
+    assert (proved.returncode, proved.stderr) == (0, "")
+    verdict = linsep.from_json((folder / "p.json").read_text())
+    source = linsep.open_source(folder / "p.csv", formula=formula)
+    assert verdict == linsep.separation(source, fit_intercept="- 1" not in formula)
+    assert here("verify", "p.json", "p.csv", "--formula", formula, cwd=folder).returncode == 0
+    assert here("verify", "p.json", "p.csv", "--target", "admit", cwd=folder).returncode == 1
+    assert here("bounds", "p.csv", "--formula", formula, cwd=folder).returncode == 0

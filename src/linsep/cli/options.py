@@ -516,7 +516,7 @@ def _of_rows(given: dict[str, Any]) -> dict[str, Any]:
 
 
 #: how rows are read by commands that make the features of Python's ``open_source``
-ROWS = Gathered("how", (*_ROWS, REFERENCE_LEVEL, *FILES.options), _of_rows)
+ROWS = Gathered("how", (*_ROWS, FORMULA, PRODUCTS, REFERENCE_LEVEL, *FILES.options), _of_rows)
 ROWS_OF_TRACE = Gathered("how", (*_ROWS, *_FILES_OF_TRACE.options))
 
 

@@ -32,6 +32,7 @@ from linsep.cli.report import reference_pairs
 from linsep.cli.standard_input import as_given
 from linsep.errors import DataError
 from linsep.estimators._common.showing import Equation, Function
+from linsep.fitting import with_intercept
 from linsep.learners.perceptron import Perceptron
 from linsep.mistake_bounds import rounding
 from linsep.mistake_bounds.bounds import Bound, Bounds
@@ -93,6 +94,7 @@ def separate(
     from linsep.separability.time_limit import Task
 
     check_all_free(force, proof, plot)
+    fit_intercept = _has_intercept(how, fit_intercept)
     source = open_source(data, **how, **columns)
     never_overwrite(source.paths, proof, plot)
     with _opened(source, cluster, shard_mb) as opened:
@@ -120,6 +122,13 @@ def separate(
     if checked.holds is None:
         verdicts = claim.verdicts() if isinstance(claim, Separations) else []
         fail(_undecided(verdicts) or checked.reason, 3)
+
+
+def _has_intercept(how: dict[str, Any], fit_intercept: bool) -> bool:
+    """Return whether there is an intercept, which a formula may leave out, too."""
+    given = {} if fit_intercept else {"fit_intercept": False}
+    told = with_intercept("perceptron", how.get("formula"), given)
+    return bool(told.get("fit_intercept", True))
 
 
 def _checked(claim: Any, rows: Any, limit: float) -> Any:
@@ -388,6 +397,7 @@ def bounds(
     if loaded is not None:
         how = {name: how[name] for name in options.FILES.names} | {"recipe": _recipe(loaded, model)}
         vars(loaded).pop("feature_names_in_", None)  # the recipe makes the features, without names
+    fit_intercept = _has_intercept(how, fit_intercept)
     source = open_source(data, **how)
     X, y, _ = rows_of(source, None if loaded is None else loaded.n_features_in_, None)
     if y is None:
