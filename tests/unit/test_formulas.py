@@ -399,6 +399,9 @@ FORGED = {
     "endless constants": lambda blocks: blocks[-1]["constants"].update(upper_bound=float("inf")),
     "levels of objects": lambda blocks: blocks[1].update(levels=[{}, {}, {}, {}]),
     "fewer rows of codes": lambda blocks: blocks[1]["coding"].pop(),
+    "wide codes": lambda blocks: blocks[1].update(width=10**12),
+    "columns left out": lambda blocks: blocks[-1].update(skip=-1),
+    "expression that is no text": lambda blocks: blocks[-1].update(expression=3),
     "far codes": lambda blocks: blocks[1]["coding"][1].__setitem__(0, [99]),
 }
 

@@ -20,6 +20,8 @@ from linsep.sources.tables.table_file import Place, as_text, plain_values, text_
 
 #: rows of which features are made at once while formulas are learnt
 _ROWS = 1 << 14
+#: knots that a transformation may have learnt, and as many splines
+_MOST_CONSTANTS = 2_000
 #: levels that a column may have
 MOST_LEVELS = 10_000
 
@@ -64,13 +66,18 @@ class Block(NamedTuple):
                 raise ValueError(f"{factor.kind} with other constants")
             if state is not None:
                 _check_constants(factor, state)
-            return cls(stored["expression"], factor, state, int(stored.get("skip", 0)))
+            skip = int(stored.get("skip", 0))
+            if skip not in (0, 1):
+                raise ValueError(f"{skip} columns left out")
+            return cls(stored["expression"], factor, state, skip)
         name, levels = stored["column"], stored.get("levels")
         factor = Factor("column", (str(name),))
         if levels is None:
             return cls(name, factor)
         if not all(type(one) in (int, float, str, bool) for one in levels):
             raise ValueError("levels that are no numbers or texts")
+        if not 0 <= int(stored["width"]) <= len(levels):
+            raise ValueError("more columns than levels")
         coding = np.zeros((len(levels), int(stored["width"])))
         for row, (places, values) in zip(coding, stored["coding"], strict=True):
             row[np.array(places, dtype=np.intp)] = np.array(values, dtype=np.float64)
@@ -83,7 +90,8 @@ def _check_constants(factor: Factor, state: dict[str, Any]) -> None:
     """
     for name, value in state.items():
         numbers = np.array(value, dtype=np.float64)
-        if not (isinstance(name, str) and np.isfinite(numbers).all()):
+        long = numbers.ndim > 0 and max(numbers.shape, default=0) > _MOST_CONSTANTS
+        if long or not np.isfinite(numbers).all():
             raise ValueError(f"{factor.kind} with {name} {value!r}")
 
 
