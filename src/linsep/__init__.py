@@ -1,4 +1,18 @@
-"""linsep learns linear separators at memory speed and proves what it says about them."""
+"""linsep learns linear separators at memory speed and proves what it says about them.
+
+- ``linsep.describe(data)`` shows what files or a data frame hold, and what to type next;
+  ``linsep.fit(data, target=..., learner=...)`` learns as the command ``linsep fit`` does.
+- Estimators, as in scikit-learn: Perceptron, MarginPerceptron, Winnow, BalancedWinnow,
+  PassiveAggressive, KernelPerceptron, LinearRegression, LogisticRegression, GaussianNaiveBayes.
+- ``separation(X, y)`` decides whether a hyperplane separates classes, with a proof; ``bounds``
+  bounds mistakes before learning; ``trace`` shows every step of a small run.
+- ``save``, ``load`` and ``export`` write and read models; ``open_source`` opens files of any size.
+
+``dir(linsep)`` lists all names; ``help(linsep.fit)`` describes one of them.
+"""
+
+import sys
+from typing import Any
 
 import lazy_loader
 
@@ -13,4 +27,13 @@ TOOLS = {
 }
 
 # The names and their modules are in __init__.pyi.
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_load, __dir__, _names = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str) -> Any:
+    if name != "__all__":
+        return _load(name)
+    # help(linsep) would import all public names and print the help of each, 7,000 lines.
+    if sys._getframe(1).f_globals.get("__name__") == "pydoc":
+        raise AttributeError(name)
+    return _names

@@ -237,9 +237,9 @@ def _scores_of_classes(model: Any, source: Source) -> dict[str, Any]:
     return {
         "rows": total,
         "weight": float(weight) if source.weighted else None,
-        "accuracy": counts.weights_right.sum() / weight,
+        "accuracy": float(counts.weights_right.sum() / weight),
         "brier": float(squared / weight) if hasattr(model, "predict_proba") else None,
-        "most_frequent": counts.weights[:k].max() / weight,
+        "most_frequent": float(counts.weights[:k].max() / weight),
         "unknown_labels": int(rows[k]),
         "unknown_values": prediction.unknown,
         **gaps_of(source),

@@ -1,5 +1,7 @@
 """``linsep.fit`` in Python is the command ``linsep fit``: the same bits from the same data."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -8,7 +10,10 @@ from benchmarks.table_sets import LABEL, sets
 
 import linsep
 from command_line import here
+from documents import ROOT
 from linsep.errors import DataError, ParameterError
+from linsep.fitting import USUAL
+from linsep.parameters import parameters_of
 
 LEARNERS = ["perceptron", "margin", "pa", "kernel", "linear", "logistic", "naive-bayes"]
 
@@ -158,3 +163,19 @@ def test_some_rows_of_every_table(name, tmp_path, monkeypatch):
 def test_every_table(name, learner, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     same_bits(TABLES[name](), learner)
+
+
+def test_the_table_of_defaults_is_true():
+    page = (ROOT / "docs" / "files.md").read_text("utf-8")
+    said = {
+        name: (of_fit.strip(), of_estimator.strip().replace(",", ""))
+        for name, of_fit, of_estimator in re.findall(
+            r"^\|[^|]*\(`(\w+)`\) \|(.*)\|(.*)\|$", page, re.M
+        )
+    }
+    plain = {name: str(parameters_of(linsep.Perceptron)[name].default) for name in USUAL}
+    known = {name: (str(value), plain[name]) for name, value in USUAL.items()}
+    assert said == known | {"scale": ("standard", "none")}
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "y": [0, 1, 1]})
+    assert linsep.fit(frame, target="y").recipe_["scale"]
+    assert not linsep.open_source(frame, target="y").recipe()["scale"]

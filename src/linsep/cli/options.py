@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
+from click.shell_completion import CompletionItem
 
 from linsep._system.files import is_address
 from linsep.catalog import ESTIMATORS, LINEAR, is_scaled
@@ -44,6 +45,14 @@ class Option(click.Option):
             self.help = self._help()
         return super().get_help_record(ctx)
 
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """Return what may complete a word: for a column, those of the files that are typed."""
+        if not str(self.metavar).startswith("COLUMN"):
+            return super().shell_complete(ctx, incomplete)
+        # The option that lacks its value ends click's parsing before arguments have their names.
+        data = ctx.params.get("data") or ctx.args
+        return _completed(columns_typed(data, ctx.params), incomplete)
+
 
 class Repeatable(Option):
     """An option that may be given several times: a list, or None."""
@@ -74,6 +83,26 @@ class Argument(click.Argument):
         """Return the name, in brackets if it may be left out."""
         shown = str(self.metavar)
         return shown if self.required else f"[{shown}]"
+
+
+def _completed(words: Iterable[str], incomplete: str) -> list[Any]:
+    return [CompletionItem(word) for word in words if word.startswith(incomplete)]
+
+
+def columns_typed(data: list[str], typed: dict[str, Any]) -> list[str]:
+    """Return the columns of the first file of the data, of which only the head is read, as the
+    options that are typed say.
+    """
+    from linsep.sources.opening import find_files
+    from linsep.sources.tables.files import open_table
+    from linsep.sources.tables.reading_options import ReadingOptions
+
+    try:
+        reading = ReadingOptions.among({n: typed.get(n) for n in ReadingOptions._fields})
+        files = find_files(list(data), typed.get("format"))
+        return list(open_table(files[0], typed.get("format"), reading).columns())
+    except Exception:  # whatever is wrong is said when the command runs, not while it is typed
+        return []
 
 
 def as_list(ctx: Any, param: Any, value: Sequence[Any]) -> list[Any] | None:
@@ -164,6 +193,11 @@ class Value(click.ParamType):
         )
         told = "." if advice is None else f"; {advice.render(in_options)}."
         raise click.BadParameter(f"must be {self._wanted()}, not {value!r}{told}")
+
+    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[Any]:
+        """Return the words that may complete a word."""
+        words = [word for one in self.declared for word in (*one.choices, *one.words)]
+        return _completed(dict.fromkeys(words), incomplete)
 
     def _wanted(self) -> str:
         kinds: dict[str, list[str]] = {}
@@ -671,6 +705,10 @@ class LearnerName(click.ParamType):
         return (
             value if value in self.known else choice(self.known)["type"].convert(value, None, ctx)
         )
+
+    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[Any]:
+        """Return the names that may complete a word."""
+        return _completed(self.known, incomplete)
 
     def get_metavar(self, param: Any, ctx: Any) -> str:
         """Return all names."""
