@@ -167,11 +167,10 @@ def test_every_table(name, learner, tmp_path, monkeypatch):
 
 def test_the_table_of_defaults_is_true():
     page = (ROOT / "docs" / "files.md").read_text("utf-8")
+    row = r"^\|[^|]*\(`(\w+)`\) \|(.*)\|(.*)\|$"
     said = {
-        name: (of_fit.strip(), of_estimator.strip().replace(",", ""))
-        for name, of_fit, of_estimator in re.findall(
-            r"^\|[^|]*\(`(\w+)`\) \|(.*)\|(.*)\|$", page, re.M
-        )
+        name: (of_fit.strip(), plain.strip().replace(",", ""))
+        for name, of_fit, plain in re.findall(row, page, re.M)
     }
     plain = {name: str(parameters_of(linsep.Perceptron)[name].default) for name in USUAL}
     known = {name: (str(value), plain[name]) for name, value in USUAL.items()}
