@@ -76,19 +76,19 @@ def test_a_table_is_named_as_what_it_seems(tmp_path, text, advice):
 def test_commands_say_how_files_are_read(tmp_path, monkeypatch, text, what):
     (tmp_path / "rows.dat").write_text(text)
     (tmp_path / "more.dat").write_text(text)
-    said = f"linsep: rows.dat read as {what}: its first lines look so.\n"
+    said = f"linsep: rows.dat is read as {what}: its first lines look so.\n"
     fitted = here("fit", "rows.dat", "--model", "m.linsep", cwd=tmp_path)
     assert (fitted.returncode, fitted.stderr) == (0, said)
     assert here("predict", "m.linsep", "rows.dat", cwd=tmp_path).stderr == said
     assert here("separate", "rows.dat", cwd=tmp_path).stderr.startswith(said)
     both = here("fit", "*.dat", cwd=tmp_path)
-    more = f"linsep: more.dat and 1 more read as {what}: their first lines look so.\n"
+    more = f"linsep: more.dat and 1 more are read as {what}: their first lines look so.\n"
     assert (both.returncode, both.stderr) == (0, more)
     how = ("--format", "vw" if "|" in text else "svmlight")
     assert here("fit", "rows.dat", *how, cwd=tmp_path).stderr == ""
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
     fed = here("fit", "-", cwd=tmp_path)
-    assert fed.stderr == f"linsep: standard input read as {what}: its first lines look so.\n"
+    assert fed.stderr == f"linsep: standard input is read as {what}: its first lines look so.\n"
     assert fed.stdout.splitlines()[0] == fitted.stdout.splitlines()[0]
 
 
@@ -133,7 +133,7 @@ def test_convert_mends_lines(tmp_path):
     (tmp_path / "sorted.svm").write_text("+1 1:0.5 3:1\n-1 2:1\n+1 1:1 5:2\n-1 1:1 4:1000\n")
     done = here("convert", "a.svm", "b.svm", cwd=tmp_path)
     assert (done.returncode, done.stderr.splitlines()) == (0, [
-        "linsep: 2 lines were sorted by index.",
+        "linsep: 2 lines had unsorted indices, which were sorted.",
         "linsep: 1 line had a pair twice, which was taken once.",
         "linsep: the groups of a ranking (qid) of 2 lines are left out.",
     ])  # fmt: skip

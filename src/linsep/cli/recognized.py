@@ -31,5 +31,5 @@ def tell_recognized(given: dict[str, Any]) -> None:
                     found.setdefault(format, []).append(str(path))
     for format, paths in found.items():
         others = f" and {len(paths) - 1:,} more" if len(paths) > 1 else ""
-        said = "its first lines look so" if len(paths) == 1 else "their first lines look so"
-        note(f"{paths[0]}{others} read as {_WORDS[format]}: {said}.")
+        are, their = ("are", "their") if others else ("is", "its")
+        note(f"{paths[0]}{others} {are} read as {_WORDS[format]}: {their} first lines look so.")

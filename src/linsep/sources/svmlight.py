@@ -240,7 +240,7 @@ class SvmlightSource(ScannedFiles):
         """What the last reading mended, in sentences."""
         count = sum(self._mended, Counter[str]())
         said = {
-            "sorted": "{} were sorted by index",
+            "sorted": "{} had unsorted indices, which were sorted",
             "repeated": "{} had a pair twice, which was taken once",
             "ranked": "the groups of a ranking (qid) of {} are left out",
         }
