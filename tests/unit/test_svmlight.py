@@ -134,7 +134,7 @@ BAD_LINES = [
     (b"1 3:4\x0b5:6", "is not a number"),
     (b"1 3:4\r5:6", "is not a number"),
     (b"1\r# comment", "the label '1\\r' is not a number"),
-    (b"1 3:4\x00", "does not look like svmlight text"),
+    (b"1 3:4\x00", "the line has 1 NUL byte, the first at byte 6"),
     (b"\x89PNG\r", "does not look like svmlight text"),
     ("\N{ARABIC-INDIC DIGIT THREE} 1:2".encode(), "is not a number"),
 ]
@@ -315,10 +315,11 @@ def test_files_that_cannot_be_opened(tmp_path, monkeypatch):
 
 
 def test_binary_files(tmp_path):
-    for text in (bytes(range(256)) * 9, "1 2:3\n".encode("utf-16")):
-        with pytest.raises(
-            DataError, match=r"rows\.svm line \d+: this does not look like svmlight"
-        ):
+    for text, said in (
+        (bytes(range(256)) * 9, "this does not look like svmlight"),
+        ("1 2:3\n".encode("utf-16"), "this is UTF-16 text: save it as UTF-8"),
+    ):
+        with pytest.raises(DataError, match=rf"rows\.svm line \d+: {said}"):
             load_svmlight(write(tmp_path, text))
 
 

@@ -26,8 +26,44 @@ from linsep.sources.formats import bytes_on_disk, codec_of, damage, opened
 from linsep.sources.limits import MAX_LINE, check_growth, line_too_long
 from linsep.sources.remote.file import File, located
 from linsep.sources.tables.reading_options import ReadingOptions
+from linsep.words import counted
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def utf_16_in(start: bytes) -> str | None:
+    """Return the encoding of UTF-16 text from its first bytes, None for other text."""
+    start = start[:64][: len(start) // 2 * 2]
+    even, odd = start[::2], start[1::2]
+    if start.startswith((b"\xff\xfe", b"\xfe\xff")):
+        encoding = "utf-16"
+    elif odd and not odd.strip(b"\0") and b"\0" not in even:
+        encoding = "utf-16-le"
+    elif even and not even.strip(b"\0") and b"\0" not in odd:
+        encoding = "utf-16-be"
+    else:
+        return None
+    text = start.decode(encoding, "replace")
+    return encoding if is_text(text.encode()) else None
+
+
+def no_text(line: bytes) -> DataError | None:
+    """Return what a line that cannot be read is, if it is UTF-16 or text but for bytes of zero."""
+    if utf_16_in(line) is not None:
+        return DataError("this is UTF-16 text", "save it as UTF-8")
+    if (zero := line.find(b"\0")) < 0 or not is_text(line.replace(b"\0", b"")):
+        return None
+    many = f"{counted(line.count(0), 'NUL byte')}, the first at byte {zero + 1}"
+    return DataError(f"the line has {many}", "remove such bytes", "copy the file again")
+
+
+def is_text(line: bytes) -> bool:
+    """Return whether bytes are UTF-8 without control characters."""
+    try:
+        text = line.decode()
+    except UnicodeDecodeError:
+        return False
+    return all(letter.isprintable() or letter.isspace() for letter in text)
 
 
 class Chunk(NamedTuple):
@@ -415,7 +451,7 @@ class ScannedFiles(WeighedSource):
         try:
             self._parse(line, part)
         except DataError as error:
-            problem = error.of_model() if self.by_recipe else error
+            problem = no_text(line) or (error.of_model() if self.by_recipe else error)
         return problem.at(f"{self.paths[part.file]} line {lines + number + 1}: ")
 
     def _place(self, row: int) -> str:

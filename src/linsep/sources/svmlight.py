@@ -23,7 +23,15 @@ from linsep.compiled.scanners.numbers import PADDING
 from linsep.compiled.scanners.svmlight import DONE, INDEX_ZERO, count, scan
 from linsep.errors import DataError, hint
 from linsep.sources.limits import MAX_LINE
-from linsep.sources.lines import CHUNK_BYTES, Chunk, LineReader, ScannedChunk, ScannedFiles, line_at
+from linsep.sources.lines import (
+    CHUNK_BYTES,
+    Chunk,
+    LineReader,
+    ScannedChunk,
+    ScannedFiles,
+    line_at,
+    no_text,
+)
 from linsep.sources.remote.file import File
 from linsep.words import counted
 
@@ -137,6 +145,8 @@ def parse_value(token: bytes, name: bytes, what: str, example: str) -> float:
 
 def refuse_binary(line: bytes) -> None:
     """Say so when a line that cannot be read is no text at all."""
+    if (strange := no_text(line)) is not None:
+        raise strange
     try:
         line.decode("utf-8")
         text = b"\0" not in line

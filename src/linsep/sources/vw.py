@@ -92,6 +92,8 @@ def parse_line(line: bytes, rules: Rules, labelled: bool = True) -> Line | None:
     except UnicodeDecodeError as error:
         refuse(f"byte {error.start + 1} is not UTF-8: save the file as UTF-8")
     head, bar, _ = content.partition(b"|")
+    if content.startswith(b"#") and not bar:
+        refuse("this is a comment, which Vowpal Wabbit's text does not have: remove it")
     if not bar:
         refuse(f"there is no | before the features in {quoted(content)}: write '1 | a b:0.5'")
     label, importance = _parse_head(head, labelled)

@@ -349,6 +349,10 @@ class CsvFile(TextFile):
         bad = found[1].strip() if found else None
         for line, fields in islice(self._rows(), done, None):
             place = f"{self.path} line {line}"
+            mark = _COMMENT.match(fields[0]) if self._options.comment is None else None
+            if mark and len(fields) != len(self._header):
+                skip = hint("skip lines like it with {}", comment=mark[0])
+                return DataError(f"{place} is a comment", skip)
             if len(fields) != len(self._header):
                 quote = " or close an open quote" if any("\n" in field for field in fields) else ""
                 first = "header" if self._before else "first row"

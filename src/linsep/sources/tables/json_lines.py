@@ -171,7 +171,7 @@ class JsonFile(TextFile):
             except (ValueError, RecursionError):
                 fields = None
             if not isinstance(fields, dict):
-                return no_object(place)
+                return no_object(place, raw)
             if twice := repeated(raw):
                 return DataError(f"{place} has the field '{twice}' twice", "remove one")
             for name, value in fields.items():
@@ -198,7 +198,7 @@ class JsonFile(TextFile):
             raise DataError(
                 f"{place} has values nested more than {MOST_DEPTH} deep", "leave them out"
             )
-        raise no_object(place)
+        raise no_object(place, block[block.rfind(b"\n", 0, at + 1) + 1 :][:100])
 
     def _rows(self) -> Iterator[tuple[int, bytes]]:
         """Yield each line that is not blank with its number."""
@@ -232,8 +232,10 @@ def _new_field(place: str, name: str) -> DataError:
     )
 
 
-def no_object(place: str) -> DataError:
+def no_object(place: str, line: bytes = b"") -> DataError:
     """Return the error for a line that holds something else."""
+    if line.lstrip().startswith((b"#", b"//")):
+        return DataError(f"{place} is a comment, which JSON lines do not have", "remove it")
     return DataError(f"{place} is not one JSON object", "write one object per line")
 
 

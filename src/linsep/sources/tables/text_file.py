@@ -27,9 +27,10 @@ from linsep._system.interrupts import interrupts_deferred
 from linsep.errors import DataError, hint
 from linsep.sources.formats import arrow_file
 from linsep.sources.limits import MAX_LINE
-from linsep.sources.lines import BYTE_ORDER_MARK, LineReader
+from linsep.sources.lines import BYTE_ORDER_MARK, LineReader, is_text, utf_16_in
 from linsep.sources.remote.file import File
 from linsep.sources.tables.table_file import TableFile, first_line, reading
+from linsep.words import counted
 
 #: bytes read at a time; some ten blocks are in memory at once
 BLOCK_BYTES = 1 << 20
@@ -113,13 +114,21 @@ class TextFile(TableFile):
 
     def _blocks(self, reader: LineReader) -> Generator[bytes, None, None]:
         for number, (start, block) in enumerate(whole_lines(reader)):
-            if not number and block.startswith((b"\xff\xfe", b"\xfe\xff")):
-                raise DataError(
-                    f"{self.path} is UTF-16 text", hint("read it with {}", encoding="utf-16")
-                )
+            if not number and (encoding := utf_16_in(block)) is not None:
+                csv = hint("read it with {}", encoding=encoding) if self.marks_missing else None
+                raise DataError(f"{self.path} is UTF-16 text", csv or "save it as UTF-8")
             line_at = partial(self._line_at, reader, start)
             if (zero := block.find(b"\0")) >= 0:
                 # Without a line before it the file is something else.
+                end = block.find(b"\n", zero)
+                line = block[block.rfind(b"\n", 0, zero) + 1 : len(block) if end < 0 else end]
+                if is_text(block[:zero]) and is_text(line.replace(b"\0", b"")) and b"\n" in block:
+                    raise DataError(
+                        f"{self.path} line {line_at(zero)} has {counted(line.count(0), 'NUL byte')}"
+                        f" (the first is byte {start + zero + 1:,} of the text)",
+                        "remove such bytes",
+                        "copy the file again",
+                    )
                 place = f"{self.path} line {line_at(zero)}" if number else str(self.path)
                 raise DataError(f"{place} holds binary data, not UTF-8 text: rename or convert it.")
             self._look_at(block, line_at)
