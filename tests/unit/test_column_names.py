@@ -18,7 +18,6 @@ from linsep import (
     open_source,
     plot,
 )
-from linsep.errors import DataError
 
 mpl.use("agg")
 ROWS = [[1.0, 1], [2, 8], [1, 2], [4, 9], [0, 3], [5, 5], [3, 1], [6, 7], [2, 2], [3, 9]]
@@ -123,10 +122,11 @@ def test_rows_without_names_warn_as_predict_does():
 
 
 def test_frames_hold_what_a_model_scales(tmp_path):
-    """Predictions scale them; margins would be about other rows."""
+    """Predictions and margins scale them."""
     X.assign(y=Y).to_csv(tmp_path / "t.csv", index=False)
     source = open_source(tmp_path / "t.csv", target="y", scale="standard")
     model = Perceptron().fit(source)
     assert model.predict(X).tolist() == model.predict(source).tolist()
-    with pytest.raises(DataError, match="scales the columns of tables"):
-        linsep.geometric_margin(model, X, Y)
+    scaled = next(iter(source.batches())).X
+    same = Perceptron().fit(scaled, Y)
+    assert linsep.geometric_margin(model, X, Y) == linsep.geometric_margin(same, scaled, Y)
