@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from sklearn.base import clone
 
 from linsep import GaussianNaiveBayes, LinearRegression, lanes, open_source
 from linsep.distributed import fit, lanes as cluster_lanes
@@ -112,14 +113,16 @@ BAYES = [
 ]
 
 
+@pytest.mark.parametrize("variances", ["shared", "by_class"])
 @pytest.mark.parametrize(("name", "read"), BAYES)
-def test_naive_bayes_to_the_bit(workers, client, folder, short_lanes, name, read):
-    one = GaussianNaiveBayes().fit(open_source(folder / name, **read))
+def test_naive_bayes_to_the_bit(workers, client, folder, short_lanes, name, read, variances):
+    learner = GaussianNaiveBayes(variances=variances, var_smoothing=1e-9 * (variances != "shared"))
+    one = clone(learner).fit(open_source(folder / name, **read))
     for count in (1, 2):
         workers.scale(count)
         client.wait_for_workers(count)
         source = open_source(folder / name, **read)
-        other = fit(GaussianNaiveBayes(), source, client=client, shard_mb=0.006)
+        other = fit(clone(learner), source, client=client, shard_mb=0.006)
         for attribute in ("classes_", "priors_", "means_", "variances_", "n_rows_"):
             assert np.array_equal(getattr(one, attribute), getattr(other, attribute)), attribute
         assert one.recipe_ == other.recipe_
