@@ -158,6 +158,7 @@ def test_some_rows_of_every_table(name, tmp_path, monkeypatch):
 
 @pytest.mark.thorough
 @pytest.mark.compiled
+@pytest.mark.filterwarnings("ignore::linsep.errors.SeparationWarning")
 @pytest.mark.parametrize("learner", ["perceptron", "naive-bayes"])
 @pytest.mark.parametrize("name", TABLES)
 def test_every_table(name, learner, tmp_path, monkeypatch):
