@@ -561,8 +561,11 @@ def _count(rows: Any) -> str:
 
 
 def _numbered(rows: Sequence[int], number: Number, most: int = MOST_SHOWN) -> str:
-    """Return the first few rows as they are called."""
-    return _some([number(row) for row in rows[:most]], len(rows), most)
+    """Return the first few rows as they are called: by default counted from 1, with the index."""
+    if number is not int:
+        return _some([number(row) for row in rows[:most]], len(rows), most)
+    counted = _some([row + 1 for row in rows[:most]], len(rows), most)
+    return f"{counted} (index {_some(rows[:most], len(rows), most)})"
 
 
 def _some(items: Any, of: int | None = None, most: int = MOST_SHOWN) -> str:
