@@ -14,7 +14,7 @@ import pytest
 
 from command_line import assert_refused, here, table
 from data_files import write
-from linsep.describing import columns, facts, tables, vectors
+from linsep.describing import columns, describing, facts, tables, vectors
 from linsep.describing.describing import Description
 from linsep.sources.svmlight import SvmlightSource
 from linsep.sources.tables import text_file
@@ -256,7 +256,8 @@ def test_a_number_that_is_none(tmp_path):
         [("?" if k == 30 else k, k, k % 2) for k in range(40)],
     )
     found = described("t.csv", "--target", "y", cwd=tmp_path)
-    assert found["left_out"] == ["a"]
+    assert found["left_out"] == []
+    assert "--null-values '?' --missing mean" in found["next"]
     text = here("describe", "t.csv", cwd=tmp_path).stdout
     assert "\nodd      t.csv line 32, column 'a' holds '?', where others are numbers\n" in text
 
@@ -316,7 +317,7 @@ def test_next_leaves_rows_and_columns(tmp_path):
 
 
 def test_many_texts_are_classes(folder, monkeypatch):
-    for module in (columns, facts):
+    for module in (columns, describing, facts):
         monkeypatch.setattr(module, "MOST_LABELS", 2)
     found = described("t.csv", "--target", "town", cwd=folder)
     assert (found["label"]["kind"], found["label"]["classes"]) == ("classes", None)
