@@ -396,3 +396,22 @@ def test_refusals(folder, options, said):
     (folder / "bad.svm").write_text("1 1:1\n1 1:x\n")
     (folder / "t.svm").write_text("1 1:1\n")
     assert_refused("describe", *options, cwd=folder, said=said)
+
+
+def test_numbers_in_a_spelling_that_is_told_are_numbers(tmp_path):
+    lines = ["a;b;y", *(f"{k},5;{k} %;{'uv'[k % 2]}" for k in range(40))]
+    (tmp_path / "t.csv").write_text("\n".join(lines), "utf-8")
+    how = ("--delimiter", ";", "--target", "y", "--units")
+    found = described("t.csv", *how, "--decimal", ",", cwd=tmp_path)
+    a, b, _ = found["columns"]
+    assert (a["type"], a["min"], a["max"]) == ("number", 0.5, 39.5)
+    assert (b["type"], b["mean"]) == ("int", 19.5)
+    assert "--delimiter ';' --decimal , --units --model" in found["next"]
+    a, b, _ = described("t.csv", *how, cwd=tmp_path)["columns"]
+    assert (a["type"], b["type"]) == ("text", "int")
+
+
+def test_text_in_another_encoding_is_refused_with_its_line(tmp_path):
+    (tmp_path / "t.csv").write_bytes("name,y\nBo,1\nJäger,2\n".encode("latin-1"))
+    said = r"t\.csv line 3, column 'name' is not UTF-8 text .*--encoding latin-1\.$"
+    assert_refused("describe", "t.csv", cwd=tmp_path, said=said)

@@ -36,6 +36,14 @@ def test_every_output_is_what_the_page_shows(folder, monkeypatch):
     assert (result.failed, result.attempted > 4) == (0, True)
 
 
+def test_describe_asks_for_what_it_needs(folder):
+    asked = {"--comment '#'": [], "--delimiter ';'": ["--comment", "#"]}
+    for said, options in (asked | {"--encoding latin-1": READING}).items():
+        done = here("describe", "customers.csv", *options, cwd=folder)
+        assert done.returncode == 1
+        assert said in done.stderr
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

@@ -284,7 +284,7 @@ class Description:
         paths = find_files(data, format)
         given = ReadingOptions(**of_csv)
         self._typed = {"target": target, "index_base": index_base, "format": format}
-        self._typed |= given.of_csv | {
+        self._typed |= given.of_csv | given.of_numbers | {
             "null_values": given.null_values or None, "max_line": max_line,
         }  # fmt: skip
         self.paths, self._is_table = paths, kind_of(paths, format) == "table"
@@ -302,7 +302,7 @@ class Description:
         check_separated(paths[0], [format_of(path, format) for path in paths], reading)
         if target is None and self.format == "folder" and LABEL in files[0].columns():
             self._target = self._typed["target"] = LABEL
-        self.source = TableDescription(files, self._target)
+        self.source = TableDescription(files, self._target, reading.spelling)
 
     def _open_frame(self, frame: Any, others: dict[str, Any]) -> None:
         from linsep.sources.tables.frames import FrameFile, to_arrow

@@ -21,9 +21,11 @@ from linsep.sources.exact import (
     may_be_rounded,
     rounded_cells,
 )
-from linsep.sources.tables.column_types import column_types, first_rows, text_refusal
-from linsep.sources.tables.columns import Columns, check_target, columns_of
+from linsep.sources.tables.column_types import column_types, find_bytes, first_rows, text_refusal
+from linsep.sources.tables.columns import Columns, check_target, columns_of, spelled
+from linsep.sources.tables.conversions import converted
 from linsep.sources.tables.files import FilesInOrder, kinds_in, rechunked
+from linsep.sources.tables.spellings import PLAIN, Spelling
 from linsep.sources.tables.table_file import TableFile, plain_values, rows_at_once
 
 
@@ -34,6 +36,7 @@ class TableDescription(FilesInOrder):
     ----------
     files : the files of the table
     target : name of the label column, or None
+    spelling : how numbers are written
 
     Attributes
     ----------
@@ -41,8 +44,10 @@ class TableDescription(FilesInOrder):
     rows : number of rows read
     """
 
-    def __init__(self, files: list[TableFile], target: str | None):
+    def __init__(self, files: list[TableFile], target: str | None, spelling: Spelling = PLAIN):
         super().__init__(files)
+        self._spelling = spelling
+        self._units: dict[str, tuple[str, str]] = {}
         self.target, self.kind, self.rows = target, "table", 0
         self._sample = SpreadSample(_chosen)
 
@@ -62,9 +67,14 @@ class TableDescription(FilesInOrder):
                 if name in stored and (file.typed or kind == "date")
             }
             start, whole = 0, None if file.typed else WholeNumbers(file)
-            for table in rechunked(file.chunks(kinds), rows_at_once(len(kinds), 1 << 19, 1 << 21)):
-                place = file.places_from(start)
-                numbers.add(table, _rounded(table, columns.numeric, whole, start))
+            at_once = rows_at_once(len(kinds), 1 << 19, 1 << 21)
+            for as_stored in rechunked(file.chunks(kinds), at_once):
+                place, how = file.places_from(start), columns.converted
+                table = converted(as_stored, how, self._spelling, place, self._units)
+                as_written = [name for name in columns.numeric if name not in how]
+                rounded: dict[str, dict[int, Any]] = {name: {} for name in how}
+                rounded |= _rounded(table, as_written, whole, start)
+                numbers.add(table, rounded)
                 for text in texts:
                     text.add(table, place)
                 for other in rest:
@@ -96,10 +106,20 @@ class TableDescription(FilesInOrder):
         stored = file.columns()
         if self.target is not None:
             check_target(file.path, stored, self.target, [])
-        columns, rest = columns_of(column_types(self._files))
+        types = column_types(self._files)
+        columns, rest = columns_of(types)
+        for name, kind in rest.items():
+            if pa.types.is_binary(kind) and not file.typed:
+                find_bytes(file, name)
         others = {
             n: "date" if pa.types.is_temporal(kind) else str(kind) for n, kind in rest.items()
         }
+        for name, kind in types.items():
+            if name in columns.text and spelled(
+                file, name, kind, head.column(name), self._spelling
+            ):
+                del columns.text[name]
+                columns.numeric[name] = columns.converted[name] = "number"
         refused = {name: text_refusal(file, name, head.column(name)) for name in columns.text}
         return file, columns, others, refused
 

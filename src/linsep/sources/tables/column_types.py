@@ -115,7 +115,7 @@ def unusable(file: TableFile, name: str, kind: pa.DataType) -> tuple[str, str | 
     if pa.types.is_nested(kind) and not pa.types.is_run_end_encoded(kind):
         return f"holds lists or objects ({kind})", "flatten it"
     if pa.types.is_binary(kind) and not file.typed:
-        _find_bytes(file, name)
+        find_bytes(file, name)
     return f"holds values of type {kind}", "make it a number or text"
 
 
@@ -140,7 +140,7 @@ def check_may_become(file: TableFile, name: str, kind: pa.DataType, how: str) ->
         raise no_feature(file, name, kind)
 
 
-def _find_bytes(file: TableFile, name: str) -> None:
+def find_bytes(file: TableFile, name: str) -> None:
     """Read a column as text: raises DataError, which names the line, where it is none."""
     for _ in file.chunks({name: "text"}):
         pass
@@ -178,7 +178,7 @@ def check_is_text(file: TableFile, name: str, kind: pa.DataType, family: str | N
     if family == "text" or dates or pa.types.is_null(kind):
         return
     if pa.types.is_binary(kind) and not file.typed:
-        _find_bytes(file, name)
+        find_bytes(file, name)
     what = {"number": "numbers", "bool": "true and false"}.get(
         family or "", f"values of type {kind}"
     )

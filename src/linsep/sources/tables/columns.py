@@ -256,7 +256,7 @@ def guess_columns(
         elif name not in columns.exclude:
             check_feature(file.path, name)
             first = head.column(name)
-            how = told.told(name) or _spelled(file, name, kind, first, spelling)
+            how = told.told(name) or spelled(file, name, kind, first, spelling)
             _add_feature(file, columns, name, kind, how)
             if name in columns.text and (levels := ordered_levels(first)) is not None:
                 columns.levels[name] = levels
@@ -286,7 +286,7 @@ def _label_kind(
     return "float"
 
 
-def _spelled(
+def spelled(
     file: TableFile, name: str, kind: pa.DataType, first: pa.Array, spelling: Spelling
 ) -> str | None:
     """Return "number" for a column whose first values are numbers in a spelling that users name;
