@@ -6,6 +6,8 @@ rendered: ``str(error)`` says ``missing="drop"``, the command line ``--missing d
 """
 
 import json
+import sys
+import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -177,3 +179,15 @@ class SeparationError(DataError):
     ):
         super().__init__(message, *hints)
         self.verdict, self.limits = verdict, limits or {}
+
+
+#: modules that are skipped to find the caller to warn
+_LIBRARIES = ("linsep.", "sklearn.")
+
+
+def warn_caller(warning: Warning | str) -> None:
+    """Warn with the location of the code that called linsep."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith(_LIBRARIES):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(warning, stacklevel=level)

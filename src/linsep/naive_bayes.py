@@ -1,6 +1,5 @@
 """Gaussian naive Bayes: with shared variances the generative counterpart of logistic regression."""
 
-import warnings
 from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
@@ -13,7 +12,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
 from linsep.batches import Batch
-from linsep.errors import DataError, FeatureOverflow, Hint, ParameterError, SeparationWarning
+from linsep.errors import (
+    DataError,
+    FeatureOverflow,
+    Hint,
+    ParameterError,
+    SeparationWarning,
+    warn_caller,
+)
 from linsep.estimators._common import labels
 from linsep.estimators._common.fitted_state import StopReason, classes_of, count, described, finite
 from linsep.estimators._common.frames import to_learn, to_predict
@@ -443,12 +449,11 @@ class GaussianNaiveBayes(
             if narrow.ndim == 2
             else ("varies between the classes, but within none")
         )
-        warnings.warn(
+        warn_caller(
             SeparationWarning(
                 f"Feature {name} {what}, so its Gaussian has no width: it is given a billionth of "
                 "the largest variance; leave it out where that is not meant."
-            ),
-            stacklevel=4,
+            )
         )
 
     def _refuse_tiny(self, apart: np.ndarray, within: np.ndarray, between: np.ndarray) -> None:

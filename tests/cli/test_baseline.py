@@ -136,10 +136,10 @@ def test_a_sample_has_few_bytes_whatever_the_batches(sparse, most_bytes):
         sample = Sample(2, most_rows=250, most_bytes=most_bytes)
         for rows in np.split(np.arange(300), cuts):
             sample.take(Batch(whole[rows], codes[rows] % 2, weights=weights[rows]))
-        found, drawn, _, own, _ = sample.rows(9)
-        assert np.array_equal(found.toarray() if sparse else found, X[expected])
-        assert drawn.tolist() == (codes[expected] % 2).tolist()
-        assert own.tolist() == weights[expected].tolist()
+        found = sample.rows(9)
+        assert np.array_equal(found.X.toarray() if sparse else found.X, X[expected])
+        assert found.y.tolist() == (codes[expected] % 2).tolist()
+        assert found.weights.tolist() == weights[expected].tolist()
         assert sample.totals == pytest.approx([weights[codes % 2 == k].sum() for k in (0, 1)])
 
 

@@ -11,12 +11,11 @@ import shutil
 import stat
 import sys
 import tempfile
-import warnings
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from linsep.errors import Hint, LinsepError
+from linsep.errors import Hint, LinsepError, warn_caller
 
 #: most bytes of parsed files: that many, or this part of the disk
 MOST_BYTES, DISK_PARTS = 20e9, 5
@@ -220,4 +219,4 @@ def warn_without(message: str, *hints: str | Hint) -> None:
     """Warn that no cache is used, once per process for each reason."""
     if message not in _warned:
         _warned.add(message)
-        warnings.warn(CacheWarning(LinsepError(message, *hints)), stacklevel=3)
+        warn_caller(CacheWarning(LinsepError(message, *hints)))

@@ -3,7 +3,6 @@
 import os
 import re
 import time
-import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -13,7 +12,7 @@ import numpy as np
 
 from linsep._system.files import check_free, remove_abandoned, written_whole
 from linsep._system.sealed import FileKind, sealed, unsealed
-from linsep.errors import CheckpointError, LinsepError, ModelFileError
+from linsep.errors import CheckpointError, LinsepError, ModelFileError, warn_caller
 
 FORMAT = 1
 CHECKPOINT = FileKind(
@@ -188,7 +187,7 @@ class Writing:
         except LinsepError as problem:
             if not self._failed:
                 message = f"The checkpoint was not written, the fit goes on: {problem}"
-                warnings.warn(message, UserWarning, stacklevel=2)
+                warn_caller(message)
             self._failed = True
         self._last, self._rows = time.monotonic(), 0
 

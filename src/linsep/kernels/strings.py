@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import warnings
 import weakref
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ import scipy.sparse as sp
 
 from linsep._system.threads import split_rows
 from linsep.compiled.kernels import count_rows, subsequences
-from linsep.errors import DataError, ParameterError
+from linsep.errors import DataError, ParameterError, warn_caller
 from linsep.kernels.base import BeyondFloats, Kernel, Parts, number
 from linsep.kernels.vectors import add_sparse_products, squares
 
@@ -275,10 +274,9 @@ class OnStrings(Kernel):
     def _fitted(self, X: Any) -> Kernel:
         longest = int(letters_of(X, self).lengths.max())
         if longest < self.p:
-            warnings.warn(
+            warn_caller(
                 f"{self!r} finds nothing in these strings, the longest of which has {longest} "
-                "letters: lower p.",
-                stacklevel=3,
+                "letters: lower p."
             )
         return self
 

@@ -1,7 +1,6 @@
 """The perceptron in the space of a kernel, as a scikit-learn estimator."""
 
 import json
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from time import perf_counter
@@ -17,7 +16,7 @@ from linsep._system.threads import in_background
 from linsep.batches import joined
 from linsep.checkpoints.saving import Saving
 from linsep.compiled.rows import as_rows
-from linsep.errors import DataError, ModelFileError, ParameterError, hint
+from linsep.errors import DataError, ModelFileError, ParameterError, hint, warn_caller
 from linsep.estimators._common.fitted_state import calls_back, count
 from linsep.estimators._common.frames import in_memory, to_learn
 from linsep.estimators._common.labels import (
@@ -294,7 +293,7 @@ class KernelPerceptron(OnlineClassifier):
         y = label_a_row(self, y, rows.shape[0])
         classes, codes, counted = self._labelled(y, sample_weight)
         if kernel.takes == "gram" and (why := kernels.check_gram(rows)) is not None:
-            warnings.warn(why, kernels.NotPositiveSemidefiniteWarning, stacklevel=2)
+            warn_caller(kernels.NotPositiveSemidefiniteWarning(why))
         saving.check_arrays(rows, classes, codes, counted)
         seed = self.draw_seed(saving)
         with interrupts_deferred():

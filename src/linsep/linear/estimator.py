@@ -1,6 +1,5 @@
 """Linear regression by least squares with statistical inference, as a scikit-learn estimator."""
 
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -14,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from linsep._system.interrupts import interrupts_deferred
 from linsep.batches import Batch, Batches, check_summable, weight_totals
 from linsep.drawing import display
-from linsep.errors import DataError, ParameterError, hint
+from linsep.errors import DataError, ParameterError, hint, warn_caller
 from linsep.estimators._common.fitted_state import StopReason, count, finite
 from linsep.estimators._common.frames import to_learn, to_predict, to_score
 from linsep.estimators._common.labels import (
@@ -301,17 +300,15 @@ class LinearRegression(HasEquation, RegressorMixin, HasParameters, BaseEstimator
             self._fit_source(X)
         else:
             self._fit_rows(X, y, sample_weight)
-        self._warn_of_dependence(3)
+        self._warn_of_dependence()
         return self
 
-    def _warn_of_dependence(self, stacklevel: int = 2) -> None:
+    def _warn_of_dependence(self) -> None:
         """Warn if features are linear combinations of earlier ones."""
         if not self._fitted.kept.all():
             notes = dependence(self._fitted, words_and_signs(self)[0])
             more = f" (and {len(notes) - 3} more, in summary_)" if len(notes) > 3 else ""
-            warnings.warn(
-                " ".join(notes[:3]) + more, DependentFeaturesWarning, stacklevel=stacklevel
-            )
+            warn_caller(DependentFeaturesWarning(" ".join(notes[:3]) + more))
 
     def _fit_rows(self, X: Any, y: Any, sample_weight: Any) -> None:
         block = self._block(X, y, sample_weight, reset=True)

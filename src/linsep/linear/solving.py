@@ -20,7 +20,6 @@ Three methods, each used only where it is accurate:
 import operator
 import os
 import threading
-import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import reduce
@@ -33,7 +32,7 @@ from scipy.linalg import blas, lapack
 
 from linsep._system.threads import one_blas_thread
 from linsep.batches import Batch, Batches, joined
-from linsep.errors import DataError, FeatureOverflow, hint
+from linsep.errors import DataError, FeatureOverflow, hint, warn_caller
 from linsep.lanes import Lanes
 from linsep.linear.columns import (
     ScaledColumns,
@@ -511,13 +510,12 @@ def _check_digits(done: Elimination) -> None:
     left = floats(done.left)[kept]
     lost = DOUBLED_ERROR * (done.sizes[kept] ** 2 / left).max(initial=0.0)
     if lost > 1e-8:
-        warnings.warn(
-            f"Features are so nearly combinations of others that only about "
+        message = (
+            "Features are so nearly combinations of others that only about "
             f"{-np.log10(lost):.0f} digits of their weights are reliable: leave some out, or "
-            "subtract what they share.",
-            IllConditionedWarning,
-            stacklevel=7,
+            "subtract what they share."
         )
+        warn_caller(IllConditionedWarning(message))
 
 
 class Doubled(NamedTuple):

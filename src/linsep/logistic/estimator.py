@@ -15,7 +15,15 @@ from linsep._system.interrupts import interrupts_deferred
 from linsep._system.threads import one_blas_thread
 from linsep.batches import Batch
 from linsep.checkpoints.saving import Saving, as_checkpoint
-from linsep.errors import DataError, Hint, ParameterError, SeparationError, SeparationWarning, hint
+from linsep.errors import (
+    DataError,
+    Hint,
+    ParameterError,
+    SeparationError,
+    SeparationWarning,
+    hint,
+    warn_caller,
+)
 from linsep.estimators._common import labels
 from linsep.estimators._common.fitted_state import StopReason, calls_back
 from linsep.estimators._common.frames import to_learn, to_predict
@@ -42,7 +50,6 @@ from linsep.logistic.outcomes import (
     limits_without,
     refuse_no_progress,
     separation_sentence,
-    warn_caller,
     widened,
 )
 from linsep.logistic.rows import (

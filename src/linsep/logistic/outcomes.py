@@ -1,7 +1,5 @@
 """Progress of a logistic regression after each step, its outcome, and how that is said."""
 
-import sys
-import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias
@@ -239,10 +237,6 @@ DIVERGING = ("+inf", "-inf", "infinite", UNSIGNED)
 SEPARATED = ("separable", "quasi-separable")
 
 
-#: modules that are skipped to find the caller to warn
-LIBRARIES = ("linsep.", "sklearn.")
-
-
 #: reason of a fit stopped by Ctrl-C, and all reasons without inference
 INTERRUPTED = StopReason.INTERRUPTED
 
@@ -321,14 +315,6 @@ def stopping_message(found: Any) -> tuple[str, tuple[Any, ...]]:
             "be inferred from them"
         )
     return message, ()
-
-
-def warn_caller(warning: Warning) -> None:
-    """Warn with the location of the code that called linsep."""
-    level, frame = 1, sys._getframe()
-    while frame.f_back and frame.f_globals.get("__name__", "").startswith(LIBRARIES):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(warning, stacklevel=level)
 
 
 def ending_of(model: Any, found: Any) -> tuple[str, Warning | None]:

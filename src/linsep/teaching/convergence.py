@@ -14,7 +14,7 @@ from linsep.mistake_bounds.rounding import length
 from linsep.teaching.tables import aligned, short_number
 from linsep.teaching.trace_table import TraceRow
 from linsep.teaching.tracing import trace
-from linsep.validation.labels import check_beside, labels_of
+from linsep.validation.labels import labels_of
 
 #: smallest square of a length whose multiples and parts have all their digits
 SMALLEST_SQUARE = 1e-280
@@ -154,7 +154,6 @@ def convergence(
     R 4, gamma 0.632456: at least exceeds at most beyond 40 mistakes
     """
     _check_provable(estimator)
-    check_beside(X, y=y)
     X, y, *_ = in_memory(X, y)
     made = trace(
         estimator, X, y, coef_init=coef_init, intercept_init=intercept_init,

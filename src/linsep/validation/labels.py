@@ -1,13 +1,12 @@
 """Labels of rows in memory: one a row, none missing, all of one type, in the order of the rows."""
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import column_or_1d
 
-from linsep.errors import DataError
+from linsep.errors import DataError, warn_caller
 
 #: names of the types of pandas' missing values
 MISSING_TYPES = ("NAType", "NaTType")
@@ -94,7 +93,7 @@ def check_beside(X: Any, **others: Any) -> None:
         order, plain = f"give {name}.loc[X.index]", f"{name}.to_numpy() if its order is right"
         if not (_is_fresh(index) or _is_fresh(found)):
             raise DataError(said, order, plain)
-        warnings.warn(f"{said}: {order} or {plain}.", stacklevel=4)
+        warn_caller(f"{said}: {order} or {plain}.")
         return
 
 
@@ -114,14 +113,13 @@ def _is_fresh(index: Any) -> bool:
     return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
 
 
-def warn_of_many_classes(classes: np.ndarray, n_rows: int, stacklevel: int = 4) -> None:
+def warn_of_many_classes(classes: np.ndarray, n_rows: int) -> None:
     """Warn if a numeric target has more than ten classes, and more than a tenth as many as rows."""
     n = len(classes)
     if classes.dtype.kind in "iuf" and n > max(FEW_CLASSES, n_rows / 10):
-        warnings.warn(
+        warn_caller(
             f"The target holds {n:,} different numbers in {n_rows:,} rows, and each is taken for a "
-            "class. If it is a measurement, fit a linear regression, or cut it into few classes.",
-            stacklevel=stacklevel,
+            "class. If it is a measurement, fit a linear regression, or cut it into few classes."
         )
 
 

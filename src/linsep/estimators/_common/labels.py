@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep.batches import NO_IMPORTANCE, check_summable
-from linsep.errors import DataError, FeatureOverflow
+from linsep.errors import DataError, FeatureOverflow, warn_caller
 from linsep.parameters import fitted_parameter
 from linsep.sources.base import Source
 from linsep.validation.labels import check_beside, labels_of, warn_of_many_classes
@@ -27,6 +27,13 @@ FLOATS = (np.float64, np.float32)
 PEEK = 1024
 
 
+def _check_classes(y: np.ndarray) -> None:
+    """Raise ValueError unless labels are classes; our own warning of many gives advice."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The number of unique classes is greater than 50%")
+        check_classification_targets(y)
+
+
 def encode(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the sorted classes and the int32 class code of each label.
 
@@ -36,15 +43,12 @@ def encode(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         classes = np.unique(y[:PEEK])
         codes = encode_with(y, classes) if classes.size <= PEEK // 4 else None
         if codes is not None:
-            # given the classes alone, it would warn of too many
-            check_classification_targets(y[:PEEK])
-            warn_of_many_classes(classes, len(y), stacklevel=6)
+            _check_classes(y[:PEEK])
+            warn_of_many_classes(classes, len(y))
             return classes, codes
-    with warnings.catch_warnings():  # our own warning gives advice
-        warnings.filterwarnings("ignore", "The number of unique classes is greater than 50%")
-        check_classification_targets(y)
+    _check_classes(y)
     classes, inverse = np.unique(y, return_inverse=True)
-    warn_of_many_classes(classes, len(y), stacklevel=6)
+    warn_of_many_classes(classes, len(y))
     return classes, inverse.astype(np.int32)
 
 
@@ -269,9 +273,8 @@ def warn_of_weightless(classes: np.ndarray, totals: np.ndarray) -> None:
     if not without or len(without) == len(classes):
         return
     which, it = ("class", "it") if len(without) == 1 else ("classes", "them")
-    warnings.warn(
-        f"All rows of {which} {listed(without)} have weight 0, so nothing is learnt about {it}.",
-        stacklevel=4,
+    warn_caller(
+        f"All rows of {which} {listed(without)} have weight 0, so nothing is learnt about {it}."
     )
 
 

@@ -1,6 +1,5 @@
 """Readings of a source by an estimator: what is known of it then, and Ctrl-C."""
 
-import warnings
 from collections.abc import Generator, Iterator
 from contextlib import closing
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from linsep._system.interrupts import interrupts_allowed
+from linsep.errors import warn_caller
 from linsep.estimators._common.fitted_state import StopReason
 
 
@@ -62,9 +62,8 @@ class Reading:
     def finish_interrupted(self, model: Any, name: str) -> None:
         """Set the stop reason of an interrupted model, warn, and raise KeyboardInterrupt."""
         model.stop_reason_ = StopReason.INTERRUPTED
-        warnings.warn(
+        warn_caller(
             f"The reading was interrupted: the estimates are those of the first {self.rows:,} rows "
-            f"of {name}.",
-            stacklevel=4,
+            f"of {name}."
         )
         raise KeyboardInterrupt
