@@ -3,8 +3,8 @@ and their help derive from them.
 """
 
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from functools import cache
-from inspect import get_annotations
+from functools import cache, wraps
+from inspect import get_annotations, signature
 from math import inf, isfinite
 from numbers import Integral, Real
 from types import NoneType, UnionType
@@ -195,7 +195,33 @@ class HasParameters:
     def __init_subclass__(cls, **how: Any) -> None:
         """Write ``__init__``, unless the class has one of its own."""
         super().__init_subclass__(**how)
+        has_own = "__init__" in vars(cls)
         dataclass(kw_only=True, eq=False, repr=False)(cls)
+        if not has_own:
+            cls.__init__ = _with_advice(cls.__init__)  # type: ignore[method-assign]
+
+
+def _with_advice(init: Any) -> Any:
+    """Return an ``__init__`` that says what the parameters of other programs are called here."""
+    known = {*signature(init).parameters}
+
+    @wraps(init)
+    def __init__(self: Any, *args: Any, **given: Any) -> None:
+        if not given.keys() <= known:
+            raise TypeError(_unknown(type(self), min(given.keys() - known), known))
+        init(self, *args, **given)
+
+    return __init__
+
+
+def _unknown(estimator: type, name: str, known: set[str]) -> str:
+    """Return what is wrong with the name of a parameter, and which one may be meant."""
+    from difflib import get_close_matches
+
+    advice = [f"did you mean {one}?" for one in get_close_matches(name, known, 1)]
+    if (told := advice_for(name)) is not None:
+        advice = [f"{told.render(in_python)}."]
+    return f"{estimator.__name__} has no parameter {name!r}" + (f": {advice[0]}" if advice else ".")
 
 
 @cache
