@@ -249,7 +249,7 @@ class UpdateDisplay(Display):
         if step != "before":
             self._weights(ax, after, lines[1], old=False)
         show_plane(ax, plane.names, *box)
-        said = f"mistake {update.mistake:,}: {step or f'row {update.row:,}'}"
+        said = f"mistake {update.mistake:,}: {step or f'row {update.row + 1:,}'}"
         show_title(ax, said, f"arrows × {scale:g}" if scale != 1.0 else "")
         return plane.title
 

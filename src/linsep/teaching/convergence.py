@@ -86,7 +86,7 @@ class Convergence:
 
     def __str__(self) -> str:
         numbers = (self.products, self.least, self.lengths, self.most)
-        places = [("", ""), *zip(self.rounds.tolist(), self.rows.tolist(), strict=True)]
+        places = [("", ""), *zip(self.rounds.tolist(), (self.rows + 1).tolist(), strict=True)]
         lines: list[tuple[str, ...]] = [HEADS]
         for k, (place, *values) in enumerate(zip(places, *numbers, strict=True)):
             lines.append((str(k), *map(str, place), *(short_number(float(v)) for v in values)))
@@ -148,9 +148,9 @@ def convergence(
     >>> print(convergence(Perceptron(fit_intercept=False, shuffle=False), X, y, weights=[1, -3]))
     mistake  round  row   <w, u>  at least    ||w||  at most
           0                    0         0        0        0
-          1      1    0  1.26491  0.632456        4        4
-          2      2    1  1.89737   1.26491  3.16228  5.65685
-          3      4    3  3.16228   1.89737  3.16228   6.9282
+          1      1    1  1.26491  0.632456        4        4
+          2      2    2  1.89737   1.26491  3.16228  5.65685
+          3      4    4  3.16228   1.89737  3.16228   6.9282
     R 4, gamma 0.632456: at least exceeds at most beyond 40 mistakes
     """
     _check_provable(estimator)
