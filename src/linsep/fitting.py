@@ -16,8 +16,8 @@ from linsep.estimators._common.labels import plain_labels
 from linsep.estimators._common.predicting import probabilities_of
 from linsep.other_names import advice_for
 from linsep.parameters import parameters_of
-from linsep.sources.base import Source
-from linsep.sources.opening import find_files, is_frame, kind_of, names_in, open_source
+from linsep.sources.base import Source, is_frame
+from linsep.sources.opening import find_files, kind_of, names_in, open_source
 from linsep.sources.tables.reading_options import ReadingOptions
 
 #: Defaults of learners in passes on files. Files may be large, and most data are not separable:

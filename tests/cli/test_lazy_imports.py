@@ -89,3 +89,22 @@ except ModuleNotFoundError:
     print("missing")
 """
     assert python(code, tmp_path).split("\n") == ["['height', 'width']", "missing"]
+
+
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [
+        ("Perceptron", 46), ("KernelPerceptron", 52), ("LinearRegression", 35),
+        ("LogisticRegression", 50), ("GaussianNaiveBayes", 30),
+    ],
+)  # fmt: skip
+def test_estimators_load_little(tmp_path, name, most):
+    """Neither the readers of files nor what proves."""
+    code = f"""
+import sys
+from linsep import {name}
+own = sorted(module for module in sys.modules if module.split(".")[0] == "linsep")
+unused = ["opening", "tables", "separability", "certificate", "cli", "teaching"]
+print(len(own) <= {most} or own, [part for part in unused if any(part in one for one in own)])
+"""
+    assert python(code, tmp_path) == "True []"

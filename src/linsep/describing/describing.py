@@ -19,10 +19,10 @@ from linsep.errors import DataError, LinsepError, hint
 from linsep.separability.data import data_of
 from linsep.separability.deciding import decide
 from linsep.separability.time_limit import Task
-from linsep.sources.base import Source
+from linsep.sources.base import Source, is_frame
 from linsep.sources.formats import LABEL, format_of
 from linsep.sources.limits import MAX_LINE, bytes_of
-from linsep.sources.opening import find_files, is_frame, kind_of, names_in, open_source
+from linsep.sources.opening import find_files, kind_of, names_in, open_source
 from linsep.sources.remote.address import shown
 from linsep.sources.tables.columns import is_row_label
 from linsep.sources.tables.files import check_separated, open_tables

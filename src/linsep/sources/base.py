@@ -216,3 +216,11 @@ class WeighedSource(Source):
     def _among_all(self, row: int) -> int:
         weighed = self._proving and self.weighted
         return number_of_weighed(self._batches(), row) if weighed else row
+
+
+def is_frame(data: Any) -> bool:
+    """Return whether ``data`` is a table in memory: of pandas, polars, Arrow, DuckDB or whatever
+    else gives an Arrow C stream.
+    """
+    gives = hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")
+    return gives and (hasattr(data, "columns") or hasattr(data, "schema"))

@@ -8,7 +8,7 @@ from typing import Any
 from linsep._system.caches import warn_without
 from linsep._system.files import is_address
 from linsep.errors import DataError, ParameterError, hint
-from linsep.sources.base import Source
+from linsep.sources.base import Source, is_frame
 from linsep.sources.formats import ENDINGS, LABEL, TEXT, format_by_name, format_of
 from linsep.sources.limits import MAX_LINE, bytes_of
 from linsep.sources.remote.address import is_remote, shown
@@ -197,14 +197,6 @@ def _some(options: dict[str, Any], *groups: tuple[str, ...]) -> dict[str, Any]:
 
 
 _NAME = (str, Path, RemoteFile)
-
-
-def is_frame(data: Any) -> bool:
-    """Return whether ``data`` is a table in memory: of pandas, polars, Arrow, DuckDB or whatever
-    else gives an Arrow C stream.
-    """
-    gives = hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")
-    return gives and (hasattr(data, "columns") or hasattr(data, "schema"))
 
 
 def names_in(data: Any) -> list[Any]:

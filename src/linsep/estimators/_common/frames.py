@@ -12,9 +12,7 @@ from sklearn.utils.validation import validate_data
 from linsep.batches import join, joined
 from linsep.errors import DataError, ParameterError
 from linsep.estimators._common.labels import FLOATS
-from linsep.sources.arrays import ArraySource
-from linsep.sources.base import Source
-from linsep.sources.opening import is_frame, open_source
+from linsep.sources.base import Source, is_frame
 from linsep.validation.labels import check_beside
 from linsep.validation.sparse import as_csr
 from linsep.validation.values import check_prepared
@@ -119,7 +117,7 @@ def to_predict(model: Any, X: Any, missing: str | None = None) -> Any:
     of_frame = recipe.get("format") == "table" and is_frame(X)
     of_path = isinstance(X, str | Path) and recipe.get("format", "arrays") != "arrays"
     if of_path or (of_frame and not _holds_features(model, X, recipe)):
-        return open_source(X, recipe=recipe, labelled=False, missing=missing or "error")
+        return _opened(X, recipe=recipe, labelled=False, missing=missing or "error")
     return X if missing is None else _with_gaps(model, X)
 
 
@@ -131,7 +129,7 @@ def to_score(model: Any, X: Any, y: Any) -> Any:
     if y is not None or recipe.get("format", "arrays") == "arrays":
         return X
     if isinstance(X, str | Path) or (is_frame(X) and recipe.get("target") in _names(X)):
-        return open_source(X, recipe=recipe)
+        return _opened(X, recipe=recipe)
     return X
 
 
@@ -148,6 +146,8 @@ def _with_gaps(model: Any, X: Any) -> Source:
     unknown = np.isnan(values)
     gaps = sp.csr_array((unknown, X.indices, X.indptr), X.shape) if sp.issparse(X) else unknown
     values[unknown] = 0
+    from linsep.sources.arrays import ArraySource
+
     return ArraySource(X, unanswered=np.asarray(gaps.sum(axis=1)) > 0)
 
 
@@ -205,7 +205,7 @@ def _with_labels(X: Any, y: Any, sample_weight: Any, reference_level: str | None
             )
         name = _free_name(getattr(values, "name", None) or role, table.column_names)
         table, roles[role] = table.append_column(name, pa.array(given.tolist())), name
-    return open_source(
+    return _opened(
         table, target=roles.get("target"), weight=roles.get("weight"),
         reference_level=reference_level,
     )  # fmt: skip
@@ -216,3 +216,10 @@ def _free_name(name: Any, taken: list[str]) -> str:
     while name in taken:
         name += "_"
     return name
+
+
+def _opened(data: Any, **how: Any) -> Source:
+    # What opens files loads every format: only where one is opened.
+    from linsep.sources.opening import open_source
+
+    return open_source(data, **how)
