@@ -11,6 +11,7 @@ import pytest
 
 import linsep
 from command_line import here, table
+from linsep.cli.predictions import Lines
 
 pytestmark = pytest.mark.compiled
 
@@ -120,8 +121,8 @@ def test_interrupted_while_the_model_is_saved_or_tested(folder, monkeypatch):
 
 @pytest.mark.parametrize("late", [False, True])
 def test_interrupted_predictions_are_written_whole_or_not_at_all(learnt, monkeypatch, late):
-    name = "os.replace" if late else "linsep.cli.predict.write_classes"
-    real = os.replace if late else linsep.cli.predict.write_classes
+    name = "os.replace" if late else "linsep.cli.predictions.Lines.write"
+    real = os.replace if late else Lines.write
 
     def pressed(*arguments, **options):
         signal.raise_signal(signal.SIGTERM)

@@ -144,9 +144,7 @@ def test_several_classes_of_long_numbers():
     [
         (pd.DataFrame({"a": pd.array([1, None], "Int64")}), "Row 1, column 'a' has no value"),
         (pd.DataFrame({"a": [1.0, 2.0], "b": [Decimal(1), None]}), "Row 1, column 'b' has no"),
-        (pd.DataFrame({"a": [1, 2], "b": pd.array(["x", "y"], "string")}), "Column 'b' is of type"),
         (pd.DataFrame({"a": [1, 2], "b": [1, "2"]}, dtype=object), "Row 1, column 'b' is '2'"),
-        (pa.table({"a": ["x", "y"]}), "Column 'a' is of type string"),
         (pa.table({"a": [1, None]}), "Row 1, column 'a' has no value"),
         ([[Decimal("NaN")], [1]], "Row 0, column 0 has no value"),
         ([[Decimal("Infinity")], [1]], "Row 0, column 0 is Infinity"),

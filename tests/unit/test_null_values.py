@@ -73,8 +73,9 @@ def test_a_mark_behind_the_first_rows_is_named(path, monkeypatch):
     path.write_text("a,y\n" + "1,0\n2,1\n" * 600 + "?,1\n")
     with pytest.raises(DataError) as refused:
         load_table("a.csv", target="y")
-    said = "stored as text (such as '1'): read them with numeric=[\"a\"], say what stands"
-    assert said in str(refused.value)
+    said = "a.csv line 1202, column 'a' holds '?', where all before are numbers: "
+    assert str(refused.value).startswith(said)
+    assert 'take it for a missing value with null_values=["?"]' in str(refused.value)
     monkeypatch.setattr(text_file, "BLOCK_BYTES", 400)
     with pytest.raises(DataError) as refused:
         load_table("a.csv", target="y")

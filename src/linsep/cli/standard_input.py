@@ -12,7 +12,6 @@ import click
 
 from linsep._system.files import scratch_folder
 from linsep.errors import DataError
-from linsep.sources.formats import format_by_content
 
 NAME = "standard input"
 #: the file that it was copied to, if it was
@@ -53,6 +52,8 @@ def reads_data(command: Callable, first: Callable[[dict[str, Any]], None]) -> Ca
                 given[name] = [str(path) if item == "-" else item for item in given[name] or ()]
             if "no_cache" in given:
                 given["no_cache"] = True  # its rows are never read again
+            from linsep.sources.formats import format_by_content
+
             if given["format"] is None and format_by_content(path) is None:
                 option = "--data-format" if "written" in given else "--format"
                 raise click.BadParameter(
