@@ -89,8 +89,7 @@ def fit(
     data : a data frame of pandas or polars, an Arrow table; files, folders, globs or addresses
     target : name of the label column; not for formats that have labels first, nor with a
         ``formula``, which names it
-    learner : "perceptron", "margin", "winnow", "passive-aggressive", "kernel", "linear",
-        "logistic", "naive-bayes", ...: a name of ``--learner``
+    learner : name of the learner, as of ``linsep fit --learner``, such as "logistic" or "pa"
     test : data to score at the end, read as `data` is; default None
     calibrate, calibration : data on which to calibrate probabilities, and "sigmoid" or "isotonic"
     random_state : seed of learners that draw at random
