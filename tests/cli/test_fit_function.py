@@ -132,7 +132,7 @@ TABLES = sets()
 QUICK = [name for name in list(TABLES)[:17] if name not in ("tic-tac-toe", "LED display")]
 
 
-def same_bits(frame, learner):
+def assert_same_bits(frame, learner):
     frame.to_csv("table.csv", index=False)
     saved = ("--model", "table.linsep", "--force")
     done = here("fit", "table.csv", "--target", LABEL, "--learner", learner, *saved, cwd=".")
@@ -153,7 +153,7 @@ def same_bits(frame, learner):
 @pytest.mark.parametrize("name", QUICK)
 def test_some_rows_of_every_table(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    same_bits(TABLES[name]().sample(150, random_state=0), "perceptron")
+    assert_same_bits(TABLES[name]().sample(150, random_state=0), "perceptron")
 
 
 @pytest.mark.thorough
@@ -163,7 +163,7 @@ def test_some_rows_of_every_table(name, tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", TABLES)
 def test_every_table(name, learner, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    same_bits(TABLES[name](), learner)
+    assert_same_bits(TABLES[name](), learner)
 
 
 def test_the_table_of_defaults_is_true():

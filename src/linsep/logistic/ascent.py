@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.linalg as sla
 
-from linsep.logistic.existence import examined, one_sided, separates
+from linsep.logistic.existence import examined, one_sided
 from linsep.logistic.likelihood import Likelihood, Point
 from linsep.logistic.outcomes import Report, no_report
 
@@ -133,8 +133,6 @@ def _by_class(factors: list[Any], solve: Callable[[Any, np.ndarray], np.ndarray]
 
 #: consecutive steps that shrink more slowly than Newton steps near a maximum, which cause a check
 SLOW = 3
-#: negative log-likelihood of one row with probability 1/2; if all rows lose less, all are right
-EVEN = float(np.log(2.0))
 #: steps of L-BFGS between two updates of the preconditioner
 ANEW = 30
 VALUE_ONLY = {"hessian": False}
@@ -437,8 +435,6 @@ def newton_cg(
             return Ascent(*known)._replace(reason=reason or "stuck")
         B, point = better
         report(B, point.value, watch.distance)
-        if goal.prove and -point.value * goal.rows < EVEN and separates(likelihood.moves(B)):
-            return Ascent(*known)._replace(B=B, value=point.value, reason="suspect", suspect=True)
         if reason:
             return Ascent(*known)._replace(B=B, value=point.value)
     return Ascent(B, point.value, None, goal.max_iter, "max_iter", watch.distance, watch.proved)
