@@ -15,6 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -227,6 +228,8 @@ def press(fit: Fit, record: Record, folder: Path, line: int, again: float | None
     before = set(threading.enumerate())
     ending: BaseException | None = None
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    hook = sys.unraisablehook
+    sys.unraisablehook = partial(_other_than_a_press, hook)
     try:
         with traced(tick):
             go()
@@ -238,7 +241,17 @@ def press(fit: Fit, record: Record, folder: Path, line: int, again: float | None
         still_going = set(threading.enumerate()) - before
         second.wait()
         signal.signal(signal.SIGINT, handler)
+        sys.unraisablehook = hook
     return Outcome(ending is not None, _wrong(fit, record, model, ending, still_going, folder))
+
+
+def _other_than_a_press(hook: Callable[[Any], None], about: Any) -> None:
+    """Give what Python drops to the hook, except a press that came in a weak reference's callback.
+
+    Python has nobody to raise it to there.
+    """
+    if not isinstance(about.exc_value, KeyboardInterrupt):
+        hook(about)
 
 
 class Second:
