@@ -1,21 +1,17 @@
-"""What a fit of files is, below the command line: how the files are opened for a learner, the
-parameters it has where none are given, and the scores of other files.
+"""What a fit of files is, below the command line: how the files are opened for a learner, and the
+parameters it has where none are given.
 """
 
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from difflib import get_close_matches
 from inspect import signature
 from typing import Any
 
-import numpy as np
-
-from linsep.batches import weight_totals
 from linsep.catalog import ESTIMATORS, REGRESSIONS, is_scaled
-from linsep.errors import DataError, ParameterError, hint, in_python
-from linsep.estimators._common.labels import plain_labels
-from linsep.estimators._common.predicting import probabilities_of
+from linsep.errors import ParameterError, hint, in_python
 from linsep.other_names import advice_for
 from linsep.parameters import parameters_of
+from linsep.scoring import scores_of
 from linsep.sources.base import Source, is_frame
 from linsep.sources.opening import find_files, kind_of, names_in, open_source
 from linsep.sources.tables.reading_options import ReadingOptions
@@ -185,105 +181,3 @@ def make_estimator(learner: str, given: Mapping[str, Any], usual: Mapping[str, A
     """
     others = {} if learner in REGRESSIONS else dict(usual)
     return ESTIMATORS[learner](**others | dict(given))
-
-
-def gaps_of(source: Source, unread: Container[str] = ()) -> dict[str, Any]:
-    """Return what the last reading left out or replaced, as plain JSON; ``unread`` are columns of
-    the model that were not to be read.
-
-    A field that the model does not have matters where another is missing: it may be a misspelling.
-    """
-    gaps = {"rows_dropped": source.dropped, "values_filled": dict(source.filled)}
-    ignored = {x: where for x, where in source.ignored.items() if x not in unread}
-    return gaps | {"fields_ignored": ignored if any(gaps.values()) else {}}
-
-
-def scores_of(model: Any, source: Source) -> dict[str, Any]:
-    """Return scores of the predictions of a source, of classes or numbers, as plain JSON."""
-    if hasattr(model, "classes_"):
-        return _scores_of_classes(model, source)
-    prediction = model.predictions(source)
-    found = prediction.residuals()
-    return {
-        "rows": found.rows,
-        "weight": found.weight if source.weighted else None,
-        "r_squared": found.r_squared,
-        "root_mean_squared_error": float(np.sqrt(found.squared / found.weight)),
-        "mean_absolute_error": found.absolute / found.weight,
-        "largest_error": found.largest,
-        "standard_deviation": float(np.sqrt(found.spread / found.weight)),
-        "unknown_values": prediction.unknown,
-        **gaps_of(source),
-    }
-
-
-def _scores_of_classes(model: Any, source: Source) -> dict[str, Any]:
-    """Return the accuracy and, for each class, counts of rows, right rows and predictions.
-
-    Labels that are not classes of the model are rows of their own, always wrong. Shares are those
-    of the weights of the rows.
-    """
-    k = model.classes_.size
-    counts = _Counts(k)
-    prediction, squared = model.predictions(source), 0.0
-    for codes, truth, weights, scores in prediction.compared():
-        counts.add(codes, truth, weights)
-        squared += float(_squared_errors(model, scores, truth) @ weights)
-    rows, right = counts.rows, counts.right
-    total, weight = int(rows.sum()), counts.weights.sum()
-    if not weight:
-        raise DataError(f"{source.name} has no rows to score: all have weight 0.")
-    return {
-        "rows": total,
-        "weight": float(weight) if source.weighted else None,
-        "accuracy": float(counts.weights_right.sum() / weight),
-        "brier": float(squared / weight) if hasattr(model, "predict_proba") else None,
-        "most_frequent": float(counts.weights[:k].max() / weight),
-        "unknown_labels": int(rows[k]),
-        "unknown_values": prediction.unknown,
-        **gaps_of(source),
-        "classes": [
-            {
-                "label": label,
-                "rows": int(rows[c]),
-                "right": int(right[c]),
-                "recall": _share(counts.weights_right[c], counts.weights[c]),
-                "precision": _share(counts.weights_right[c], counts.weights_claimed[c]),
-            }
-            for c, label in enumerate(plain_labels(model.classes_))
-        ],
-    }
-
-
-def _squared_errors(model: Any, scores: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """Return the squared error of the probabilities of each row, of two classes that of one."""
-    k = model.classes_.size
-    if not hasattr(model, "predict_proba"):
-        return np.zeros(truth.size)
-    errors = probabilities_of(model, scores) - np.eye(k + 1)[truth, :k]
-    return (errors**2).sum(axis=1) / (2 if k == 2 else 1)
-
-
-class _Counts:
-    """Rows and their weights by class: all, those predicted right, and those of the prediction.
-
-    ``rows`` and ``weights`` have one entry more, for unknown labels.
-    """
-
-    def __init__(self, k: int):
-        self.rows, self.weights = np.zeros(k + 1, dtype=np.int64), np.zeros(k + 1)
-        self.right, self.weights_right = np.zeros(k, dtype=np.int64), np.zeros(k)
-        self.weights_claimed = np.zeros(k)
-
-    def add(self, codes: np.ndarray, truth: np.ndarray, weights: np.ndarray) -> None:
-        """Add rows of these predicted and true classes."""
-        well, k = codes == truth, self.right.size
-        self.rows += np.bincount(truth, minlength=k + 1)
-        self.right += np.bincount(codes[well], minlength=k)
-        self.weights = weight_totals(self.weights, truth, weights)
-        self.weights_right = weight_totals(self.weights_right, codes[well], weights[well])
-        self.weights_claimed = weight_totals(self.weights_claimed, codes, weights)
-
-
-def _share(part: float, whole: float) -> float | None:
-    return float(part / whole) if whole else None

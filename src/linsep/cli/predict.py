@@ -27,7 +27,7 @@ from linsep.cli.report import gap_pairs, unknown_text, unscored_pairs
 from linsep.errors import DataError
 from linsep.estimators._common.labels import plain_labels
 from linsep.estimators._common.predicting import probabilities_of
-from linsep.fitting import gaps_of, scores_of
+from linsep.scoring import gaps_of, scores_of
 from linsep.sources.base import Source
 from linsep.words import counted
 

@@ -14,7 +14,7 @@ from linsep.estimators._common.explaining import is_curved
 from linsep.estimators._common.fitted_state import ALL_PASSES, StopReason
 from linsep.estimators._common.labels import plain_labels, words_and_signs
 from linsep.estimators._common.showing import MOST_TERMS
-from linsep.fitting import gaps_of
+from linsep.scoring import gaps_of
 from linsep.sources.base import Source
 from linsep.sources.feature_names import names_in_recipe
 from linsep.words import counted, escaped, percent

@@ -23,7 +23,8 @@ from linsep.cli.predict import score_source
 from linsep.cli.reading import READING, Reading
 from linsep.cli.report import gap_pairs
 from linsep.estimators._common.labels import plain_labels
-from linsep.fitting import gaps_of, with_intercept
+from linsep.fitting import with_intercept
+from linsep.scoring import gaps_of
 from linsep.sources.base import Source
 from linsep.tuning import Model, SideBySide, combinations
 from linsep.words import counted, percent

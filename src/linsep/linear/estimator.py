@@ -183,12 +183,17 @@ class LinearPrediction(Prediction):
             found = self._checked(X, batch.first, interval, level)
             yield Bands(*map(batch.answers, found)) if interval else batch.answers(found)
 
+    def with_targets(self) -> Iterator[tuple[Batch, np.ndarray, Any]]:
+        """Yield each batch with its targets and the predictions."""
+        for batch, X in self.rows():
+            truth = numbers(batch.y, self.source, batch.first)
+            yield batch, truth, self._checked(X, batch.first)
+
     def residuals(self) -> Residuals:
         """Return the errors of the predictions."""
         found = Residuals()
-        for batch, X in self.rows():
-            truth = numbers(batch.y, self.source, batch.first)
-            found = found.and_more(self._checked(X, batch.first), truth, batch.weights)
+        for batch, truth, predicted in self.with_targets():
+            found = found.and_more(predicted, truth, batch.weights)
         if not found.weight:
             raise DataError(f"{self.source.name} has no rows to score: all have weight 0.")
         return found
