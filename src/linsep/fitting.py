@@ -72,6 +72,7 @@ def fit(
     random_state: int = 0,
     class_weight: Any = None,
     reference: Any = None,
+    cv: Any = None,
     **options: Any,
 ) -> Any:
     """Learn from files or a data frame as the command ``linsep fit`` does, to the same bits.
@@ -91,6 +92,8 @@ def fit(
     random_state : seed of learners that draw at random
     class_weight : dict of label to weight, "balanced", or None
     reference : which of two classes is -1, or the reference class of a logistic regression
+    cv : number of folds in which to cross-validate, of the same shares of every class (and of whole
+        groups, if there are any), or a splitter of scikit-learn; default None
     **options : arguments of :func:`open_source`, such as ``missing="mean"``,
         ``categorical="rank"`` or ``formula="admit ~ gre * C(rank)"``, and parameters of the
         estimator, such as ``keep="last"``
@@ -99,7 +102,8 @@ def fit(
     -------
     The fitted estimator. Its ``recipe_`` says how rows become features: :meth:`predict` takes data
     frames with the columns of `data`, and names of files. With `test`, ``test_scores_`` has what
-    ``linsep score --json`` prints.
+    ``linsep score --json`` prints. With `cv`, ``cv_scores_`` has the metrics of each fold, as
+    arrays by their names.
 
     Raises
     ------
@@ -140,7 +144,13 @@ def fit(
     source = opened_for(
         learner, data, target=target, intercept=given.get("fit_intercept") is not False, **how
     )
-    model = make_estimator(learner, given).fit(source)
+    if cv is None:
+        model = make_estimator(learner, given).fit(source)
+    else:
+        from linsep.cross_validation import Folds, fit_and_validate
+
+        folds = Folds(cv, random_state=random_state)
+        model = fit_and_validate(make_estimator(learner, given), source, folds)
     again = {n: how[n] for n in ("format", *ReadingOptions._fields) if n in how}
     if calibrate is not None:
         from linsep.estimators._common.calibration import calibrate as calibrated

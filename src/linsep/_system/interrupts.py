@@ -151,8 +151,26 @@ class interrupts_allowed:
             _signals.open = self._was_open and not _is_interrupt(kind)
 
 
+class StopSign:
+    """Lets the main thread end work in other threads, which Ctrl-C never reaches: where that is an
+    ``initializer`` of theirs, their interruption points raise KeyboardInterrupt once ``raised``.
+    """
+
+    raised = False
+
+    def obey(self) -> None:
+        """Let this thread end when the sign is raised."""
+        _signs.obeyed = self
+
+
+_signs = threading.local()
+
+
 def interruption_point() -> None:
-    """Let a pending Ctrl-C take effect here."""
+    """Let a pending Ctrl-C take effect here, or a :class:`StopSign` that this thread obeys."""
+    sign = getattr(_signs, "obeyed", None)
+    if sign is not None and sign.raised:
+        raise KeyboardInterrupt
     with interrupts_allowed():
         pass
 

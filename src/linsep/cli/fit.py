@@ -6,12 +6,13 @@ import sys
 from contextlib import redirect_stdout
 from pathlib import Path
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from linsep import model_files
 from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
+from linsep.batches import Batch
 from linsep.catalog import REGRESSIONS
 from linsep.checkpoints.saving import Checkpoint
 from linsep.cli import (
@@ -27,10 +28,14 @@ from linsep.cli.predict import score_source
 from linsep.cli.reading import READING, Reading, connected_to, dask_needed
 from linsep.cli.report import worse_than_baseline
 from linsep.cli.standard_input import NAME
+from linsep.cli.validating import FOLDS, described
 from linsep.errors import CheckpointError, LinsepError
 from linsep.fitting import with_intercept
 from linsep.sources.base import Source
 from linsep.sources.remote.address import is_remote, normal, shown
+
+if TYPE_CHECKING:  # what cross-validates, which most fits do not
+    from linsep.cross_validation import Folds
 
 CALIBRATE = Repeatable(
     "--calibrate", section="Data", metavar="DATA",
@@ -123,7 +128,7 @@ def _stored(args: list[str]) -> list[str]:
 @command(
     options.DATA, READING, options.MODEL_OUT, options.FORCE, options.TEST, CALIBRATE, CALIBRATION,
     options.LEARNER, options.AS_JSON, options.CURVE, options.RANDOM_STATE,
-    options.CLASS_WEIGHT, options.INIT_WEIGHTS, options.REFERENCE, options.COLUMNS,
+    options.CLASS_WEIGHT, options.INIT_WEIGHTS, options.REFERENCE, options.COLUMNS, FOLDS,
     options.CLUSTER, options.MIXING, options.SHARD_MB, CHECKPOINT, EVERY, RESUME,
     cls=Resumable,
 )  # fmt: skip
@@ -131,9 +136,9 @@ def fit(
     data: list[str], *, reading: Reading, model: Path | None, force: bool, test: list[str] | None,
     calibrate: list[str] | None, calibration: str | None, learner: str, as_json: bool, curve: bool,
     random_state: int, class_weight: list[str] | None, init_weights: Any,
-    reference: str | None, columns: dict[str, Any], cluster: str | None, mixing: str | None,
-    shard_mb: float | None, checkpoint: Path | None, every: str | None, resume: Path | None,
-    parameters: dict[str, Any],
+    reference: str | None, columns: dict[str, Any], folds: "Folds | None", cluster: str | None,
+    mixing: str | None, shard_mb: float | None, checkpoint: Path | None, every: str | None,
+    resume: Path | None, parameters: dict[str, Any],
 ) -> None:  # fmt: skip
     """Learn from DATA and save a model.
 
@@ -153,22 +158,50 @@ def fit(
         class_weight=learners.class_weights(class_weight, source),
         reference=learners.reference_class(reference, source),
     )  # fmt: skip
-    _check_held_out(curve, source.grouped, estimator, parameters)
+    _check_held_out(curve, source.grouped and folds is None, estimator, parameters)
+    folds = _checked_folds(folds, random_state, source.grouped, cluster, checkpoint)
     start = InitialWeights(init_weights, learner, estimator, source)
     saved = _opened(checkpoint, every, source, estimator)
+    rows = None
+    if folds is not None:
+        source, rows = _kept(source)
     whole = _fitted(estimator, source, start, place, saved)
+    validated = _validated(estimator, source, rows, folds) if whole else None
     _finish(
         estimator, source, whole, started, reading, saved, model=model, force=force, test=test,
         calibrate=calibrate, calibration=calibration, as_json=as_json, curve=curve,
+        validated=validated,
     )  # fmt: skip
     if saved is not None:  # now that all is written
         saved.remove()
+
+
+def _kept(source: Source) -> tuple[Source, Batch]:
+    """Read the rows, from which later readings come."""
+    from linsep.cross_validation import kept
+
+    with watching(source):
+        return kept(source)
+
+
+def _validated(
+    estimator: Any, source: Source, rows: Batch | None, folds: "Folds | None"
+) -> dict[str, Any] | None:
+    """Cross-validate a fitted estimator, if it was asked for; return what is printed of it."""
+    if rows is None or folds is None:
+        return None
+    from linsep.cross_validation import cross_validated
+
+    with watching(source):
+        estimator.cv_scores_ = cross_validated(estimator, source, rows, folds)
+    return described(estimator.cv_scores_, folds)
 
 
 def _finish(
     estimator: Any, source: Source, whole: bool, started: float, reading: Reading,
     saved: Checkpoint | None, *, model: Path | None, force: bool, test: list[str] | None,
     calibrate: list[str] | None, calibration: Any, as_json: bool, curve: bool,
+    validated: dict[str, Any] | None,
 ) -> None:  # fmt: skip
     """Calibrate, save, test and print the summary."""
     # Save and report what was learnt, even if Ctrl-C is pressed again.
@@ -182,7 +215,15 @@ def _finish(
         if saved is not None and tested.interrupted:
             raise KeyboardInterrupt
         _print_summary(
-            estimator, source, seconds, model, tested, made, as_json=as_json, curve=curve
+            estimator,
+            source,
+            seconds,
+            model,
+            tested,
+            made,
+            as_json=as_json,
+            curve=curve,
+            validated=validated,
         )
         if calibrate and not made.told and not made.error:
             note(f"the model is not calibrated: {report.interruption(estimator)}.")
@@ -209,7 +250,23 @@ def _check_held_out(curve: bool, grouped: bool, estimator: Any, parameters: dict
     learners.check_effects(estimator, parameters)
     for wanted, name in ((curve, "--curve"), (grouped, "--group")):
         if wanted and not getattr(estimator, "early_stopping", False):
-            raise click.BadParameter(f"{name} needs --early-stopping, which holds rows out.")
+            or_folds = ", or --cv" * (name == "--group")
+            raise click.BadParameter(
+                f"{name} needs --early-stopping, which holds rows out{or_folds}."
+            )
+
+
+def _checked_folds(
+    folds: "Folds | None", seed: int, grouped: bool, cluster: str | None, checkpoint: Path | None
+) -> "Folds | None":
+    """Return the folds with their seed; raise an error for what does not go with them."""
+    if folds is None:
+        return None
+    for flag, given in (("--cluster", cluster), ("--checkpoint", checkpoint)):
+        if given is not None:
+            raise click.BadParameter(f"--cv is not with {flag}: its rows are in memory here.")
+    folds.check(grouped)
+    return folds._replace(random_state=seed)
 
 
 def _phases(estimator: Any) -> dict[str, float]:
@@ -259,10 +316,12 @@ def _tested(
 def _print_summary(
     estimator: Any, source: Source, seconds: dict[str, float], model: Path | None,
     tested: _Tested, made: Calibrated, *, as_json: bool, curve: bool,
+    validated: dict[str, Any] | None,
 ) -> None:  # fmt: skip
     """Print the summary of a fit."""
     summary = report.fit_summary(estimator, seconds, source, model) | {"test": tested.score}
     summary |= {"interrupted": tested.interrupted, "calibration": made.told}
+    summary |= {} if validated is None else {"cross_validation": validated}
     summary["warnings"] = worse_than_baseline(estimator, summary)
     if as_json:
         print_json(summary)

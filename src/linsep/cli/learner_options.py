@@ -52,7 +52,7 @@ MOST_MODELS = 1000
 NOT_HERE = ("warm_start", "trace")
 #: titles of the help, each a section of options, in their order; options of the learner come before
 #: those of the output
-SECTIONS = ("Data", "Text", "Learner", "Checkpoints", "Cluster")
+SECTIONS = ("Data", "Text", "Learner", "Validation", "Checkpoints", "Cluster")
 
 
 class LearnerOption(Option):

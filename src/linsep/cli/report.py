@@ -9,6 +9,7 @@ import numpy as np
 from linsep.catalog import is_regression
 from linsep.cli.errors import in_options
 from linsep.cli.output import label_text, labels_text, print_pairs, print_table
+from linsep.cli.validating import validation_pairs
 from linsep.errors import LinsepError, hint
 from linsep.estimators._common.explaining import is_curved
 from linsep.estimators._common.fitted_state import ALL_PASSES, StopReason
@@ -245,6 +246,7 @@ def print_fit(model: Any, summary: dict[str, Any], untested: str | None = None) 
         pairs.append(("test", "; ".join([*scored, *unscored])))
     elif untested is not None:
         pairs.append(("test", f"not scored: {untested}"))
+    pairs += validation_pairs(summary.get("cross_validation"))
     pairs += _estimation_pairs(model, summary) if regression else _run_pairs(model, summary)
     pairs += [
         ("time", ", ".join(f"{name} {value:.2f} s" for name, value in summary["seconds"].items())),

@@ -1,0 +1,93 @@
+"""Options and output of cross-validation, which ``fit`` and ``tune`` share."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from linsep.cli import options
+from linsep.cli.options import Option, number
+from linsep.words import counted
+
+if TYPE_CHECKING:  # what cross-validates, which most commands do not
+    from linsep.cross_validation import Folds
+
+#: metrics that fit a screen; --json has all
+SHOWN = ("accuracy", "balanced_accuracy", "roc_auc", "log_loss", "r2", "rmse", "mae")
+#: metrics that are not shares
+UNITS = (
+    "roc_auc", "average_precision", "log_loss", "brier", "mcc", "r2", "rmse", "mae", "max_error",
+)  # fmt: skip
+
+
+def _folds(given: dict[str, Any]) -> "Folds | None":
+    """Return how rows are divided; None without --cv."""
+    if given["cv"] is None:
+        for name in ("repeats", "by_time"):
+            if given[name]:
+                raise click.BadParameter(
+                    f"--{name.replace('_', '-')} needs --cv N, the number of folds."
+                )
+        return None
+    from linsep.cross_validation import Folds
+
+    return Folds(given["cv"], given["repeats"] or 1, given["by_time"])
+
+
+FOLDS = options.Gathered(
+    "folds",
+    (
+        Option(
+            "--cv", section="Validation", **number(at_least=2),
+            help="Cross-validate in so many folds: each is predicted by a model that has learnt "
+            "from the others.",
+        ),
+        Option(
+            "--repeats", section="Validation", **number(at_least=1),
+            help="How often the rows are divided into folds, each time otherwise.  [default: 1]",
+        ),
+        Option(
+            "--by-time", section="Validation", is_flag=True,
+            help="The rows are in the order of time: predict each fold from the rows before it.",
+        ),
+    ),
+    _folds,
+)  # fmt: skip
+
+
+def described(scores: dict[str, Any], folds: "Folds") -> dict[str, Any]:
+    """Return the metrics of folds as plain JSON."""
+    from linsep.cross_validation import mean_and_error
+
+    found = {}
+    for name, values in scores.items():
+        mean, error = mean_and_error(values, folds.cv)
+        found[name] = {"mean": mean, "standard_error": error, "folds": values.tolist()}
+    return {
+        "folds": folds.cv, "repeats": folds.repeats, "by_time": folds.by_time, "metrics": found,
+    }  # fmt: skip
+
+
+def with_error(name: str, mean: float, error: float) -> str:
+    """Return a metric and its standard error: in percent, or to four digits."""
+    if name not in UNITS:
+        return f"{100 * mean:.2f} ± {100 * error:.2f}"
+    return f"{mean:.4g} ± {error:.2g}"
+
+
+def folds_text(cv: dict[str, Any]) -> str:
+    """Return how the rows were divided, in a phrase."""
+    repeated = f", {counted(cv['repeats'], 'time')}" if cv["repeats"] > 1 else ""
+    return f"{cv['folds']} folds{' by time' * cv['by_time']}{repeated}"
+
+
+def validation_pairs(cv: dict[str, Any] | None) -> list[tuple[str, str]]:
+    """Return the metrics of folds as pairs of a heading and a text."""
+    if cv is None:
+        return []
+    metrics = {name: cv["metrics"][name] for name in SHOWN if name in cv["metrics"]}
+    each = [
+        f"{name.replace('_', ' ')} {with_error(name, one['mean'], one['standard_error'])}"
+        f"{'' if name in UNITS else ' %'}"
+        for name, one in metrics.items()
+    ]
+    return [("cv", f"{', '.join(each)} ({folds_text(cv)})")]

@@ -1,0 +1,399 @@
+"""Cross-validation: folds of rows in memory, and what models say of rows that they did not learn
+from.
+
+Rows are read and parsed once, and a fold is a selection of them. What reading learns from all rows
+(means and deviations to scale by, vocabularies, rare values) uses no label and is the same in all
+folds; everything else is learnt from the training rows of a fold alone.
+"""
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from copy import copy
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from linsep._system.interrupts import StopSign, interruption_point, interrupts_deferred
+from linsep._system.threads import in_background, thread_count
+from linsep.batches import Batch, joined
+from linsep.errors import DataError, LinsepError, ParameterError, hint
+from linsep.estimators._common.labels import plain_labels
+from linsep.rows.label_book import BadLabel, LabelBook
+from linsep.scoring import metrics_of, scored
+from linsep.sources.arrays import ArraySource
+from linsep.sources.base import Source
+from linsep.words import counted
+
+#: seconds between looks for Ctrl-C
+SECONDS = 0.1
+#: rows to learn from and rows to predict, by their numbers
+Split = tuple[np.ndarray, np.ndarray]
+
+
+class Folds(NamedTuple):
+    """How rows are divided into folds.
+
+    Each fold is predicted by a model that has learnt from the others, of which the folds have the
+    same shares of every class. Groups of rows, if a source has some, are never divided.
+
+    Attributes
+    ----------
+    cv : int or a splitter of scikit-learn
+        The number of folds, or an object whose ``split(X, y, groups)`` yields training and test
+        rows.
+    repeats : how often all rows are divided, each time otherwise
+    by_time : whether the rows are in the order of time, and each fold is predicted by models of the
+        rows before it only; the first part of the rows is only learnt from
+    random_state : seed of the division
+    """
+
+    cv: Any = 5
+    repeats: int = 1
+    by_time: bool = False
+    random_state: int = 0
+
+    def check(self, grouped: bool = False) -> None:
+        """Raise ParameterError for what does not go together."""
+        if hasattr(self.cv, "split"):
+            return
+        if not isinstance(self.cv, int | np.integer) or isinstance(self.cv, bool) or self.cv < 2:
+            raise ParameterError(
+                f"The number of folds is {self.cv!r}", hint("give {} or more", cv=2)
+            )
+        if self.by_time and grouped:
+            raise ParameterError(
+                "Rows are divided by time or in whole groups, not both",
+                hint("leave out {}", by_time=None), hint("{}", group=None),
+            )  # fmt: skip
+        if self.by_time and self.repeats > 1:
+            raise ParameterError(
+                "Rows in the order of time are divided in one way only",
+                hint("leave out {}", repeats=None),
+            )
+
+    def splits(self, rows: "LabelledRows") -> list[Split]:
+        """Return the folds of some rows; DataError if they cannot be made."""
+        self.check(rows.groups is not None)
+        if hasattr(self.cv, "split"):
+            X = np.empty((rows.size, 0))
+            return [*self.cv.split(X, rows.outcomes, rows.groups)]
+        self._check_rows(rows)
+        splits = [*self._splitter(rows).split(np.empty((rows.size, 0)), rows.codes, rows.groups)]
+        if rows.groups is not None:
+            for again in range(1, self.repeats):
+                other = self._replace(random_state=self.random_state + again)
+                splits += other._replace(repeats=1).splits(rows)
+        return splits
+
+    def _splitter(self, rows: "LabelledRows") -> Any:
+        from sklearn import model_selection as ways
+
+        if self.by_time:
+            return ways.TimeSeriesSplit(self.cv)
+        how = {"n_splits": self.cv, "random_state": self.random_state}
+        if rows.groups is not None:
+            kind = ways.GroupKFold if rows.classes is None else ways.StratifiedGroupKFold
+            return kind(shuffle=True, **how)
+        if self.repeats > 1:
+            kind = ways.RepeatedKFold if rows.classes is None else ways.RepeatedStratifiedKFold
+            return kind(n_repeats=self.repeats, **how)
+        kind = ways.KFold if rows.classes is None else ways.StratifiedKFold
+        return kind(shuffle=True, **how)
+
+    def _check_rows(self, rows: "LabelledRows") -> None:
+        """Raise DataError for more folds than there are rows, groups or rows of a class."""
+        k, name = int(self.cv), rows.name
+        if rows.size < k + self.by_time:
+            raise DataError(f"{name} has {counted(rows.size, 'row')}, too few for {k} folds.")
+        if self.by_time:
+            return
+        if rows.groups is not None:
+            if (groups := np.unique(rows.groups).size) < k:
+                raise DataError(
+                    f"{name} has {counted(groups, 'group')}, fewer than the {k} folds",
+                    hint("choose {}", cv=groups) if groups > 1 else "bring more groups",
+                )
+            return
+        if rows.classes is None or rows.codes is None:
+            return
+        sizes = np.bincount(rows.codes)
+        if (least := int(sizes.min())) < k:
+            label = plain_labels(rows.classes)[int(sizes.argmin())]
+            raise DataError(
+                f"Class {label} of {name} has {counted(least, 'row')}, fewer than the {k} folds",
+                *([hint("choose {}", cv=least)] if least > 1 else []),
+                "bring more rows of it, or leave it out",
+            )
+
+
+class LabelledRows(NamedTuple):
+    """All rows of a source that count, in memory.
+
+    Attributes
+    ----------
+    name : of the source
+    X : array or csr_matrix of shape (rows, features)
+    outcomes : array of shape (rows,), labels or numbers
+    classes, codes : the sorted labels and the number of the label of each row; None for numbers
+    weights, groups : arrays of shape (rows,) or None
+    """
+
+    name: str
+    X: Any
+    outcomes: np.ndarray
+    classes: np.ndarray | None
+    codes: np.ndarray | None
+    weights: np.ndarray | None
+    groups: np.ndarray | None
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return int(self.outcomes.size)
+
+    def part(self, chosen: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray | None]:
+        """Return the features, outcomes and weights of some rows."""
+        weights = None if self.weights is None else self.weights[chosen]
+        return self.X[chosen], self.outcomes[chosen], weights
+
+
+def kept(source: Source) -> tuple[Source, Batch]:
+    """Read a source; return it with its rows in memory, and these rows."""
+    with interrupts_deferred():
+        rows = joined(list(in_background(source.batches(), ahead=True)))
+    again = copy(source)
+    again.n_rows = rows.size
+
+    def batches() -> Iterator[Batch]:
+        yield rows
+
+    vars(again)["batches"] = batches
+    return again, rows
+
+
+def labelled_rows(source: Source, rows: Batch, classify: bool = True) -> LabelledRows:
+    """Return the rows of a source that count, for classifiers or regressions of numbers.
+
+    Raises DataError if they have no labels, or labels that are no classes.
+    """
+    if rows.y is None:
+        raise DataError(f"{source.name} has no labels to learn from.")
+    if rows.weights is not None and not rows.weights.all():
+        rows = rows.rows(rows.weights > 0)
+    classes = codes = None
+    outcomes = rows.y
+    if classify:
+        book = LabelBook()
+        try:
+            numbers = book.numbers(rows.y)
+        except BadLabel as bad:
+            raise DataError(f"{source.where(bad.index)}: {bad}.") from None
+        classes, codes = book.classes, book.codes[numbers]
+        outcomes = classes[codes]
+        if classes.size < 2:
+            only = f" ({plain_labels(classes)[0]})" if classes.size else ""
+            raise DataError(f"Only one class{only} is in {source.name}: there is nothing to learn.")
+    groups = None if rows.groups is None else np.unique(rows.groups, return_inverse=True)[1]
+    return LabelledRows(source.name, rows.X, outcomes, classes, codes, rows.weights, groups)
+
+
+def predictions_by_fold(
+    estimators: Sequence[Any], rows: LabelledRows, splits: Sequence[Split],
+    learn: Callable[[Sequence[Any], Any, Any, Any], Iterator[Any]] | None = None,
+) -> list[list[Any]]:  # fmt: skip
+    """Return what each estimator, learnt from the training rows of each fold, says of the others.
+
+    Parameters
+    ----------
+    estimators : not fitted, nor changed
+    rows, splits : the folds of some rows
+    learn : function that yields the fitted estimators for some of one class and X, y and weights;
+        by default each is fitted alone
+
+    Returns
+    -------
+    For each estimator a list of :class:`Scored` (or :class:`ScoredNumbers`), one a fold.
+
+    Raises
+    ------
+    DataError
+        If all training rows of a fold are of one class, or a fit fails.
+    """
+    _check_splits(rows, splits)
+    kinds: dict[type, list[int]] = {}
+    for number, estimator in enumerate(estimators):
+        kinds.setdefault(type(estimator), []).append(number)
+    found: list[list[Any]] = [[None] * len(splits) for _ in estimators]
+
+    def work(fold: int, numbers: list[int]) -> None:
+        training, test = splits[fold]
+        unseen = _unseen(rows, test)
+        some = [copied(estimators[number]) for number in numbers]
+        try:
+            fitted = (learn or _one_by_one)(some, *rows.part(training))
+            for number, model in zip(numbers, fitted, strict=True):
+                found[number][fold] = _of_all_classes(scored(model, unseen), rows, test)
+        except LinsepError as problem:
+            raise problem.at(f"fold {fold + 1} of {len(splits)}: ") from None
+
+    jobs = [(fold, numbers) for fold in range(len(splits)) for numbers in kinds.values()]
+    # What a fit of a part warns of, the fit of all rows warns of, too.
+    with warnings.catch_warnings(action="ignore"):
+        in_threads(work, jobs)
+    return found
+
+
+def copied(estimator: Any) -> Any:
+    """Return an estimator of the same parameters that has learnt nothing."""
+    return type(estimator)(**estimator.get_params(deep=False))
+
+
+def _one_by_one(estimators: Sequence[Any], X: Any, y: Any, weights: Any) -> Iterator[Any]:
+    for estimator in estimators:
+        yield estimator.fit(X, y, sample_weight=weights)
+
+
+def in_threads(work: Callable[..., None], jobs: Sequence[tuple[Any, ...]]) -> None:
+    """Do each job in one of several threads; Ctrl-C and errors end those that have begun."""
+    stop = StopSign()
+    with (
+        interrupts_deferred(),
+        ThreadPoolExecutor(thread_count(), initializer=stop.obey) as pool,
+    ):
+        running: set[Future[None]] = {pool.submit(work, *job) for job in jobs}
+        try:
+            while running:
+                done, running = wait(running, SECONDS, return_when="FIRST_COMPLETED")
+                interruption_point()
+                for future in done:
+                    future.result()
+        except BaseException:
+            stop.raised = True
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _check_splits(rows: LabelledRows, splits: Sequence[Split]) -> None:
+    """Raise DataError for a fold whose training rows are of one class, or without rows."""
+    for number, (training, test) in enumerate(splits, 1):
+        which = f"fold {number} of {len(splits)}"
+        if not training.size or not test.size:
+            raise DataError(
+                f"No row of {rows.name} is {'predicted' if training.size else 'learnt'} in {which}",
+                "choose fewer folds",
+            )
+        if rows.codes is not None and np.ptp(rows.codes[training]) == 0:
+            label = plain_labels(rows.classes)[rows.codes[training[0]]]
+            raise DataError(
+                f"All rows of {rows.name} to learn from in {which} are of class {label}",
+                "choose fewer folds, or folds with rows of all classes",
+            )
+
+
+def _unseen(rows: LabelledRows, test: np.ndarray) -> Source:
+    X, outcomes, weights = rows.part(test)
+    return ArraySource(X, outcomes, weights)
+
+
+def _of_all_classes(found: Any, rows: LabelledRows, test: np.ndarray) -> Any:
+    """Return the same for all classes, where some have no row to learn from, with the groups."""
+    groups = None if rows.groups is None else rows.groups[test]
+    if rows.classes is None or rows.codes is None:
+        return found._replace(groups=groups)
+    k, places = rows.classes.size, np.searchsorted(rows.classes, found.classes)
+    found = found._replace(truth=rows.codes[test], groups=groups)
+    if places.size == k:
+        return found
+
+    def wide(values: np.ndarray, fill: float) -> np.ndarray:
+        whole = np.full((len(values), k), fill)
+        whole[:, places] = values
+        return whole
+
+    scores = found.scores
+    scores = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
+    has = found.probabilities is not None
+    return found._replace(
+        classes=rows.classes, predicted=places[found.predicted], positive=1,
+        scores=wide(scores, -np.inf),
+        probabilities=wide(found.probabilities, 0.0) if has else None,
+    )  # fmt: skip
+
+
+def together(parts: Sequence[Any], splits: Sequence[Split]) -> Any:
+    """Return the predictions of all folds as one, in the order of the rows."""
+    order = np.argsort(np.concatenate([test for _, test in splits]), kind="stable")
+    columns = {
+        name: np.concatenate([getattr(part, name) for part in parts])[order]
+        for name in parts[0]._fields
+        if name not in ("classes", "positive") and getattr(parts[0], name) is not None
+    }
+    return parts[0]._replace(**columns)
+
+
+def out_of_fold(estimator: Any, source: Source, folds: Folds | None = None) -> Any:
+    """Return what models that have not learnt a row say of it, for every row that is in a fold.
+
+    Parameters
+    ----------
+    estimator : classifier or regression, which is not changed
+    source : Source, read once
+    folds : :class:`Folds`, by default five
+
+    Returns
+    -------
+    :class:`linsep.scoring.Scored`, or :class:`ScoredNumbers` of a regression of numbers
+        In the order of the rows, without those of weight 0; rows that are repeated come so often,
+        and the first rows of ``by_time`` not at all.
+
+    Raises
+    ------
+    DataError, ParameterError
+        If the rows cannot be divided so, or a fit fails.
+    """
+    rows = labelled_rows(*kept(source), classify=is_classifier(estimator))
+    splits = (folds or Folds()).splits(rows)
+    (parts,) = predictions_by_fold([estimator], rows, splits)
+    return together(parts, splits)
+
+
+def mean_and_error(values: np.ndarray, n_folds: int) -> tuple[float, float]:
+    """Return the mean of one number a fold and its standard error.
+
+    Repeats divide the same rows again, so that the standard error is that of one of them: the
+    standard deviation between its folds divided by the root of their number, where the variances
+    of the repeats are averaged.
+    """
+    by_repeat = values.reshape(-1, n_folds)
+    variance = by_repeat.var(axis=1, ddof=1).mean()
+    return float(values.mean()), float(np.sqrt(variance / n_folds))
+
+
+def cross_validated(
+    estimator: Any, source: Source, batch: Batch, folds: Folds
+) -> dict[str, np.ndarray]:
+    """Return metrics of an estimator in each fold of the rows that :func:`kept` returned.
+
+    Returns
+    -------
+    {name of a metric: array of shape (folds,)}
+        Those of :func:`linsep.scoring.metrics_of` that are defined in all folds.
+    """
+    rows = labelled_rows(source, batch, classify=is_classifier(estimator))
+    (parts,) = predictions_by_fold([estimator], rows, folds.splits(rows))
+    found = [metrics_of(part) for part in parts]
+    values = {name: [fold[name] for fold in found] for name in found[0]}
+    return {name: np.array(each) for name, each in values.items() if None not in each}
+
+
+def fit_and_validate(estimator: Any, source: Source, folds: Folds) -> Any:
+    """Fit an estimator to a source, which is read once, and set ``cv_scores_`` to its metrics in
+    the folds; return it.
+    """
+    folds.check(source.grouped)
+    source, rows = kept(source)
+    estimator.fit(source)
+    estimator.cv_scores_ = cross_validated(estimator, source, rows, folds)
+    return estimator

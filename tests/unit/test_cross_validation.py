@@ -1,0 +1,279 @@
+"""Out-of-fold predictions and their metrics against scikit-learn's on the same folds."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    RepeatedStratifiedKFold,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    TimeSeriesSplit,
+    cross_val_predict,
+    cross_val_score,
+)
+
+import linsep
+from command_line import assert_refused, here
+from linsep import (
+    GaussianNaiveBayes,
+    KernelPerceptron,
+    LinearRegression,
+    LogisticRegression,
+    Perceptron,
+)
+from linsep.cross_validation import Folds, in_threads, kept, mean_and_error, out_of_fold
+from linsep.scoring import metrics_of
+from linsep.sources.arrays import ArraySource
+
+pytestmark = pytest.mark.uncompiled
+ROWS = 120
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Overlapping rows of three classes, with weights and groups."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(ROWS, 3))
+    y = np.array(["a", "b", "c"])[np.digitize(X @ [1, 2, 0] + rng.normal(size=ROWS), [-1, 1])]
+    return X, y, rng.integers(1, 4, ROWS).astype(float), rng.integers(0, 20, ROWS)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        Perceptron(max_iter=5, keep="average"),
+        KernelPerceptron(max_iter=3),
+        LogisticRegression(l2=1.0),
+        GaussianNaiveBayes(),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_predictions_are_those_of_scikit_learn(data, estimator):
+    X, y, *_ = data
+    found = out_of_fold(estimator, ArraySource(X, y), Folds(4, random_state=7))
+    folds = StratifiedKFold(4, shuffle=True, random_state=7)
+    np.testing.assert_array_equal(
+        found.classes[found.predicted], cross_val_predict(estimator, X, y, cv=folds)
+    )
+    scores = cross_val_predict(estimator, X, y, cv=folds, method="decision_function")
+    np.testing.assert_allclose(found.scores, scores)
+    np.testing.assert_array_equal(found.classes[found.truth], y)
+    assert not hasattr(estimator, "classes_")
+
+
+def test_sparse_rows_and_weights_of_two_classes(data):
+    X, y, weights, _ = data
+    X, y = sp.csr_matrix(np.where(X > 0, X, 0)), np.where(y == "a", "no", "yes")
+    found = out_of_fold(Perceptron(max_iter=3), ArraySource(X, y, weights), Folds(3))
+    for training, test in StratifiedKFold(3, shuffle=True, random_state=0).split(X, y):
+        alone = Perceptron(max_iter=3).fit(
+            X[training], y[training], sample_weight=weights[training]
+        )
+        np.testing.assert_array_equal(found.classes[found.predicted[test]], alone.predict(X[test]))
+        np.testing.assert_array_equal(found.weights[test], weights[test])
+
+
+def test_rows_without_weight_are_left_out(data):
+    X, y, weights, _ = data
+    weights = np.where(np.arange(ROWS) % 5, weights, 0.0)
+    counted = weights > 0
+    found = out_of_fold(Perceptron(max_iter=3), ArraySource(X, y, weights), Folds(3))
+    alone = out_of_fold(
+        Perceptron(max_iter=3), ArraySource(X[counted], y[counted], weights[counted]), Folds(3)
+    )
+    np.testing.assert_array_equal(found.predicted, alone.predicted)
+
+
+class Grouped(ArraySource):
+    """Rows in memory with groups."""
+
+    grouped = True
+
+    def __init__(self, X, y, groups):
+        super().__init__(X, y)
+        self.groups = groups.astype(np.uint64)
+
+    def _batches(self):
+        for batch in super()._batches():
+            yield batch._replace(groups=self.groups[batch.first : batch.first + batch.size])
+
+
+@pytest.mark.parametrize(
+    ("folds", "splitter"),
+    [
+        (Folds(4), StratifiedGroupKFold(4, shuffle=True, random_state=0)),
+        (Folds(StratifiedGroupKFold(3)), StratifiedGroupKFold(3)),
+    ],
+)
+def test_groups_are_not_divided(data, folds, splitter):
+    X, y, _, groups = data
+    found = out_of_fold(Perceptron(max_iter=2), Grouped(X, y, groups), folds)
+    expected = cross_val_predict(Perceptron(max_iter=2), X, y, cv=splitter, groups=groups)
+    np.testing.assert_array_equal(found.classes[found.predicted], expected)
+    assert np.unique(found.groups).size == np.unique(groups).size
+
+
+def test_time_and_classes_that_come_late(data):
+    """Rows of classes that a fold has not learnt are wrong, and have no probability."""
+    X, y, *_ = data
+    order = np.argsort(y == "c", kind="stable")
+    X, y = X[order], y[order]
+    found = out_of_fold(LogisticRegression(l2=1.0), ArraySource(X, y), Folds(3, by_time=True))
+    splits = [*TimeSeriesSplit(3).split(X)]
+    assert found.truth.size == sum(test.size for _, test in splits)
+    done, late = 0, 0
+    for training, test in splits:
+        alone = LogisticRegression(l2=1.0).fit(X[training], y[training])
+        here = slice(done, done + test.size)
+        np.testing.assert_array_equal(found.classes[found.predicted[here]], alone.predict(X[test]))
+        if alone.classes_.size == 2:
+            late += test.size
+            np.testing.assert_allclose(
+                found.probabilities[here], np.c_[alone.predict_proba(X[test]), np.zeros(test.size)]
+            )
+            assert np.isneginf(found.scores[here][:, 2]).all()
+        done += test.size
+    assert late
+
+
+def test_metrics_of_folds_and_their_standard_errors(data):
+    X, y, *_ = data
+    frame = pd.DataFrame(X, columns=list("abc")).assign(y=y)
+    model = linsep.fit(frame, target="y", scale="none", max_iter=4, cv=4)
+    folds = StratifiedKFold(4, shuffle=True, random_state=0)
+    alone = Perceptron(max_iter=4, keep="average")
+    for name, scoring in [
+        ("accuracy", "accuracy"), ("balanced_accuracy", "balanced_accuracy"),
+        ("f1_macro", "f1_macro"), ("mcc", "matthews_corrcoef"),
+    ]:  # fmt: skip
+        expected = cross_val_score(alone, X, y, cv=folds, scoring=scoring)
+        np.testing.assert_allclose(model.cv_scores_[name], expected)
+    assert "log_loss" not in model.cv_scores_  # without probabilities
+    whole = linsep.fit(frame, target="y", scale="none", max_iter=4)
+    np.testing.assert_array_equal(model.coef_, whole.coef_)
+    again = linsep.fit(frame, target="y", scale="none", max_iter=4, cv=folds)
+    np.testing.assert_array_equal(again.cv_scores_["accuracy"], model.cv_scores_["accuracy"])
+    values = np.array([0.5, 0.7, 0.9, 0.6, 0.6, 0.9])
+    mean, error = mean_and_error(values, 3)
+    assert mean == pytest.approx(0.7)
+    one, other = (np.var(part, ddof=1) / 3 for part in (values[:3], values[3:]))
+    assert error == pytest.approx(np.sqrt((one + other) / 2))
+
+
+def test_numbers(data):
+    X, *_, groups = data
+    target = X @ [1.0, 2.0, 3.0] + np.sin(np.arange(ROWS))
+    found = out_of_fold(LinearRegression(), ArraySource(X, target), Folds(5, random_state=1))
+    folds = KFold(5, shuffle=True, random_state=1)
+    np.testing.assert_allclose(
+        found.predicted, cross_val_predict(LinearRegression(), X, target, cv=folds)
+    )
+    assert metrics_of(found)["r2"] > 0.5
+    grouped = out_of_fold(LinearRegression(), Grouped(X, target, groups), Folds(5))
+    splitter = GroupKFold(5, shuffle=True, random_state=0)
+    np.testing.assert_allclose(
+        grouped.predicted,
+        cross_val_predict(LinearRegression(), X, target, cv=splitter, groups=groups),
+    )
+
+
+def test_repeats_divide_otherwise(data):
+    X, y, _, groups = data
+    found = out_of_fold(Perceptron(max_iter=2), ArraySource(X, y), Folds(3, repeats=2))
+    assert found.truth.size == 2 * ROWS
+    expected = RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0)
+    scores = cross_val_score(Perceptron(max_iter=2), X, y, cv=expected)
+    assert metrics_of(found, ["accuracy"])["accuracy"] == pytest.approx(scores.mean())
+    assert (
+        out_of_fold(Perceptron(max_iter=2), Grouped(X, y, groups), Folds(3, repeats=2)).truth.size
+        == 2 * ROWS
+    )
+
+
+def test_a_source_is_read_once(data, monkeypatch):
+    X, y, *_ = data
+    readings, once = [], ArraySource.batches
+    monkeypatch.setattr(ArraySource, "batches", lambda self: readings.append(1) or once(self))
+    source, rows = kept(ArraySource(X, y, batch_rows=50))
+    model = Perceptron(max_iter=3).fit(source)
+    np.testing.assert_array_equal(model.coef_, Perceptron(max_iter=3).fit(X, y).coef_)
+    assert (len(readings), rows.size) == (1, ROWS)
+
+
+def test_an_error_in_a_thread_ends_the_others():
+    begun = []
+
+    def work(number):
+        begun.append(number)
+        raise ValueError(f"job {number}")
+
+    with pytest.raises(ValueError, match="job"):
+        in_threads(work, [(number,) for number in range(1000)])
+    assert len(begun) < 1000
+
+
+# The command.
+
+
+@pytest.fixture(scope="module")
+def folder(data, tmp_path_factory):
+    X, y, weights, groups = data
+    folder = tmp_path_factory.mktemp("cv")
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(kind=y, w=weights, g=groups)
+    frame.to_csv(folder / "t.csv", index=False)
+    frame.assign(kind=["rare", "rare", *y[2:]]).to_csv(folder / "rare.csv", index=False)
+    frame.assign(kind=["x", *["y"] * (ROWS - 1)]).to_csv(folder / "one.csv", index=False)
+    frame.sort_values("kind").to_csv(folder / "late.csv", index=False)
+    return folder
+
+
+FIT = ["fit", "t.csv", "--target", "kind", "--exclude", "w", "--exclude", "g"]
+
+
+def test_what_fit_prints_of_its_folds(folder, data):
+    X, y, *_ = data
+    done = here(*FIT, "--scale", "none", "--cv", 4, "--repeats", 2, "--json", cwd=folder)
+    found = json.loads(done.stdout)["cross_validation"]
+    folds = RepeatedStratifiedKFold(n_splits=4, n_repeats=2, random_state=0)
+    scores = cross_val_score(Perceptron(max_iter=10, keep="average"), X, y, cv=folds)
+    accuracy = found["metrics"]["accuracy"]
+    np.testing.assert_allclose(accuracy["folds"], scores)
+    assert accuracy["mean"] == pytest.approx(scores.mean())
+    assert (found["folds"], found["repeats"], found["by_time"]) == (4, 2, False)
+    text = here(*FIT, "--cv", 4, "--repeats", 2, cwd=folder).stdout
+    assert text.startswith("cv           accuracy ")
+    assert "(4 folds, 2 times)" in text.splitlines()[0]
+    plain = json.loads(here(*FIT, "--json", cwd=folder).stdout)
+    assert "cross_validation" not in plain
+
+
+def test_groups_and_time_on_the_command_line(folder):
+    done = here("fit", "t.csv", "--target", "kind", "--group", "g", "--cv", 3, cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    done = here(*FIT, "--cv", 3, "--by-time", cwd=folder)
+    assert "(3 folds by time)" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said", "code"),
+    [
+        (["t.csv", "--repeats", 2], "--repeats needs --cv N, the number of folds", 2),
+        (["t.csv", "--by-time"], "--by-time needs --cv N", 2),
+        (["t.csv", "--cv", 1], "--cv must be a whole number of at least 2", 2),
+        (["t.csv", "--cv", 3, "--by-time", "--repeats", 2], "one way only: leave out --repeats", 2),
+        (["t.csv", "--cv", 3, "--by-time", "--group", "g"], "leave out --by-time or --group", 2),
+        (["t.csv", "--cv", 30, "--group", "g"], "20 groups, fewer than the 30 folds: choose", 1),
+        (["rare.csv", "--cv", 5], "Class rare of rare.csv has 2 rows, fewer than the 5", 1),
+        (["one.csv", "--cv", 5], "Class x of one.csv has 1 row, .* folds: bring more rows", 1),
+        (["late.csv", "--cv", 5, "--by-time"], "in fold 1 of 5 are of class a: choose fewer", 1),
+        (["t.csv", "--cv", 500, "--by-time"], "has 120 rows, too few for 500 folds", 1),
+        (["t.csv", "--cv", 3, "--group", "g", "--cluster", "x:1"], "--cv is not with --cluster", 2),
+    ],
+)  # fmt: skip
+def test_refusals(folder, words, said, code):
+    assert_refused("fit", *words, "--target", "kind", cwd=folder, said=said, code=code)
