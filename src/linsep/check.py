@@ -229,7 +229,10 @@ class Problem:
             w |= {len(w) + j: x for j, x in enumerate(exact[: self.width])}
         square = sum(x * x for j, x in w.items() if j % self.width < self.features)
         for (i, _), (a, _) in self.constraints.items():
-            need((v := dot(a, w)) > 0 and v**2 >= Fraction(low) ** 2 * square, f"row {i} is wrong")
+            need(
+                (v := dot(a, w)) > 0 and v**2 >= Fraction(low) ** 2 * square,
+                f"row {i + 1} is wrong",
+            )
         support = [(m, a, side * self.bias) for m, a, side in self.named(given["support"])]
         need(bool(support) is (high < math.inf), "support rows go with a margin")
         if support:
@@ -258,8 +261,10 @@ class Problem:
         need(not any(dot(row, direction) for row in space.values()), "it is not 0 on the space")
         everything = space_of(given["everything"], self.size)
         for (i, _), (a, _) in self.constraints.items():
-            need(not left_of(a, everything), f"row {i} is not in the space of all rows")
-            need(dot(a, direction) > 0 or not left_of(a, space), f"row {i} is on the wrong side")
+            need(not left_of(a, everything), f"row {i + 1} is not in the space of all rows")
+            need(
+                dot(a, direction) > 0 or not left_of(a, space), f"row {i + 1} is on the wrong side"
+            )
         spanned((self.constraints[key][0] for key in pairs_of(given["basis"])), everything)
         kept = dict(everything)  # columns independent of the constant and of earlier ones
         for one in range(self.features, self.size, self.width) if self.bias else ():

@@ -14,6 +14,11 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}" + ("" if number == 1 else "s")
 
 
+def row_text(row: int) -> str:
+    """Return what a row of this index is called: "row 28 (index 27)"."""
+    return f"row {row + 1} (index {row})"
+
+
 def size_text(size: int) -> str:
     """Return a number of bytes in the largest unit that it fills, as in "64 MB"."""
     for unit, name in ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "kB")):

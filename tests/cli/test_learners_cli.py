@@ -161,5 +161,7 @@ def test_columns_of_tables_are_named(tmp_path):
     )
     frame = pd.DataFrame({"age": [1.0, 2.0], "size": [-1.0, 3.0]})
     for learn in (linsep.Winnow().fit, partial(linsep.Winnow().partial_fit, classes=[0, 1])):
-        with pytest.raises(ValueError, match=r"Row 0: .* feature 'size' is -1, but Winnow"):
+        with pytest.raises(
+            ValueError, match=r"Row 1 \(index 0\): .* feature 'size' is -1, but Winnow"
+        ):
             learn(frame, [0, 1])

@@ -288,8 +288,8 @@ def test_rows_of_weight_zero_are_left_out(diabetes):
 @pytest.mark.parametrize(
     ("X", "y", "weights", "said"),
     [
-        ([[1.0], [2.0]], [1.0, np.nan], None, r"NaN in row 1 \(counted from 0\): give the number"),
-        ([[1.0], [2.0]], [-np.inf, 1.0], None, "y contains infinity in row 0"),
+        ([[1.0], [2.0]], [1.0, np.nan], None, r"NaN in row 2 \(index 1\): give the number"),
+        ([[1.0], [2.0]], [-np.inf, 1.0], None, "y contains infinity in row 1"),
         ([[1.0], [2.0]], [1.0, 1.0j], None, "y holds complex numbers: give real ones.$"),
         ([[1.0], [np.inf]], [1.0, 2.0], None, "infinity"),
         ([[1.0], [2.0]], [[1.0, 2.0], [2.0, 3.0]], None, "y has 2 columns"),

@@ -174,15 +174,15 @@ def test_what_is_longer_than_all_strings():
 
 
 BAD_ROWS = [
-    (["a", 1], "Row 1 is 1, int: {} takes a list of str or a list of bytes."),
-    ([1, "a"], "Row 0 is 1, int: "),
-    (["a", None], "Row 1 is None, NoneType: "),
-    (["a", b"a"], "Row 1 is b'a', bytes, while row 0 is str: "),
+    (["a", 1], "Row 2 (index 1) is 1, int: {} takes a list of str or a list of bytes."),
+    ([1, "a"], "Row 1 (index 0) is 1, int: "),
+    (["a", None], "Row 2 (index 1) is None, NoneType: "),
+    (["a", b"a"], "Row 2 (index 1) is b'a', bytes, while row 1 is str: "),
     ([], "X has no rows: {} needs at least one string."),
     ("abc", "X is one string, but {} takes several: give a list of strings."),
     (np.eye(2), "X is an array of shape (2, 2), but {} takes strings"),
     (None, "X is None, but {} takes strings"),
-    (np.array(["a", 1.5], object), "Row 1 is 1.5, float"),
+    (np.array(["a", 1.5], object), "Row 2 (index 1) is 1.5, float"),
 ]
 
 

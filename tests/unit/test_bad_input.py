@@ -81,7 +81,7 @@ def test_values_that_are_not_finite_are_seen_in_rows_of_weight_zero(storage):
         Perceptron().fit(store(X, storage), y, sample_weight=weight)
     with assert_refuses("Input X contains NaN"):
         Perceptron(class_weight={y[3]: 0.0}).fit(store(X, storage), y)
-    with pytest.raises(DataError, match=r"^row 3, feature 1 is nan: "):
+    with pytest.raises(DataError, match=r"^row 4 .index 3., feature 1 is nan: "):
         Perceptron(class_weight={y[3]: 0.0}).fit(ArraySource(store(X, storage), y, batch_rows=2))
 
 
@@ -151,11 +151,11 @@ def test_the_row_that_cannot_be_scored_is_named_and_leaves_no_trace(scheme):
     model.fitted_run().state.split(model.fitted_run().state.W)[0][:] = 0.0
     model.fitted_run().state.split(model.fitted_run().state.W)[0][-1] = 1000.0
     before, updates = weights(model), model.n_updates_
-    with assert_refuses("Row 0: the score", "scale the features"):
+    with assert_refuses("Row 1 (index 0): the score", "scale the features"):
         model.partial_fit(X[4:], y[4:])
     assert weights(model) == before
     assert model.n_updates_ == updates
-    with assert_refuses("Row 4: the score", "scale the features"):
+    with assert_refuses("Row 5 (index 4): the score", "scale the features"):
         Perceptron(multiclass=multiclass, shuffle=False).fit(X, y, coef_init=model.coef_)
 
 
@@ -167,7 +167,7 @@ def test_predictions_beyond_floating_point_are_no_predictions(scheme):
     model.fitted_run().state.split(model.fitted_run().state.W)[0][:] = 1000.0
     X[7] = 1e308
     for call in (model.predict, model.decision_function):
-        with assert_refuses("score of row 7", "scale the features"):
+        with assert_refuses("score of row 8 (index 7)", "scale the features"):
             call(X)
 
 
@@ -250,7 +250,7 @@ def test_rows_that_are_no_table_of_numbers():
     with assert_refuses("0 feature(s)", "minimum of 1"):
         Perceptron().fit(np.ones((2, 0)), [0, 1])
     words = np.array([["1", "x"], ["2", "y"]], dtype=object)
-    with assert_refuses("holds text in feature 1 ('x' in row 0"):
+    with assert_refuses("holds text in feature 1 ('x' in row 1"):
         Perceptron().fit(words, [0, 1])
     with assert_refuses("Complex data not supported"):
         Perceptron().fit(np.ones((2, 2)) * 1j, [0, 1])
@@ -353,9 +353,9 @@ def test_a_learner_changed_between_calls():
     [
         (np.ones(5), ("sample_weight has shape (5,)", "12 rows")),
         (np.ones((12, 1)), ("sample_weight has shape (12, 1)",)),
-        (np.r_[np.ones(11), -1.0], ("sample_weight of row 11 is -1.0", "at least 0")),
-        (np.r_[1.0, np.nan, np.ones(10)], ("sample_weight of row 1 is nan", "finite")),
-        (np.r_[np.inf, np.ones(11)], ("sample_weight of row 0 is inf", "finite")),
+        (np.r_[np.ones(11), -1.0], ("sample_weight of row 12 (index 11) is -1.0", "at least 0")),
+        (np.r_[1.0, np.nan, np.ones(10)], ("sample_weight of row 2 (index 1) is nan", "finite")),
+        (np.r_[np.inf, np.ones(11)], ("sample_weight of row 1 (index 0) is inf", "finite")),
         (["heavy"] * 12, ("sample_weight holds values that are not numbers: give numbers",)),
         (["1"] * 12, ("sample_weight holds values that are not numbers",)),
         ([1 + 1j] * 12, ("sample_weight holds values that are not numbers",)),

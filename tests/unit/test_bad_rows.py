@@ -32,17 +32,17 @@ ESTIMATORS = [
     KernelPerceptron(), LinearRegression(), LogisticRegression(l2=1.0), GaussianNaiveBayes(),
 ]  # fmt: skip
 VALUES = {
-    "mixed": ([*range(11), "x"], "('x' in row 11, counted from 0)"),
+    "mixed": ([*range(11), "x"], "('x' in row 12 (index 11))"),
     "dates": (pd.date_range("2020-01-01", periods=N), "holds dates in column 'b': give numbers"),
     "days": ([date(2020, 1, 1)] * N, "holds dates in column 'b': give numbers"),
     "durations": (pd.to_timedelta(np.arange(N), unit="D"), "holds durations in column 'b'"),
     "hours": (np.array([timedelta(hours=1)] * N, dtype=object), "holds durations in column 'b'"),
     "complex": (np.ones(N) * 1j, "Complex data not supported: they are in column 'b'"),
-    "missing": (pd.array([1, None] * 6, dtype="Int64"), "NaN in column 'b', row 1 (counted from"),
-    "None": (np.array([1.0, 2.0, None] * 4, dtype=object), "NaN in column 'b', row 2 (counted"),
+    "missing": (pd.array([1, None] * 6, dtype="Int64"), "NaN in column 'b', row 2 (index"),
+    "None": (np.array([1.0, 2.0, None] * 4, dtype=object), "NaN in column 'b', row 3 (index"),
     "not a date": ([pd.NaT] * N, "in column 'b'"),
-    "nan": ([*range(11), np.nan], "contains NaN in column 'b', row 11 (counted from 0): fill it"),
-    "inf": ([*range(9), -np.inf, 1, 2], "infinity in column 'b', row 9 (counted from 0): give a"),
+    "nan": ([*range(11), np.nan], "contains NaN in column 'b', row 12 (index 11): fill it"),
+    "inf": ([*range(9), -np.inf, 1, 2], "infinity in column 'b', row 10 (index 9): give a"),
 }
 
 
@@ -76,9 +76,7 @@ def test_a_feature_of_an_array_is_numbered(estimator, made):
         pytest.skip("lists are objects to kernels")
     X = GOOD.copy()
     X[7, 1] = np.nan
-    assert_refused(
-        lambda: estimator.fit(made(X), Y), "contains NaN in feature 1, row 7 (counted from 0)"
-    )
+    assert_refused(lambda: estimator.fit(made(X), Y), "contains NaN in feature 1, row 8 (index 7)")
 
 
 def test_columns_of_an_array_have_the_names_of_fit():
@@ -121,7 +119,5 @@ def test_separation_names_column_and_row(value):
     X = pd.DataFrame(GOOD, columns=["a", "b"])
     X.loc[5, "b"] = value
     what = "NaN" if np.isnan(value) else "infinity"
-    assert_refused(lambda: separation(X, Y), f"{what} in column 'b', row 5 (counted from 0)")
-    assert_refused(
-        lambda: separation(X.to_numpy(), Y), f"{what} in feature 1, row 5 (counted from 0)"
-    )
+    assert_refused(lambda: separation(X, Y), f"{what} in column 'b', row 6 (index 5)")
+    assert_refused(lambda: separation(X.to_numpy(), Y), f"{what} in feature 1, row 6 (index 5)")

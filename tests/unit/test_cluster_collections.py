@@ -95,11 +95,11 @@ def test_what_is_wrong_is_named(client, rows):
     [
         (
             ["a", np.nan],
-            r"partition \d: Input y contains (NaN|<NA>) in row 1 \(counted from 0\): give",
+            r"partition \d: Input y contains (NaN|<NA>) in row 2 \(index 1\): give",
         ),
         (["a", None], r"partition \d: Input y contains (None|<NA>) in row 1 "),
         (["a", 1], r"partition \d: y holds both text and numbers: give all labels as text"),
-        ([b"a", b"b"], r"partition \d: y holds a value of type bytes in row 0 "),
+        ([b"a", b"b"], r"partition \d: y holds a value of type bytes in row 1 "),
         ([1, 2**70], r"partition \d: y holds a number of too many digits in row 1 "),
     ],
 )

@@ -39,16 +39,16 @@ TABLES = {
     "periods": (pd.DataFrame({"p": pd.period_range("2020", periods=6)}), "periods in column 'p'"),
 }
 LABELS = {
-    "None": (np.array(["a", None, "b"] * 2, dtype=object), "contains None in row 1"),
-    "nan": (np.array(["a", "b", np.nan] * 2, dtype=object), "contains NaN in row 2"),
-    "float": (np.array([0.0, 1.0, np.nan] * 2), "contains NaN in row 2"),
-    "categories": (pd.Categorical(["a", None, "b"] * 2), "contains NaN in row 1"),
-    "strings": (pd.Series(["a", None, "b"] * 2, dtype="string"), "in row 1"),
-    "integers": (pd.array([1, None, 2] * 2, dtype="Int64"), "in row 1"),
-    "a date": (pd.Series([DAYS[0], pd.NaT, DAYS[1]] * 2), "contains NaT in row 1"),
+    "None": (np.array(["a", None, "b"] * 2, dtype=object), "contains None in row 2"),
+    "nan": (np.array(["a", "b", np.nan] * 2, dtype=object), "contains NaN in row 3"),
+    "float": (np.array([0.0, 1.0, np.nan] * 2), "contains NaN in row 3"),
+    "categories": (pd.Categorical(["a", None, "b"] * 2), "contains NaN in row 2"),
+    "strings": (pd.Series(["a", None, "b"] * 2, dtype="string"), "in row 2"),
+    "integers": (pd.array([1, None, 2] * 2, dtype="Int64"), "in row 2"),
+    "a date": (pd.Series([DAYS[0], pd.NaT, DAYS[1]] * 2), "contains NaT in row 2"),
     "mixed": (np.array([0, "a", 1] * 2, dtype=object), "y holds both text and numbers"),
-    "decimals": (np.array([Decimal(1), Decimal(2)] * 3), "a value of type Decimal in row 0"),
-    "bins": (pd.cut(NUMBERS, 2), "a value of type Interval in row 0"),
+    "decimals": (np.array([Decimal(1), Decimal(2)] * 3), "a value of type Decimal in row 1"),
+    "bins": (pd.cut(NUMBERS, 2), "a value of type Interval in row 1"),
 }
 
 

@@ -46,8 +46,8 @@ def test_a_parameter_that_cannot_be_is_refused(given, message):
 def test_a_function_that_fails_is_told_with_its_rows():
     X, y = rows(15, 2)
     for function, said in (
-        (lambda x, z: 1 / 0, "rows 0 and 0 with ZeroDivisionError"),
-        (lambda x, z: float("nan"), "returned nan for rows 0 and 0"),
+        (lambda x, z: 1 / 0, "the rows of index 0 and 0 with ZeroDivisionError"),
+        (lambda x, z: float("nan"), "returned nan for the rows of index 0 and 0"),
         (lambda x, z: "a", "returned 'a'"),
     ):
         with pytest.raises(DataError, match=said):

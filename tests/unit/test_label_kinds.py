@@ -31,7 +31,7 @@ def test_text_of_numpy_is_text(model):
 
 def test_missing_text_of_numpy_is_refused():
     y = np.array(["no", np.nan] * 4, dtype=np.dtypes.StringDType(na_object=np.nan))
-    with pytest.raises(DataError, match=r"y contains NaN in row 1 \(counted from 0\)"):
+    with pytest.raises(DataError, match=r"y contains NaN in row 2 \(index 1\)"):
         Perceptron().fit(X, y)
 
 
@@ -39,7 +39,7 @@ def test_missing_text_of_numpy_is_refused():
 @pytest.mark.parametrize("y", [np.array([b"no", b"yes"] * 4), [b"no", b"yes"] * 4])
 def test_bytes_are_refused(model, y):
     with pytest.raises(
-        DataError, match=r"y holds (bytes, not text|a value of type bytes in row 0)"
+        DataError, match=r"y holds (bytes, not text|a value of type bytes in row 1)"
     ):
         model.fit(X, y)
 
@@ -55,13 +55,13 @@ def test_lists_of_text_and_numbers_are_refused_as_arrays_of_objects_are(model, y
 
 
 def test_lists_with_a_missing_label_are_refused():
-    with pytest.raises(DataError, match="y contains NaN in row 1"):
+    with pytest.raises(DataError, match="y contains NaN in row 2"):
         Perceptron().fit(X, ["no", np.nan, "yes", "no"] * 2)
 
 
 def test_long_numbers_in_lists_are_not_merged():
     y = [2**63, 2**63 + 1] * 4
-    with pytest.raises(DataError, match="y holds a number of too many digits in row 1"):
+    with pytest.raises(DataError, match="y holds a number of too many digits in row 2"):
         Perceptron().fit(X, [-1, *y[1:]])
     assert Perceptron().fit(X, y).classes_.tolist() == y[:2]
 

@@ -180,7 +180,9 @@ def test_targets_of_a_regression_are_not_rounded(tmp_path, ending):
     source = open_source(tmp_path / f"t.{ending}", target="y")
     with pytest.raises(DataError, match=rf"row 1 has the target {FIRST}, which float64 does not"):
         LinearRegression().fit(source)
-    with pytest.raises(DataError, match=rf"Row 0 has the target {FIRST}, which float64 does not"):
+    with pytest.raises(
+        DataError, match=rf"Row 1 .index 0. has the target {FIRST}, which float64 does not"
+    ):
         LinearRegression().fit(np.arange(120.0)[:, None], STAMPS)
 
 

@@ -145,7 +145,7 @@ def test_two_features_need_axes_in_space():
         AugmentationDisplay.from_estimator(model, IRIS[:, :2], SETOSA, ax=Figure().add_subplot())
     axes = Figure().add_subplot(projection="3d")
     assert AugmentationDisplay.from_estimator(model, IRIS[:, :2], SETOSA, ax=axes).ax_ is axes
-    with pytest.raises(ValueError, match="Row 0 has the label"):
+    with pytest.raises(ValueError, match=r"Row 1 .index 0. has the label"):
         AugmentationDisplay.from_estimator(model, IRIS[:, :2], SPECIES)
 
 

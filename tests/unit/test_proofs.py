@@ -267,7 +267,7 @@ def test_a_proof_of_other_data_is_refused():
     [
         ([[1.0], [2.0]], [1, 1], "All rows have the label 1"),
         ([[np.nan], [2.0]], [0, 1], "NaN"),
-        ([[np.inf], [2.0]], [0, 1], "Row 0, column 0 is inf"),
+        ([[np.inf], [2.0]], [0, 1], r"Row 1 \(index 0\), column 0 is inf"),
         ([[1.0], [2.0]], [0, np.nan], "NaN"),
         ([[1.0], [2.0]], [0, 1, 1], "inconsistent"),
         ([[1.0], [2.0]], None, "Give the labels y"),

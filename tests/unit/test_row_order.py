@@ -137,13 +137,13 @@ def masked(values, hidden=3):
 
 @every
 def test_masked_rows_are_refused(call, y):
-    with pytest.raises(DataError, match=r"has a masked value in row 3 \(counted from 0\)"):
+    with pytest.raises(DataError, match=r"has a masked value in row 4 \(index 3\)"):
         call(masked(X), y.to_numpy())
 
 
 @every
 def test_masked_labels_are_refused(call, y):
-    with pytest.raises(DataError, match=r"y has a masked value in row 3"):
+    with pytest.raises(DataError, match=r"y has a masked value in row 4"):
         call(X.to_numpy(), masked(y))
 
 
@@ -157,7 +157,7 @@ def test_what_no_mask_hides_is_a_plain_array(call, y):
 @pytest.mark.parametrize("model", [FITTED, BAYES, REGRESSION, KernelPerceptron().fit(X, Y)])
 def test_masked_rows_have_no_prediction(model):
     for rows in (masked(X), [*X.to_numpy()[:3], masked(X.to_numpy()[3], 1)]):
-        with pytest.raises(DataError, match="Input X has a masked value in row 3"):
+        with pytest.raises(DataError, match="Input X has a masked value in row 4"):
             model.predict(rows)
 
 
@@ -170,9 +170,9 @@ def test_masked_weights_are_refused():
         lambda: Perceptron().partial_fit(X, Y, ["no", "yes"], sample_weight=weights),
         lambda: linsep.sources.ArraySource(X.to_numpy(), Y.to_numpy(), weights),
     ):
-        with pytest.raises(DataError, match=r"weights? has a masked value in row 3"):
+        with pytest.raises(DataError, match=r"weights? has a masked value in row 4"):
             call()
-    with pytest.raises(DataError, match="X has a masked value in row 3"):
+    with pytest.raises(DataError, match="X has a masked value in row 4"):
         linsep.sources.ArraySource(masked(X), Y)
 
 
@@ -183,7 +183,7 @@ def test_a_masked_gram_matrix_is_refused():
         lambda: linsep.separation(K=K, y=Y),
         lambda: KernelPerceptron(kernel="precomputed").fit(K, Y),
     ):
-        with pytest.raises(DataError, match="has a masked value in row 3"):
+        with pytest.raises(DataError, match="has a masked value in row 4"):
             call()
 
 
@@ -193,7 +193,7 @@ def test_partitions_of_collections_are_checked_too():
     with pytest.raises(DataError, match="partition 7: sample_weight has the index of X in"):
         _rows(_numbers, "partition 7", X, Y, ONES.iloc[::-1])
     for parts in ((masked(X), Y), (X.to_numpy(), masked(Y)), (X, Y, masked(ONES))):
-        with pytest.raises(DataError, match=r"partition 7.* has a masked value in row 3"):
+        with pytest.raises(DataError, match=r"partition 7.* has a masked value in row 4"):
             _rows(_numbers, "partition 7", *parts)
 
 

@@ -165,5 +165,5 @@ def test_winnow_sums_duplicates_before_it_looks_at_signs(index):
     scores = [linsep.Winnow().fit(rows, [1, 0, 0]).decision_function(same) for rows in (X, same)]
     assert np.array_equal(*scores)
     X.data[1] = -1.25
-    with pytest.raises(ValueError, match=r"Row 0: .*feature 0 is -0\.25"):
+    with pytest.raises(ValueError, match=r"Row 1 \(index 0\): .*feature 0 is -0\.25"):
         linsep.Winnow().fit(X, [1, 0, 0])

@@ -310,14 +310,23 @@ def test_an_exception_in_the_middle_ends_everything_at_once(
 @pytest.mark.parametrize(
     ("labels", "said"),
     [
-        ([0.0, 1.0, 1.0, 0.5], "row 3: the label 0.5 is continuous"),
-        ([0.0, 1.0, np.nan, 1.0], "row 2: the label nan"),
-        ([0.0, np.inf, 1.0, 1.0], "row 1: the label inf"),
-        (np.array(["a", "b", 3, "b"], dtype=object), "row 2: the label 3 is of type int, .* str"),
-        (np.array([2, 1, "a", 1], dtype=object), "row 2: the label 'a' is of type str, .* int"),
-        (np.array(["a", "b", None, "b"], dtype=object), "row 2: the label None is of type None"),
-        ([b"a", b"b", b"a", b"b"], "row 0: the label b'a' is of type bytes"),
-        (np.arange(4).astype("M8[D]"), "row 0: .* is of type date"),
+        ([0.0, 1.0, 1.0, 0.5], "row 4 .index 3.: the label 0.5 is continuous"),
+        ([0.0, 1.0, np.nan, 1.0], "row 3 .index 2.: the label nan"),
+        ([0.0, np.inf, 1.0, 1.0], "row 2 .index 1.: the label inf"),
+        (
+            np.array(["a", "b", 3, "b"], dtype=object),
+            "row 3 .index 2.: the label 3 is of type int, .* str",
+        ),
+        (
+            np.array([2, 1, "a", 1], dtype=object),
+            "row 3 .index 2.: the label 'a' is of type str, .* int",
+        ),
+        (
+            np.array(["a", "b", None, "b"], dtype=object),
+            "row 3 .index 2.: the label None is of type None",
+        ),
+        ([b"a", b"b", b"a", b"b"], "row 1 .index 0.: the label b'a' is of type bytes"),
+        (np.arange(4).astype("M8[D]"), "row 1 .index 0.: .* is of type date"),
     ],
 )
 def test_labels_that_are_no_classes_are_named(labels, said, batch_rows):
@@ -332,7 +341,9 @@ def test_text_after_numbers_is_noticed_between_batches():
             for batch in super().batches():
                 yield batch._replace(y=batch.y if batch.first < 2 else batch.y.astype(str))
 
-    with pytest.raises(DataError, match=r"row 2: the label '1' is of type str, .* type int"):
+    with pytest.raises(
+        DataError, match=r"row 3 .index 2.: the label '1' is of type str, .* type int"
+    ):
         Perceptron().fit(Changing(np.eye(4), np.array([0, 1, 1, 0]), batch_rows=2))
 
 
@@ -348,7 +359,7 @@ def test_labels_missing_in_a_later_batch():
 
 def test_too_many_classes_are_refused_where_they_become_too_many(monkeypatch):
     monkeypatch.setattr("linsep.rows.label_book.MOST_CLASSES", 5)
-    with pytest.raises(DataError, match=r"row 5: .*more than 5 different values"):
+    with pytest.raises(DataError, match=r"row 6 .index 5.: .*more than 5 different values"):
         Perceptron().fit(ArraySource(np.eye(9), np.arange(9), batch_rows=2))
     Perceptron(max_iter=1).fit(ArraySource(np.eye(9), np.arange(9) % 5, batch_rows=2))
 

@@ -39,6 +39,7 @@ from linsep.certificate.integers import (
     whole_numbers,
 )
 from linsep.certificate.numbers import exact_rows, padded
+from linsep.words import row_text
 
 #: default time limit, in seconds, of the exact arithmetic in a check
 TIME_LIMIT = 60.0
@@ -137,7 +138,7 @@ class Checker:
             raise Fails("the rows of a combination are not in order")
         for key in keys:
             if key not in self._rows:
-                raise Fails(f"row {key[0]} has no such constraint")
+                raise Fails(f"{row_text(key[0])} has no such constraint")
         return [self._rows[key] for key in keys]
 
     def vanishes(self, part: Combination) -> list[Row]:
@@ -222,7 +223,7 @@ class SeparableChecker(Checker):
         return product > 0 and product**2 >= Fraction(self.low) ** 2 * self.weights.square
 
     def _fail(self, given: Constraints, k: int) -> None:
-        raise Fails(f"row {given.number(k)} is not on its side by the margin")
+        raise Fails(f"{row_text(given.number(k))} is not on its side by the margin")
 
     def finish(self) -> None:
         """Check that no weights can have a wider margin."""
@@ -263,7 +264,7 @@ class OverlappingChecker(BlockedChecker):
             return
         outside = given.outside(self.inside, np.arange(len(given.place)), self.clock.over)
         if outside.any():
-            raise Fails(f"row {given.number(int(outside.argmax()))} is not in the space")
+            raise Fails(f"{row_text(given.number(int(outside.argmax())))} is not in the space")
 
 
 class QuasiSeparableChecker(OverlappingChecker):
@@ -293,14 +294,14 @@ class QuasiSeparableChecker(OverlappingChecker):
         value, bound = self.weights.products(given)
         wrong = value < -bound
         if wrong.any():
-            raise Fails(f"row {given.number(int(wrong.argmax()))} is on the wrong side")
+            raise Fails(f"{row_text(given.number(int(wrong.argmax())))} is on the wrong side")
         if not self.exact:
             return
         unsure = np.flatnonzero(~(value > bound))
         outside = given.outside(self.inside, unsure, self.clock.over)
         for k in self.clock.over(unsure[outside].tolist()):
             if dot(given.exact(k)[0], self.verdict.direction) <= 0:
-                raise Fails(f"row {given.number(k)} is not on the right side")
+                raise Fails(f"{row_text(given.number(k))} is not on the right side")
         self.free |= len(unsure) < len(value) or bool(outside.any())
         self.boundary.update((given.block.first + given.place[unsure[~outside]]).tolist())
         if given.outside(self.everything, np.arange(len(value)), self.clock.over).any():

@@ -21,6 +21,7 @@ from linsep.errors import DataError
 from linsep.validation.labels import check_beside, labels_of
 from linsep.validation.sparse import as_csr
 from linsep.validation.values import refuse_series
+from linsep.words import row_text
 
 #: types that are kept: exact, and supported by numpy's products
 KEPT_TYPES = [np.float64, np.float32, *(np.dtype(f"{s}{b}") for s in "iu" for b in (1, 2, 4, 8))]
@@ -296,7 +297,7 @@ def _is_double(numbers: np.ndarray) -> bool:
 
 
 def _place(name: Any, row: int) -> str:
-    return f"Row {row}, column {name!r}"
+    return f"{row_text(row).capitalize()}, column {name!r}"
 
 
 def _missing(place: str, value: Any = None) -> DataError:

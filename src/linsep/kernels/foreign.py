@@ -22,6 +22,7 @@ from linsep.kernels.base import (
     unknown,
     vectors,
 )
+from linsep.words import row_text
 
 #: rows of the blocks computed to get the diagonal
 BLOCK = 64
@@ -84,14 +85,14 @@ class Callable(Kernel):
             value = self.function(x, y)
         except Exception as problem:
             raise DataError(
-                f"The kernel {self._name} failed on rows {i} and {j} with "
+                f"The kernel {self._name} failed on the rows of index {i} and {j} with "
                 f"{type(problem).__name__}: {problem}; correct the function or leave the row out."
             ) from problem
         plain = value.item() if isinstance(value, np.ndarray) and value.size == 1 else value
         if not isinstance(plain, Real) or not np.isfinite(float(plain)):
             raise DataError(
-                f"The kernel {self._name} returned {value!r} for rows {i} and {j}: it must return "
-                "a finite number for every pair of rows."
+                f"The kernel {self._name} returned {value!r} for the rows of index {i} and {j}: it "
+                "must return a finite number for every pair of rows."
             )
         return float(plain)
 
@@ -157,9 +158,9 @@ class Pairwise(Kernel):
         if self.positive_only and (X < 0).any():
             row, column = np.argwhere(X < 0)[0].tolist()
             raise DataError(
-                f"Negative values in data: row {row} has {X[row, column]:g} in column {column}, "
-                f"but {self!r} takes numbers of at least 0; shift the feature, or choose another "
-                "kernel."
+                f"Negative values in data: {row_text(row)} has {X[row, column]:g} in column "
+                f"{column}, but {self!r} takes numbers of at least 0; shift the feature, or "
+                "choose another kernel."
             )
         # Kernels on histograms refuse read-only memory, such as that of a mapped file.
         return X if self.sparse or X.flags.writeable else X.copy()

@@ -19,6 +19,7 @@ from linsep.compiled.kernels import count_rows, subsequences
 from linsep.errors import DataError, ParameterError, warn_caller
 from linsep.kernels.base import BeyondFloats, Kernel, Parts, number
 from linsep.kernels.vectors import add_sparse_products, squares
+from linsep.words import row_text
 
 if TYPE_CHECKING:
     from linsep.kernels.exact import Ratio
@@ -113,10 +114,11 @@ def letters_of(X: Any, kernel: Any) -> Letters:
         if not isinstance(row, kind):
             message = f"{row!r}, {type(row).__name__}"
             first = (
-                f", while row 0 is {kind.__name__}" if i and isinstance(row, str | bytes) else ""
+                f", while row 1 is {kind.__name__}" if i and isinstance(row, str | bytes) else ""
             )
             raise DataError(
-                f"Row {i} is {message}{first}: {kernel!r} takes a list of str or a list of bytes."
+                f"{row_text(i).capitalize()} is {message}{first}: {kernel!r} takes a "
+                "list of str or a list of bytes."
             )
     if kind is bytes:
         text = np.frombuffer(b"".join(rows), dtype=np.uint8)

@@ -46,6 +46,7 @@ from linsep.rows.arrays import HoldOut, RowStream
 from linsep.validation.labels import labels_of
 from linsep.validation.sparse import as_csr
 from linsep.validation.values import faults_named
+from linsep.words import row_text
 
 
 class OnlineClassifier(
@@ -369,7 +370,8 @@ class OnlineClassifier(
                 progress.tally[UPDATES] += close_pass(run, scheme)
             except Unlearnable as problem:
                 raise ValueError(
-                    f"Row {problem.row}: {problem} (the rows before it were learnt)."
+                    f"{row_text(problem.row).capitalize()}: {problem} (the rows before it were "
+                    "learnt)."
                 ) from None
             finally:
                 run.state.n_updates += progress.updates
@@ -453,4 +455,6 @@ class OnlineClassifier(
         message, names = str(problem), getattr(self, "feature_names_in_", None)
         if isinstance(problem, BadRow) and names is not None:
             message = problem.message_for(f"feature {names[problem.column]!r}")
-        return DataError(f"{message}." if row is None else f"Row {row}: {message}.")
+        return DataError(
+            f"{message}." if row is None else f"{row_text(row).capitalize()}: {message}."
+        )

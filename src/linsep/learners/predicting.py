@@ -23,6 +23,7 @@ from linsep.parameters import fitted_parameter
 from linsep.sources.base import Source
 from linsep.validation.sparse import as_csr
 from linsep.validation.values import faults_named
+from linsep.words import row_text
 
 # Constants of SplitMix64: shift and multiply, twice; then shift.
 SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))
@@ -176,7 +177,9 @@ class PredictsOnline(PlotsDecision, HasReference):
             with faults_named(X, self):
                 assert_all_finite(as_csr(X), input_name="X")
             row = int(np.argwhere(~np.isfinite(scores))[0, 0])
-            raise DataError(f"The score of row {row} is beyond floating point; scale the features.")
+            raise DataError(
+                f"The score of {row_text(row)} is beyond floating point; scale the features."
+            )
         return decision(self._run.state, scores, fitted_parameter(self, "tie"))
 
     @available_if(lambda model: hasattr(model, "calibration_"))

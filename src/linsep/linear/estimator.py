@@ -48,6 +48,7 @@ from linsep.sources.base import Source
 from linsep.validation.labels import check_beside, one_column, refuse_gaps
 from linsep.validation.sparse import as_csr
 from linsep.validation.values import check_prepared, faults_named, refuse_rounded_targets
+from linsep.words import row_text
 
 
 def check_whole(weights: np.ndarray, place: Callable[[int], str]) -> None:
@@ -329,7 +330,7 @@ class LinearRegression(HasEquation, RegressorMixin, HasParameters, BaseEstimator
         y = self._targets(y, X.shape[0])
         weights = check_sample_weight(sample_weight, X.shape[0])
         if (self.weight_type if reset else fitted_parameter(self, "weight_type")) == "frequency":
-            check_whole(weights, lambda row: f"Row {row}")
+            check_whole(weights, lambda row: row_text(row).capitalize())
         if weights.size and not weights.all():
             X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
         if X.dtype == np.longdouble and (
@@ -364,7 +365,7 @@ class LinearRegression(HasEquation, RegressorMixin, HasParameters, BaseEstimator
             raise ValueError(
                 f"y holds {what}: give one number a row, such as the seconds since the first one."
             )
-        refuse_rounded_targets(y, "Row {}".format)
+        refuse_rounded_targets(y, lambda row: row_text(row).capitalize())
         if y.dtype.kind not in "biuf":
             try:
                 y = y.astype(np.float64)
@@ -532,7 +533,7 @@ class LinearRegression(HasEquation, RegressorMixin, HasParameters, BaseEstimator
             X = self._features(X, reset=False)
             parts = [
                 self._checked(
-                    self._predict(X[first : first + 8192], interval, level), first, "row {}".format
+                    self._predict(X[first : first + 8192], interval, level), first, row_text
                 )
                 for first in range(0, X.shape[0], 8192)
             ]

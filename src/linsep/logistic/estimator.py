@@ -65,6 +65,7 @@ from linsep.parameters import HasParameters, ScheduleName, check_parameters, par
 from linsep.sources.base import Source
 from linsep.validation.sparse import as_csr
 from linsep.validation.values import check_prepared, faults_named
+from linsep.words import row_text
 
 Solver = Literal["newton", "lbfgs", "gradient_ascent"]
 OnSeparation = Literal["warn", "raise"]
@@ -538,7 +539,9 @@ class LogisticRegression(
         bad = ~np.isfinite(scores) & np.isfinite(self.intercept_)  # of classes with weight
         if bad.any():
             row = int(np.argwhere(bad)[0, 0])
-            raise DataError(f"The score of row {row} is beyond floating point; scale the features.")
+            raise DataError(
+                f"The score of {row_text(row)} is beyond floating point; scale the features."
+            )
         order = order_of_classes(self)
         if len(order) == 2 and self._nearer is None:
             return scores[:, 0] if order[0] == 1 else -scores[:, 0]

@@ -14,6 +14,7 @@ from linsep.mistake_bounds.rounding import length
 from linsep.parameters import fitted_parameter
 from linsep.validation.labels import check_beside, labels_of
 from linsep.validation.values import check_columns
+from linsep.words import row_text
 
 #: squares of shorter rows may underflow
 SHORT = 1e-140
@@ -321,7 +322,10 @@ class Linear(NamedTuple):
         if not known.all():
             row = int(np.argmin(known))
             listed = ", ".join(map(repr, self.classes.tolist()[:8]))
-            raise DataError(f"Row {row} has the label {y[row]!r}, which is not a class: {listed}.")
+            raise DataError(
+                f"{row_text(row).capitalize()} has the label {y[row]!r}, "
+                f"which is not a class: {listed}."
+            )
         return np.searchsorted(self.classes, y)
 
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from linsep.errors import DataError, LinsepError
 from linsep.estimators._common.labels import label_text, listed
 from linsep.validation.labels import labels_of
-from linsep.words import escaped
+from linsep.words import escaped, row_text
 
 #: colours that the colour-blind can tell apart (Okabe and Ito, 2008); grey is the eighth
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
@@ -202,7 +202,8 @@ def codes_of(y: Any, classes: np.ndarray, n_rows: int) -> np.ndarray:
         row = int(np.argmax(unknown))
         known = listed(classes.tolist())
         raise DataError(
-            f"Row {row}: {listed(y[[row]].tolist())} is no class of the fit, which has {known}."
+            f"{row_text(row).capitalize()}: {listed(y[[row]].tolist())} is no class of the fit, "
+            f"which has {known}."
         )
     return codes
 

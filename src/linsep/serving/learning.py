@@ -417,5 +417,5 @@ def _stacked(parts: list[Any]) -> Any:
 def _plainly(problem: Exception) -> str:
     """Return why a row cannot be learnt, without what scikit-learn's users need."""
     text = re.sub(r" \(the rows before it were learnt\)\.?$", "", str(problem)).rstrip(".")
-    text = re.sub(r"^Row (\d+)", r"rows[\1]", text)
+    text = re.sub(r"^Row \d+ \(index (\d+)\)", r"rows[\1]", text)
     return f"{text}; nothing of the request was learnt."

@@ -13,6 +13,7 @@ from linsep.sources.base import WeighedSource
 from linsep.validation.labels import refuse_masked
 from linsep.validation.sparse import as_csr
 from linsep.validation.values import refuse_rounded
+from linsep.words import row_text
 
 
 class ArraySource(WeighedSource):
@@ -89,12 +90,12 @@ class ArraySource(WeighedSource):
         X = X.tocoo() if sp.issparse(X) else sp.coo_array(X)
         at = int(np.argmin(np.isfinite(X.data)))
         raise DataError(
-            f"row {first + int(X.row[at])}, feature {X.col[at]} is {X.data[at]}: replace "
+            f"{row_text(first + int(X.row[at]))}, feature {X.col[at]} is {X.data[at]}: replace "
             "the value or leave out the row."
         )
 
     def _place(self, row: int) -> str:
-        return f"row {row}"  # counted from 0, as in arrays
+        return row_text(row)
 
     def options(self) -> dict[str, Any]:
         """Nothing: rows in memory are never cached on disk."""

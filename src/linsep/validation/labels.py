@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils.validation import column_or_1d
 
 from linsep.errors import DataError, warn_caller
+from linsep.words import row_text
 
 #: names of the types of pandas' missing values
 MISSING_TYPES = ("NAType", "NaTType")
@@ -63,7 +64,7 @@ def refuse_masked(values: Any, name: str) -> None:
         return
     if row is not None:
         raise DataError(
-            f"{name} has a masked value in row {row} (counted from 0)",
+            f"{name} has a masked value in {row_text(row)}",
             "fill it, such as by .filled(0)",
             "leave the row out",
         )
@@ -176,7 +177,7 @@ def _of_objects(y: np.ndarray) -> np.ndarray:
     for row, value in enumerate(values):
         if not isinstance(value, str | int | float | np.number | np.bool_):
             raise DataError(
-                f"y holds a value of type {type(value).__name__} in row {row} (counted from 0)",
+                f"y holds a value of type {type(value).__name__} in {row_text(row)}",
                 "give text or numbers, such as str(label) for each label",
             )
     numbers = [isinstance(value, str) for value in distinct].count(False)
@@ -194,7 +195,7 @@ def _as_numbers(values: list[Any]) -> np.ndarray:
     for row, (value, number) in enumerate(zip(values, found.tolist(), strict=True)):
         if abs(value) >= 1 << 63 if unfit else value != number:
             raise DataError(
-                f"y holds a number of too many digits in row {row} (counted from 0)",
+                f"y holds a number of too many digits in {row_text(row)}",
                 "give all labels as text, such as str(label) for each label",
             )
     return found
@@ -206,4 +207,4 @@ def _is_missing(value: Any) -> bool:
 
 
 def _missing(row: int, what: str, advice: str = _LEAVE) -> DataError:
-    return DataError(f"Input y contains {what} in row {row} (counted from 0)", advice)
+    return DataError(f"Input y contains {what} in {row_text(row)}", advice)

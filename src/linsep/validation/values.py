@@ -12,6 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from linsep.errors import DataError, LinsepError
 from linsep.validation.labels import MISSING_TYPES, refuse_masked
+from linsep.words import row_text
 
 #: whole numbers up to here are doubles
 EXACT = 2**53
@@ -94,7 +95,7 @@ def refuse_rounded(X: Any, names: Any = None) -> None:
         row, column = divmod(at, values.shape[1]) if values.ndim == 2 else (at, start)
         name = place if place is not None or names is None else names[column]
         where = f"feature {column}" if name is None else f"column {name!r}"
-        held = "stored values" if sp.issparse(X) else f"{where}, row {row} (counted from 0)"
+        held = "stored values" if sp.issparse(X) else f"{where}, {row_text(row)}"
         raise DataError(
             f"Input X contains {values.flat[at]} in {held}, which float64 does not hold",
             "subtract a number from the whole column, such as its first value",
@@ -267,13 +268,13 @@ def _of_value(value: Any, row: int, place: str) -> Fault | None:
         return None
     except ValueError:
         text = repr(value if len(value) <= 20 else value[:19] + "…")
-        return f"Input X holds text in {place} ({text} in row {row}, counted from 0)", _ENCODE
+        return f"Input X holds text in {place} ({text} in {row_text(row)})", _ENCODE
     return None if np.isfinite(number) else _not_finite(number, row, place)
 
 
 def _not_finite(value: float, row: int, place: str) -> Fault:
     what, advice = ("NaN", _FILL) if np.isnan(value) else ("infinity", _BOUND)
-    return f"Input X contains {what} in {place}, row {row} (counted from 0)", advice
+    return f"Input X contains {what} in {place}, {row_text(row)}", advice
 
 
 def check_prepared(model: Any, X: Any) -> None:

@@ -19,6 +19,7 @@ from linsep.estimators._common.labels import (
 from linsep.estimators._common.predicting import codes_of
 from linsep.sources.base import Source
 from linsep.validation.labels import check_beside
+from linsep.words import row_text
 
 METHODS = ("sigmoid", "isotonic")
 
@@ -134,7 +135,7 @@ def _seen(
         known = encode_with(labels, model.classes_)
         if known is None:
             row = int(np.argmin(np.isin(labels, model.classes_)))
-            raise _unknown(f"row {row}: ", labels[row])
+            raise _unknown(f"{row_text(row)}: ", labels[row])
         codes = known
         weights = check_sample_weight(sample_weight, codes.size)
         weights = weights if weights.size else np.ones(codes.size)

@@ -19,6 +19,7 @@ from linsep.sources.base import Source
 from linsep.validation.labels import check_beside, labels_of, warn_of_many_classes
 from linsep.validation.sparse import as_csr
 from linsep.validation.values import faults_named
+from linsep.words import row_text
 
 #: types of rows that are learnt without a copy
 FLOATS = (np.float64, np.float32)
@@ -200,7 +201,8 @@ def check_sample_weight(
     if not np.isfinite(weights).all() or (weights < 0).any():
         row = int(np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))[0])
         raise ValueError(
-            f"sample_weight of row {row} is {weights[row]}; weights must be finite and at least 0."
+            f"sample_weight of {row_text(row)} is {weights[row]}; weights must be finite and at "
+            "least 0."
         )
     if not weights.any() and not all_may_be_zero:
         raise DataError("All of sample_weight is zero, so there is nothing to learn from.")

@@ -17,6 +17,7 @@ from linsep.sources.tables.table_file import (
     no_rows,
     typed_columns,
 )
+from linsep.words import row_text
 
 #: rows of a piece that is read at once
 ROWS_AT_ONCE = 1 << 16
@@ -93,4 +94,4 @@ class FrameFile(TableFile):
 
     def where(self, row: int) -> str:
         """Return "row 28 (index 27)"."""
-        return f"row {row + 1} (index {row})"
+        return row_text(row)
