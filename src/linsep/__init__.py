@@ -24,6 +24,7 @@ __version__ = "0.1.0"
 TOOLS = {
     "picture": "linsep.plot",
     "page": "linsep.lab.pages:page_of",
+    "frame": "linsep.estimators._common.frames:with_features",
 }
 
 # The names and their modules are in __init__.pyi.

@@ -108,9 +108,25 @@ def test_unit_rows_and_kernels(rows, people):
 
 def test_what_takes_no_frame_names_what_does(people):
     verdict = linsep.separation(*people)
-    with pytest.raises(DataError, match=r"'city' is of type .*linsep.open_source\(frame, target="):
-        verdict.verify(*people)
     source = linsep.open_source(people[0].assign(label=people[1]), target="label")
     assert verdict.verify(source)
     with pytest.raises(TypeError, match=r"linsep.open_source\('people.csv', target=...\)"):
         linsep.separation("people.csv")
+
+
+def test_a_verdict_is_checked_on_the_frame(rows):
+    X, y = rows
+    verdict = linsep.separation(X, y)
+    assert verdict.verify(X, y)
+    assert not verdict.verify(X, np.where(np.arange(60) < 30, "old", "young"))
+    read = linsep.from_json(verdict.to_json())
+    assert read.verify(X, y)
+
+
+@pytest.mark.parametrize("learner", ["perceptron", "kernel", "naive-bayes"])
+def test_a_model_is_drawn_with_the_frame(rows, learner):
+    X, y = rows
+    model = linsep.fit(pd.read_csv("people.csv"), target="label", learner=learner)
+    drawn = model.plot(X, y)
+    features = model.features_of(X)
+    assert drawn.points.tolist() == drawn.plane.coordinates(features).tolist()

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.compiled
 FILES = sorted(PACKAGE.rglob("*.py"))
 MOST_LINES, MOST_LINES_OF_FUNCTION = 800, 60
 #: imports that go up the list: of the table of tools, which are loaded when ``plot()`` is called
-UP = {("__init__", "plot"), ("__init__", "lab")}
+UP = {("__init__", "plot"), ("__init__", "lab"), ("__init__", "estimators")}
 #: tools that know of others more than public names
 TOOLS_TIED = {
     ("__main__", "cli"),

@@ -29,7 +29,7 @@ from linsep.certificate.json_fields import (
     write_fields,
 )
 from linsep.certificate.verdicts import AS_STORED, FORMAT
-from linsep.drawing import WithRows, display
+from linsep.drawing import WithRows, display, rows_of
 
 #: largest ``power``: values with more binary places would be very long integers
 MOST_BITS = 256
@@ -350,7 +350,7 @@ class Cycles(WithRows):
         if why is not None:
             return Cycle.fails(why)
         try:
-            checks = list(self._checks(X, y, Clock(time_limit)))
+            checks = list(self._checks(*rows_of(X, y), Clock(time_limit)))
         except TooLong as reason:
             return Check(None, f"Not checked to the end: {reason}. Raise the time limit.")
         if len(checks) == 1 or not checks[-1]:

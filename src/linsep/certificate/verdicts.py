@@ -28,7 +28,7 @@ from linsep.certificate.checking import (
 )
 from linsep.certificate.constraints import FORMULATIONS, Combination, Subject
 from linsep.certificate.integers import Space
-from linsep.drawing import WithRows, display
+from linsep.drawing import WithRows, display, rows_of
 from linsep.words import escaped
 
 FORMAT = "linsep proof 3"
@@ -58,7 +58,8 @@ class Claims:
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (rows, features), or source; K if the verdict is about K
+        X : array, sparse matrix or data frame of shape (rows, features), or source; K if the
+            verdict is about K
         y : array of shape (rows,), not for a source
         exact : bool, default=True
             Check in integer arithmetic, without tolerance: a proof. Otherwise check in float64,
@@ -72,7 +73,7 @@ class Claims:
             ``holds`` is True, False or None (not known), with a ``reason``; ``bool(check)`` is True
             only if it holds.
         """
-        return check(self.verdicts(), X, y, exact, time_limit)
+        return check(self.verdicts(), *rows_of(X, y), exact, time_limit)
 
     def names(self) -> tuple[str, ...] | None:
         """Return the feature names, or None."""

@@ -369,10 +369,8 @@ class OnlineClassifier(
                     learn_batch(run, scheme, row_batch, progress)
                 progress.tally[UPDATES] += close_pass(run, scheme)
             except Unlearnable as problem:
-                raise ValueError(
-                    f"{row_text(problem.row).capitalize()}: {problem} (the rows before it were "
-                    "learnt)."
-                ) from None
+                place = "" if problem.row is None else f"{row_text(problem.row).capitalize()}: "
+                raise ValueError(f"{place}{problem} (the rows before it were learnt).") from None
             finally:
                 run.state.n_updates += progress.updates
                 run.open_mistakes = (run.open_mistakes or 0) + progress.mistakes

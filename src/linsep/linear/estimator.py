@@ -607,7 +607,9 @@ class LinearRegression(HasEquation, RegressorMixin, HasParameters, BaseEstimator
         """
         check_is_fitted(self)
         if self.n_features_in_ == 1 or "feature" in kwargs:
-            return display("RegressionDisplay").from_estimator(self, X, y, ax=ax, **kwargs)
+            with self.drawn_features_of(X) as features:
+                drawn = display("RegressionDisplay")
+                return drawn.from_estimator(self, features, y, ax=ax, **kwargs)
         return display("CoefficientDisplay").from_estimator(self, ax=ax, **kwargs)
 
     def assumptions(self, X: Any, y: Any, sample_weight: Any = None) -> Assumptions:

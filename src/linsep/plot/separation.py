@@ -8,6 +8,7 @@ import numpy as np
 
 from linsep.certificate.verdicts import QuasiSeparable, Separable, Separations, Undecided, Verdict
 from linsep.errors import DataError
+from linsep.estimators._common.frames import in_memory
 from linsep.estimators._common.labels import label_text
 from linsep.mistake_bounds.margins import margin_distribution
 from linsep.plot.display import (
@@ -123,6 +124,7 @@ class SeparationDisplay(Display):
         TypeError
             For anything else.
         """
+        X, y, *_ = in_memory(X, y)
         _check_drawn(verdict, X, y)
         about, rows, labels = verdict.subject, numbers_of(X), labels_of(y)
         positive, negative = (np.isin(labels, side) for side in (about.positive, about.negative))

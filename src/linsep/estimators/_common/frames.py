@@ -1,5 +1,6 @@
 """Data frames whose columns are no features yet: they become a source, as a file would."""
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -52,6 +53,15 @@ class TakesFrames:
             return X
         parts = [batch.X for batch in source.batches()]
         return join(parts, max(part.shape[1] for part in parts))
+
+    @contextmanager
+    def drawn_features_of(self, X: Any) -> Iterator[Any]:
+        """Give what :meth:`features_of` returns to a picture, which predicts them without names."""
+        features = self.features_of(X)
+        with warnings.catch_warnings():
+            if features is not X:
+                warnings.filterwarnings("ignore", "X does not have valid feature names")
+            yield features
 
 
 def to_learn(

@@ -208,7 +208,7 @@ def _decision(model: Any) -> str:
     return "The class with the largest score is predicted."
 
 
-class PlotsDecision:
+class PlotsDecision(TakesFrames):
     """Mixin of classifiers without probabilities."""
 
     classes_: Any
@@ -236,10 +236,11 @@ class PlotsDecision:
         check_is_fitted(self)
         one = getattr(self, "n_features_in_", 0) == 1 and len(self.classes_) == 2
         name = "AugmentationDisplay" if one and hasattr(self, "coef_") else "DecisionDisplay"
-        return display(name).from_estimator(self, X, y, ax=ax, **kwargs)
+        with self.drawn_features_of(X) as features:
+            return display(name).from_estimator(self, features, y, ax=ax, **kwargs)
 
 
-class PlotsProbability:
+class PlotsProbability(TakesFrames):
     """Mixin of classifiers with probabilities."""
 
     classes_: Any
@@ -267,4 +268,5 @@ class PlotsProbability:
         check_is_fitted(self)
         few = len(self.classes_) == 2 and self.n_features_in_ <= 2
         name = "LogisticDisplay" if few else "DecisionDisplay"
-        return display(name).from_estimator(self, X, y, ax=ax, **kwargs)
+        with self.drawn_features_of(X) as features:
+            return display(name).from_estimator(self, features, y, ax=ax, **kwargs)
