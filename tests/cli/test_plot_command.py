@@ -16,6 +16,7 @@ def models(tmp_path_factory):
     (folder / "xor.csv").write_text("a,b,kind\n0,0,x\n1,1,x\n0,1,y\n1,0,y\n")
     (folder / "unlabelled.csv").write_text("a,b\n1,2\n3,4\n5,1\n")
     (folder / "rows.svm").write_text("".join(f"{k % 2} {1 + k % 2}:1 3:{k}\n" for k in range(9)))
+    (folder / "ones.svm").write_text("1 1:1\n1 2:1\n")
     (folder / "wider.svm").write_text("1 1:1 2:2 9:3\n0 2:1\n")
     for name, options in {
         "p.linsep": ("two.csv", "--target", "kind"),
@@ -57,6 +58,11 @@ def models(tmp_path_factory):
         ("updates", "xor.linsep", "xor.csv"),
         ("bounds", "xor.linsep", "xor.csv"),
         ("cycle", "xor.linsep", "xor.csv"),
+        ("roc", "p.linsep", "two.csv"),
+        ("precision-recall", "logistic.linsep", "two.csv"),
+        ("confusion", "svm.linsep", "wider.svm"),
+        ("threshold", "logistic.linsep", "two.csv"),
+        ("gain", "kernel.linsep", "two.csv"),
         ("regression", "linear.linsep", "two.csv", "--feature", "a"),
         ("assumptions", "linear.linsep", "two.csv"),
     ],
@@ -101,6 +107,14 @@ def test_the_ending_is_the_format(models, tmp_path, ending):
         (("decision", "p.linsep", "two.csv", "--feature", "z"), "features names two", 1),
         (("decision", "linear.linsep", "two.csv"), "decision draws a classifier", 1),
         (("assumptions", "p.linsep", "two.csv"), "assumptions draws a regression", 1),
+        (
+            ("roc", "linear.linsep", "two.csv"),
+            "roc draws a classifier, and linear.linsep is none",
+            1,
+        ),
+        (("gain", "p.linsep", "unlabelled.csv"), "label", 1),
+        (("confusion", "p.linsep"), "linsep plot confusion needs DATA", 1),
+        (("roc", "svm.linsep", "ones.svm"), "all of these are of class 1: add rows of another", 1),
         (("curve", "p.linsep", "--odds"), "--odds is for coefficients", 2),
         (("margins", "p.linsep", "two.csv", "--feature", "a"), "--feature is for decision", 2),
         (("images", "p.linsep"), "2 features", 1),

@@ -61,6 +61,11 @@ ACCEPTED = {
     "KernelDisplay": {"kernel"},
     "ReliabilityDisplay": {"logistic", "bayes"},
     "CycleDisplay": set(),
+    "RocDisplay": set(EVERY) - {"linear"},
+    "PrecisionRecallDisplay": set(EVERY) - {"linear"},
+    "GainDisplay": set(EVERY) - {"linear"},
+    "ThresholdDisplay": set(EVERY) - {"linear"},
+    "ConfusionDisplay": set(EVERY) - {"linear"},
 }
 #: the weights of two are three with the intercept; a line has one
 OF_ONE_FEATURE = ("WeightSpaceDisplay", "RegressionDisplay")

@@ -23,6 +23,7 @@ from linsep.cli.output import (
     print_json,
     print_pairs,
     print_table,
+    watching,
     write_picture,
 )
 from linsep.cli.reading import MOST_ROWS, open_like, rows_of
@@ -38,6 +39,7 @@ from linsep.estimators._common.explaining import (
 from linsep.estimators._common.labels import feature_names, target_name
 from linsep.exports import export as write, format_of, prediction_rule
 from linsep.linear.estimator import numbers
+from linsep.scoring import scored
 from linsep.words import counted, escaped
 
 # More machines do not fit a screen; --json has them all.
@@ -356,7 +358,8 @@ def summary(
 class Picture(NamedTuple):
     """A kind of picture.
 
-    ``rows`` says which rows of DATA it shows: "" for none, "some", or "all" those of the fit.
+    ``rows`` says which rows of DATA it shows: "" for none, "some", "all" those of the fit, or
+    "scored" what the model says of all rows with labels.
     ``of`` says what it is of: "classifier", "regression" or "" for any model.
     """
 
@@ -375,6 +378,12 @@ PICTURES = {
     "augmentation": Picture("AugmentationDisplay", "the constant feature", "some", "classifier"),
     "kernel": Picture("KernelDisplay", "Gram matrix and spectrum", "some", "classifier"),
     "reliability": Picture("ReliabilityDisplay", "of probabilities", "some", "classifier"),
+    "roc": Picture("RocDisplay", "false alarms and recall", "scored", "classifier"),
+    "precision-recall": Picture("PrecisionRecallDisplay", "of all thresholds", "scored",
+                                "classifier"),
+    "confusion": Picture("ConfusionDisplay", "classes and predictions", "scored", "classifier"),
+    "threshold": Picture("ThresholdDisplay", "what each would give", "scored", "classifier"),
+    "gain": Picture("GainDisplay", "of the highest scores", "scored", "classifier"),
     "updates": Picture("UpdateDisplay", "the first mistakes", "all", "classifier"),
     "bounds": Picture("BoundDisplay", "mistakes and their bounds", "all", "classifier"),
     "cycle": Picture("CycleDisplay", "weights that recur", "all", "classifier"),
@@ -383,7 +392,7 @@ PICTURES = {
     "curve": Picture("LearningCurveDisplay", "mistakes by pass"),
     "coefficients": Picture("CoefficientDisplay", "estimates with intervals"),
     "images": Picture("WeightImageDisplay", "weights of pixels"),
-}
+}  # fmt: skip
 
 KIND = options.Argument(
     "kind", required=True, **options.choice(PICTURES) | {"metavar": "KIND"},
@@ -426,21 +435,33 @@ def plot(
     estimator = model_files.load(model)
     if shown.of and (shown.of == "classifier") != hasattr(estimator, "classes_"):
         raise DataError(f"linsep plot {kind} draws a {shown.of}, and {model} is none.")
-    rows: list[Any] = []
-    if data is not None:
-        labelled = None if kind == "decision" else True
-        source = open_like(estimator, model, data, **files, labelled=labelled)
-        never_overwrite(source.paths, output)
-        *rows, weights = rows_of(
-            source, estimator.n_features_in_, MOST_ROWS if shown.rows == "some" else None
-        )
-        if weights is not None and kind in WEIGHED:
-            choices["sample_weight"] = weights
     with warnings.catch_warnings():  # the columns are those of the recipe, in its order
         warnings.filterwarnings("ignore", "X does not have valid feature names")
-        made = display(shown.display).from_estimator(estimator, *rows, **choices)
+        made = _drawn(kind, estimator, model, data, files, output, choices)
     write_picture(made, output, force)
     print(f"picture  {output}")
+
+
+def _drawn(
+    kind: str, estimator: Any, path: Path, data: list[str] | None, files: dict[str, Any],
+    output: Path, choices: dict[str, Any],
+) -> Any:  # fmt: skip
+    """Read the rows of a picture, and draw it."""
+    shown = PICTURES[kind]
+    picture = display(shown.display)
+    if data is None:
+        return picture.from_estimator(estimator, **choices)
+    labelled = None if kind == "decision" else True
+    source = open_like(estimator, path, data, **files, labelled=labelled)
+    never_overwrite(source.paths, output)
+    if shown.rows == "scored":
+        with watching(source):
+            return picture.from_scored(estimator, scored(estimator, source))
+    most = MOST_ROWS if shown.rows == "some" else None
+    *rows, weights = rows_of(source, estimator.n_features_in_, most)
+    if weights is not None and kind in WEIGHED:
+        choices["sample_weight"] = weights
+    return picture.from_estimator(estimator, *rows, **choices)
 
 
 def _choices(kind: str, features: list[str], odds: bool) -> dict[str, Any]:

@@ -1,5 +1,12 @@
 """Public names, as :mod:`lazy_loader` finds them at run time and type checkers read them."""
 
+from .answers import (
+    ConfusionDisplay as ConfusionDisplay,
+    GainDisplay as GainDisplay,
+    PrecisionRecallDisplay as PrecisionRecallDisplay,
+    RocDisplay as RocDisplay,
+    ThresholdDisplay as ThresholdDisplay,
+)
 from .decision import DecisionDisplay as DecisionDisplay
 from .kernel import KernelDisplay as KernelDisplay
 from .probabilities import (

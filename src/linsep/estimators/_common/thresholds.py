@@ -1,0 +1,332 @@
+"""From which score on the positive of two classes is predicted: given, or chosen on rows that the
+model did not learn."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from linsep.errors import DataError, ParameterError
+from linsep.estimators._common.labels import label_text, positive_code
+from linsep.estimators._common.predicting import probabilities_of
+
+FORMS = "recall=0.9, precision=0.8, cost=10:1, f1, balanced_accuracy, or a number such as 0.3"
+#: of sums of weights, relative
+ROUNDING = 1e-12
+
+
+class Rule(NamedTuple):
+    """What a threshold is for.
+
+    Attributes
+    ----------
+    name : "recall", "precision", "cost", "f1", "balanced_accuracy" or "fixed"
+    value : float
+        The least recall or precision; the probability or score that is given; the cost of a missed
+        positive; else 0.
+    alarm : float
+        The cost of a false alarm.
+    """
+
+    name: str
+    value: float = 0.0
+    alarm: float = 0.0
+
+    @classmethod
+    def of(cls, given: Any) -> Self:
+        """Return the rule of a text or number; ParameterError if it is none."""
+        number = _number(given)
+        if number is not None:
+            return cls("fixed", number)
+        if given in ("f1", "balanced_accuracy"):
+            return cls(given)
+        found = re.fullmatch(r"(recall|precision|cost)=([^:]+)(?::([^:]+))?", str(given))
+        parts = [part for part in found.groups()[1:] if part is not None] if found else []
+        values = [value for value in map(_number, parts) if value is not None]
+        if found is None or len(values) < len(parts) or len(values) != 1 + (found[1] == "cost"):
+            raise ParameterError(f"threshold is {given!r:.80}: give {FORMS}.")
+        name, (value, *more) = found[1], values
+        if name == "cost" and min(values) <= 0:
+            raise ParameterError(
+                f"threshold is {given!r:.80}, and costs are above 0: cost=10:1 is 10 for a missed "
+                "positive and 1 for a false alarm."
+            )
+        if name != "cost" and not 0 < value <= 1:
+            raise ParameterError(
+                f"threshold is {given!r:.80}, and a {name} is above 0 and at most 1, such as "
+                f"{name}=0.9."
+            )
+        return cls(name, value, *more)
+
+    def __str__(self) -> str:
+        if self.name == "fixed":
+            return repr(self.value)
+        if self.name == "cost":
+            return f"cost={self.value:g}:{self.alarm:g}"
+        return f"{self.name}={self.value:g}" if self.value else self.name
+
+
+def _number(given: Any) -> float | None:
+    try:
+        found = float(given)
+    except (TypeError, ValueError):
+        return None
+    return found if np.isfinite(found) else None
+
+
+class Cuts(NamedTuple):
+    """What rows are predicted to be at every cut of their scores, the highest cut first.
+
+    Attributes
+    ----------
+    at : array of shape (cuts,)
+        Rows with at least this score are predicted positive; the first cut is above all.
+    right, wrong : arrays of shape (cuts,)
+        The weight of the positive and of the negative rows among them.
+    """
+
+    at: np.ndarray
+    right: np.ndarray
+    wrong: np.ndarray
+
+    @classmethod
+    def of(cls, positive: np.ndarray, scores: np.ndarray, weights: np.ndarray) -> Self:
+        """Return all cuts of rows with a weight, of which ``positive`` says which are positive."""
+        from sklearn.metrics import confusion_matrix_at_thresholds
+
+        some = weights > 0
+        _, wrong, _, right, at = confusion_matrix_at_thresholds(
+            positive[some].astype(int), scores[some].astype(np.float64), pos_label=1,
+            sample_weight=None if (weights[some] == 1).all() else weights[some],
+        )  # fmt: skip
+        above = np.nextafter(at[:1], np.inf)
+        return cls(*(np.concatenate(p) for p in ((above, at), ([0.0], right), ([0.0], wrong))))
+
+    @property
+    def recall(self) -> np.ndarray:
+        """The share of the positive rows that are predicted positive."""
+        return self.right / self.right[-1]
+
+    @property
+    def alarms(self) -> np.ndarray:
+        """The share of the negative rows that are predicted positive."""
+        return self.wrong / self.wrong[-1]
+
+    @property
+    def precision(self) -> np.ndarray:
+        """The share of positive rows among those predicted positive; NaN where none are."""
+        found = self.right + self.wrong
+        return np.divide(self.right, found, out=np.full_like(found, np.nan), where=found > 0)
+
+    @property
+    def share(self) -> np.ndarray:
+        """The share of rows that are predicted positive."""
+        return (self.right + self.wrong) / (self.right[-1] + self.wrong[-1])
+
+    @property
+    def f1(self) -> np.ndarray:
+        """The harmonic mean of recall and precision."""
+        return 2 * self.right / (self.right + self.wrong + self.right[-1])
+
+    def cost(self, rule: Rule) -> np.ndarray:
+        """The cost of all rows, by a rule that has costs."""
+        return rule.value * (self.right[-1] - self.right) + rule.alarm * self.wrong
+
+    def between(self, k: int) -> float:
+        """Return the number to compare with for cut ``k``: halfway to the next lower score, where
+        rounding does not decide about rows like these; the lowest score for the last cut.
+        """
+        if k in (0, len(self.at) - 1):
+            return float(self.at[k])
+        low, high = self.at[k + 1].item(), self.at[k].item()
+        middle = low + (high - low) / 2
+        return middle if low < middle else high
+
+    def best(self, rule: Rule) -> int:
+        """Return the cut that a rule chooses, the highest of equally good ones; DataError if none
+        fulfills it.
+        """
+        if rule.name == "recall":
+            return _largest(np.where(_reaches(self.recall, rule.value), self.precision, -1.0))
+        if rule.name == "precision":
+            enough = _reaches(self.precision, rule.value)
+            if not enough.any():
+                k = _largest(np.append(-1.0, self.precision[1:]))
+                raise DataError(
+                    f"threshold is {rule}, and no threshold reaches that on the held-out rows: the "
+                    f"highest precision is {self.precision[k]:.4g}, with recall "
+                    f"{self.recall[k]:.4g}; ask for less."
+                )
+            return _largest(np.where(enough, self.recall, -1.0))
+        if rule.name == "cost":
+            return _largest(-self.cost(rule))
+        if rule.name == "f1":
+            return _largest(self.f1)
+        return _largest(self.recall - self.alarms)
+
+
+def _reaches(values: np.ndarray, least: float) -> np.ndarray:
+    return values >= least * (1 - ROUNDING)
+
+
+def _largest(values: np.ndarray) -> int:
+    """Return the first of the largest values, which rounding may keep apart."""
+    room = ROUNDING * max(1.0, float(np.abs(values).max()))
+    return int(np.argmax(values >= values.max() - room))
+
+
+class Threshold(NamedTuple):
+    """From which score on the positive of two classes is predicted.
+
+    Attributes
+    ----------
+    score : float
+        The smallest score of the positive class with which it is predicted.
+    positive : int
+        Its code: the class that is not the reference.
+    rule : str
+        As it was given, such as "recall=0.9".
+    measured : dict or None
+        Of the rows on which it was chosen: ``rows``, ``on`` (which rows), ``weight``, and
+        ``chosen`` and ``default``, each with ``recall``, ``precision``, ``share`` (of rows that are
+        predicted positive), and ``cost`` for a rule with costs. None if it was not chosen.
+    """
+
+    score: float
+    positive: int
+    rule: str
+    measured: dict[str, Any] | None = None
+
+    def codes(self, scores: np.ndarray) -> np.ndarray:
+        """Return the codes of the classes of rows with these decision values."""
+        own = scores if self.positive else -scores
+        return np.where(own >= self.score, self.positive, 1 - self.positive)
+
+    def number(self, model: Any) -> float:
+        """Return the threshold as people know it: the probability, or score, of the positive."""
+        return number_of(model, self.positive, self.score)
+
+    @classmethod
+    def from_json(cls, stored: dict[str, Any]) -> Self:
+        """Return a threshold of a model file; raise ValueError if it is none."""
+        found = cls(**stored)
+        if type(found.score) is not float or not np.isfinite(found.score):
+            raise ValueError(f"a threshold of {found.score!r}")
+        if found.positive not in (0, 1) or not isinstance(found.measured, dict | None):
+            raise ValueError("a threshold that is none")
+        Rule.of(found.rule)
+        return found
+
+
+def decided(model: Any, scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return the codes of classes, by the threshold of a model if it has one."""
+    threshold = getattr(model, "threshold_", None)
+    return codes if threshold is None else threshold.codes(scores)
+
+
+def has_probabilities(model: Any) -> bool:
+    """Return whether a threshold of a model is a probability rather than a score."""
+    return hasattr(model, "predict_proba")
+
+
+def number_of(model: Any, positive: int, score: float) -> float:
+    """Return the probability of the positive class at one of its scores, or the score itself of a
+    model without probabilities.
+    """
+    if not has_probabilities(model):
+        return score
+    value = np.array([score if positive else -score])
+    return float(probabilities_of(model, value)[0, positive])
+
+
+def check_two(model: Any) -> int:
+    """Return the code of the positive class of a model; DataError unless it has two classes."""
+    kind = type(model).__name__
+    if not hasattr(model, "classes_"):
+        raise DataError(f"A {kind} predicts numbers, and a threshold is for two classes.")
+    labels = model.classes_.tolist()
+    if len(labels) != 2:
+        raise DataError(
+            f"A threshold decides between two classes, and this {kind} has {len(labels)}."
+        )
+    return positive_code(model)
+
+
+def given_threshold(model: Any, rule: Rule) -> Threshold:
+    """Return the threshold at a probability, or at a score of a model without probabilities."""
+    positive, kind = check_two(model), type(model).__name__
+    if not has_probabilities(model):
+        return Threshold(float(rule.value), positive, str(rule))
+    if not 0 <= rule.value <= 1:
+        raise ParameterError(
+            f"threshold is {rule}, but this {kind} has probabilities: give one from 0 to 1."
+        )
+
+    def reached(score: float) -> bool:
+        return number_of(model, positive, score) >= rule.value
+
+    most = float(np.finfo(np.float64).max)
+    if not reached(most):
+        raise DataError(
+            f"threshold is {rule}, and no score of this {kind} has such a probability: the highest "
+            f"is {number_of(model, positive, most):.4g}."
+        )
+    return Threshold(_smallest(reached), positive, str(rule))
+
+
+def _smallest(holds: Callable[[float], bool]) -> float:
+    """Return the smallest float from which on something holds."""
+    bits = np.array(np.finfo(np.float64).max).view(np.int64).item()
+
+    def size(n: int) -> float:
+        return float(np.array(n, dtype=np.int64).view(np.float64))
+
+    if holds(0.0):  # the bits of floats of one sign are in their order
+        return 0.0 - size(
+            bits - bisect_left(range(bits), True, key=lambda n: holds(-size(bits - n)))
+        )
+    return size(bisect_left(range(bits), True, key=lambda n: holds(size(n))))
+
+
+def chosen_threshold(model: Any, rule: Rule, scored: Any, on: str) -> Threshold:
+    """Return the threshold that a rule chooses on rows that a model did not learn.
+
+    Parameters
+    ----------
+    model : fitted classifier
+    rule : Rule, not a fixed number
+    scored : linsep.scoring.Scored
+    on : what the rows are, in words
+    """
+    positive = check_two(model)
+    truth, weights = scored.truth == positive, scored.weights
+    name = label_text(model.classes_[positive])
+    if not truth[weights > 0].any() or truth[weights > 0].all():
+        which = "none" if not truth.any() else "all"
+        raise DataError(
+            f"A threshold is chosen on rows of both classes, and {which} of {on} is of class "
+            f"{name}: give rows of both."
+        )
+    own = scored.scores if positive else -scored.scores
+    cuts = Cuts.of(truth, own, weights)
+    k, said = cuts.best(rule), scored.predicted == positive
+    usual = Cuts(np.zeros(2), *(_totals(said, side, weights) for side in (truth, ~truth)))
+    measured = {
+        "rows": int((weights > 0).sum()),
+        "on": on,
+        "chosen": _measures(cuts, k, rule),
+        "default": _measures(usual, 0, rule),
+    }
+    return Threshold(cuts.between(k), positive, str(rule), measured)
+
+
+def _totals(said: np.ndarray, side: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the weight of the rows of a side that are predicted positive, and of all."""
+    return np.array([weights[said & side].sum(), weights[side].sum()])
+
+
+def _measures(cuts: Cuts, k: int, rule: Rule) -> dict[str, float]:
+    found = {name: float(getattr(cuts, name)[k]) for name in ("recall", "precision", "share")}
+    return found | ({"cost": float(cuts.cost(rule)[k])} if rule.name == "cost" else {})
