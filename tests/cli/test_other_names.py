@@ -79,7 +79,8 @@ def test_what_is_no_name_of_others_is_still_a_misspelling(folder):
     assert "--max-iter" in done.stderr
 
 
-PAGES = {"from-scikit-learn.md": in_python, "from-vowpal-wabbit.md": in_options}
+PAGES = {"from-scikit-learn.md": in_python, "from-vowpal-wabbit.md": in_options,
+         "from-r.md": in_options}  # fmt: skip
 LINES = [
     (page, *(cell.strip() for cell in line.strip("|").split(" | ", 1)))
     for page in PAGES

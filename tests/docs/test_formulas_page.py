@@ -26,6 +26,10 @@ def test_the_commands_of_the_page(evening):
     assert run_commands("docs/formulas.md", evening) == 2
 
 
+def test_coming_from_r(tmp_path):
+    assert run_commands("docs/from-r.md", tmp_path) == 4
+
+
 def admissions(n=400, seed=2026):
     import pandas as pd
 
