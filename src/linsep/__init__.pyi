@@ -41,6 +41,7 @@ from .mistake_bounds.margins import (
 )
 from .model_files import load as load, save as save
 from .naive_bayes import GaussianNaiveBayes as GaussianNaiveBayes
+from .scoring.scores import score as score
 from .separating import separation as separation
 from .sources.opening import open_source as open_source
 from .sources.text import Text as Text

@@ -127,18 +127,9 @@ class Prediction:
 
     def true_codes(self, y: np.ndarray | None) -> np.ndarray:
         """Return the codes of labels, the number of classes for unknown ones."""
-        classes, name = self.model.classes_, self.source.name
         if y is None:
-            raise DataError(f"{name} has no labels to compare predictions with.")
-        text = classes.dtype.kind in "UO", y.dtype.kind in "UO"
-        if text[0] != text[1]:
-            raise DataError(
-                f"{name} has {'text' if text[1] else 'numbers'} for labels, but the model "
-                f"learnt {'text' if text[0] else 'numbers'}: is it the right file and column?"
-            )
-        codes = np.searchsorted(classes, y)
-        codes[codes == classes.size] = 0
-        return np.where(classes[codes] == y, codes, classes.size)
+            raise DataError(f"{self.source.name} has no labels to compare predictions with.")
+        return codes_in(self.model.classes_, y, self.source.name)
 
     def fitted_width(self, X: Any, n_features: int) -> Any:
         """Return X with the model's number of columns: extra ones dropped, missing ones zero."""
@@ -154,6 +145,22 @@ class Prediction:
         known = X[:, :n_features]
         self._beyond += X.nnz - known.nnz
         return known
+
+
+def codes_in(classes: np.ndarray, y: np.ndarray, name: str) -> np.ndarray:
+    """Return the codes of labels among sorted classes, the number of classes for unknown ones.
+
+    DataError if one are texts and the others numbers; ``name`` is what has the labels.
+    """
+    text = classes.dtype.kind in "UO", y.dtype.kind in "UO"
+    if text[0] != text[1]:
+        raise DataError(
+            f"{name} has {'text' if text[1] else 'numbers'} for labels, but the model "
+            f"learnt {'text' if text[0] else 'numbers'}: is it the right file and column?"
+        )
+    codes = np.searchsorted(classes, y)
+    codes[codes == classes.size] = 0
+    return np.where(classes[codes] == y, codes, classes.size)
 
 
 def log_probabilities(scores: np.ndarray) -> np.ndarray:

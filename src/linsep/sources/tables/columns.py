@@ -502,7 +502,7 @@ def from_recipe(recipe: dict[str, Any], target: str | None) -> Columns:
             scale={name: [float(a), float(b)] for name, (a, b) in recipe.get("scale", {}).items()},
         )
         columns.reference = dict(recipe.get("reference", {}))
-        columns.weight = recipe.get("weight")
+        columns.weight, columns.group = recipe.get("weight"), recipe.get("group")
         columns.categorical = list(recipe.get("categorical", ()))
         columns.converted = dict(recipe.get("converted", {}))
         columns.rare = _rare_from_recipe(recipe)
@@ -656,10 +656,12 @@ def kinds_of_row_columns(
                 "convert it, or name another column."
             )
         kinds[columns.weight] = "number"
-    if columns.group is not None and not by_recipe:
+    if columns.group is not None:
         if file.absent([columns.group]):
             raise DataError(f"{path} has no column '{columns.group}' of groups: add it.")
-        kinds[columns.group] = columns.group_kind
+        stored = found.get(columns.group)
+        of_file = "text" if stored is None else family_of(stored) or "text"
+        kinds[columns.group] = of_file if by_recipe else columns.group_kind
     return kinds
 
 

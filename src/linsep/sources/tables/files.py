@@ -136,7 +136,7 @@ def kinds_in(
             raise DataError(
                 f"{file.path}, column '{name}' holds {stored} where {model} {kind}: convert it."
             )
-    return kinds | own
+    return own | kinds
 
 
 def _fits(stored: pa.DataType, kind: str, is_target: bool) -> bool:

@@ -1,0 +1,11 @@
+"""Public names, as :mod:`lazy_loader` finds them at run time and type checkers read them."""
+
+from .intervals import intervals_of as intervals_of
+from .metrics import (
+    CLASS_METRICS as CLASS_METRICS,
+    NUMBER_METRICS as NUMBER_METRICS,
+    baselines_of as baselines_of,
+    metrics_of as metrics_of,
+)
+from .rows import Scored as Scored, ScoredNumbers as ScoredNumbers, scored as scored
+from .scores import gaps_of as gaps_of, score as score, scores_of as scores_of

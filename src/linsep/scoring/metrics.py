@@ -1,0 +1,294 @@
+"""Metrics of predictions, which scikit-learn computes, and those of a baseline."""
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from linsep.errors import DataError, ParameterError, hint
+from linsep.estimators._common.labels import label_text
+from linsep.scoring.rows import Scored, ScoredNumbers
+
+
+class Metric(NamedTuple):
+    """A metric.
+
+    Attributes
+    ----------
+    title : what it is called in a table
+    compute : its value for :class:`Scored` or :class:`ScoredNumbers`; may raise :class:`Undefined`
+    """
+
+    title: str
+    compute: Callable[[Any], float]
+
+
+class Undefined(DataError):
+    """A metric that is not defined for the rows, or for the model."""
+
+
+def metrics_of(scored: Any, names: Iterable[str] | None = None) -> dict[str, float | None]:
+    """Return metrics, which are those of scikit-learn with the weights of the rows.
+
+    Parameters
+    ----------
+    scored : :class:`Scored` or :class:`ScoredNumbers`
+    names : names of some metrics of classes, or of numbers; default all
+
+    Returns
+    -------
+    Values by name. One that is not defined for these rows, or this model, is None if all are
+    returned. ``f1`` and, of two classes, ``average_precision`` are those of the positive class;
+    ``roc_auc`` and ``average_precision`` of several classes are means over those with rows, each
+    against all others, by probabilities where there are any, else by scores.
+
+    A label that is not a class of the model counts as one more class, which is never predicted;
+    metrics of scores and of probabilities leave its rows out.
+
+    Raises
+    ------
+    ParameterError
+        For a name that is no metric of such predictions.
+    DataError
+        For a metric that is named and not defined.
+    """
+    found, why = values_of(scored, names)
+    if names is not None and why:
+        raise next(iter(why.values()))
+    return found
+
+
+def values_of(
+    scored: Any, names: Iterable[str] | None = None
+) -> tuple[dict[str, float | None], dict[str, Undefined]]:
+    """Return values by name, None for what is not defined, and why these are not."""
+    known, found, why = known_metrics(scored), dict[str, float | None](), dict[str, Undefined]()
+    counting = that_count(scored)
+    compared = counting if isinstance(scored, ScoredNumbers) else _pairs(counting)
+    for name in check_names(scored, names):
+        try:
+            value = known[name].compute(compared if name in OF_CLASSES else counting)
+            if not np.isfinite(value):
+                raise Undefined(f"{name} is beyond floating point: scale the numbers.")
+            found[name] = float(value)
+        except Undefined as problem:
+            found[name], why[name] = None, problem
+    return found, why
+
+
+def known_metrics(scored: Any) -> dict[str, Metric]:
+    """Return the metrics of classes, or of numbers, by name."""
+    return NUMBER_METRICS if isinstance(scored, ScoredNumbers) else CLASS_METRICS
+
+
+def check_names(scored: Any, names: Iterable[str] | None) -> list[str]:
+    """Return names of metrics, by default of all; ParameterError for one that is none."""
+    known = known_metrics(scored)
+    chosen = [names] if isinstance(names, str) else list(known if names is None else names)
+    for name in chosen:
+        if name not in known:
+            what = "numbers" if isinstance(scored, ScoredNumbers) else "classes"
+            raise ParameterError(
+                f"{name!r} is no metric of predicted {what}: choose from {', '.join(known)}."
+            )
+    return chosen
+
+
+def that_count(scored: Any) -> Any:
+    """Return the rows of positive weight, of weights so small that no sum of squares overflows."""
+    counting = scored if scored.weights.all() else scored.rows(scored.weights > 0)
+    # a power of two changes no digit of a metric
+    unit = np.ldexp(1.0, -int(np.frexp(counting.weights.max())[1]))
+    return counting._replace(weights=counting.weights * unit)
+
+
+def baselines_of(scored: Any, names: Iterable[str] | None = None) -> dict[str, float | None]:
+    """Return what metrics would be for a model that says the same of every row.
+
+    It predicts the class of the largest weight, with the shares of the classes for probabilities
+    and equal scores; or the mean, of numbers. Arguments are those of :func:`metrics_of`.
+    """
+    counting = that_count(scored)
+    if isinstance(scored, ScoredNumbers):
+        mean = float(np.average(counting.truth, weights=counting.weights))
+        same = counting._replace(predicted=np.full(counting.truth.size, mean))
+    else:
+        same = _saying_the_same(counting)
+    return values_of(same, names)[0]
+
+
+def most_frequent(scored: Scored) -> int:
+    """Return the code of the class of the largest weight."""
+    k = scored.classes.size
+    return int(np.bincount(scored.truth, scored.weights, minlength=k)[:k].argmax())
+
+
+def _saying_the_same(scored: Scored) -> Scored:
+    """Return a row a class, of the weight of its rows, and what the baseline says of it."""
+    k = scored.classes.size
+    totals = np.bincount(scored.truth, scored.weights, minlength=k)
+    (truth,) = np.nonzero(totals)
+    rows, shares = truth.size, totals[:k] / (totals[:k].sum() or 1.0)
+    told = scored.probabilities is not None
+    return Scored(
+        scored.classes, truth, np.full(rows, most_frequent(scored)), totals[truth],
+        np.zeros(rows if k == 2 else (rows, k)), np.tile(shares, (rows, 1)) if told else None,
+        None, scored.positive,
+    )  # fmt: skip
+
+
+def _pairs(scored: Scored) -> Scored:
+    """Return a row for each pair of a true and a predicted class, with the weight of its rows."""
+    k = scored.classes.size
+    found = confusion(scored.truth, scored.predicted, scored.weights, k).tocoo()
+    return scored._replace(truth=found.row, predicted=found.col, weights=found.data)
+
+
+def confusion(truth: np.ndarray, predicted: np.ndarray, weights: np.ndarray, k: int) -> Any:
+    """Return the weight of the rows of each true class, also the unknown one, and each predicted
+    one, as a sparse array of shape (k + 1, k).
+    """
+    return sp.coo_array((weights, (truth, predicted)), shape=(k + 1, k)).tocsr()
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without warnings of classes that are never predicted or have no row, and of single rows."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _of_classes(name: str, **options: Any) -> Callable[[Scored], float]:
+    """Return a metric of scikit-learn that compares classes."""
+
+    def metric(scored: Scored) -> float:
+        import sklearn.metrics
+
+        with _quiet():
+            found: float = getattr(sklearn.metrics, name)(
+                scored.truth, scored.predicted, sample_weight=scored.weights, **options
+            )
+        return found
+
+    return metric
+
+
+def _f1(scored: Scored) -> float:
+    """Return the F1 score of the positive of two classes."""
+    if scored.classes.size != 2:
+        raise Undefined(
+            f"f1 is of one of two classes, and the model has {scored.classes.size}",
+            "choose f1_macro", "f1_weighted",
+        )  # fmt: skip
+    options = {"labels": [scored.positive], "average": "macro", "zero_division": 0.0}
+    return _of_classes("f1_score", **options)(scored)
+
+
+def known_rows(scored: Scored, metric: str) -> Scored:
+    """Return the rows whose labels are classes of the model; Undefined if there are none."""
+    known = scored.truth < scored.classes.size
+    if not known.any():
+        raise Undefined(f"{metric} is not defined: no row has a label that the model knows.")
+    return scored if known.all() else scored.rows(known)
+
+
+def _of_probabilities(name: str, called: str) -> Callable[[Scored], float]:
+    """Return a metric of scikit-learn of probabilities."""
+
+    def metric(scored: Scored) -> float:
+        import sklearn.metrics
+
+        if scored.probabilities is None:
+            raise Undefined(
+                f"{called} needs probabilities, and the model has none",
+                hint("learn them with {}", calibrate=None),
+            )
+        known = known_rows(scored, called)
+        with _quiet():  # sums of probabilities are 1 but for rounding
+            found: float = getattr(sklearn.metrics, name)(
+                known.truth, known.probabilities, sample_weight=known.weights,
+                labels=np.arange(known.classes.size),
+            )  # fmt: skip
+        return found
+
+    return metric
+
+
+def ranked(scored: Scored, metric: str) -> tuple[Scored, list[int]]:
+    """Return the rows with known labels, and the codes of the classes of which a metric of scores
+    is the mean; Undefined where all rows are of one class.
+    """
+    known = known_rows(scored, metric)
+    present = np.unique(known.truth).tolist()
+    if len(present) < 2:
+        label = label_text(scored.classes[present[0]])
+        raise Undefined(
+            f"{metric} is not defined: it compares rows of different classes, and all are {label}."
+        )
+    return known, [scored.positive] if scored.classes.size == 2 else present
+
+
+def _of_scores(name: str, called: str) -> Callable[[Scored], float]:
+    """Return a metric of scikit-learn of the scores of each class against the others."""
+
+    def metric(scored: Scored) -> float:
+        import sklearn.metrics
+
+        known, codes = ranked(scored, called)
+        compute = getattr(sklearn.metrics, name)
+        each = [
+            compute(known.truth == code, known.column(code), sample_weight=known.weights)
+            for code in codes
+        ]
+        return float(np.mean(each))
+
+    return metric
+
+
+def _of_numbers(name: str) -> Callable[[ScoredNumbers], float]:
+    """Return a metric of scikit-learn of numbers."""
+
+    def metric(scored: ScoredNumbers) -> float:
+        import sklearn.metrics
+
+        if name == "r2_score" and scored.truth.size < 2:
+            raise Undefined("r2 is not defined: it compares rows, and there is one.")
+        weights = {} if name == "max_error" else {"sample_weight": scored.weights}
+        with np.errstate(over="ignore", invalid="ignore"):
+            found: float = getattr(sklearn.metrics, name)(scored.truth, scored.predicted, **weights)
+        return found
+
+    return metric
+
+
+#: metrics that compare classes
+OF_CLASSES = {
+    "accuracy": Metric("accuracy", _of_classes("accuracy_score")),
+    "balanced_accuracy": Metric("balanced accuracy", _of_classes("balanced_accuracy_score")),
+    "f1": Metric("F1", _f1),
+    "f1_macro": Metric("F1, macro", _of_classes("f1_score", average="macro", zero_division=0.0)),
+    "f1_weighted": Metric(
+        "F1, weighted", _of_classes("f1_score", average="weighted", zero_division=0.0)
+    ),
+    "mcc": Metric("MCC", _of_classes("matthews_corrcoef")),
+}
+#: metrics of classes
+CLASS_METRICS = OF_CLASSES | {
+    "log_loss": Metric("log loss", _of_probabilities("log_loss", "log_loss")),
+    "brier": Metric("Brier score", _of_probabilities("brier_score_loss", "brier")),
+    "roc_auc": Metric("ROC AUC", _of_scores("roc_auc_score", "roc_auc")),
+    "average_precision": Metric(
+        "average precision", _of_scores("average_precision_score", "average_precision")
+    ),
+}
+#: metrics of numbers
+NUMBER_METRICS = {
+    "r2": Metric("R^2", _of_numbers("r2_score")),
+    "rmse": Metric("rms error", _of_numbers("root_mean_squared_error")),
+    "mae": Metric("mean error", _of_numbers("mean_absolute_error")),
+    "max_error": Metric("largest error", _of_numbers("max_error")),
+}

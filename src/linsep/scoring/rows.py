@@ -1,0 +1,238 @@
+"""Labelled rows and what a model says of them, collected in one reading."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linsep.batches import check_summable
+from linsep.errors import DataError
+from linsep.estimators._common.labels import check_sample_weight, label_a_row, positive_code
+from linsep.estimators._common.predicting import codes_in, probabilities_of
+from linsep.sources.base import Source
+from linsep.validation.labels import check_beside
+
+#: scores in memory up to which all rows are kept: 128 MB
+MOST_SCORES = 1 << 24
+
+
+class Scored(NamedTuple):
+    """What a classifier says of labelled rows, in their order.
+
+    Attributes
+    ----------
+    classes : array of shape (k,), the sorted labels
+    truth : int array of shape (rows,), codes of the labels; k is a label that is not in `classes`
+    predicted : int array of shape (rows,), codes of the predictions
+    weights : float array of shape (rows,), ones for rows without weights
+    scores : decision values, for two classes of shape (rows,) and positive for the second, else
+        (rows, k)
+    probabilities : array of shape (rows, k), or None if the model has none
+    groups : int array of shape (rows,), the same number for rows of one group, or None
+    positive : code of the class that metrics of one of two classes are about
+    """
+
+    classes: np.ndarray
+    truth: np.ndarray
+    predicted: np.ndarray
+    weights: np.ndarray
+    scores: np.ndarray
+    probabilities: np.ndarray | None
+    groups: np.ndarray | None
+    positive: int = 1
+
+    def rows(self, chosen: Any) -> "Scored":
+        """Return the rows that a mask or an array of indices selects."""
+        names = ("truth", "predicted", "weights", "scores", "probabilities", "groups")
+        given = {name: getattr(self, name) for name in names}
+        values: dict[str, Any] = {n: None if v is None else v[chosen] for n, v in given.items()}
+        return self._replace(**values)
+
+    def column(self, code: int) -> np.ndarray:
+        """Return the scores of a class, by which rows are ranked: of several classes its
+        probabilities, if there are any.
+        """
+        if self.scores.ndim == 1:
+            return self.scores if code else -self.scores
+        found: np.ndarray = (self.scores if self.probabilities is None else self.probabilities).T[
+            code
+        ]
+        return found
+
+
+class ScoredNumbers(NamedTuple):
+    """What a regression says of rows with known numbers, in their order.
+
+    Attributes
+    ----------
+    truth, predicted, weights : float arrays of shape (rows,)
+    groups : int array of shape (rows,), or None
+    """
+
+    truth: np.ndarray
+    predicted: np.ndarray
+    weights: np.ndarray
+    groups: np.ndarray | None
+
+    def rows(self, chosen: Any) -> "ScoredNumbers":
+        """Return the rows that a mask or an array of indices selects."""
+        values: list[Any] = [None if values is None else values[chosen] for values in self]
+        return ScoredNumbers(*values)
+
+
+class Answered(NamedTuple):
+    """Some rows as they come: what is true, what is predicted, and what each row counts.
+
+    Attributes
+    ----------
+    truth, predicted : arrays of shape (rows,), of codes or numbers
+    weights : float array of shape (rows,)
+    groups : array of shape (rows,) or None
+    scores : array of decision values; None of a regression
+    """
+
+    truth: np.ndarray
+    predicted: np.ndarray
+    weights: np.ndarray
+    groups: np.ndarray | None
+    scores: np.ndarray | None
+
+    def thinned(self, first: int, step: int) -> "Answered":
+        """Return every row whose number is a multiple of ``step``; ``first`` is that of the first
+        row.
+        """
+        rows = slice(-first % step, None, step)
+        values: list[Any] = [None if values is None else values[rows] for values in self]
+        return Answered(*values)
+
+
+class Collector:
+    """Keeps the rows that come, or of very many every second, fourth or eighth and so on."""
+
+    def __init__(self, model: Any):
+        self.model, self.seen, self.step = model, 0, 1
+        self._parts: list[Answered] = []
+        self._scores = 0
+
+    def take(self, rows: Answered) -> None:
+        """Take some rows."""
+        kept = rows.thinned(self.seen, self.step)
+        self._parts.append(kept)
+        self.seen += rows.truth.size
+        self._scores += (kept.truth if kept.scores is None else kept.scores).size
+        while self._scores > MOST_SCORES:
+            self._parts = [self._joined().thinned(0, 2)]
+            self._scores, self.step = (self._scores + 1) // 2, 2 * self.step
+
+    def _joined(self) -> Answered:
+        values: list[Any] = [
+            None if parts[0] is None else np.concatenate(parts)
+            for parts in zip(*self._parts, strict=True)
+        ]
+        return Answered(*values)
+
+    def scored(self, name: str) -> Any:
+        """Return :class:`Scored` or :class:`ScoredNumbers`; DataError if no row counts."""
+        rows, model = self._joined(), self.model
+        truth, predicted, weights, groups, scores = rows
+        check_summable(weights)
+        if not weights.any():
+            raise DataError(f"{name} has no rows to score: all have weight 0.")
+        if groups is not None:
+            groups = _numbered(groups)
+        if scores is None:
+            return ScoredNumbers(truth, predicted, weights, groups)
+        found = probabilities_of(model, scores) if hasattr(model, "predict_proba") else None
+        positive = positive_code(model) if model.classes_.size == 2 else 1
+        return Scored(model.classes_, truth, predicted, weights, scores, found, groups, positive)
+
+
+def _numbered(groups: np.ndarray) -> np.ndarray:
+    """Return the number of the group of each row, in the order in which groups first come."""
+    _, first, places = np.unique(groups, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[places]
+
+
+def answers(prediction: Any, beside: "Beside | None" = None) -> Iterator[Answered]:
+    """Yield the rows of a :class:`Prediction`; ``beside`` has weights and groups of all rows."""
+    classes = hasattr(prediction.model, "classes_")
+    rows = 0
+    for batch, one, other in prediction.codes() if classes else prediction.with_targets():
+        truth = prediction.true_codes(batch.y) if classes else one
+        weights, groups = batch.weights, batch.groups
+        if beside is not None:
+            weights, groups = beside.part(rows, truth.size, weights, groups)
+        rows += truth.size
+        weights = np.ones(truth.size) if weights is None else weights
+        yield Answered(truth, other, weights, groups, one if classes else None)
+    if beside is not None:
+        beside.check(rows)
+
+
+class Beside(NamedTuple):
+    """Weights and groups that are given beside rows, one a row, or None."""
+
+    weights: np.ndarray | None
+    groups: np.ndarray | None
+
+    def part(
+        self, first: int, rows: int, weights: np.ndarray | None, groups: np.ndarray | None
+    ) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """Return those of some rows; ``weights`` and ``groups`` are what the rows bring."""
+        self.check(first + rows, at_least=True)
+        span = slice(first, first + rows)
+        return (
+            weights if self.weights is None else self.weights[span],
+            groups if self.groups is None else self.groups[span],
+        )
+
+    def check(self, rows: int, at_least: bool = False) -> None:
+        """Raise DataError unless there is one for each of the ``rows``."""
+        for name, values in (("sample_weight", self.weights), ("groups", self.groups)):
+            if values is None or values.size == rows or (at_least and values.size > rows):
+                continue
+            more = " or more" if at_least else ""
+            raise DataError(
+                f"{name} has {values.size:,} values, but {rows:,} rows{more} are scored: give one "
+                "a row."
+            )
+
+
+def answers_in_memory(model: Any, X: Any, y: Any, beside: Beside) -> Iterator[Answered]:
+    """Yield the rows of X with their labels y, as one batch."""
+    check_beside(X, y=y, sample_weight=beside.weights, groups=beside.groups)
+    predicted = model.predict(X)
+    labels = label_a_row(model, y, predicted.shape[0])
+    beside.check(labels.size)
+    weights = check_sample_weight(beside.weights, labels.size, all_may_be_zero=True)
+    weights = weights if weights.size else np.ones(labels.size)
+    if not hasattr(model, "classes_"):
+        yield Answered(_numbers(labels), predicted, weights, beside.groups, None)
+        return
+    codes, truth = (codes_in(model.classes_, values, "y") for values in (predicted, labels))
+    yield Answered(truth, codes, weights, beside.groups, model.decision_function(X))
+
+
+def _numbers(y: np.ndarray) -> np.ndarray:
+    if y.dtype.kind not in "biuf":
+        raise DataError("y holds text, and the model predicts numbers: give the numbers.")
+    return y.astype(np.float64)
+
+
+def scored(model: Any, source: Source) -> Any:
+    """Return what a model says of the rows of a source, in one reading.
+
+    Returns
+    -------
+    :class:`Scored`, or :class:`ScoredNumbers` of a regression. Of rows with more than 2^24 scores
+    in all they are every second, fourth or eighth row and so on, spread evenly.
+
+    Raises
+    ------
+    DataError
+        If there are no labels, or all rows have weight 0.
+    """
+    rows = Collector(model)
+    for part in answers(model.predictions(source)):
+        rows.take(part)
+    return rows.scored(source.name)
