@@ -21,8 +21,9 @@ def test_odd_names_and_labels_are_shown_as_they_are(folder):
     shown = here("inspect", "m", cwd=folder).stdout
     assert "[bold]" in shown
     assert "\t" not in shown
-    lines = here("score", "m", "odd.csv", cwd=folder).stdout.splitlines()[2:]
-    assert [line.split()[0] for line in lines] == ["class", "[/b]", "[red]", "tab\\there", "日本語"]
+    *_, classes = here("score", "m", "odd.csv", cwd=folder).stdout.split("\n\n")
+    shown = [line.split()[0] for line in classes.splitlines()]
+    assert shown == ["class", "[/b]", "[red]", "tab\\there", "日本語"]
     predicted = here("predict", "m", "odd.csv", "--output", "p", cwd=folder)
     assert predicted.returncode == 0
     text = (folder / "p").read_text(encoding="utf-8").splitlines()

@@ -67,7 +67,7 @@ def test_linear_regression_from_a_table(folder):
     errors = np.abs(model.predict(AGES[:, None]) - PRESSURE)
     assert scored["mean_absolute_error"] == pytest.approx(errors.mean())
     assert scored["largest_error"] == pytest.approx(errors.max())
-    assert f"R^2         {r2:.6g} of 60 rows" in printed("score", "m", "t.csv", cwd=folder)
+    assert f"R^2       {r2:.6g} of 60 rows" in printed("score", "m", "t.csv", cwd=folder)
     assert re.search("weights +pressure: intercept", printed("inspect", "m", cwd=folder))
 
 

@@ -10,7 +10,7 @@ import click
 import numpy as np
 
 from linsep import model_files
-from linsep.cli import options, report
+from linsep.cli import options
 from linsep.cli.errors import note
 from linsep.cli.options import Option, command
 from linsep.cli.output import (
@@ -18,12 +18,12 @@ from linsep.cli.output import (
     never_overwrite,
     on_terminal,
     print_json,
-    print_pairs,
     watching,
 )
 from linsep.cli.predictions import Answers, Form, KeptColumns, writing
 from linsep.cli.reading import open_like
-from linsep.cli.report import gap_pairs, unknown_text, unscored_pairs
+from linsep.cli.report import gap_pairs, unknown_text
+from linsep.cli.scores import GROUP, METRICS, names_of, print_residuals, print_score
 from linsep.errors import DataError
 from linsep.estimators._common.labels import plain_labels
 from linsep.estimators._common.predicting import probabilities_of
@@ -203,38 +203,29 @@ def classes_predicted(
     return Form(labels, names if beside else [], beside), found()
 
 
-@command(options.MODEL, options.DATA, options.FILES, options.AS_JSON)
-def score(model: Path, data: list[str], *, files: dict[str, Any], as_json: bool) -> None:
+@command(
+    options.MODEL, options.DATA, options.FILES, METRICS, GROUP, options.AS_JSON
+)  # fmt: skip
+def score(
+    model: Path, data: list[str], *, files: dict[str, Any], metrics: list[str] | None,
+    group: str | None, as_json: bool,
+) -> None:  # fmt: skip
     """Compare predictions with the labels in DATA.
 
     Example: linsep score species.linsep test.csv
     """
     estimator = model_files.load(model)
-    source = open_like(estimator, model, data, **files)
-    result = score_source(estimator, source)
+    source = open_like(estimator, model, data, **files, group=group)
+    result = score_source(estimator, source, names_of(metrics))
     if as_json:
         print_json(result)
     elif "accuracy" in result:
-        report.print_score(result, estimator)
+        print_score(result, estimator)
     else:
         print_residuals(result, estimator)
 
 
-def score_source(model: Any, source: Source) -> dict[str, Any]:
+def score_source(model: Any, source: Source, metrics: list[str] | None = None) -> dict[str, Any]:
     """Return scores of the predictions of a source, with a progress bar."""
     with watching(source):
-        return scores_of(model, source)
-
-
-def print_residuals(result: dict[str, Any], model: Any) -> None:
-    """Print the output of ``linsep score`` for predictions of numbers."""
-    print_pairs(
-        [
-            ("R^2", f"{result['r_squared']:.6g} of {report.rows_text(result)}"),
-            ("rms error", f"{result['root_mean_squared_error']:.6g}"),
-            ("mean error", f"{result['mean_absolute_error']:.6g}, without sign"),
-            ("largest", f"{result['largest_error']:.6g}"),
-            ("baseline", f"{result['standard_deviation']:.6g} rms, always the mean"),
-            *unscored_pairs(result, model),
-        ]
-    )
+        return scores_of(model, source, metrics)

@@ -17,6 +17,7 @@ from linsep.cli.errors import flag_of, note
 from linsep.cli.output import watching
 from linsep.errors import DataError
 from linsep.fitting import opened_for
+from linsep.scoring import recipe_with
 from linsep.sources.base import Source
 from linsep.sources.opening import open_source
 from linsep.sources.remote.file import File
@@ -134,8 +135,10 @@ READING = options.Gathered(
 )  # fmt: skip
 
 
-def open_like(model: Any, path: Path | None, data: list[str], **how: Any) -> Source:
-    """Open files to be read like the model's training data.
+def open_like(
+    model: Any, path: Path | None, data: list[str], group: str | None = None, **how: Any
+) -> Source:
+    """Open files to be read like the model's training data, with groups if their column is named.
 
     ``how`` are further arguments of :func:`linsep.open_source`.
     """
@@ -144,7 +147,7 @@ def open_like(model: Any, path: Path | None, data: list[str], **how: Any) -> Sou
             f"{path} was not learnt from a file, so linsep does not know how to read one for it; "
             "use it in Python."
         )
-    return open_source(data, recipe=model.recipe_, **how)
+    return open_source(data, recipe=recipe_with(model.recipe_, group=group), **how)
 
 
 #: more rows would only make the same density take longer

@@ -15,7 +15,7 @@ from linsep.estimators._common.explaining import is_curved
 from linsep.estimators._common.fitted_state import ALL_PASSES, StopReason
 from linsep.estimators._common.labels import plain_labels, words_and_signs
 from linsep.estimators._common.showing import MOST_TERMS
-from linsep.scoring import gaps_of
+from linsep.scoring import CLASS_METRICS, NUMBER_METRICS, gaps_of
 from linsep.sources.base import Source
 from linsep.sources.feature_names import names_in_recipe
 from linsep.words import counted, escaped, percent
@@ -23,8 +23,8 @@ from linsep.words import counted, escaped, percent
 if TYPE_CHECKING:  # what a regression prints, which most models are not
     from linsep.linear.summary import Summary
 
-# More rows do not fit a screen; --json has them all.
-MOST_CLASSES = 20
+#: metrics of test rows that `fit` prints beside the accuracy
+SHORT_METRICS = ("balanced_accuracy", "roc_auc", "log_loss")
 #: coefficients that fit a screen
 MOST_COEFFICIENTS = 60
 #: letters of an equation that fits a line
@@ -277,6 +277,7 @@ def _run_pairs(model: Any, summary: dict[str, Any]) -> list[tuple[str, str]]:
     return [
         *pairs,
         ("training", measured if training is None else training_text(model, summary)),
+        *metric_pairs(summary),
         ("learnt", learnt_text(summary)),
         *equation_pairs(model),
         *recipe_pairs(model),
@@ -295,6 +296,7 @@ def _estimation_pairs(model: Any, summary: dict[str, Any]) -> list[tuple[str, st
     measured = summary.get("training_accuracy") is not None
     return [
         *([("training", training_text(model, summary))] if measured else []),
+        *(metric_pairs(summary) if hasattr(model, "classes_") else []),
         ("learnt", learnt_text(summary)),
         *recipe_pairs(model),
         *gap_pairs(summary, getattr(model, "recipe_", {})),
@@ -393,8 +395,30 @@ def rows_text(result: dict[str, Any]) -> str:
 
 def baseline_text(result: dict[str, Any]) -> str:
     """Return the accuracy of always predicting the commonest class, as text."""
-    commonest = max(result["classes"], key=lambda c: c["rows"])["label"]
-    return f"baseline {percent(result['most_frequent'])}, always {label_text(commonest)}"
+    always = label_text(result["most_frequent_class"])
+    return f"baseline {percent(result['most_frequent'])}, always {always}"
+
+
+def metric_text(name: str, value: float | None) -> str:
+    """Return a metric as text: shares in percent, numbers of targets with six digits."""
+    if value is None:
+        return "-"
+    if name in NUMBER_METRICS:
+        return f"{value:.6g}"
+    return percent(value) if CLASS_METRICS[name].is_share else f"{value:.4f}"
+
+
+def metric_pairs(summary: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return a few metrics of the test rows as a pair, if classes were predicted of some."""
+    if summary["test"] is None:
+        return []
+    found = summary["test"]["metrics"]
+    each = [
+        f"{CLASS_METRICS[name].title} {metric_text(name, found[name]['value'])}"
+        for name in SHORT_METRICS
+        if found[name]["value"] is not None
+    ]
+    return [("metrics", f"{', '.join(each)} on the test rows")]
 
 
 def shard_pairs(summary: dict[str, Any]) -> list[tuple[str, str]]:
@@ -403,30 +427,6 @@ def shard_pairs(summary: dict[str, Any]) -> list[tuple[str, str]]:
         return []
     how = {"uniform": "in equal shares", "mistakes": "by their mistakes"}[summary["mixing"]]
     return [("shards", f"{summary['shards']:,}, whose weights were mixed {how} after every pass")]
-
-
-def print_score(result: dict[str, Any], model: Any) -> None:
-    """Print the output of ``linsep score``."""
-    pairs = [
-        ("accuracy", right_text(result)),
-        ("baseline", baseline_text(result).removeprefix("baseline ")),
-        *([] if result["brier"] is None else [("Brier score", f"{result['brier']:.4g}")]),
-        *unscored_pairs(result, model),
-    ]
-    print_pairs(pairs)
-    classes = result["classes"]
-    if len(classes) > MOST_CLASSES:
-        classes = sorted(classes, key=lambda c: -c["rows"])[:MOST_CLASSES]
-    print_table(
-        ["class", "rows", "right", "recall", "precision"],
-        [
-            [label_text(c["label"]), f"{c['rows']:,}", f"{c['right']:,}"]
-            + ["-" if share is None else percent(share) for share in (c["recall"], c["precision"])]
-            for c in classes
-        ],
-    )
-    if len(result["classes"]) > MOST_CLASSES:
-        print(f"... and {len(result['classes']) - MOST_CLASSES:,} rarer classes; --json has all")
 
 
 def calibration_pairs(summary: dict[str, Any]) -> list[tuple[str, str]]:
@@ -670,10 +670,9 @@ def _of_classes(model: Any, summary: dict[str, Any]) -> list[str]:
             f"commonest class gets {percent(baseline)}"
         )
     if test is not None and test["accuracy"] < test["most_frequent"] - ROUNDING:
-        label = max(test["classes"], key=lambda c: c["rows"])["label"]
         found.append(
             f"{percent(test['accuracy'])} of the test rows are right, where always predicting "
-            f"{label_text(label)} gets {percent(test['most_frequent'])}"
+            f"{label_text(test['most_frequent_class'])} gets {percent(test['most_frequent'])}"
         )
     return found
 

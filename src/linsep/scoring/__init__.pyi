@@ -8,4 +8,9 @@ from .metrics import (
     metrics_of as metrics_of,
 )
 from .rows import Scored as Scored, ScoredNumbers as ScoredNumbers, scored as scored
-from .scores import gaps_of as gaps_of, score as score, scores_of as scores_of
+from .scores import (
+    gaps_of as gaps_of,
+    recipe_with as recipe_with,
+    score as score,
+    scores_of as scores_of,
+)

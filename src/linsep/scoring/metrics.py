@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.errors import DataError, ParameterError, hint
+from linsep.errors import DataError, Hint, ParameterError
 from linsep.estimators._common.labels import label_text
 from linsep.scoring.rows import Scored, ScoredNumbers
 
@@ -20,10 +20,12 @@ class Metric(NamedTuple):
     ----------
     title : what it is called in a table
     compute : its value for :class:`Scored` or :class:`ScoredNumbers`; may raise :class:`Undefined`
+    is_share : whether it is written in percent
     """
 
     title: str
     compute: Callable[[Any], float]
+    is_share: bool = False
 
 
 class Undefined(DataError):
@@ -111,13 +113,21 @@ def baselines_of(scored: Any, names: Iterable[str] | None = None) -> dict[str, f
     It predicts the class of the largest weight, with the shares of the classes for probabilities
     and equal scores; or the mean, of numbers. Arguments are those of :func:`metrics_of`.
     """
-    counting = that_count(scored)
+    counting, chosen = that_count(scored), check_names(scored, names)
     if isinstance(scored, ScoredNumbers):
         mean = float(np.average(counting.truth, weights=counting.weights))
         same = counting._replace(predicted=np.full(counting.truth.size, mean))
-    else:
-        same = _saying_the_same(counting)
-    return values_of(same, names)[0]
+        return values_of(same, chosen)[0]
+    found = values_of(_saying_the_same(counting), set(chosen) - OF_SCORES.keys())[0]
+    for name in set(chosen) & OF_SCORES.keys():
+        try:
+            known, codes = ranked(counting, name)
+        except Undefined:
+            found[name] = None
+            continue
+        shares = [np.average(known.truth == code, weights=known.weights) for code in codes]
+        found[name] = 0.5 if name == "roc_auc" else float(np.mean(shares))
+    return found
 
 
 def most_frequent(scored: Scored) -> int:
@@ -205,7 +215,7 @@ def _of_probabilities(name: str, called: str) -> Callable[[Scored], float]:
         if scored.probabilities is None:
             raise Undefined(
                 f"{called} needs probabilities, and the model has none",
-                hint("learn them with {}", calibrate=None),
+                Hint("learn them with {}", {"calibrate": None}, again=True),
             )
         known = known_rows(scored, called)
         with _quiet():  # sums of probabilities are 1 but for rounding
@@ -267,28 +277,37 @@ def _of_numbers(name: str) -> Callable[[ScoredNumbers], float]:
 
 #: metrics that compare classes
 OF_CLASSES = {
-    "accuracy": Metric("accuracy", _of_classes("accuracy_score")),
-    "balanced_accuracy": Metric("balanced accuracy", _of_classes("balanced_accuracy_score")),
-    "f1": Metric("F1", _f1),
-    "f1_macro": Metric("F1, macro", _of_classes("f1_score", average="macro", zero_division=0.0)),
+    "accuracy": Metric("accuracy", _of_classes("accuracy_score"), True),
+    "balanced_accuracy": Metric("balanced accuracy", _of_classes("balanced_accuracy_score"), True),
+    "f1": Metric("F1", _f1, True),
+    "f1_macro": Metric(
+        "F1, macro", _of_classes("f1_score", average="macro", zero_division=0.0), True
+    ),
     "f1_weighted": Metric(
-        "F1, weighted", _of_classes("f1_score", average="weighted", zero_division=0.0)
+        "F1, weighted", _of_classes("f1_score", average="weighted", zero_division=0.0), True
     ),
     "mcc": Metric("MCC", _of_classes("matthews_corrcoef")),
 }
-#: metrics of classes
-CLASS_METRICS = OF_CLASSES | {
-    "log_loss": Metric("log loss", _of_probabilities("log_loss", "log_loss")),
-    "brier": Metric("Brier score", _of_probabilities("brier_score_loss", "brier")),
+#: metrics of scores
+OF_SCORES = {
     "roc_auc": Metric("ROC AUC", _of_scores("roc_auc_score", "roc_auc")),
     "average_precision": Metric(
         "average precision", _of_scores("average_precision_score", "average_precision")
     ),
 }
+#: metrics of classes
+CLASS_METRICS = (
+    OF_CLASSES
+    | {
+        "log_loss": Metric("log loss", _of_probabilities("log_loss", "log_loss")),
+        "brier": Metric("Brier score", _of_probabilities("brier_score_loss", "brier")),
+    }
+    | OF_SCORES
+)
 #: metrics of numbers
 NUMBER_METRICS = {
     "r2": Metric("R^2", _of_numbers("r2_score")),
     "rmse": Metric("rms error", _of_numbers("root_mean_squared_error")),
-    "mae": Metric("mean error", _of_numbers("mean_absolute_error")),
+    "mae": Metric("mean absolute error", _of_numbers("mean_absolute_error")),
     "max_error": Metric("largest error", _of_numbers("max_error")),
 }

@@ -12,8 +12,8 @@ from linsep.estimators._common.predicting import codes_in, probabilities_of
 from linsep.sources.base import Source
 from linsep.validation.labels import check_beside
 
-#: scores in memory up to which all rows are kept: 128 MB
-MOST_SCORES = 1 << 24
+#: rows and scores up to which all rows are kept
+MOST_ROWS, MOST_SCORES = 1 << 21, 1 << 24
 
 
 class Scored(NamedTuple):
@@ -28,7 +28,7 @@ class Scored(NamedTuple):
     scores : decision values, for two classes of shape (rows,) and positive for the second, else
         (rows, k)
     probabilities : array of shape (rows, k), or None if the model has none
-    groups : int array of shape (rows,), the same number for rows of one group, or None
+    groups : array of shape (rows,), the same value for rows of one group, or None
     positive : code of the class that metrics of one of two classes are about
     """
 
@@ -66,7 +66,7 @@ class ScoredNumbers(NamedTuple):
     Attributes
     ----------
     truth, predicted, weights : float arrays of shape (rows,)
-    groups : int array of shape (rows,), or None
+    groups : array of shape (rows,), or None
     """
 
     truth: np.ndarray
@@ -112,17 +112,19 @@ class Collector:
     def __init__(self, model: Any):
         self.model, self.seen, self.step = model, 0, 1
         self._parts: list[Answered] = []
-        self._scores = 0
+        self._rows = 0
+        k = model.classes_.size if hasattr(model, "classes_") else 1
+        self._most = min(MOST_ROWS, MOST_SCORES // k)
 
     def take(self, rows: Answered) -> None:
         """Take some rows."""
         kept = rows.thinned(self.seen, self.step)
         self._parts.append(kept)
         self.seen += rows.truth.size
-        self._scores += (kept.truth if kept.scores is None else kept.scores).size
-        while self._scores > MOST_SCORES:
+        self._rows += kept.truth.size
+        while self._rows > self._most:
             self._parts = [self._joined().thinned(0, 2)]
-            self._scores, self.step = (self._scores + 1) // 2, 2 * self.step
+            self._rows, self.step = (self._rows + 1) // 2, 2 * self.step
 
     def _joined(self) -> Answered:
         values: list[Any] = [
@@ -138,19 +140,11 @@ class Collector:
         check_summable(weights)
         if not weights.any():
             raise DataError(f"{name} has no rows to score: all have weight 0.")
-        if groups is not None:
-            groups = _numbered(groups)
         if scores is None:
             return ScoredNumbers(truth, predicted, weights, groups)
         found = probabilities_of(model, scores) if hasattr(model, "predict_proba") else None
         positive = positive_code(model) if model.classes_.size == 2 else 1
         return Scored(model.classes_, truth, predicted, weights, scores, found, groups, positive)
-
-
-def _numbered(groups: np.ndarray) -> np.ndarray:
-    """Return the number of the group of each row, in the order in which groups first come."""
-    _, first, places = np.unique(groups, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[places]
 
 
 def answers(prediction: Any, beside: "Beside | None" = None) -> Iterator[Answered]:
@@ -224,8 +218,8 @@ def scored(model: Any, source: Source) -> Any:
 
     Returns
     -------
-    :class:`Scored`, or :class:`ScoredNumbers` of a regression. Of rows with more than 2^24 scores
-    in all they are every second, fourth or eighth row and so on, spread evenly.
+    :class:`Scored`, or :class:`ScoredNumbers` of a regression. Of more than 2^21 rows, or 2^24
+    scores, it has every second, fourth or eighth row and so on.
 
     Raises
     ------

@@ -2,7 +2,7 @@
 
 from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,12 +10,14 @@ import scipy.sparse as sp
 from linsep.batches import weight_totals
 from linsep.errors import DataError
 from linsep.estimators._common.labels import plain_labels
-from linsep.linear.estimator import Residuals
 from linsep.scoring.intervals import intervals_of
 from linsep.scoring.metrics import baselines_of, confusion, values_of
 from linsep.scoring.rows import Answered, Beside, Collector, Scored, answers, answers_in_memory
 from linsep.sources.base import Source, is_frame
 from linsep.sources.opening import open_source
+
+if TYPE_CHECKING:
+    from linsep.linear.estimator import Residuals
 
 #: classes up to which the confusion matrix is whole
 MOST_CLASSES = 100
@@ -184,13 +186,22 @@ def _scores(
 ) -> dict[str, Any]:
     """Return the same of rows as they come; all are counted, and enough are kept for the rest."""
     rows = Collector(model)
-    totals: Any = _Counts(model.classes_.size) if hasattr(model, "classes_") else Residuals()
+    totals = _no_totals(model)
     for part in parts:
         rows.take(part)
         totals = totals.and_more(part.predicted, part.truth, part.weights)
     scored = rows.scored(name)
     about = _of_classes if hasattr(model, "classes_") else _of_numbers
     return about(scored, totals, weighted) | _metrics(scored, metrics, rows.step)
+
+
+def _no_totals(model: Any) -> Any:
+    """Return what counts the rows of a classifier, or sums the errors of a regression."""
+    if hasattr(model, "classes_"):
+        return _Counts(model.classes_.size)
+    from linsep.linear.estimator import Residuals  # which other models do without
+
+    return Residuals()
 
 
 def _metrics(scored: Any, names: Iterable[str] | None, step: int) -> dict[str, Any]:
@@ -215,7 +226,7 @@ def _metrics(scored: Any, names: Iterable[str] | None, step: int) -> dict[str, A
     }  # fmt: skip
 
 
-def _of_numbers(scored: Any, found: Residuals, weighted: bool) -> dict[str, Any]:
+def _of_numbers(scored: Any, found: "Residuals", weighted: bool) -> dict[str, Any]:
     return {
         "rows": found.rows,
         "weight": found.weight if weighted else None,

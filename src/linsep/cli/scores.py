@@ -1,0 +1,166 @@
+"""What ``linsep score`` prints: accuracy first, then metrics and classes, on one screen."""
+
+import shutil
+from typing import Any
+
+from linsep.cli.options import Option, Repeatable
+from linsep.cli.output import label_text, on_terminal, print_pairs, print_table
+from linsep.cli.report import baseline_text, metric_text, right_text, rows_text, unscored_pairs
+from linsep.scoring import CLASS_METRICS, NUMBER_METRICS
+from linsep.words import counted, percent
+
+#: lines and columns of a screen
+LINES, COLUMNS = 24, 80
+#: classes up to which the confusion matrix is printed, if it fits the terminal
+MOST_PREDICTED = 12
+#: fewest classes that are printed if there are more
+FEWEST_CLASSES = 5
+METRICS = Repeatable(
+    "--metrics", metavar="NAME",
+    help="Metric to print, such as roc_auc; several with commas between them; repeatable.  "
+    "[default: all]",
+)  # fmt: skip
+GROUP = Option(
+    "--group", metavar="COLUMN",
+    help="Column of groups, whose rows belong together: intervals are those of groups (tables "
+    "only).",
+)  # fmt: skip
+
+
+def names_of(given: list[str] | None) -> list[str] | None:
+    """Return the names of metrics, of which several may have commas between them."""
+    return None if given is None else [name.strip() for one in given for name in one.split(",")]
+
+
+def print_score(result: dict[str, Any], model: Any) -> None:
+    """Print the output of ``linsep score`` for predicted classes."""
+    pairs = [
+        ("accuracy", right_text(result)),
+        *_interval_pairs(result, "accuracy"),
+        ("baseline", baseline_text(result).removeprefix("baseline ")),
+        *unscored_pairs(result, model),
+        *_undefined_pairs(result),
+    ]
+    print_pairs(pairs)
+    lines = len(pairs) + _print_metrics(result, "accuracy")
+    print()
+    table = _classes_with_predictions(result)
+    if table is None:
+        _print_classes(result, LINES - lines - 4)
+    else:
+        print_table(*table)
+
+
+def print_residuals(result: dict[str, Any], model: Any) -> None:
+    """Print the output of ``linsep score`` for predictions of numbers."""
+    pairs = [
+        ("R^2", f"{result['r_squared']:.6g} of {rows_text(result)}"),
+        *_interval_pairs(result, "r2"),
+        ("baseline", f"{result['standard_deviation']:.6g} rms, always the mean"),
+        *unscored_pairs(result, model),
+        *_undefined_pairs(result),
+    ]
+    print_pairs(pairs)
+    _print_metrics(result, "r2")
+
+
+def _interval_pairs(result: dict[str, Any], name: str) -> list[tuple[str, str]]:
+    """Return the interval of a metric and how it was made, as a pair."""
+    about = result["intervals"]
+    ends = result["metrics"].get(name, {}).get("interval")
+    units, resamples = about["of"], f"{about['resamples']:,}"
+    if ends is None:
+        return []
+    what = counted(about[units], units.removesuffix("s")) if units == "groups" else "the rows"
+    drawn = f"; metrics are those of every {about['every']:,}th row" if about["every"] > 1 else ""
+    low, high = (metric_text(name, end) for end in ends)
+    return [
+        (
+            "interval",
+            f"{low} to {high} ({100 * about['level']:g} % interval, {resamples} resamples of "
+            f"{what}){drawn}",
+        )
+    ]
+
+
+def _undefined_pairs(result: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return why metrics of scores are not defined; other metrics are left out, unsaid."""
+    names = ("roc_auc", "average_precision", "r2")
+    said = [result["undefined"][name] for name in names if name in result["undefined"]]
+    return [("note", sentence) for sentence in said[:1]]
+
+
+def _print_metrics(result: dict[str, Any], without: str) -> int:
+    """Print a line for each metric but one; return how many lines."""
+    known = CLASS_METRICS if "accuracy" in result else NUMBER_METRICS
+    rows = []
+    for name, found in result["metrics"].items():
+        if name == without or found["value"] is None:
+            continue
+        title = known[name].title
+        if name == "f1":
+            title += f" of {label_text(result['positive_class'])}"
+        ends = found["interval"]
+        between = "-" if ends is None else " to ".join(metric_text(name, end) for end in ends)
+        value, baseline = (metric_text(name, found[key]) for key in ("value", "baseline"))
+        rows.append([title, value, between, baseline])
+    if not rows:
+        return 0
+    level = f"{100 * result['intervals']['level']:g} % interval"
+    print()
+    print_table(["metric", "value", level, "baseline"], rows)
+    return len(rows) + 2
+
+
+def _classes_with_predictions(result: dict[str, Any]) -> tuple[list[str], list[list[str]]] | None:
+    """Return header and rows of a table of the classes with the confusion matrix beside them, None
+    if it does not fit.
+    """
+    confusion, classes = result["confusion"], result["classes"]
+    if len(classes) > MOST_PREDICTED:
+        return None
+    labels = [label_text(c["label"]) for c in classes]
+    rows = [
+        [label, f"{c['rows']:,}", _percent(c["recall"]), _percent(c["precision"]), "",
+         *(f"{value:,.6g}" for value in line)]
+        for label, c, line in zip(labels, classes, confusion["matrix"], strict=True)
+    ]  # fmt: skip
+    if result["unknown_labels"]:
+        counts = [f"{value:,.6g}" for value in confusion["unknown"]]
+        rows.append(["(unknown)", f"{result['unknown_labels']:,}", "-", "-", "", *counts])
+    header = ["class", "rows", "recall", "precision", "as", *labels]
+    width = sum(max(map(len, column)) + 2 for column in zip(header, *rows, strict=True)) - 2
+    room = shutil.get_terminal_size().columns if on_terminal() else COLUMNS
+    return (header, rows) if width <= room else None
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else percent(share)
+
+
+def _print_classes(result: dict[str, Any], most: int) -> None:
+    """Print the classes, or the most frequent of them, and the most frequent confusions."""
+    classes = result["classes"]
+    if len(classes) > max(most, FEWEST_CLASSES):
+        classes = sorted(classes, key=lambda c: -c["rows"])[: max(most, FEWEST_CLASSES)]
+    print_table(
+        ["class", "rows", "right", "recall", "precision"],
+        [
+            [label_text(c["label"]), f"{c['rows']:,}", f"{c['right']:,}",
+             _percent(c["recall"]), _percent(c["precision"])]
+            for c in classes
+        ],
+    )  # fmt: skip
+    if len(result["classes"]) > len(classes):
+        print(f"... and {len(result['classes']) - len(classes):,} rarer classes; --json has all")
+    if confusions := result["confusion"]["most_frequent"]:
+        first, *more = [
+            f"{label_text(c['label'])} as {label_text(c['predicted'])} "
+            f"({c.get('rows', c.get('weight')):,.6g})"
+            for c in confusions
+        ]
+        for one in more:
+            if len(f"confused  {first}, {one}") > COLUMNS:
+                break
+            first += f", {one}"
+        print_pairs([("confused", first)])
