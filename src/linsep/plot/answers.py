@@ -135,8 +135,7 @@ def ranked(found: Scored, what: str) -> dict[Any, Ranked]:
             f"{label}: add rows of another."
         )
     of = [known.positive] if known.classes.size == 2 else present.tolist()
-    columns = known.columns
-    return {known.classes[k]: _ranked(known, k, columns[:, k]) for k in of}
+    return {known.classes[k]: _ranked(known, k, known.column(k)) for k in of}
 
 
 def _ranked(known: Scored, code: int, scores: np.ndarray) -> Ranked:
