@@ -157,7 +157,7 @@ def test_the_help_of_a_learner_has_its_parameters_only(folder, monkeypatch, name
 def test_help_is_in_groups(folder):
     shown = here("fit", "--learner=pa", "--help", cwd=folder).stdout
     titles = re.findall(r"^(\S.*):$", shown, re.M)
-    first = ["Arguments", "Data", "Text", "Learner", "Checkpoints", "Cluster"]
+    first = ["Arguments", "Data", "Text", "Learner", "Validation", "Checkpoints", "Cluster"]
     assert titles == [*first, "Options of --learner pa", "Output"]
     assert "Options of --learner perceptron" in here("fit", "--help", cwd=folder).stdout
     assert re.search("--keep .*\n(.*\n)?.*default: *last", here("trace", "-h", cwd=folder).stdout)
