@@ -308,7 +308,7 @@ def test_a_column_that_predicts_one_class():
     assert np.allclose(found.weights_[0, [0, 1, 3]], inside.weights_[0], rtol=1e-9)
     assert np.allclose(found.standard_errors_[0, [0, 1, 3]], inside.standard_errors_[0], rtol=1e-8)
     assert found.log_likelihood_ == pytest.approx(inside.log_likelihood_, rel=1e-12)
-    assert (found.predict_proba(wide)[mark, 1] > 1 - 1e-12).all()
+    assert (found.predict_proba(wide)[mark, 1] > 1 - 1e-5).all()
     odds, low, _ = found.odds_ratios()
     assert odds[0, 2] == np.inf
     assert np.isnan(low[0, 2])

@@ -24,14 +24,21 @@ class Penalty(NamedTuple):
     ----------
     factors : array of shape (width,), factors of the squared weights
     share : 1 / classes for several classes, 0 for two
+    levels : arrays of column numbers, of equal factors each
+        Columns of the levels of a text column but one: the weights of all levels, shifted to sum to
+        zero, are penalised, so that the choice of the reference level does not matter.
     """
 
     factors: np.ndarray
     share: float
+    levels: tuple[np.ndarray, ...] = ()
 
     def times(self, B: np.ndarray) -> np.ndarray:
         """Return the gradient at B."""
-        return self.factors * (B - self.share * B.sum(axis=0))
+        found = self.factors * (B - self.share * B.sum(axis=0))
+        for of in self.levels:
+            found[:, of] -= found[:, of].sum(axis=1, keepdims=True) / (len(of) + 1)
+        return found
 
     def value(self, B: np.ndarray) -> float:
         """Return the penalty of B."""
@@ -39,11 +46,17 @@ class Penalty(NamedTuple):
 
     def matrix(self, q: int) -> np.ndarray:
         """Return the Hessian."""
-        return np.kron(np.eye(q) - self.share, np.diag(self.factors))
+        of_class = np.diag(self.factors)
+        for of in self.levels:
+            of_class[np.ix_(of, of)] -= self.factors[of] / (len(of) + 1)
+        return np.kron(np.eye(q) - self.share, of_class)
 
     def diagonal(self, q: int) -> np.ndarray:
         """Return the diagonal of the Hessian, in the shape of the weights."""
-        return np.tile(self.factors * (1.0 - self.share), (q, 1))
+        of_class = self.factors * (1.0 - self.share)
+        for of in self.levels:
+            of_class[of] *= len(of) / (len(of) + 1)
+        return np.tile(of_class, (q, 1))
 
 
 Inverse = Callable[[np.ndarray], np.ndarray]
@@ -60,13 +73,13 @@ class Root(NamedTuple):
 
 #: most values in the factors of all classes; with more weights only the diagonal is used
 MOST_VALUES = 1 << 24
-#: rows per feature to estimate correlations from, and their shrinkage factor
-ROWS_A_FEATURE, BELIEVED = 6, 0.97
+#: rows per feature to estimate correlations from, fewest, and their shrinkage factor
+ROWS_A_FEATURE, LEAST_A_FEATURE, BELIEVED = 6, 2, 0.97
 
 
 class Preconditioner:
     """Block-diagonal preconditioner with a block per class: feature correlations of a sample with
-    the exact diagonal; with too many weights only the diagonal.
+    the exact diagonal; with too many weights, or too few rows, only the diagonal.
 
     Parameters
     ----------
@@ -80,7 +93,8 @@ class Preconditioner:
         self.factors: list[Any] = []
         self.sums = np.ones(likelihood.q)
         width = likelihood.width
-        if 1 < likelihood.q * width**2 <= MOST_VALUES:
+        enough = likelihood.first_rows() >= LEAST_A_FEATURE * width
+        if enough and 1 < likelihood.q * width**2 <= MOST_VALUES:
             moments = likelihood.moments(ROWS_A_FEATURE * width)
             roots = np.sqrt(np.diag(moments))
             roots[roots == 0.0] = 1.0

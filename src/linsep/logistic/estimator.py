@@ -179,8 +179,10 @@ class LogisticRegression(
     classes_ : array of shape (classes,)
     reference_ : label
     coef_ : array of shape (1, features) or (classes - 1, features)
-        In the order of ``classes_`` without the reference. For separable data, coefficients that
-        diverge (see ``limits_``) are set large enough to saturate the probabilities.
+        In the order of ``classes_`` without the reference. If no maximum exists, coefficients
+        that diverge (see ``limits_``) are those of a ridge that vanishes: with 1e-8 times the
+        weight of all rows as the penalty on squared coefficients per standard deviation, or per
+        unit for columns of zeros and ones. Their direction is nearly that of the widest margin.
         For columns far from zero against their spread, predictions are computed around the centre
         of the fit, where ``coef_ @ x + intercept_`` would lose digits.
     intercept_ : array of shape (1,) or (classes - 1,)

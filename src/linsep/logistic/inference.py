@@ -225,7 +225,7 @@ class LogisticResults(HasEquation):
         if fitted_parameter(self, "l2") or self.stop_reason_ in UNINFERRED:
             return False
         if self.stop_reason_ == "quasi-separable":
-            return self.covariance_ is not None  # there is none for those of the last iteration
+            return self.covariance_ is not None  # there is none for those of a ridge
         return self.stop_reason_ == "separable" or not self._unproved
 
     @property
@@ -265,7 +265,8 @@ class LogisticResults(HasEquation):
         """
         check_is_fitted(self)
         limits, found = self.limits_, self.weights_.copy()
-        found[~np.isin(limits, (*self._numeric, "dependent"))] = np.nan
+        found[~np.isin(limits, self._numeric)] = np.nan
+        found[limits == "dependent"] = 0.0
         found[limits == "+inf"], found[limits == "-inf"] = np.inf, -np.inf
         return found
 

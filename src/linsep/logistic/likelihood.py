@@ -476,6 +476,10 @@ class Likelihood:
             shares.extend(self._evaluated(shares.B, hessian=False, shares=True).shares or ())
         return self.lanes.sum_with(list(shares or ()), work, add, self.terms.lane_rows)
 
+    def first_rows(self) -> int:
+        """Return the number of rows of the first batch."""
+        return next(iter(self.lanes.batches())).size
+
     def moments(self, n_rows: int) -> np.ndarray:
         """Return sums of products of the features over about ``n_rows`` rows, evenly spread over
         the first batch, shape (width, width).

@@ -10,6 +10,7 @@ model).
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ from linsep.logistic.fitting import Fit, resume, sharpened
 from linsep.logistic.inference import FAR
 from linsep.logistic.outcomes import FitOutcome, Steps
 from linsep.logistic.rows import MOST_WEIGHTS as MOST_FACTORED, UNSIGNED, BatchRows, Rows, Task
+from linsep.logistic.vanishing import predicting
 from linsep.separability.data import Data, LocalData, data_of
 from linsep.separability.deciding import separated_by, separation
 from linsep.separability.recession import Cone, both_signs, cone_of
@@ -43,8 +45,7 @@ class Limit:
     Attributes
     ----------
     weights : array of shape (q, width)
-        Finite coefficients are estimates; diverging ones are set large enough to saturate separated
-        rows.
+        Finite coefficients are estimates; the others are those of a ridge that vanishes.
     limits : array of str of shape (q, width): "finite", "+inf", "-inf", "infinite",
         "sign not checked" or "not checked"
     log_likelihood : float, the supremum
@@ -191,7 +192,7 @@ def limit(
     codes : array of shape (rows,), index of each row's class in the order of the contrasts
     weights : array of shape (rows,)
     last : array of shape (q, width)
-        The weights of the last iteration, with intercepts at the centre.
+        Weights of a small ridge, with intercepts at the centre.
     centre : array of shape (features,), zeros without an intercept
     """
     verdict, order = contrasts.verdict, contrasts.order
@@ -206,22 +207,20 @@ def limit(
         behind[:] = False
         behind[rows, 1 - codes] = True
         behind[list(verdict.boundary)] = False
-    if isinstance(verdict, Separable) and _separates(last, Z, codes):
-        covariance = np.full((limits.size, limits.size), np.nan)
-        return _with_raw_intercepts(last, limits, 0.0, covariance, centre)
-    B, value, covariance = conditional(Z, codes, weights, ~behind)
+    boundary = Choices.of(Z, codes, weights, ~behind)
+    B, value, covariance = boundary.maximum()
     if isinstance(verdict, Separable):  # in exact arithmetic, whatever floats can tell apart
         value = 0.0
-    eta = np.column_stack([Z @ B.T, np.zeros(len(Z))])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        needed = (CERTAIN - (eta[rows, codes][:, None] - eta)) / (own[:, None] - scores)
-    far = max(0.0, float(needed[behind].max(initial=0.0)))
+    W = B + boundary.without_effect(last - B)
+    if not (_gaps(W, Z, codes)[behind] > 0).all():  # the ridge was not small enough
+        needed = CERTAIN - _gaps(B, Z, codes)[behind]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            far = (needed / (own[:, None] - scores)[behind]).max(initial=0.0)
+        W = B + max(0.0, float(far)) * direction
     fixed = limits == "finite"
     if centre.any():  # the scores there may grow though those at zero do not
         fixed[:, -1] = False
-    return _with_raw_intercepts(
-        np.where(fixed, B, B + far * direction), limits, value, covariance, centre
-    )
+    return _with_raw_intercepts(np.where(fixed, B, W), limits, value, covariance, centre)
 
 
 def _with_raw_intercepts(
@@ -241,81 +240,118 @@ def _with_raw_intercepts(
     return Limit(W, limits, value, covariance, at)
 
 
-def _separates(W: np.ndarray, Z: np.ndarray, codes: np.ndarray) -> bool:
-    """Return whether the class of every row has the highest score."""
+def _gaps(W: np.ndarray, Z: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return how far the score of each row's class is above those of all classes."""
     scores = np.column_stack([Z @ W.T, np.zeros(len(Z))])
-    own = scores[np.arange(len(Z)), codes].copy()
-    scores[np.arange(len(Z)), codes] = -np.inf
-    return bool((own > scores.max(axis=1)).all())
+    return scores[np.arange(len(Z)), codes][:, None] - scores
 
 
-def conditional(
-    Z: np.ndarray, codes: np.ndarray, weights: np.ndarray, allowed: np.ndarray
-) -> tuple[np.ndarray, float, np.ndarray]:
-    """Maximise the likelihood if each row can only belong to some classes.
+def separates(W: np.ndarray, Z: np.ndarray, codes: np.ndarray) -> bool:
+    """Return whether the class of every row has the highest score."""
+    gaps = _gaps(W, Z, codes)
+    gaps[np.arange(len(Z)), codes] = np.inf
+    return bool((gaps > 0).all())
 
-    Weights that the rows do not determine have minimum norm in standardised features.
+
+def folded(Z: np.ndarray, W: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    """Return weights of some columns, which span all, with the same scores of the rows.
 
     Parameters
     ----------
     Z : array of shape (rows, width)
+    W : array of shape (q, width)
+    kept : array of shape (rows, columns)
+    """
+    if kept.shape[1] == Z.shape[1]:
+        return W
+    scale = np.sqrt((kept**2).mean(axis=0))
+    scale = np.where(scale > 0, scale, 1.0)
+    return np.linalg.lstsq(kept / scale, Z @ W.T, rcond=None)[0].T / scale
+
+
+class Choices(NamedTuple):
+    """Rows with weight that can each only belong to some classes, at least two.
+
+    Attributes
+    ----------
+    Z : array of shape (rows, width), the features divided by their root mean squares
+    scale : array of shape (width,), these
     codes : array of shape (rows,); the code of the reference is q
     weights : array of shape (rows,)
     allowed : array of bool of shape (rows, q + 1)
-
-    Returns
-    -------
-    weights of shape (q, width), their log-likelihood, the pseudo-inverse of their information
     """
-    used = (allowed.sum(axis=1) > 1) & (weights > 0)
-    Z, codes, weights, allowed = Z[used], codes[used], weights[used], allowed[used]
-    q, width = allowed.shape[1] - 1, Z.shape[1]
-    scale = np.sqrt((Z**2).mean(axis=0)) if len(Z) else np.ones(width)
-    scale = np.where(scale > 0, scale, 1.0)
-    Z = Z / scale
-    B = np.zeros((q, width))
-    value, slope, H = _conditional_terms(Z, codes, weights, allowed, B)
-    for _ in range(100):
-        interruption_point()
-        step = (_regular_inverse(H) @ slope.ravel()).reshape(q, width)
-        gain = float((step * slope).sum())
-        if gain <= 1e-18:
-            break
-        for halving in range(40):
-            there = _conditional_terms(Z, codes, weights, allowed, B + step / 2**halving)
-            if there[0] >= value - 1e-13 * max(1.0, -value):
+
+    Z: np.ndarray
+    scale: np.ndarray
+    codes: np.ndarray
+    weights: np.ndarray
+    allowed: np.ndarray
+
+    @classmethod
+    def of(
+        cls, Z: np.ndarray, codes: np.ndarray, weights: np.ndarray, allowed: np.ndarray
+    ) -> "Choices":
+        """Return those of the rows that have a choice."""
+        used = (allowed.sum(axis=1) > 1) & (weights > 0)
+        Z, codes, weights, allowed = Z[used], codes[used], weights[used], allowed[used]
+        scale = np.sqrt((Z**2).mean(axis=0)) if len(Z) else np.ones(Z.shape[1])
+        scale = np.where(scale > 0, scale, 1.0)
+        return cls(Z / scale, scale, codes, weights, allowed)
+
+    def maximum(self) -> tuple[np.ndarray, float, np.ndarray]:
+        """Return the weights of the greatest likelihood, shape (q, width), their log-likelihood,
+        and the pseudo-inverse of their information.
+
+        Weights that the rows do not determine have minimum norm in standardised features.
+        """
+        q, width = self.allowed.shape[1] - 1, self.Z.shape[1]
+        B = np.zeros((q, width))
+        value, slope, H = self._terms(B)
+        for _ in range(100):
+            interruption_point()
+            step = (_regular_inverse(H) @ slope.ravel()).reshape(q, width)
+            gain = float((step * slope).sum())
+            if gain <= 1e-18:
                 break
-        B, (value, slope, H) = B + step / 2**halving, there
-    back = np.tile(1.0 / scale, q)
-    return B / scale, value, _regular_inverse(H) * back * back[:, None]
+            for halving in range(40):
+                there = self._terms(B + step / 2**halving)
+                if there[0] >= value - 1e-13 * max(1.0, -value):
+                    break
+            B, (value, slope, H) = B + step / 2**halving, there
+        back = np.tile(1.0 / self.scale, q)
+        return B / self.scale, value, _regular_inverse(H) * back * back[:, None]
+
+    def without_effect(self, W: np.ndarray) -> np.ndarray:
+        """Return what is left of weights, shape (q, width), less what changes a choice."""
+        _, _, H = self._terms(np.zeros(W.shape))  # all choices count
+        flat = (W * self.scale).ravel()
+        return (flat - _regular_inverse(H) @ (H @ flat)).reshape(W.shape) / self.scale
+
+    def _terms(self, B: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """Return the log-likelihood, its gradient and the information."""
+        q, width = B.shape
+        scores = np.column_stack([self.Z @ B.T, np.zeros(len(self.Z))])
+        scores[~self.allowed] = -np.inf
+        scores -= scores.max(axis=1, keepdims=True, initial=-1e300)
+        P = np.exp(scores)
+        sums = P.sum(axis=1, keepdims=True)
+        P /= sums
+        rows = np.arange(len(self.Z))
+        value = float((self.weights * (scores[rows, self.codes] - np.log(sums[:, 0]))).sum())
+        own = np.zeros_like(P)
+        own[rows, self.codes] = 1.0
+        slope = (self.weights[:, None] * (own - P)[:, :q]).T @ self.Z
+        H = np.empty((q, width, q, width))
+        for k in range(q):
+            for m in range(q):
+                bend = self.weights * P[:, k] * (float(k == m) - P[:, m])
+                H[k, :, m, :] = self.Z.T @ (self.Z * bend[:, None])
+        return value, slope, H.reshape(q * width, q * width)
 
 
 def _regular_inverse(H: np.ndarray) -> np.ndarray:
     """Return the pseudo-inverse: the inverse on the space with information."""
     return np.linalg.pinv(H, rcond=1e-10, hermitian=True) if H.any() else np.zeros_like(H)
-
-
-def _conditional_terms(
-    Z: np.ndarray, codes: np.ndarray, weights: np.ndarray, allowed: np.ndarray, B: np.ndarray
-) -> tuple[float, np.ndarray, np.ndarray]:
-    """Return the log-likelihood, its gradient and the information."""
-    q, width = B.shape
-    scores = np.column_stack([Z @ B.T, np.zeros(len(Z))])
-    scores[~allowed] = -np.inf
-    scores -= scores.max(axis=1, keepdims=True, initial=-1e300)
-    P = np.exp(scores)
-    sums = P.sum(axis=1, keepdims=True)
-    P /= sums
-    rows = np.arange(len(Z))
-    value = float((weights * (scores[rows, codes] - np.log(sums[:, 0]))).sum())
-    own = np.zeros_like(P)
-    own[rows, codes] = 1.0
-    slope = (weights[:, None] * (own - P)[:, :q]).T @ Z
-    H = np.empty((q, width, q, width))
-    for k in range(q):
-        for m in range(q):
-            H[k, :, m, :] = Z.T @ (Z * (weights * P[:, k] * (float(k == m) - P[:, m]))[:, None])
-    return value, slope, H.reshape(q * width, q * width)
 
 
 class VerdictData(NamedTuple):
@@ -369,9 +405,10 @@ def outcome_of_suspect(
 ) -> FitOutcome:
     """Decide separability; if there is a maximum, go on maximising, else compute the limit.
 
-    With too many weights for a Hessian, or more rows than a source may keep in memory, the weights
-    of the last iteration stay. Exactly dependent features are left out of the verdict; nearly
-    dependent ones are not, because they may separate the classes.
+    Coefficients without a finite estimate are those of a ridge that vanishes; with too many weights
+    for a Hessian, or more rows than a source may keep in memory, all are. Exactly dependent
+    features are left out of the verdict; nearly dependent ones are not, because they may separate
+    the classes.
 
     Unless a search is quick, the weights at hand are checked exactly first, in one pass. The
     search, with the limit of the weights, takes no longer than the time limit of a verdict.
@@ -380,13 +417,14 @@ def outcome_of_suspect(
     asked = _verdict_data(task, given, fit)
     if asked is None:
         return fit.without_proof(limits)
-    verdict = None if asked.quick else asked.by_weights(fit)
+    ridge = cache(lambda: predicting(task, fit))
+    verdict = None if asked.quick else asked.by_weights(fit) or asked.by_weights(ridge())
     if verdict is None and asked.dependent:
         return fit.without_proof(limits)
     with limited(Timed(TIME_LIMIT)):
         verdict = verdict or asked.by_search()
         if proves(verdict):
-            return _without_maximum(asked, fit, limits, verdict)
+            return _without_maximum(asked, ridge(), limits, verdict)
     steps.suspect = None
     if fit.reason == "suspect":
         fit = resume(task, fit, steps)
@@ -399,7 +437,7 @@ def outcome_of_suspect(
     if separated is None:
         return replace(fit.without_proof(limits), verdict=verdict, reason="undecided")
     with limited(Timed(TIME_LIMIT)):
-        return _without_maximum(asked, fit, limits, separated)
+        return _without_maximum(asked, ridge(), limits, separated)
 
 
 def _verdict_data(task: Task, given: Rows | BatchRows, fit: Fit) -> VerdictData | None:
@@ -450,26 +488,35 @@ def exactly_dependent(fit: Fit) -> list[int]:
 def _without_maximum(asked: VerdictData, fit: Fit, limits: np.ndarray, verdict: Any) -> FitOutcome:
     """Return the limit for a likelihood that has no maximum, by the verdict.
 
-    Rows that are not in memory, and too many weights, keep the weights of the last iteration.
+    The fit has the weights of a small ridge, which those of rows that are not in memory, and too
+    many weights, keep.
     """
     task, rows, columns = asked.task, asked.rows, asked.columns
     contrasts, lost = asked.contrasts(verdict), limits.astype("U16")
     if rows is None or not task.factored:
-        found = _of_last_iteration(fit, verdict)
+        found = _of_ridge(fit, verdict)
         with interrupts_allowed():
             lost[:, columns] = UNSIGNED if asked.dependent else contrasts.limits()
         lost[limits == "dependent"] = "dependent"
         return replace(found, limits=lost)
-    counted = rows.counted()
-    kept = columns[columns < task.n_features]
-    Z = rows.augmented(counted, kept, task.intercept)
+    counted, every = rows.counted(), np.arange(task.width)
+    codes, d = rows.places[counted], task.n_features
     weights = rows.weights[counted] if rows.weights.size else np.ones(len(counted))
-    last, centre = _around(task, fit, columns)
-    Z[:, : len(kept)] -= centre
+    Z = rows.augmented(counted, every[:d], task.intercept)
+    last, centre = _around(task, fit, every)
+    Z[:, :d] -= centre
+    wide = Embedding(task, columns)
+    if isinstance(verdict, Separable) and separates(last, Z, codes):
+        with interrupts_allowed():
+            lost[:, columns] = contrasts.limits()
+        nothing = wide.square(np.full((task.q * len(columns),) * 2, np.nan))
+        return replace(_of_ridge(fit, verdict), limits=lost, covariance=nothing, at_limit=True)
+    features, kept = columns[columns < d], Z[:, columns]
+    last = folded(Z, last, kept)
     with interrupts_allowed():
-        end = limit(contrasts, Z, rows.places[counted], weights, last, centre)
-    wide, middle = Embedding(task, columns), np.zeros(task.n_features)
-    middle[kept] = centre
+        end = limit(contrasts, kept, codes, weights, last, centre[features])
+    middle = np.zeros(d)
+    middle[features] = centre[features]
     lost[:, columns] = end.limits
     return FitOutcome(
         wide.flat(end.weights), lost, end.log_likelihood, wide.square(end.covariance),
@@ -477,8 +524,8 @@ def _without_maximum(asked: VerdictData, fit: Fit, limits: np.ndarray, verdict: 
     )  # fmt: skip
 
 
-def _of_last_iteration(fit: Fit, verdict: Any) -> FitOutcome:
-    """Return the weights of the last iteration; the supremum is known of separable classes only."""
+def _of_ridge(fit: Fit, verdict: Any) -> FitOutcome:
+    """Return the weights of a small ridge; the supremum is known of separable classes only."""
     value = 0.0 if isinstance(verdict, Separable) else fit.log_likelihood
     return replace(
         fit.outcome(np.zeros(0)), log_likelihood=value, covariance=None, verdict=verdict,

@@ -78,7 +78,7 @@ class FitOutcome:
         unknown
     intervals : {level: (low, high, p)} of profiles
     gained : float, twice what the features add to the penalised log-likelihood
-    at_limit : bool, False if finite weights are those of the last iteration, not of the limit
+    at_limit : bool, False if finite weights are those of a small ridge, not of the limit
     sharpness : Sharpness of a maximum that barely exists, or None
     stopped_in : "ascent", "verdict" or "intervals" if the fit was stopped from outside; else empty
     around : a centre and the scores there, None if the raw weights are all there is
@@ -225,7 +225,7 @@ SENTENCES = {
     "quasi-separable": "The classes are quasi-separable: coefficients with a word for a number "
     "have no finite estimate; the others are those of the limit.",
     "quasi-separable, not at limit": "The classes are quasi-separable: coefficients with a word "
-    "for a number have no finite estimate; the others are those of the last iteration.",
+    "for a number have no finite estimate; the others are those of a very small ridge.",
 }
 
 

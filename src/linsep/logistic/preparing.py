@@ -500,6 +500,20 @@ def whole(batches: Batches, d: int, intercept: bool) -> Standardization:
     return straightened(batches, *_moments(batches, d, intercept), intercept, NOTHING)
 
 
+def of_all(batches: Batches, d: int, intercept: bool) -> Standardization:
+    """Return the standardisation of all columns, dependent or not; those of zeros and ones are only
+    centred.
+    """
+    centres, scales = _moments(batches, d, intercept)
+    marks = scales > 0
+    for batch in batches():
+        if sp.issparse(batch.X):
+            marks[batch.X.indices[(batch.X.data != 0.0) & (batch.X.data != 1.0)]] = False
+        else:
+            marks &= ((batch.X == 0.0) | (batch.X == 1.0)).all(axis=0)
+    return Standardization(centres, np.where(marks, 1.0, scales))
+
+
 def straightened(
     batches: Batches, centres: np.ndarray, scales: np.ndarray, intercept: bool, lost: float = LOST
 ) -> Standardization:

@@ -507,7 +507,7 @@ def profiled(
     ----------
     task : as for :func:`firth_fitted`
     weights : array of shape (q, width)
-        At the maximum; if there is none, large enough to saturate separated rows.
+        At the maximum; if there is none, those of a very small ridge.
     limits : array of str of that shape, the limit of each weight
     log_likelihood : float, the maximum or the supremum
     level : of the intervals

@@ -273,6 +273,7 @@ class Task:
     several : bool, whether there are more than two classes, including those without weight
     journal : Journal of the passes over the rows, or None
     lanes : RowLanes that others than this process sum, or None
+    levels : column numbers of the levels of each text column that has a reference level
     """
 
     batches: Batches
@@ -288,6 +289,7 @@ class Task:
     several: bool
     journal: "Journal | None" = None
     lanes: RowLanes | None = None
+    levels: tuple[tuple[int, ...], ...] = ()
 
     @property
     def width(self) -> int:
@@ -315,10 +317,13 @@ def task_of(
     model: Any, known: FittedClasses, batches: Batches, n_features: int, n_rows: int
 ) -> Task:
     """Return the task of fitting the batches of ``n_rows`` rows with weight by a model."""
+    recipe = getattr(model, "recipe_", None) or {}
+    texts, references = recipe.get("text") or {}, recipe.get("reference") or {}
+    levels = tuple(tuple(of.values()) for name, of in texts.items() if name in references)
     return Task(
         batches, n_features, len(known.codes) - 1, known.totals, n_rows,
         bool(model.fit_intercept), float(model.l2), model.solver, model.tol, int(model.max_iter),
-        len(known.order) > 2,
+        len(known.order) > 2, levels=levels,
     )  # fmt: skip
 
 
