@@ -15,6 +15,7 @@ from benchmarks import (
     large_files,
     learners,
     logistic,
+    logistic_tables,
     mistakes,
     mixing,
     mnist_kernels,

@@ -2,8 +2,7 @@
 L-BFGS. All maximise value(B) - penalty(B) in standardised features.
 """
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -90,8 +89,6 @@ class Preconditioner:
     def __init__(self, likelihood: Likelihood, penalty: Penalty):
         self.likelihood, self.penalty = likelihood, penalty
         self.correlations: np.ndarray | None = None
-        self.factors: list[Any] = []
-        self.sums = np.ones(likelihood.q)
         width = likelihood.width
         enough = likelihood.first_rows() >= LEAST_A_FEATURE * width
         if enough and 1 < likelihood.q * width**2 <= MOST_VALUES:
@@ -103,46 +100,63 @@ class Preconditioner:
 
     def at(self, point: Point) -> tuple[Inverse, float]:
         """Return the inverse at a point, and the largest diagonal entry."""
-        factors, diagonal = self._factors(point)
+        blocks, diagonal = self._blocks(point, np.float32)
         most = float(diagonal.max(initial=0.0))
-        if not factors:
+        if blocks is None:
             inverse = 1.0 / diagonal
             return (lambda slope: inverse * slope), most
-        return _by_class(factors, partial(sla.cho_solve, check_finite=False)), most
+        scale = 1.0 / np.sqrt(diagonal)
+        inverses = np.array([_inverse(block) for block in blocks])
+
+        def times(slope: np.ndarray) -> np.ndarray:
+            short = (slope * scale).astype(np.float32)
+            return np.matmul(inverses, short[:, :, None])[:, :, 0] * scale
+
+        return times, most
 
     def root(self, point: Point) -> Root:
         """Return the inverse in two factors."""
-        factors, diagonal = self._factors(point)
-        if not factors:
-            roots = 1.0 / np.sqrt(diagonal)
+        blocks, diagonal = self._blocks(point, np.float64)
+        roots = 1.0 / np.sqrt(diagonal)
+        if blocks is None:
             return Root(lambda slope: roots * slope, lambda step: roots * step)
+        factors = [sla.cholesky(block, lower=True, check_finite=False) for block in blocks]
 
-        def half(trans: str) -> Any:
-            return lambda f, s: sla.solve_triangular(
-                f[0], s, lower=True, trans=trans, check_finite=False
-            )
+        def half(slope: np.ndarray, trans: str) -> np.ndarray:
+            pairs = zip(factors, slope, strict=True)
+            how: dict[str, Any] = {"lower": True, "trans": trans, "check_finite": False}
+            return np.array([sla.solve_triangular(f, s, **how) for f, s in pairs])
 
-        return Root(_by_class(factors, half("N")), _by_class(factors, half("T")))
+        return Root(lambda slope: half(roots * slope, "N"), lambda step: roots * half(step, "T"))
 
-    def _factors(self, point: Point) -> tuple[list[Any], np.ndarray]:
-        """Return a Cholesky factor for each class, if any, and the diagonal of the Hessian."""
+    def _blocks(self, point: Point, dtype: Any) -> tuple[Iterator[np.ndarray] | None, np.ndarray]:
+        """Return a block for each class, if any, scaled to a unit diagonal, and the diagonal of the
+        Hessian.
+        """
         counted = self.likelihood.diagonal(point)
         penalty = self.penalty.diagonal(self.likelihood.q)
         diagonal = counted + penalty
         most = float(diagonal.max(initial=0.0))
-        if self.correlations is None or not (diagonal > 1e-12 * most).all():
-            return [], np.maximum(diagonal, 1e-12 * max(most, 1e-288))
-        factors = []
-        for own, held in zip(np.sqrt(counted), penalty, strict=True):
-            block = self.correlations * own * own[:, None]
-            block[np.diag_indices(len(own))] += held
-            factors.append(sla.cho_factor(block, lower=True, overwrite_a=True, check_finite=False))
-        return factors, diagonal
+        correlations = self.correlations
+        if correlations is None or not (diagonal > 1e-12 * most).all():
+            return None, np.maximum(diagonal, 1e-12 * max(most, 1e-288))
+        shares = np.sqrt(counted / diagonal)
+
+        def block(own: np.ndarray) -> np.ndarray:
+            found = (correlations * own * own[:, None]).astype(dtype)
+            found[np.diag_indices(len(own))] = 1.0
+            return found
+
+        return map(block, shares), diagonal
 
 
-def _by_class(factors: list[Any], solve: Callable[[Any, np.ndarray], np.ndarray]) -> Inverse:
-    """Return a function that solves for each row with the factor of its class."""
-    return lambda slope: np.array([solve(f, s) for f, s in zip(factors, slope, strict=True)])
+def _inverse(block: np.ndarray) -> np.ndarray:
+    """Return the inverse of a symmetric matrix of single precision, well conditioned."""
+    factor, failed = sla.lapack.spotrf(block, lower=1, overwrite_a=1)
+    if failed:
+        return np.eye(len(block), dtype=np.float32)
+    half, _ = sla.lapack.spotri(factor, lower=1, overwrite_c=1)
+    return np.tril(half) + np.tril(half, -1).T
 
 
 #: consecutive steps that shrink more slowly than Newton steps near a maximum, which cause a check

@@ -22,6 +22,8 @@ from linsep.logistic.rows import Task
 RIDGES = tuple(10.0**-k for k in range(2, 9))
 #: share of the penalty that the last step of each factor may gain
 GAIN = 1e-2
+#: most weights for a Hessian, which is worth its time here for fewer weights than inference needs
+MOST_FACTORED = 400
 #: most steps for one factor
 STEPS = 50
 
@@ -48,7 +50,8 @@ def _by_ridges(task: Task, fit: Fit, how: Standardization) -> tuple[Fit, bool]:
     """
     total = float(task.totals.sum())
     likelihood, plain = problem_of(replace(task, l2=0.0), how)
-    climb = ascent.newton if task.factored else ascent.newton_cg
+    factored = task.q * task.width <= MOST_FACTORED
+    climb = ascent.newton if factored else ascent.newton_cg
     free = (np.arange(task.width) < task.n_features) & (plain.factors == 0)
     levels = tuple(np.array(of) for of in task.levels if of and free[list(of)].all())
     rows = task.n_rows / total
@@ -58,7 +61,7 @@ def _by_ridges(task: Task, fit: Fit, how: Standardization) -> tuple[Fit, bool]:
         penalty = Penalty(factors, 1.0 / (task.q + 1) if task.several else 0.0, levels)
         start = B if k < 2 else 2.0 * B - before  # weights grow as the logarithm of the factor
         tol = float(np.sqrt(GAIN * penalty.value(start) * rows)) if k else NEAR
-        goal = Goal(rows, tol, STEPS, task.factored, prove=False, penalised=True)
+        goal = Goal(rows, tol, STEPS, factored, prove=False, penalised=True)
         before, B = B, climb(likelihood, penalty, start, goal).B
     found = replace(fit, weights=how.raw(B, task.intercept), B=B, standardization=how)
     return found, separates(likelihood.moves(B))
