@@ -39,6 +39,7 @@ REPORTS = {
     "accuracy": accuracy.main,
     "cluster": cluster.main,
     "lab": lab.main,
+    "logistic-tables": logistic_tables.main,
     "mistakes": mistakes.main,
     "mixing": mixing.main,
     "mnist-kernels": mnist_kernels.main,
