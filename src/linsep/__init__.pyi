@@ -25,6 +25,7 @@ from .certificate.proofs import from_json as from_json
 from .checkpoints.saving import Checkpoint as Checkpoint
 from .describing.facts import describe as describe
 from .estimators._common.calibration import calibrate as calibrate
+from .estimators._common.thresholds import set_threshold as set_threshold
 from .exports.exporting import export as export
 from .exports.onnx_file import to_onnx as to_onnx
 from .fitting import fit as fit

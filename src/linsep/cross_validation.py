@@ -386,14 +386,3 @@ def cross_validated(
     found = [metrics_of(part) for part in parts]
     values = {name: [fold[name] for fold in found] for name in found[0]}
     return {name: np.array(each) for name, each in values.items() if None not in each}
-
-
-def fit_and_validate(estimator: Any, source: Source, folds: Folds) -> Any:
-    """Fit an estimator to a source, which is read once, and set ``cv_scores_`` to its metrics in
-    the folds; return it.
-    """
-    folds.check(source.grouped)
-    source, rows = kept(source)
-    estimator.fit(source)
-    estimator.cv_scores_ = cross_validated(estimator, source, rows, folds)
-    return estimator

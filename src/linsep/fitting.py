@@ -8,7 +8,13 @@ from inspect import signature
 from typing import Any
 
 from linsep.catalog import ESTIMATORS, REGRESSIONS, is_scaled
-from linsep.errors import ParameterError, hint, in_python
+from linsep.errors import DataError, ParameterError, hint, in_python
+from linsep.estimators._common.thresholds import (
+    Rule,
+    check_two,
+    chosen_threshold,
+    set_threshold,
+)
 from linsep.other_names import advice_for
 from linsep.parameters import parameters_of
 from linsep.scoring import scores_of
@@ -73,6 +79,7 @@ def fit(
     class_weight: Any = None,
     reference: Any = None,
     cv: Any = None,
+    threshold: Any = None,
     **options: Any,
 ) -> Any:
     """Learn from files or a data frame as the command ``linsep fit`` does, to the same bits.
@@ -94,6 +101,9 @@ def fit(
     reference : which of two classes is -1, or the reference class of a logistic regression
     cv : number of folds in which to cross-validate, of the same shares of every class (and of whole
         groups, if there are any), or a splitter of scikit-learn; default None
+    threshold : from where on the positive of two classes is predicted, such as "recall=0.9",
+        "cost=10:1" or 0.3, as in :func:`linsep.set_threshold`: chosen on the rows of `calibrate`,
+        else in the folds of `cv`, or in five; of the Winnow learners a number is their parameter
     **options : arguments of :func:`open_source`, such as ``missing="mean"``,
         ``categorical="rank"`` or ``formula="admit ~ gre * C(rank)"``, and parameters of the
         estimator, such as ``keep="last"``
@@ -140,26 +150,90 @@ def fit(
             given[name] = value
         elif value is not None and name != "random_state":
             raise TypeError(f"{learner} has no {name}: leave it out.")
+    rule = decision_rule(None if threshold is None else Rule.of(threshold), learner, given)
     given = with_intercept(learner, how.get("formula"), given)
     source = opened_for(
         learner, data, target=target, intercept=given.get("fit_intercept") is not False, **how
     )
-    if cv is None:
-        model = make_estimator(learner, given).fit(source)
-    else:
-        from linsep.cross_validation import Folds, fit_and_validate
-
-        folds = Folds(cv, random_state=random_state)
-        model = fit_and_validate(make_estimator(learner, given), source, folds)
+    in_folds = rule if calibrate is None and rule is not None and rule.needs_rows else None
+    estimator = make_estimator(learner, given)
+    model = _learnt(estimator, source, cv, in_folds, random_state)
     again = {n: how[n] for n in ("format", *ReadingOptions._fields) if n in how}
     if calibrate is not None:
         from linsep.estimators._common.calibration import calibrate as calibrated
 
         like = open_source(calibrate, recipe=model.recipe_, **again)
         calibrated(model, like, method=calibration)
+        if rule is not None:
+            set_threshold(model, rule, like)
+    elif rule is not None and in_folds is None:
+        set_threshold(model, rule)
     if test is not None:
         model.test_scores_ = scores_of(model, open_source(test, recipe=model.recipe_, **again))
     return model
+
+
+def _learnt(estimator: Any, source: Source, cv: Any, rule: Rule | None, seed: int) -> Any:
+    """Fit an estimator to a source; cross-validate it, and choose its threshold in the folds, where
+    these are asked for.
+    """
+    if cv is None and rule is None:
+        return estimator.fit(source)
+    from linsep.cross_validation import Folds, cross_validated, kept
+
+    folds = Folds(5 if cv is None else cv, random_state=seed)
+    folds.check(source.grouped)
+    if rule is not None:
+        check_in_folds(estimator)
+    source, rows = kept(source)
+    estimator.fit(source)
+    if cv is not None:
+        estimator.cv_scores_ = cross_validated(estimator, source, rows, folds)
+    if rule is not None:
+        set_in_folds(estimator, rule, source, folds)
+    return estimator
+
+
+def decision_rule(rule: Rule | None, learner: str, parameters: dict[str, Any]) -> Rule | None:
+    """Return the rule of a threshold; a number becomes the parameter of a learner that has one of
+    this name. Raises ParameterError for a learner of numbers.
+    """
+    kind = ESTIMATORS[learner]
+    if rule is None:
+        return None
+    if rule.name == "fixed" and "threshold" in parameters_of(kind):
+        parameters["threshold"] = rule.value
+        return None
+    if not hasattr(kind, "decision_function"):
+        raise ParameterError(
+            f"A threshold is for two classes, and {learner} predicts numbers",
+            hint("leave out {}", threshold=None), hint("choose another {}", learner=None),
+        )  # fmt: skip
+    return rule
+
+
+def check_in_folds(model: Any) -> None:
+    """Raise DataError for a learner whose scores in one fit say nothing of those in another."""
+    if getattr(model, "keep", "average") in ("last", "best"):
+        raise DataError(
+            f"The scores of {model.keep} weights have another scale in every fit, so that no "
+            "threshold can be chosen in folds",
+            hint("choose {}", keep="average"),
+            hint("choose it on other rows with {}", calibrate=None),
+        )  # fmt: skip
+
+
+def set_in_folds(model: Any, rule: Rule, source: Source, folds: Any) -> None:
+    """Give a fitted model a threshold that is chosen on what models that have not learnt a row of
+    a source say of it, in :class:`linsep.cross_validation.Folds`.
+    """
+    from linsep.cross_validation import out_of_fold
+
+    check_two(model)
+    found = out_of_fold(model, source, folds)
+    many = folds.cv if isinstance(folds.cv, int) else "the"
+    rows = found.scores, found.truth, found.weights
+    model.threshold_ = chosen_threshold(model, rule, rows, f"{many} folds")
 
 
 def with_intercept(

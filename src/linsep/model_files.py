@@ -150,6 +150,7 @@ def _describe(model: Any) -> dict[str, Any]:
     if hasattr(parameters.get("kernel"), "to_dict"):
         parameters["kernel"] = parameters["kernel"].to_dict()
     names = getattr(model, "feature_names_in_", None)
+    threshold = getattr(model, "threshold_", None)
     return {
         "format": FORMAT,
         "version": linsep.__version__,
@@ -159,6 +160,7 @@ def _describe(model: Any) -> dict[str, Any]:
         "features": getattr(model, "n_features_in_", None),
         "feature_names": None if names is None else [str(name) for name in names],
         "recipe": getattr(model, "recipe_", None),
+        **({} if threshold is None else {"threshold": threshold._asdict()}),
     }
 
 
@@ -187,6 +189,10 @@ def _rebuild(tensors: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
 
             Formula.from_json(recipe["formula"])  # expressions that formulas may not hold
         model.recipe_ = recipe
+    if about.get("threshold") is not None:
+        from linsep.estimators._common.thresholds import Threshold
+
+        model.threshold_ = Threshold.from_json(model, about["threshold"])
     return model
 
 

@@ -410,6 +410,7 @@ class GaussianNaiveBayes(
 
     def _take(self, classes: np.ndarray, moments: ClassMoments, told: bool = True) -> None:
         """Set the fitted attributes; ``told`` says whether to warn of classes and features."""
+        self.__dict__.pop("threshold_", None)
         if told:
             labels.warn_of_weightless(classes, moments.totals)
         lost = ~np.isfinite(moments.squares) | ~np.isfinite(moments.means).all(axis=0)
@@ -566,8 +567,9 @@ class GaussianNaiveBayes(
         model = implied(
             self.classes_, self.priors_, reference, how, self.n_rows_, self._weights, nearer
         )
-        if hasattr(self, "feature_names_in_"):
-            model.feature_names_in_ = self.feature_names_in_
+        for name in ("feature_names_in_", "threshold_"):
+            if hasattr(self, name):
+                setattr(model, name, getattr(self, name))
         return model
 
     def _weights(
@@ -700,7 +702,8 @@ class GaussianNaiveBayes(
         return model.decision_function(X)
 
     def predict(self, X: Any, missing: str | None = None) -> np.ndarray:
-        """Predict the most probable class of each row; the smaller one at equal odds.
+        """Predict the most probable class of each row; the smaller one at equal odds; after
+        :func:`linsep.set_threshold` the positive of two classes from that score on.
 
         With ``missing="skip"`` the prediction of a row with a missing value is None.
         """

@@ -94,7 +94,8 @@ def _decided(model, scores):
         return scores and scores[0]
     classes, last = model["classes"], model["ties"] == "last"
     if model["rule"] == "sign":
-        return classes[scores[0] >= 0 if last else scores[0] > 0]
+        cut = model.get("threshold", 0)
+        return classes[scores[0] >= cut if last else scores[0] > cut]
     values = [(score,) for score in scores]
     if model["rule"] == "pairs":
         wins, sums, k = [0] * len(classes), [0.0] * len(classes), 0

@@ -29,8 +29,9 @@ from linsep.cli.reading import READING, Reading, connected_to, dask_needed
 from linsep.cli.report import worse_than_baseline
 from linsep.cli.standard_input import NAME
 from linsep.cli.validating import FOLDS, described
-from linsep.errors import CheckpointError, LinsepError
-from linsep.fitting import with_intercept
+from linsep.errors import CheckpointError, LinsepError, ParameterError
+from linsep.estimators._common.thresholds import Rule, set_threshold
+from linsep.fitting import check_in_folds, decision_rule, set_in_folds, with_intercept
 from linsep.sources.base import Source
 from linsep.sources.remote.address import is_remote, normal, shown
 
@@ -44,6 +45,24 @@ CALIBRATE = Repeatable(
 CALIBRATION = Option(
     "--calibration", section="Data", **choice(("sigmoid", "isotonic")),
     help="Calibration method.  [default: sigmoid]",
+)  # fmt: skip
+
+
+def _rule(text: Any) -> Rule:
+    """Return the rule of an option."""
+    try:
+        return Rule.of(text)
+    except ParameterError as problem:
+        raise click.BadParameter(str(problem).removeprefix("threshold ")) from None
+
+
+THRESHOLD = Option(
+    "--threshold", section="Data", type=_rule, metavar="RULE",
+    help="Predict the positive of two classes from a threshold on, which the model keeps: "
+    "recall=0.9, precision=0.8, cost=10:1 (a missed positive : a false alarm), f1 or "
+    "balanced_accuracy, chosen on the rows of --calibrate, else in the folds of --cv (5); or a "
+    "number: a probability, or a score of a learner without. With winnow and balanced-winnow a "
+    "number is the score that a positive row exceeds, in learning as well.",
 )  # fmt: skip
 CHECKPOINT = Option(
     "--checkpoint", section="Checkpoints", type=options.LocalPath(), metavar="FILE",
@@ -127,18 +146,18 @@ def _stored(args: list[str]) -> list[str]:
 
 @command(
     options.DATA, READING, options.MODEL_OUT, options.FORCE, options.TEST, CALIBRATE, CALIBRATION,
-    options.LEARNER, options.AS_JSON, options.CURVE, options.RANDOM_STATE,
+    THRESHOLD, options.LEARNER, options.AS_JSON, options.CURVE, options.RANDOM_STATE,
     options.CLASS_WEIGHT, options.INIT_WEIGHTS, options.REFERENCE, options.COLUMNS, FOLDS,
     options.CLUSTER, options.MIXING, options.SHARD_MB, CHECKPOINT, EVERY, RESUME,
     cls=Resumable,
 )  # fmt: skip
 def fit(
     data: list[str], *, reading: Reading, model: Path | None, force: bool, test: list[str] | None,
-    calibrate: list[str] | None, calibration: str | None, learner: str, as_json: bool, curve: bool,
-    random_state: int, class_weight: list[str] | None, init_weights: Any,
-    reference: str | None, columns: dict[str, Any], folds: "Folds | None", cluster: str | None,
-    mixing: str | None, shard_mb: float | None, checkpoint: Path | None, every: str | None,
-    resume: Path | None, parameters: dict[str, Any],
+    calibrate: list[str] | None, calibration: str | None, threshold: Rule | None, learner: str,
+    as_json: bool, curve: bool, random_state: int, class_weight: list[str] | None,
+    init_weights: Any, reference: str | None, columns: dict[str, Any], folds: "Folds | None",
+    cluster: str | None, mixing: str | None, shard_mb: float | None, checkpoint: Path | None,
+    every: str | None, resume: Path | None, parameters: dict[str, Any],
 ) -> None:  # fmt: skip
     """Learn from DATA and save a model.
 
@@ -149,6 +168,7 @@ def fit(
     _check_checkpoint(checkpoint, every, model)
     started, place = perf_counter(), Place(cluster, mixing, shard_mb)
     parameters = with_intercept(learner, reading.given["formula"], parameters)
+    threshold = decision_rule(threshold, learner, parameters)
     source = reading.source(data, learner, columns, parameters)
     never_overwrite(source.paths, model, checkpoint)
     _check_calibration(calibrate, calibration, learner)
@@ -158,19 +178,22 @@ def fit(
         class_weight=learners.class_weights(class_weight, source),
         reference=learners.reference_class(reference, source),
     )  # fmt: skip
-    _check_held_out(curve, source.grouped and folds is None, estimator, parameters)
+    choice = Choice.of(threshold, calibrate, folds, random_state)
+    divided = folds is not None or choice.folds is not None
+    _check_held_out(curve, source.grouped and not divided, estimator, parameters)
+    choice.check(estimator, source.grouped, cluster, checkpoint)
     folds = _checked_folds(folds, random_state, source.grouped, cluster, checkpoint)
     start = InitialWeights(init_weights, learner, estimator, source)
     saved = _opened(checkpoint, every, source, estimator)
     rows = None
-    if folds is not None:
+    if divided:
         source, rows = _kept(source)
     whole = _fitted(estimator, source, start, place, saved)
     validated = _validated(estimator, source, rows, folds) if whole else None
     _finish(
         estimator, source, whole, started, reading, saved, model=model, force=force, test=test,
         calibrate=calibrate, calibration=calibration, as_json=as_json, curve=curve,
-        validated=validated,
+        validated=validated, choice=choice,
     )  # fmt: skip
     if saved is not None:  # now that all is written
         saved.remove()
@@ -201,12 +224,14 @@ def _finish(
     estimator: Any, source: Source, whole: bool, started: float, reading: Reading,
     saved: Checkpoint | None, *, model: Path | None, force: bool, test: list[str] | None,
     calibrate: list[str] | None, calibration: Any, as_json: bool, curve: bool,
-    validated: dict[str, Any] | None,
+    validated: dict[str, Any] | None, choice: "Choice",
 ) -> None:  # fmt: skip
-    """Calibrate, save, test and print the summary."""
+    """Calibrate, choose a threshold, save, test and print the summary."""
     # Save and report what was learnt, even if Ctrl-C is pressed again.
     with interrupts_deferred() as pressed:
-        made = _calibrated(estimator, calibrate if whole else None, calibration, reading)
+        made = Calibrated()
+        if whole:
+            made = _calibrated(estimator, calibrate, calibration, reading, choice, source)
         if saved is not None and made.missing:  # it goes on from the checkpoint
             raise made.error or KeyboardInterrupt
         _save(estimator, model, force, saved)
@@ -227,6 +252,8 @@ def _finish(
         )
         if calibrate and not made.told and not made.error:
             note(f"the model is not calibrated: {report.interruption(estimator)}.")
+        if choice.rule is not None and not hasattr(estimator, "threshold_") and not made.error:
+            note(f"the model has no threshold: {report.interruption(estimator)}.")
         code = interrupted_code()
         pressed.forget()
     for error in filter(None, (made.error, tested.error)):
@@ -367,25 +394,70 @@ def _check_calibration(data: list[str] | None, method: str | None, learner: str)
 
 
 def _calibrated(
-    estimator: Any, data: list[str] | None, method: str | None, reading: Reading
-) -> Calibrated:
-    """Calibrate a fitted model if it was asked for."""
-    if not data:
-        return Calibrated()
-    from linsep.estimators._common.calibration import calibrate
-
+    estimator: Any, data: list[str] | None, method: str | None, reading: Reading,
+    choice: "Choice", learnt: Source,
+) -> Calibrated:  # fmt: skip
+    """Calibrate a fitted model and choose its threshold, if it was asked for."""
+    told, source = None, learnt
     try:
         with interrupts_allowed():
-            source = reading.like(estimator, None, data)
+            if data:
+                from linsep.estimators._common.calibration import calibrate
+
+                source = reading.like(estimator, None, data)
+                with watching(source):
+                    calibrate(estimator, source, method=method or "sigmoid")
+                kind, names = estimator.calibration_.method, [shown(name) for name in data]
+                told = {"method": kind, "rows": source.n_rows, "data": names}
             with watching(source):
-                calibrate(estimator, source, method=method or "sigmoid")
+                choice.make(estimator, source)
     except LinsepError as problem:
-        return Calibrated(error=problem)
+        return Calibrated(told, error=problem)
     except KeyboardInterrupt:
-        return Calibrated(interrupted=True)
-    names = [shown(name) for name in data]
-    told = {"method": estimator.calibration_.method, "rows": source.n_rows, "data": names}
+        return Calibrated(told, interrupted=True)
     return Calibrated(told)
+
+
+class Choice(NamedTuple):
+    """The threshold that is asked for, and the folds in which it is chosen, None without."""
+
+    rule: Rule | None = None
+    folds: "Folds | None" = None
+
+    @classmethod
+    def of(
+        cls, rule: Rule | None, calibrate: list[str] | None, folds: "Folds | None", seed: int
+    ) -> "Choice":
+        """Return the choice that options make."""
+        if rule is None or not rule.needs_rows or calibrate:
+            return cls(rule)
+        from linsep.cross_validation import Folds
+
+        return cls(rule, (folds or Folds())._replace(random_state=seed))
+
+    def check(
+        self, estimator: Any, grouped: bool, cluster: str | None, checkpoint: Path | None
+    ) -> None:
+        """Raise an error for what does not go with folds."""
+        if self.folds is None:
+            return
+        for flag, given in (("--cluster", cluster), ("--checkpoint", checkpoint)):
+            if given is not None:
+                raise click.BadParameter(
+                    f"--threshold {self.rule} is chosen in folds of the rows, which is not with "
+                    f"{flag}: choose it on other rows with --calibrate, or give a number."
+                )
+        self.folds.check(grouped)
+        check_in_folds(estimator)
+
+    def make(self, estimator: Any, source: Source) -> None:
+        """Give a fitted model its threshold, chosen on a source or in folds of it."""
+        if self.rule is None:
+            return
+        if self.folds is None:
+            set_threshold(estimator, self.rule, source)
+        else:
+            set_in_folds(estimator, self.rule, source, self.folds)
 
 
 def _goes_on(path: Path | None) -> bool:

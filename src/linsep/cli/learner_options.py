@@ -34,7 +34,10 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "tune": USUAL | {"validation_fraction": 0.2},
 }
 #: parameters that are no options of a command, which has them for all its models
-FIXED = {"tune": ("early_stopping", "n_iter_no_change", "verbose")}
+FIXED = {
+    "fit": ("threshold",),
+    "tune": ("early_stopping", "n_iter_no_change", "verbose"),
+}
 #: parameters that have an effect only if another one has one of these values
 NEEDED: dict[str, tuple[str, tuple[Any, ...]]] = {
     "validation_fraction": ("early_stopping", (True,)),
@@ -182,6 +185,8 @@ def _takes(learner: str, name: str) -> bool:
     """Return whether an option applies to a learner: a common one, or one of its own."""
     if name == "init_weights":
         return learner in LINEAR
+    if name == "threshold":  # also a parameter, but of Winnow's learners only
+        return hasattr(ESTIMATORS[learner], "decision_function")
     if name == "curve":
         name = "early_stopping"
     return not _having(name) or learner in _having(name)

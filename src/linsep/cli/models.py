@@ -161,6 +161,7 @@ def _training_pairs(model: Any, summary: dict[str, Any]) -> list[tuple[str, str]
             ("learnt", report.learnt_text(summary)),
             *report.text_pairs(model),
             *report.equation_pairs(model),
+            *report.threshold_pairs(summary),
             ("inference", "`linsep summary` shows estimates, their errors and tests"),
         ]
     return [
@@ -169,6 +170,7 @@ def _training_pairs(model: Any, summary: dict[str, Any]) -> list[tuple[str, str]
         *report.equation_pairs(model),
         *kernel_pairs(summary),
         *([("calibrated", summary["calibration"])] if summary["calibration"] else []),
+        *report.threshold_pairs(summary),
         ("passes", passes_text(summary)),
         ("stopped", stopped_text(model)),
     ]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from math import isnan
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 import numpy as np
@@ -27,6 +27,7 @@ from linsep.cli.scores import GROUP, METRICS, names_of, print_residuals, print_s
 from linsep.errors import DataError
 from linsep.estimators._common.labels import plain_labels
 from linsep.estimators._common.predicting import probabilities_of
+from linsep.estimators._common.thresholds import Rule, Threshold, given_threshold
 from linsep.scoring import gaps_of, scores_of
 from linsep.sources.base import Source
 from linsep.words import counted
@@ -43,7 +44,7 @@ KEEP_COLUMNS = options.Repeatable(
 THRESHOLD = Option(
     "--threshold", **options.number(float),
     help="Predict the positive of two classes where its probability, or the score of a learner "
-    "without probabilities, is at least X.",
+    "without probabilities, is at least X, whatever the threshold of MODEL is.",
 )  # fmt: skip
 
 
@@ -67,7 +68,7 @@ def predict(
     estimator = model_files.load(model)
     beside = one_of(scores, probabilities)
     refuse_beside(estimator, model, beside, interval)
-    cut = None if threshold is None else Threshold.of(estimator, model, threshold)
+    cut = None if threshold is None else threshold_given(estimator, model, threshold)
     source = open_like(estimator, model, data, **files, labelled=False, missing=missing)
     never_overwrite([*source.paths, model], output)
     # A progress bar would mix with predictions on the same terminal.
@@ -113,50 +114,28 @@ def one_of(scores: bool, probabilities: bool) -> str | None:
     return "scores" if scores else "probabilities" if probabilities else None
 
 
-class Threshold(NamedTuple):
-    """From which number on the positive class is predicted.
-
-    Attributes
-    ----------
-    least : the smallest probability, or score, of the positive class
-    positive : its code: the class that is not the reference
-    is_probability : whether the number is a probability
-    """
-
-    least: float
-    positive: int
-    is_probability: bool
-
-    @classmethod
-    def of(cls, model: Any, path: Path, least: float) -> "Threshold":
-        """Return the threshold of a model; DataError if it can have none."""
-        kind = type(model).__name__
-        if not hasattr(model, "classes_"):
-            raise DataError(f"{path} is a {kind}, which predicts numbers: --threshold is for two "
-                            "classes.")  # fmt: skip
-        if len(model.classes_) != 2:
-            raise DataError(
-                f"{path} has {len(model.classes_)} classes, and --threshold decides between two: "
-                "leave it out, or choose among the --probabilities or --scores yourself."
-            )
-        is_probability = hasattr(model, "predict_proba")
-        if is_probability and not 0 <= least <= 1:
-            raise click.BadParameter(
-                f"--threshold is {least:g}, but {path} has probabilities: give one from 0 to 1."
-            )
-        labels = model.classes_.tolist()
-        positive = int(getattr(model, "reference_", labels[0]) == labels[0])
-        what = "probability" if is_probability else "score"
-        note(f"{label_text(labels[positive])} is predicted where its {what} is at least {least:g}.")
-        return cls(least, positive, is_probability)
-
-    def codes(self, model: Any, scores: np.ndarray) -> np.ndarray:
-        """Return the codes of the classes of rows with these scores."""
-        if self.is_probability:
-            numbers = probabilities_of(model, scores)[:, self.positive]
-        else:
-            numbers = scores if self.positive else -scores
-        return np.where(numbers >= self.least, self.positive, 1 - self.positive)
+def threshold_given(model: Any, path: Path, least: float) -> Threshold:
+    """Return the threshold of --threshold; DataError if a model can have none."""
+    kind = type(model).__name__
+    if not hasattr(model, "classes_"):
+        raise DataError(
+            f"{path} is a {kind}, which predicts numbers: --threshold is for two classes."
+        )
+    if len(model.classes_) != 2:
+        raise DataError(
+            f"{path} has {len(model.classes_)} classes, and --threshold decides between two: "
+            "leave it out, or choose among the --probabilities or --scores yourself."
+        )
+    has_probabilities = hasattr(model, "predict_proba")
+    if has_probabilities and not 0 <= least <= 1:
+        raise click.BadParameter(
+            f"--threshold is {least:g}, but {path} has probabilities: give one from 0 to 1."
+        )
+    found = given_threshold(model, Rule("fixed", least))
+    label = label_text(model.classes_[found.positive])
+    what = "probability" if has_probabilities else "score"
+    note(f"{label} is predicted where its {what} is at least {least:g}.")
+    return found
 
 
 def numbers_predicted(
@@ -185,7 +164,7 @@ def classes_predicted(
 
     def found() -> Iterator[Answers]:
         for batch, scores, codes in prediction.codes():
-            chosen = codes if threshold is None else threshold.codes(model, scores)
+            chosen = codes if threshold is None else threshold.codes(scores)
             predicted = [labels[code] for code in chosen.tolist()]
             if batch.unanswered is not None:
                 for row in np.flatnonzero(batch.unanswered).tolist():

@@ -166,7 +166,7 @@ def training_summary(model: Any) -> dict[str, Any]:
         return _estimated(model)
     passes = model.fitted_run().reports
     rows = passes[0].rows if passes else 0
-    return {
+    return threshold_summary(model) | {
         "learner": type(model).__name__,
         "rows": rows,
         "features": getattr(model, "n_features_in_", None),
@@ -203,7 +203,7 @@ def _estimated(model: Any) -> dict[str, Any]:
     """Return how a regression was estimated, with its table."""
     classes = getattr(model, "classes_", None)
     table = getattr(model, "summary_", None)
-    return {
+    return threshold_summary(model) | {
         "learner": type(model).__name__,
         "rows": int(model.inference_.fit.n_rows if classes is None else model.n_rows_),
         "features": model.n_features_in_,
@@ -284,6 +284,7 @@ def _run_pairs(model: Any, summary: dict[str, Any]) -> list[tuple[str, str]]:
         *kernel_pairs(summary),
         *gap_pairs(summary, getattr(model, "recipe_", {})),
         *calibration_pairs(summary),
+        *threshold_pairs(summary),
         *shard_pairs(summary),
         ("passes", passes_text(summary)),
         ("stopped", stopped_text(model)),
@@ -298,6 +299,7 @@ def _estimation_pairs(model: Any, summary: dict[str, Any]) -> list[tuple[str, st
         *([("training", training_text(model, summary))] if measured else []),
         *(metric_pairs(summary) if hasattr(model, "classes_") else []),
         ("learnt", learnt_text(summary)),
+        *threshold_pairs(summary),
         *recipe_pairs(model),
         *gap_pairs(summary, getattr(model, "recipe_", {})),
     ]
@@ -440,6 +442,43 @@ def calibration_pairs(summary: dict[str, Any]) -> list[tuple[str, str]]:
             f"{told['method']}, on {told['rows']:,} rows of {' and '.join(told['data'])}",
         )
     ]
+
+
+def threshold_summary(model: Any) -> dict[str, Any]:
+    """Return the threshold of a model as plain JSON, nothing of one without."""
+    threshold = getattr(model, "threshold_", None)
+    if threshold is None:
+        return {}
+    about = threshold._asdict() | {
+        "positive": plain_labels(model.classes_)[threshold.positive],
+        "of": "probability" if hasattr(model, "predict_proba") else "score",
+        "at": threshold.number(model),
+    }
+    return {"threshold": about}
+
+
+def threshold_pairs(summary: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the threshold of a summary, how it was chosen, and what it gives on held-out rows."""
+    about = summary.get("threshold")
+    if about is None:
+        return []
+    name = label_text(about["positive"])
+    said = f"{name} from {about['of']} {about['at']:.4g} on"
+    measured = about["measured"]
+    if measured is None:
+        return [("threshold", said)]
+    on = f"{about['rule']} on {measured['on']} ({counted(measured['rows'], 'row')})"
+    chosen, usual = (_measured_text(measured[which], name) for which in ("chosen", "default"))
+    return [("threshold", f"{said}, {on}: {chosen}; by default: {usual}")]
+
+
+def _measured_text(found: dict[str, Any], name: str) -> str:
+    shares = [
+        f"{what} {'-' if found[what] is None else percent(found[what])}"
+        for what in ("recall", "precision")
+    ]
+    cost = [f"cost {found['cost']:,.6g}"] if "cost" in found else []
+    return ", ".join([*shares, f"{percent(found['share'])} predicted {name}", *cost])
 
 
 #: most columns that are shown; --json has all

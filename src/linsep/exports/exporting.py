@@ -33,6 +33,7 @@ def as_json(model: Any) -> str:
         "meaning": rule.sentence(),
         "classes": list(rule.classes),
         "ties": "last" if rule.ties_high else "first",
+        **({"threshold": rule.cut} if rule.cut else {}),
         "probabilities": rule.probabilities,
         "rows_of_length_1": rule.normalize,
         "columns": [
@@ -82,6 +83,7 @@ def as_csv(model: Any) -> str:
         ("learner", kind),
         ("rule", rule.sentence()),
         ("ties", "last class" if rule.ties_high else "first class"),
+        *([("threshold", rule.cut)] if rule.cut else []),
         ("rows of length 1", "yes" if rule.normalize else "no"),
         *([("text may be missing", may)] if columns.text else []),
         *(("class", label) for label in rule.classes),
@@ -133,7 +135,7 @@ def export(model: Any, path: str | Path, *, force: bool = False) -> Path:
     and ``tie="random"``. The others hold linear scores, and weights in them read back to the same
     bits: .json and .csv are tables of weights, .sql a query for SQLite and DuckDB, .py a module
     without imports. Probabilities of :func:`linsep.calibrate` are not exported;
-    labels are the same.
+    labels are the same. A threshold of :func:`linsep.set_threshold` is.
 
     Parameters
     ----------

@@ -318,7 +318,7 @@ def codes_of(graph: Graph, rule: Rule, values: str) -> str | None:
         return None
     if rule.name == "sign":
         kind = "GreaterOrEqual" if rule.ties_high else "Greater"
-        above = graph.op(kind, graph.shaped(values, -1), 0.0)
+        above = graph.op(kind, graph.shaped(values, -1), rule.cut)
         return graph.cast(above, "INT64")
     return graph.op("ArgMax", values, axis=1, keepdims=0, select_last_index=int(rule.ties_high))
 

@@ -161,7 +161,7 @@ def _body(rule: Rule) -> str:
         return "    return found[0]"
     above = ">=" if rule.ties_high else ">"
     if rule.name == "sign":
-        return f"    return CLASSES[1 if found[0] {above} 0.0 else 0]"
+        return f"    return CLASSES[1 if found[0] {above} {rule.cut!r} else 0]"
     order = "reversed(range(len(CLASSES)))" if rule.ties_high else "range(len(CLASSES))"
     if rule.name == "largest":
         return f"    return CLASSES[max({order}, key=found.__getitem__)]"

@@ -40,9 +40,10 @@ class Rule:
     ----------
     name : a key of :data:`RULES`
     classes : labels in the order of codes, 1 rather than 1.0; empty for a regression
-    ties_high : whether equal scores, or a score of zero, go to the larger class
+    ties_high : whether equal scores, or a score of ``cut``, go to the larger class
     probabilities : whether scores are log-odds
     normalize : whether a row is divided by its length first
+    cut : what the score of the larger of two classes is compared with
     """
 
     name: str
@@ -50,6 +51,7 @@ class Rule:
     ties_high: bool = False
     probabilities: bool = False
     normalize: bool = False
+    cut: float = 0.0
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
@@ -72,7 +74,7 @@ class Rule:
         if self.name == "number":
             return RULES["number"]
         if self.name == "sign":
-            above = "at least 0" if self.ties_high else "above 0"
+            above = f"{'at least' if self.ties_high else 'above'} {self.cut:g}"
             high, low = label_text(self.classes[1]), label_text(self.classes[0])
             return f"{high} if the score is {above}, else {low}"
         tie = "last" if self.ties_high else "first"
@@ -191,11 +193,18 @@ def rule_of(model: Any) -> Rule:
         return Rule("number", ())
     classes = tuple(plain_labels(model.classes_))
     binary = len(classes) == 2
+    cut, ties = 0.0, None
+    if (threshold := getattr(model, "threshold_", None)) is not None:
+        # the score of the smaller class is minus that of the larger
+        ties = threshold.positive == 1
+        cut = threshold.score if ties else 0.0 - threshold.score
     if not hasattr(model, "multiclass"):
-        return Rule("sign" if binary else "largest", classes, probabilities=True)
+        kind = "sign" if binary else "largest"
+        return Rule(kind, classes, bool(ties), probabilities=True, cut=cut)
     name = "sign" if binary else "pairs" if model.multiclass == "ovo" else "largest"
     high = (model.tie == "positive") != (binary and is_turned(model))
-    return Rule(name, classes, high, normalize=bool(getattr(model, "normalize", False)))
+    high = high if ties is None else ties
+    return Rule(name, classes, high, normalize=bool(getattr(model, "normalize", False)), cut=cut)
 
 
 def prediction_rule(model: Any) -> Rule:

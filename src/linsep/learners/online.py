@@ -331,9 +331,9 @@ class OnlineClassifier(
         return self._run
 
     def _forget_calibration(self) -> None:
-        """Forget probabilities that were learnt for other weights."""
-        if hasattr(self, "calibration_"):
-            del self.calibration_
+        """Forget probabilities and a threshold that were learnt for other weights."""
+        for name in ("calibration_", "threshold_"):
+            self.__dict__.pop(name, None)
 
     def _shaping(self) -> dict[str, Any]:
         """Return the parameters that fix the shape and meaning of the state, as they are now."""

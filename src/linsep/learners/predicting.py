@@ -15,7 +15,7 @@ from linsep.errors import DataError
 from linsep.estimators._common.fitted_state import StopReason
 from linsep.estimators._common.frames import to_predict
 from linsep.estimators._common.labels import HasReference
-from linsep.estimators._common.predicting import Prediction, share_right
+from linsep.estimators._common.predicting import Prediction, decided, share_right
 from linsep.estimators._common.showing import PlotsDecision
 from linsep.learners.passes import Run
 from linsep.learners.state import Draws, decision, predicted
@@ -97,7 +97,7 @@ class OnlinePrediction(Prediction):
         for batch, values in self._decisions():
             codes = predicted(values, tie, draws and draws(batch.X))
             scores = batch.answers(model.scores_turned(values))
-            yield batch, scores, model.codes_turned(codes)
+            yield batch, scores, decided(model, scores, model.codes_turned(codes))
 
 
 class PredictsOnline(PlotsDecision, HasReference):
@@ -200,6 +200,9 @@ class PredictsOnline(PlotsDecision, HasReference):
     def predict(self, X: Any, missing: str | None = None) -> np.ndarray:
         """Predict the class with the highest score for each row; ``tie`` decides equal scores.
 
+        After :func:`linsep.set_threshold` the positive of two classes is predicted from that score
+        on.
+
         With ``tie="random"`` a tie is broken by a draw that depends only on ``random_state`` and
         the values of the row, so equal rows draw alike in any position and storage. (With
         ``random_state=None`` each call draws anew.)
@@ -221,7 +224,8 @@ class PredictsOnline(PlotsDecision, HasReference):
         scores = self._decisions(X)
         tie = fitted_parameter(self, "tie")
         draws = self._draws()(self._rows_to_score(X)) if tie == "random" else None
-        return self.classes_[self.codes_turned(predicted(scores, tie, draws))]
+        codes = self.codes_turned(predicted(scores, tie, draws))
+        return self.classes_[decided(self, self.scores_turned(scores), codes)]
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the accuracy on X and y.

@@ -31,6 +31,7 @@ from linsep.estimators._common.labels import FLOATS, brings_labels, checked_rows
 from linsep.estimators._common.predicting import (
     Prediction,
     codes_of,
+    decided,
     log_probabilities,
     share_right,
 )
@@ -77,7 +78,7 @@ LEARNT = (
     "coef_", "intercept_", "_centred", "limits_", "log_likelihood_", "null_log_likelihood_",
     "covariance_", "n_iter_", "n_rows_", "stop_reason_", "stop_sentence_", "ascent_", "_intervals",
     "_gained", "_total_weight", "training_accuracy_", "training_rows_", "training_baseline_",
-    "training_sampled_",
+    "training_sampled_", "threshold_",
 )  # fmt: skip
 
 
@@ -93,7 +94,7 @@ class LogisticPrediction(Prediction):
     def codes(self) -> Iterator[tuple[Batch, np.ndarray, np.ndarray]]:
         """Yield each batch with its log-odds and class codes."""
         for batch, scores in self.decisions():
-            yield batch, scores, codes_of(scores)
+            yield batch, scores, decided(self.model, scores, codes_of(scores))
 
 
 def refuse_together(model: Any) -> None:
@@ -553,7 +554,8 @@ class LogisticRegression(
         return found if len(order) > 2 else found[:, 1] - found[:, 0]
 
     def predict(self, X: Any, missing: str | None = None) -> np.ndarray:
-        """Predict the most probable class of each row; the smaller one at equal odds.
+        """Predict the most probable class of each row; the smaller one at equal odds; after
+        :func:`linsep.set_threshold` the positive of two classes from that score on.
 
         With ``missing="skip"`` the prediction of a row with a missing value is None.
         """
@@ -561,7 +563,8 @@ class LogisticRegression(
         X = to_predict(self, X, missing)
         if isinstance(X, Source):
             return self.predictions(X).labels()
-        return self.classes_[codes_of(self.decision_function(X))]
+        scores = self.decision_function(X)
+        return self.classes_[decided(self, scores, codes_of(scores))]
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the accuracy on X and y, or on a source, frame or file with its own labels."""

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from linsep.errors import DataError
 from linsep.estimators._common.frames import to_score
 from linsep.estimators._common.labels import brings_labels, check_sample_weight, label_text
-from linsep.estimators._common.thresholds import Cuts, Rule, check_two, number_of
+from linsep.estimators._common.thresholds import Cuts, Rule, Threshold, check_two, number_of
 from linsep.plot.display import (
     COLOURS,
     Display,
@@ -512,7 +512,7 @@ class ThresholdDisplay(Display):
         cuts, known, what, rule = one.cuts, _counting(found), "score", None
         usual = used = 0.0
         threshold = getattr(estimator, "threshold_", None)
-        if threshold is not None:
+        if isinstance(threshold, Threshold):
             used, rule = threshold.score, Rule.of(threshold.rule)
         if known.probabilities is not None:
             what, values = "probability", known.probabilities[:, positive]

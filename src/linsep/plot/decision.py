@@ -172,7 +172,7 @@ class DecisionDisplay(Display):
         normal = normal_of(estimator)
         line = None
         if normal is not None and len(estimator.classes_) == 2:
-            line = plane.line(normal, np.ravel(estimator.intercept_)[0])
+            line = plane.line(normal, np.ravel(estimator.intercept_)[0] - _cut(estimator))
         return cls(
             plane=plane, xs=xs, ys=ys, codes=said, classes=estimator.classes_, boundary=boundary,
             undecided=undecided, line=line if line and np.any(line[0]) else None, points=points,
@@ -303,6 +303,11 @@ class DecisionDisplay(Display):
                 Patch(facecolor="none", edgecolor=ink(), hatch="////", label="undecided")
             )
         return handles
+
+
+def _cut(estimator: Any) -> float:
+    """Return the score by ``coef_`` from which on its class is predicted."""
+    return float(getattr(getattr(estimator, "threshold_", None), "score", 0.0))
 
 
 def _predicted_on_grid(

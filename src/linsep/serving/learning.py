@@ -74,6 +74,8 @@ def can_learn(model: Any) -> str | None:
     kind = type(model).__name__
     if not hasattr(model, "check_partial_fit"):  # sums of naive Bayes depend on how rows are split
         return f"is a {kind}, which does not learn row by row"
+    if hasattr(model, "threshold_"):
+        return "has a threshold, which would not fit what is learnt"
     try:
         model.check_partial_fit()
     except ValueError as problem:

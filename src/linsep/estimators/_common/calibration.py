@@ -106,15 +106,23 @@ def calibrate(
             f"A {type(model).__name__} cannot be calibrated: only online classifiers, whose scores "
             "are no probabilities."
         )
-    scores, codes, weights = _seen(model, X, y, sample_weight)
+    scores, codes, weights = seen(model, X, y, sample_weight)
+    found = np.bincount(codes, minlength=model.classes_.size)
+    if not found.all():
+        missing = model.classes_[int(np.argmin(found))]
+        raise DataError(
+            f"No row to calibrate on is of class {missing!s}: give rows of every class."
+        )
     model.calibration_ = Calibration(method, _curves(scores, codes, weights, method))
     return model
 
 
-def _seen(
+def seen(
     model: Any, X: Any, y: Any, sample_weight: Any
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return scores, class codes and weights of the rows that count."""
+    """Return decision values, class codes and weights of the rows that count; DataError for a label
+    that the model never learnt.
+    """
     if isinstance(X, Source):
         brings_labels(X, y, sample_weight)
         prediction = model.predictions(X)
@@ -140,12 +148,6 @@ def _seen(
         weights = check_sample_weight(sample_weight, codes.size)
         weights = weights if weights.size else np.ones(codes.size)
     counts = weights > 0
-    found = np.bincount(codes[counts], minlength=model.classes_.size)
-    if not found.all():
-        missing = model.classes_[int(np.argmin(found))]
-        raise DataError(
-            f"No row to calibrate on is of class {missing!s}: give rows of every class."
-        )
     return scores[counts], codes[counts], weights[counts]
 
 

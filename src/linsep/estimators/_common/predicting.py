@@ -163,6 +163,13 @@ def codes_in(classes: np.ndarray, y: np.ndarray, name: str) -> np.ndarray:
     return np.where(classes[codes] == y, codes, classes.size)
 
 
+def decided(model: Any, scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return the codes of classes, by the threshold of a model if it has one."""
+    threshold = getattr(model, "threshold_", None)
+    found: np.ndarray = codes if threshold is None else threshold.codes(scores)
+    return found
+
+
 def log_probabilities(scores: np.ndarray) -> np.ndarray:
     """Return log-probabilities of the classes, shape (rows, classes), from log-odds."""
     if scores.ndim == 1:

@@ -161,11 +161,16 @@ def equation_of(model: Any) -> Equation:
         weights, intercepts = _unscaled(weights, intercepts, names, scale)
     weights = weights * signs
     sides = _sides(linear, target_name(model) or "y")
+    threshold = getattr(model, "threshold_", None)
+    if _is_logistic(linear):  # which says a log-odds, and not what is predicted
+        threshold = None
+    if threshold is not None:
+        intercepts = intercepts - threshold.score
     functions = [
         Function(*side, own, float(intercept))
         for side, own, intercept in zip(sides, weights, intercepts, strict=True)
     ]
-    sign = ">=" if fitted_parameter(model, "tie") == "positive" else ">"
+    sign = ">=" if threshold is not None or fitted_parameter(model, "tie") == "positive" else ">"
     return Equation(names, functions, sign, of_length, _decision(linear))
 
 

@@ -7,10 +7,13 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError, ParameterError
+from linsep.estimators._common.calibration import seen
 from linsep.estimators._common.labels import label_text, positive_code
 from linsep.estimators._common.predicting import probabilities_of
+from linsep.sources.base import Source
 
 FORMS = "recall=0.9, precision=0.8, cost=10:1, f1, balanced_accuracy, or a number such as 0.3"
 #: of sums of weights, relative
@@ -33,6 +36,11 @@ class Rule(NamedTuple):
     name: str
     value: float = 0.0
     alarm: float = 0.0
+
+    @property
+    def needs_rows(self) -> bool:
+        """Whether it is chosen on rows, not given."""
+        return self.name != "fixed"
 
     @classmethod
     def of(cls, given: Any) -> Self:
@@ -209,21 +217,16 @@ class Threshold(NamedTuple):
         return number_of(model, self.positive, self.score)
 
     @classmethod
-    def from_json(cls, stored: dict[str, Any]) -> Self:
+    def from_json(cls, model: Any, stored: dict[str, Any]) -> Self:
         """Return a threshold of a model file; raise ValueError if it is none."""
         found = cls(**stored)
+        check_two(model)
         if type(found.score) is not float or not np.isfinite(found.score):
             raise ValueError(f"a threshold of {found.score!r}")
         if found.positive not in (0, 1) or not isinstance(found.measured, dict | None):
             raise ValueError("a threshold that is none")
         Rule.of(found.rule)
         return found
-
-
-def decided(model: Any, scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return the codes of classes, by the threshold of a model if it has one."""
-    threshold = getattr(model, "threshold_", None)
-    return codes if threshold is None else threshold.codes(scores)
 
 
 def has_probabilities(model: Any) -> bool:
@@ -238,7 +241,8 @@ def number_of(model: Any, positive: int, score: float) -> float:
     if not has_probabilities(model):
         return score
     value = np.array([score if positive else -score])
-    return float(probabilities_of(model, value)[0, positive])
+    with np.errstate(over="ignore"):  # at the ends of floats
+        return float(probabilities_of(model, value)[0, positive])
 
 
 def check_two(model: Any) -> int:
@@ -267,17 +271,13 @@ def given_threshold(model: Any, rule: Rule) -> Threshold:
     def reached(score: float) -> bool:
         return number_of(model, positive, score) >= rule.value
 
-    most = float(np.finfo(np.float64).max)
-    if not reached(most):
-        raise DataError(
-            f"threshold is {rule}, and no score of this {kind} has such a probability: the highest "
-            f"is {number_of(model, positive, most):.4g}."
-        )
     return Threshold(_smallest(reached), positive, str(rule))
 
 
 def _smallest(holds: Callable[[float], bool]) -> float:
-    """Return the smallest float from which on something holds."""
+    """Return the smallest float from which on something holds, the largest of all if it never
+    does.
+    """
     bits = np.array(np.finfo(np.float64).max).view(np.int64).item()
 
     def size(n: int) -> float:
@@ -290,35 +290,35 @@ def _smallest(holds: Callable[[float], bool]) -> float:
     return size(bisect_left(range(bits), True, key=lambda n: holds(size(n))))
 
 
-def chosen_threshold(model: Any, rule: Rule, scored: Any, on: str) -> Threshold:
+def chosen_threshold(
+    model: Any, rule: Rule, rows: tuple[np.ndarray, np.ndarray, np.ndarray], on: str
+) -> Threshold:
     """Return the threshold that a rule chooses on rows that a model did not learn.
 
     Parameters
     ----------
     model : fitted classifier
     rule : Rule, not a fixed number
-    scored : linsep.scoring.Scored
+    rows : their decision values, codes of their classes, and weights
     on : what the rows are, in words
     """
     positive = check_two(model)
-    truth, weights = scored.truth == positive, scored.weights
-    name = label_text(model.classes_[positive])
-    if not truth[weights > 0].any() or truth[weights > 0].all():
-        which = "none" if not truth.any() else "all"
+    scores, codes, weights = rows
+    own, truth = scores if positive else -scores, codes == positive
+    of = np.bincount(codes, weights, minlength=2)
+    if not of.all():
+        missing = label_text(model.classes_[int(np.argmin(of))])
         raise DataError(
-            f"A threshold is chosen on rows of both classes, and {which} of {on} is of class "
-            f"{name}: give rows of both."
+            f"A threshold is chosen on rows of both classes, and no row of {on} is of class "
+            f"{missing}: give rows of both."
         )
-    own = scored.scores if positive else -scored.scores
-    cuts = Cuts.of(truth, own, weights)
-    k, said = cuts.best(rule), scored.predicted == positive
+    cuts, said = Cuts.of(truth, own, weights), own > 0
+    k = cuts.best(rule)
     usual = Cuts(np.zeros(2), *(_totals(said, side, weights) for side in (truth, ~truth)))
     measured = {
-        "rows": int((weights > 0).sum()),
-        "on": on,
-        "chosen": _measures(cuts, k, rule),
+        "rows": int((weights > 0).sum()), "on": on, "chosen": _measures(cuts, k, rule),
         "default": _measures(usual, 0, rule),
-    }
+    }  # fmt: skip
     return Threshold(cuts.between(k), positive, str(rule), measured)
 
 
@@ -327,6 +327,79 @@ def _totals(said: np.ndarray, side: np.ndarray, weights: np.ndarray) -> np.ndarr
     return np.array([weights[said & side].sum(), weights[side].sum()])
 
 
-def _measures(cuts: Cuts, k: int, rule: Rule) -> dict[str, float]:
+def _measures(cuts: Cuts, k: int, rule: Rule) -> dict[str, float | None]:
     found = {name: float(getattr(cuts, name)[k]) for name in ("recall", "precision", "share")}
-    return found | ({"cost": float(cuts.cost(rule)[k])} if rule.name == "cost" else {})
+    found |= {"cost": float(cuts.cost(rule)[k])} if rule.name == "cost" else {}
+    return {name: None if np.isnan(value) else value for name, value in found.items()}
+
+
+def set_threshold(
+    model: Any, rule: Any, X: Any = None, y: Any = None, *, sample_weight: Any = None
+) -> Any:
+    """Let a fitted classifier of two classes predict the positive one from a threshold on.
+
+    It is set in place, saved with the model and exported with it, and dropped when the model
+    learns again. ``model.threshold_`` is a NamedTuple: ``score``, the smallest score of the
+    positive class with which that is predicted; ``positive``, its code; ``rule``; and
+    ``measured``, what the threshold gives on the rows on which it was chosen.
+
+    Parameters
+    ----------
+    model : fitted classifier of two classes
+        The positive class is the one that is not the reference, by default the larger.
+    rule : str, float or None
+        - a number: the least probability of the positive class or, of a model without
+          probabilities, its least score; it needs no rows
+        - "recall=0.9": the highest precision of those thresholds that find at least so many of the
+          positive rows
+        - "precision=0.8": the highest recall of those at which at least so many of the rows that
+          are predicted positive are
+        - "cost=10:1": the lowest cost, where a missed positive costs 10 and a false alarm 1
+        - "f1", "balanced_accuracy": the highest
+        - None: no threshold
+
+        Of equally good thresholds the highest is taken. It is halfway between two scores of the
+        rows; the lowest score if all are predicted positive, and above the highest if none is.
+    X : array or sparse matrix of shape (rows, features), or a Source with labels
+        Rows that the model did not learn. Only the order of their scores counts, so that they may
+        be those on which it was calibrated.
+    y : array of shape (rows,)
+    sample_weight : array of shape (rows,), default ones
+
+    Returns
+    -------
+    model
+
+    Raises
+    ------
+    ParameterError
+        If the rule is none.
+    DataError
+        If the model has not two classes, no threshold reaches the precision, a class has no row,
+        or a rule needs rows and there are none.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> import linsep
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = linsep.GaussianNaiveBayes().fit(X[:300], y[:300] == 0)
+    >>> model = linsep.set_threshold(model, "recall=0.97", X[300:], y[300:] == 0)
+    >>> round(model.threshold_.measured["chosen"]["recall"], 3)
+    0.974
+    """
+    check_is_fitted(model)
+    if rule is None:
+        model.__dict__.pop("threshold_", None)
+        return model
+    chosen = rule if isinstance(rule, Rule) else Rule.of(rule)
+    check_two(model)
+    if not chosen.needs_rows:
+        model.threshold_ = given_threshold(model, chosen)
+    elif X is None:
+        raise DataError(f"threshold is {chosen}, which is chosen on rows: give X and y.")
+    else:
+        rows = seen(model, X, y, sample_weight)
+        on = X.name if isinstance(X, Source) else "the rows"
+        model.threshold_ = chosen_threshold(model, chosen, rows, on)
+    return model
