@@ -268,8 +268,9 @@ def _cases(rule: Rule) -> Iterable[str]:
     k, labels = len(rule.classes), [_label(label) for label in rule.classes]
     if rule.name == "sign":
         above, below = (">=", "<") if rule.ties_high else (">", "<=")
-        yield f"{INDENT}WHEN linsep_score {above} {literal(rule.cut)} THEN {labels[1]}"
-        yield f"{INDENT}WHEN linsep_score {below} {literal(rule.cut)} THEN {labels[0]}"
+        cut = literal(rule.cut) if rule.cut else "0e0"
+        yield f"{INDENT}WHEN linsep_score {above} {cut} THEN {labels[1]}"
+        yield f"{INDENT}WHEN linsep_score {below} {cut} THEN {labels[0]}"
         return
     for one in reversed(range(k)) if rule.ties_high else range(k):
         others = [other for other in range(k) if other != one]
