@@ -1,6 +1,7 @@
 """Calibrated probabilities against scikit-learn's, and where they are kept."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -22,6 +23,7 @@ from linsep import (
 from linsep.errors import DataError, ModelFileError, ParameterError
 from linsep.plot import ReliabilityDisplay
 from linsep.sources import ArraySource
+from linsep.words import row_text
 
 pytestmark = [
     pytest.mark.compiled,
@@ -117,12 +119,12 @@ def test_what_cannot_be_calibrated_is_said():
         linsep.calibrate(model, X, y, method="platt")
     with pytest.raises(DataError, match=r"No row to calibrate on is of class c"):
         linsep.calibrate(model, X[y != "c"], y[y != "c"])
-    row = np.argmax(y == "a")
-    said = f"row {row}: the model never learnt the label z: leave such rows out"
+    row = re.escape(row_text(np.argmax(y == "a")))
+    said = f"{row}: the model never learnt the label z: leave such rows out"
     for rows in (X, np.where(y == "a", "z", y)), (ArraySource(X, np.where(y == "a", "z", y)),):
         with pytest.raises(DataError, match=said):
             linsep.calibrate(model, *rows)
-    with pytest.raises(DataError, match="row 0: the model never learnt the label 0"):
+    with pytest.raises(DataError, match=r"row 1 \(index 0\): the model never learnt the label 0"):
         linsep.calibrate(model, X, np.arange(len(y)))
     for other in (LogisticRegression(l2=1.0), GaussianNaiveBayes(), linsep.LinearRegression()):
         target = np.arange(len(y)) if isinstance(other, linsep.LinearRegression) else y
