@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError, ParameterError
-from linsep.estimators._common.calibration import seen
 from linsep.estimators._common.labels import label_text, positive_code
 from linsep.estimators._common.predicting import probabilities_of
 from linsep.sources.base import Source
@@ -399,6 +398,8 @@ def set_threshold(
     elif X is None:
         raise DataError(f"threshold is {chosen}, which is chosen on rows: give X and y.")
     else:
+        from linsep.estimators._common.calibration import seen
+
         rows = seen(model, X, y, sample_weight)
         on = X.name if isinstance(X, Source) else "the rows"
         model.threshold_ = chosen_threshold(model, chosen, rows, on)
