@@ -48,6 +48,7 @@ def test_it_is_chosen_in_folds_and_used_by_all_commands(folder, tmp_path, learne
     options = ("--threshold", "recall=0.8", "--learner", learner, "--test", "test.csv")
     found = fit(folder, *options, "--model", path)
     about = found["threshold"]
+    assert found["warnings"] == []
     assert about["measured"]["on"] == "5 folds"
     assert about["measured"]["rows"] == 400
     assert about["measured"]["chosen"]["recall"] >= 0.8

@@ -701,6 +701,8 @@ def worse_than_baseline(model: Any, summary: dict[str, Any]) -> list[str]:
 
 
 def _of_classes(model: Any, summary: dict[str, Any]) -> list[str]:
+    if hasattr(model, "threshold_"):  # chosen for another purpose than accuracy
+        return []
     found, test = [], summary["test"]
     right, baseline = summary["training_accuracy"], summary["training_baseline"]
     if right is not None and right < baseline - ROUNDING:
