@@ -118,8 +118,8 @@ class LearningCommand(Command):
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
         """Parse the options of the learner that is named, or else of all."""
         chosen, given = _named(args, self.learners), list(args)
-        ctx.meta["learner"] = chosen
-        ctx.meta["options"] = self._options([chosen])
+        ctx.meta["learner"] = chosen[0]
+        ctx.meta["options"] = self._options(chosen)
         try:
             rest = super().parse_args(ctx, args)
         except click.UsageError:
@@ -172,13 +172,14 @@ class LearningCommand(Command):
         )
 
 
-def _named(args: list[str], known: Mapping[str, Any]) -> str:
-    """Return the learner that a command line names, or the default learner."""
+def _named(args: list[str], known: Mapping[str, Any]) -> list[str]:
+    """Return the learners that a command line names, or the default learner."""
+    found: list[str] = []
     for word, following in zip(args, [*args[1:], ""], strict=False):
-        name = following if word == "--learner" else word.removeprefix("--learner=")
-        if (word == "--learner" or name != word) and name in known:
-            return name
-    return str(LEARNER.default)
+        names = following if word == "--learner" else word.removeprefix("--learner=")
+        if word == "--learner" or names != word:
+            found += [name for name in names.split(",") if name in known and name not in found]
+    return found or [str(LEARNER.default)]
 
 
 def _takes(learner: str, name: str) -> bool:
@@ -233,32 +234,80 @@ def check_effects(estimator: Any, given: Mapping[str, Any]) -> None:
         )
 
 
-def grid_of(given: list[str] | None, learner: str, options: Mapping[str, Any]) -> dict[str, list]:
-    """Return the values of each parameter in the PARAMETER=VALUE,... pairs of a grid.
+def grids_of(
+    given: list[str] | None, names: list[str], options: Mapping[str, Any]
+) -> dict[str, dict[str, list]]:
+    """Return the values of each parameter in the PARAMETER=VALUE,... pairs of a grid, by learner.
 
+    With several learners, LEARNER.PARAMETER is of one of them, and PARAMETER of all that have it.
     ``options`` are the parameters given as options, which may not be in the grid.
     """
-    example = LEARNERS[learner].grid_example
-    if not given:
-        raise click.BadParameter(f"name values to compare with --grid, such as --grid {example}.")
-    grid: dict[str, list] = {}
-    for pair in given:
+    grids: dict[str, dict[str, list]] = {name: {} for name in names}
+    for pair in given or ():
         name, equals, texts = pair.partition("=")
-        name = name.strip().removeprefix("--").replace("-", "_")
-        if not equals or not name or not all(text.strip() for text in texts.split(",")):
+        owner, dot, parameter = name.strip().removeprefix("--").rpartition(".")
+        parameter = parameter.replace("-", "_")
+        if not equals or not parameter or not all(text.strip() for text in texts.split(",")):
             raise click.BadParameter(
-                f"--grid takes PARAMETER=VALUE,VALUE,..., such as {example}, not {pair!r}."
+                f"--grid takes PARAMETER=VALUE,VALUE,..., such as {_example(names[0])}, not "
+                f"{pair!r}."
             )
-        if name in grid or options.get(name) is not None:
-            both = "twice in --grid" if name in grid else "an option and in --grid"
-            raise click.BadParameter(f"{flag_of(name)} is {both}: give its values once.")
-        grid[name] = list(dict.fromkeys(_values(name, texts, learner)))
-    if (n_models := prod(map(len, grid.values()))) > MOST_MODELS:
+        for learner in [owner] if dot else _having_among(parameter, names):
+            _add_to_grid(grids, learner, parameter, texts, options)
+    if (n_models := sum(prod(map(len, grid.values())) for grid in grids.values())) > MOST_MODELS:
         raise click.BadParameter(
             f"--grid asks for {n_models:,} models side by side, more than {MOST_MODELS:,}: name "
             "fewer values."
         )
+    return grids
+
+
+def _having_among(parameter: str, names: list[str]) -> list[str]:
+    """Return the learners that have a parameter; all of them, to be refused, if none has it."""
+    return [name for name in names if parameter in parameters_of(ESTIMATORS[name])] or names[:1]
+
+
+def _add_to_grid(
+    grids: dict[str, dict[str, list]], learner: str, name: str, texts: str,
+    options: Mapping[str, Any],
+) -> None:  # fmt: skip
+    """Add the values of a parameter to the grid of a learner."""
+    if learner not in grids:
+        known = learner in ESTIMATORS
+        what = "not compared" if known else f"no learner, and {', '.join(ESTIMATORS)} are"
+        add = f"add --learner {learner}, or leave it out" if known else "name one of them"
+        raise click.BadParameter(
+            f"--grid {learner}.{name} is for {learner}, which is {what}: {add}."
+        )
+    grid = grids[learner]
+    if name in grid or options.get(name) is not None:
+        both = "twice in --grid" if name in grid else "an option and in --grid"
+        raise click.BadParameter(f"{flag_of(name)} is {both}: give its values once.")
+    grid[name] = list(dict.fromkeys(_values(name, texts, learner)))
+
+
+def usual_grid(learner: str, options: Mapping[str, Any]) -> dict[str, list]:
+    """Return the grid of a learner for which none is given, without what options say."""
+    grid = {}
+    for pair in _example(learner).split():
+        name, _, texts = pair.partition("=")
+        if options.get(name) is None:
+            grid[name] = _values(name, texts, learner)
     return grid
+
+
+#: values worth comparing of learners that are no online learners with a weight for every feature
+GRIDS = {
+    "kernel": "gamma=scale,0.01,0.1,1",
+    "linear": "",
+    "logistic": "l2=0.01,0.1,1,10",
+    "naive-bayes": "variances=shared,by_class",
+}
+
+
+def _example(learner: str) -> str:
+    """Return values of a parameter that are worth comparing."""
+    return GRIDS[learner] if learner in GRIDS else str(LEARNERS[learner].grid_example)
 
 
 def _values(name: str, texts: str, learner: str) -> list[Any]:
@@ -301,6 +350,11 @@ def _section(name: str) -> str:
 
 def _of_all(option: str) -> str:
     return f"{flag_of(option)} is not for --grid: it is the same for all."
+
+
+def not_of(learner: str, option: str) -> str:
+    """Return that a learner, or several, have no parameter of the name of an option."""
+    return _not_of(learner, option, _owners(ESTIMATORS)[option])
 
 
 def _not_of(learner: str, option: str, owners: list[str]) -> str:

@@ -242,7 +242,7 @@ def print_fit(model: Any, summary: dict[str, Any], untested: str | None = None) 
     test, pairs = summary["test"], []
     if test is not None:
         unscored = [f"{name} {text}" for name, text in unscored_pairs(test, model)]
-        scored = [_how_good(test)] if regression else [right_text(test), baseline_text(test)]
+        scored = [how_good(test)] if regression else [right_text(test), baseline_text(test)]
         pairs.append(("test", "; ".join([*scored, *unscored])))
     elif untested is not None:
         pairs.append(("test", f"not scored: {untested}"))
@@ -670,7 +670,8 @@ def _print_naive_bayes(about: dict[str, Any], top: int | None) -> None:
         print(f"... and {len(about['features']) - len(features):,} more; --json has all")
 
 
-def _how_good(test: dict[str, Any]) -> str:
+def how_good(test: dict[str, Any]) -> str:
+    """Return how well test data are predicted, with the baseline."""
     if "accuracy" in test:
         right = f"{percent(test['accuracy'])} of {counted(test['rows'], 'row')} right"
         return f"{right}; {baseline_text(test)}"

@@ -1,16 +1,18 @@
-"""The command ``tune``: compare the models of a grid on held-out rows, and learn the best."""
+"""The command ``tune``: compare models on held-out rows or in folds, and learn the best."""
 
-from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+import click
+
 from linsep import model_files
 from linsep._system.interrupts import interrupts_allowed
-from linsep.catalog import LINEAR
-from linsep.cli import learner_options as learners, options, report
+from linsep.catalog import ESTIMATORS, LINEAR
+from linsep.cli import comparing, learner_options as learners, options, report
+from linsep.cli.comparing import MOST_LINES, Asked, LearnerNames, value_text
 from linsep.cli.errors import in_options
-from linsep.cli.options import Repeatable, command
+from linsep.cli.options import Option, Repeatable, command
 from linsep.cli.output import (
     check_all_free,
     never_overwrite,
@@ -22,6 +24,7 @@ from linsep.cli.output import (
 from linsep.cli.predict import score_source
 from linsep.cli.reading import READING, Reading
 from linsep.cli.report import gap_pairs
+from linsep.cli.validating import FOLDS
 from linsep.estimators._common.labels import plain_labels
 from linsep.fitting import with_intercept
 from linsep.scoring import gaps_of
@@ -29,42 +32,101 @@ from linsep.sources.base import Source
 from linsep.tuning import Model, SideBySide, combinations
 from linsep.words import counted, percent
 
-#: most lines of the table; --json has all
-MOST_LINES = 20
-
 GRID = Repeatable(
     "--grid", section="Learner", metavar="PARAMETER=VALUE,...",
-    help="Values of a parameter of the learner to compare; repeatable.",
+    help="Values of a parameter to compare; repeatable. With several learners, "
+    "LEARNER.PARAMETER=... is for one of them.",
+)  # fmt: skip
+LEARNERS = Repeatable(
+    "--learner", section="Learner", type=LearnerNames(ESTIMATORS), metavar="NAME,...",
+    help=lambda: f"Learning algorithm: {', '.join(ESTIMATORS)}; with --cv several, to be "
+    "compared, the simplest first.  [default: perceptron]",
+)  # fmt: skip
+METRIC = Option(
+    "--metric", section="Validation", metavar="NAME",
+    help="Metric to compare models by, such as balanced_accuracy, log_loss or roc_auc (with --cv)."
+    "  [default: accuracy, of numbers r2]",
+)  # fmt: skip
+ONE_SE = Option(
+    "--one-se", section="Validation", is_flag=True,
+    help="Choose the simplest model within one standard error of the best (with --cv).",
 )  # fmt: skip
 
 
 @command(
-    options.DATA, READING, GRID, options.MODEL_OUT, options.FORCE, options.TEST,
-    options.TRACEABLE_LEARNER, options.AS_JSON, options.RANDOM_STATE, options.CLASS_WEIGHT,
-    options.REFERENCE, options.COLUMNS, cls=partial(learners.LearningCommand, learners=LINEAR),
+    options.DATA, READING, GRID, options.MODEL_OUT, options.FORCE, options.TEST, LEARNERS,
+    options.AS_JSON, options.RANDOM_STATE, options.CLASS_WEIGHT, options.REFERENCE,
+    options.COLUMNS, FOLDS, METRIC, ONE_SE, cls=learners.LearningCommand,
 )  # fmt: skip
 def tune(
     data: list[str], *, reading: Reading, grid: list[str] | None, model: Path | None, force: bool,
-    test: list[str] | None, learner: str, as_json: bool, random_state: int,
+    test: list[str] | None, learner: list[str] | None, as_json: bool, random_state: int,
     class_weight: list[str] | None, reference: str | None, columns: dict[str, Any],
-    parameters: dict[str, Any],
+    folds: Any, metric: str | None, one_se: bool, parameters: dict[str, Any],
 ) -> None:  # fmt: skip
-    """Compare the models of a grid of parameters on held-out rows of DATA, and learn the best.
+    """Compare models on rows of DATA that they have not learnt, and learn the best.
 
     Example: linsep tune train.csv --target species --learner pa --grid C=0.01,0.1,1 --model m
     """
     check_all_free(force, model)
+    names = list(dict.fromkeys(name for given in learner or () for name in given.split(",")))
+    chosen = {"random_state": random_state, "class_weight": class_weight, "reference": reference}
+    how: dict[str, Any] = {"model": model, "force": force, "test": test, "as_json": as_json}
+    if folds is None:
+        comparing.flags_without_folds(metric, one_se)
+        _on_one_hold_out(_only(names), grid, reading, data, columns, parameters, chosen, **how)
+        return
+    asked = Asked(
+        names or [str(options.LEARNER.default)], grid, parameters,
+        folds._replace(random_state=random_state), metric, one_se,
+    )  # fmt: skip
+    asked.check()
+    source = comparing.opened(asked, reading, data, columns)
+    never_overwrite(source.paths, model)
+    reading.check(source, test=test)
+    common = _common(source, chosen)
+    comparing.compare_and_learn(asked, reading, data, columns, common, source=source, **how)
+
+
+def _only(names: list[str]) -> str:
+    """Return the one learner to compare without folds."""
+    if len(names) > 1:
+        raise click.BadParameter(
+            "--learner takes one learner without --cv N: give --cv 5 to compare several."
+        )
+    name = names[0] if names else str(options.LEARNER.default)
+    if name not in LINEAR:
+        raise click.BadParameter(
+            f"--learner must be one of {', '.join(LINEAR)} without --cv N, not {name}."
+        )
+    return name
+
+
+def _common(source: Source, chosen: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters that all models share."""
+    return chosen | {
+        "class_weight": learners.class_weights(chosen["class_weight"], source),
+        "reference": learners.reference_class(chosen["reference"], source),
+    }
+
+
+def _on_one_hold_out(
+    learner: str, grid: list[str] | None, reading: Reading, data: list[str],
+    columns: dict[str, Any], parameters: dict[str, Any], chosen: dict[str, Any], *,
+    model: Path | None, force: bool, test: list[str] | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Compare the models of one learner side by side, on one set of held-out rows."""
     started = perf_counter()
-    varied = learners.grid_of(grid, learner, parameters)
+    if not grid:
+        example = LINEAR[learner].grid_example
+        raise click.BadParameter(f"name values to compare with --grid, such as --grid {example}.")
+    varied = learners.grids_of(grid, [learner], parameters)[learner]
     group = columns.get("group")
     parameters = with_intercept(learner, reading.given["formula"], parameters)
     source = reading.source(data, learner, columns, parameters)
     never_overwrite(source.paths, model)
     reading.check(source, test=test)
-    common = {
-        "random_state": random_state, "class_weight": learners.class_weights(class_weight, source),
-        "reference": learners.reference_class(reference, source),
-    }  # fmt: skip
+    common = _common(source, chosen)
     race = SideBySide(_estimators(learner, varied, parameters, common), source)
 
     def learn_best(source: Source) -> Any:
@@ -143,7 +205,7 @@ def print_tune(found: dict[str, Any], recipe: dict[str, Any]) -> None:
     dropped = sum(model["stop_reason"] == "dropped" for model in models)
     spared = f", {dropped:,} dropped early" if dropped else ""
     pairs = [
-        ("best", ", ".join(f"{name}={_cell(value)}" for name, value in found["best"].items())),
+        ("best", ", ".join(f"{name}={value_text(v)}" for name, v in found["best"].items())),
         (
             "held out",
             f"{_with_error(first)} % of {rows} right; baseline {percent(found['baseline'])}",
@@ -165,17 +227,13 @@ def print_tune(found: dict[str, Any], recipe: dict[str, Any]) -> None:
     print()
     names = list(found["best"])
     lines = [
-        [*(_cell(model["parameters"][name]) for name in names), _with_error(model),
+        [*(value_text(model["parameters"][name]) for name in names), _with_error(model),
          _behind(model), str(model["passes"]), str(model["stop_reason"])]
         for model in models[:MOST_LINES]
     ]  # fmt: skip
     print_table([*names, "held out, %", "behind", "passes", "stopped"], lines)
     if len(models) > MOST_LINES:
         print(f"... and {len(models) - MOST_LINES:,} worse models; --json has all")
-
-
-def _cell(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value).lower()
 
 
 def _with_error(model: dict[str, Any]) -> str:

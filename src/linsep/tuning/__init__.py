@@ -1,4 +1,4 @@
-"""Many models of one learner, trained side by side; the file is parsed once for all of them."""
+"""Models to compare: many of one learner, trained side by side on one reading, or any in folds."""
 
 import lazy_loader
 
