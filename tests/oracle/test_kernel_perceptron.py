@@ -286,3 +286,21 @@ def test_a_pass_without_a_mistake_ends_the_run_and_separates():
     assert model.stop_reason_ == "converged"
     assert model.mistakes_[-1] == 0
     assert model.score(X, y[first]) == 1.0
+
+
+@pytest.mark.parametrize("multiclass", ["native", "ovr", "ovo"])
+@pytest.mark.parametrize("options", [{}, {"keep": "average"}, {"keep": "vote", "shuffle": False}])
+def test_a_cached_gram_matrix_gives_the_mistakes_of_blocks(multiclass, options):
+    """All scores are then updated at every mistake, rather than those of a block when it comes."""
+    rng = np.random.default_rng(11)
+    X, y = rng.integers(-3, 4, (90, 3)).astype(float), rng.integers(0, 3, 90)
+    weights = rng.integers(0, 3, 90).astype(float)
+    how = {"kernel": "poly", "degree": 2, "multiclass": multiclass, "max_iter": 6, **options}
+    for given in (None, weights):
+        cached, blocks = (
+            KernelPerceptron(**how, cache_mb=mb).fit(X, y, sample_weight=given) for mb in (200, 0)
+        )
+        np.testing.assert_array_equal(cached.mistakes_, blocks.mistakes_)
+        np.testing.assert_array_equal(cached.dual_coef_, blocks.dual_coef_)
+        np.testing.assert_array_equal(cached.support_, blocks.support_)
+        np.testing.assert_array_equal(cached.predict(X), blocks.predict(X))

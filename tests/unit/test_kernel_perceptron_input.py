@@ -123,7 +123,7 @@ def test_ctrl_c_leaves_a_model_that_predicts(monkeypatch):
 
     monkeypatch.setattr(kernel_feed.KernelStream, "_caught_up", interrupted)
     monkeypatch.setattr(kernels.Kernel, "rows_at_once", 5)
-    model = KernelPerceptron(kernel="linear")
+    model = KernelPerceptron(kernel="linear", cache_mb=0)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
     assert model.stop_reason_ == "interrupted"

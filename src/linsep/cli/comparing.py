@@ -27,7 +27,7 @@ from linsep.words import counted, percent
 
 if TYPE_CHECKING:
     from linsep.cross_validation import Folds
-    from linsep.tuning.comparing import Candidate, Comparison, Rated
+    from linsep.tuning import Candidate, Comparison, Rated
 
 #: most lines of the table; --json has all
 MOST_LINES = 20

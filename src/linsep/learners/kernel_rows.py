@@ -38,15 +38,26 @@ class Grams:
         self.kernel, self.examples, self.n_examples = kernel, examples, n_examples
         self.rows_at_once = kernel.rows_at_once
         size = 8 * n_examples**2
+        #: whether values are cached
+        self.cached = size <= cache_bytes
+        #: the cached values, NaN where unknown, once there are any
         self._known: np.ndarray | None = None
-        if size <= cache_bytes:
+        self._all_known = False
+        if self.cached:
             _check_memory(size, n_examples)
-            self._known = np.full((n_examples, n_examples), np.nan)
 
-    @property
-    def cached(self) -> bool:
-        """Whether values are cached."""
-        return self._known is not None
+    def whole(self) -> np.ndarray | None:
+        """Return the Gram matrix of all examples if it is cached and no value is expensive; None
+        otherwise. Most of its values are needed in a few passes, and looking for those that are not
+        yet known takes longer than to compute them.
+        """
+        if not self.cached or self.kernel.takes not in ("vectors", "gram"):
+            return None
+        if self._known is None and self.rows_at_once > 1:
+            numbers = np.arange(self.n_examples)
+            self._known = np.ascontiguousarray(self._computed(numbers, numbers))
+            self._all_known = True
+        return self._known if self._all_known else None
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the cached values, NaN where unknown: computed among other rows, they could differ
@@ -56,16 +67,21 @@ class Grams:
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         """Restore what :meth:`arrays` returned; raise ValueError if it does not fit."""
-        if self._known is not None:
-            if arrays["gram"].shape != self._known.shape:
+        if self.cached and "gram" in arrays:
+            if arrays["gram"].shape != 2 * (self.n_examples,):
                 raise ValueError(f"a Gram matrix of shape {arrays['gram'].shape}")
-            self._known = arrays["gram"]
+            self._known = np.array(arrays["gram"])
+            self._all_known = not np.isnan(self._known).any()
 
     def between(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Return kernel values of shape (a.size, b.size)."""
         interruption_point()
-        if self._known is None:
+        if not self.cached:
             return self._computed(a, b)
+        if self._known is None:
+            self._known = np.full(2 * (self.n_examples,), np.nan)
+        if self._all_known:
+            return self._known[np.ix_(a, b)]
         found = self._known[np.ix_(a, b)]
         missing = np.isnan(found)
         if missing.any():
@@ -293,12 +309,25 @@ class KernelStream(MemoryStream):
     def row_batches(self, pass_number: int, start: int = 0) -> Iterator[RowBatch]:
         """Yield the training rows in blocks, in the order of a pass, from the ``start``-th on."""
         order = self.order(pass_number)
+        if (gram := self._whole_gram()) is not None:
+            yield self._all_rows(gram, order[start:])
+            return
         if start:  # the run was interrupted before or after this
             self._reduce_support(self._waiting)
         for piece in slices(order[start:], self.grams.rows_at_once):
             yield from self._block(piece)
         self._reduce_support(waiting=0)
         self.changes.drop(int(self.seen[order].min(initial=self.changes.end)))
+
+    def _whole_gram(self) -> np.ndarray | None:
+        """Return the Gram matrix of the rows if all scores are updated at once: none is behind."""
+        alone = self.budget is None and not self.offset and not self.changes.end
+        return self.grams.whole() if alone else None
+
+    def _all_rows(self, gram: np.ndarray, order: np.ndarray | range) -> RowBatch:
+        """Return all rows as one block, whose scores every change updates."""
+        block = Block(self.scores, gram, np.arange(self.codes.size))
+        return RowBatch(block, self.codes, self.importance, order, self.n_features, None)
 
     def _block(self, rows: np.ndarray) -> Iterator[RowBatch]:
         examples = rows + self.offset
