@@ -296,9 +296,9 @@ def test_a_cached_gram_matrix_gives_the_mistakes_of_blocks(multiclass, options):
     X, y = rng.integers(-3, 4, (90, 3)).astype(float), rng.integers(0, 3, 90)
     weights = rng.integers(0, 3, 90).astype(float)
     how = {"kernel": "poly", "degree": 2, "multiclass": multiclass, "max_iter": 6, **options}
-    for given in (None, weights):
+    for of_rows in (None, weights):
         cached, blocks = (
-            KernelPerceptron(**how, cache_mb=mb).fit(X, y, sample_weight=given) for mb in (200, 0)
+            KernelPerceptron(**how, cache_mb=mb).fit(X, y, sample_weight=of_rows) for mb in (200, 0)
         )
         np.testing.assert_array_equal(cached.mistakes_, blocks.mistakes_)
         np.testing.assert_array_equal(cached.dual_coef_, blocks.dual_coef_)
