@@ -106,7 +106,7 @@ def test_commands_in_the_readme(tmp_path):
     assert run_commands("docs/learners.md", tmp_path) >= 2
     (tmp_path / "digits.linsep").rename(demo / "digits.linsep")
     assert run_commands("docs/plots.md", tmp_path) == 2
-    assert run_commands("docs/tune.md", tmp_path) == 1
+    assert run_commands("docs/tune.md", tmp_path) == 5
 
 
 @pytest.mark.thorough
