@@ -277,3 +277,14 @@ def test_groups_and_time_on_the_command_line(folder):
 )  # fmt: skip
 def test_refusals(folder, words, said, code):
     assert_refused("fit", *words, "--target", "kind", cwd=folder, said=said, code=code)
+
+
+def test_least_squares_in_threads_has_the_digits_of_one_thread(data):
+    """The precision of exact arithmetic is that of the whole process."""
+    X, *_ = data
+    target = X @ [1.0, 2.0, 3.0] + np.sin(np.arange(ROWS))
+    expected, found = LinearRegression().fit(X, target).coef_, []
+    in_threads(lambda n: found.append(LinearRegression().fit(X, target).coef_), [(0,)] * 12)
+    assert len(found) == 12
+    for coef in found:
+        np.testing.assert_array_equal(coef, expected)

@@ -85,6 +85,8 @@ class _OneBlasThread(ContextDecorator):
                 library.clear_controlling_thread(force=True)
 
 
+#: held while the precision of flint is set, which is that of all threads
+one_precision = threading.RLock()
 #: with one thread, BLAS gives the same bits on any number of processors
 one_blas_thread = _OneBlasThread()
 

@@ -30,7 +30,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import blas, lapack
 
-from linsep._system.threads import one_blas_thread
+from linsep._system.threads import one_blas_thread, one_precision
 from linsep.batches import Batch, Batches, joined
 from linsep.errors import DataError, FeatureOverflow, hint, warn_caller
 from linsep.lanes import Lanes
@@ -458,7 +458,7 @@ def _by_balls(found: list[Batch], fit_intercept: bool) -> LeastSquares:
     y = Targets.of(joined(list(found)))
     ranges = reduce(added_ranges, map(ranges_of, found))
     columns = ScaledColumns(ranges, fit_intercept, _digits(found[-1].X.dtype))
-    with ctx.workprec(PRECISION):
+    with one_precision, ctx.workprec(PRECISION):
         if slices_suffice(ranges, found):
             G = balls((len(columns.exponents),) * 2)
             for part in _parts(found):
@@ -468,7 +468,7 @@ def _by_balls(found: list[Batch], fit_intercept: bool) -> LeastSquares:
         ordered, precision = columns.ordered(G), PRECISION
         rules = columns.rules(G, nothing=lambda kept, j: not independent(ordered, [*kept, j]))
     while True:
-        with ctx.workprec(precision):
+        with one_precision, ctx.workprec(precision):
             done = eliminate(ordered, balls, rules)
             if _proved(done, ordered):
                 return columns.fit(done, G, y, "exact")

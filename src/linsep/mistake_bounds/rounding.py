@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from linsep._system.threads import one_precision
+
 if TYPE_CHECKING:
     from flint import arb
 
@@ -53,12 +55,8 @@ def balls() -> Iterator[None]:
     """Compute with balls of ``PRECISION`` bits in the block."""
     from flint import ctx
 
-    before = ctx.prec
-    ctx.prec = PRECISION
-    try:
+    with one_precision, ctx.workprec(PRECISION):
         yield
-    finally:
-        ctx.prec = before
 
 
 def as_ball(value: Fraction) -> arb:

@@ -23,6 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 from flint import arb, arb_mat, ctx, fmpz_mat
 
+from linsep._system.threads import one_precision
 from linsep.certificate.constraints import Question
 from linsep.certificate.integers import Row, Space, dot, whole_numbers
 from linsep.separability.data import dense_floats
@@ -255,7 +256,7 @@ def alternative(rows: list[Row], work: Work) -> tuple[Row | None, dict[int, Frac
     """
     program = ExactProgram(rows, work)
     for precision in PRECISIONS:
-        with ctx.workprec(precision):
+        with one_precision, ctx.workprec(precision):
             try:
                 w = program.steps(precision)
             except BallsTooWide:
