@@ -68,8 +68,28 @@ def test_some_learners_are_worse_and_are_told_what_to_do(folder):
         ": choose --scale standard, choose --keep average, raise --max-iter or choose another "
         "--learner.\n"
     )
-    balanced = told(folder, "--learner", "logistic", "--class-weight", "balanced")
-    assert "leave out --class-weight" in balanced.stderr
+
+
+def test_with_class_weights_the_mean_recall_is_compared(folder):
+    """Who weights rare classes gives accuracy for their recall, and is not told to take it back."""
+    balanced = ("--class-weight", "balanced", "--test", "new.csv", "--json")
+    summary = json.loads(told(folder, "--learner", "logistic", *balanced).stdout)
+    assert summary["training_accuracy"] < summary["training_baseline"]
+    found = summary["test"]["metrics"]["balanced_accuracy"]
+    assert found["baseline"] == 0.5
+    assert len(summary["warnings"]) == (found["value"] < 0.5)
+
+
+@pytest.mark.parametrize("learner", ["perceptron", "kernel", "logistic"])
+def test_class_weights_that_help_no_class_are_told(folder, learner, monkeypatch):
+    monkeypatch.setattr("linsep.estimators._common.predicting.Prediction.balanced_accuracy",
+                        lambda _: 0.25)  # fmt: skip
+    done = told(folder, "--learner", learner, "--class-weight", "balanced")
+    assert (
+        f"{SAID}the mean recall of the classes is 25.00 % on the training rows, where always "
+        "predicting one class gets 50.00 %"
+    ) in done.stderr
+    assert "leave out --class-weight" in done.stderr
 
 
 @pytest.mark.parametrize("learner", ["logistic", "naive-bayes"])

@@ -704,6 +704,8 @@ def worse_than_baseline(model: Any, summary: dict[str, Any]) -> list[str]:
 def _of_classes(model: Any, summary: dict[str, Any]) -> list[str]:
     if hasattr(model, "threshold_"):  # chosen for another purpose than accuracy
         return []
+    if getattr(model, "class_weight", None) is not None:
+        return _of_weighed_classes(model, summary)
     found, test = [], summary["test"]
     right, baseline = summary["training_accuracy"], summary["training_baseline"]
     if right is not None and right < baseline - ROUNDING:
@@ -717,6 +719,21 @@ def _of_classes(model: Any, summary: dict[str, Any]) -> list[str]:
             f"{label_text(test['most_frequent_class'])} gets {percent(test['most_frequent'])}"
         )
     return found
+
+
+def _of_weighed_classes(model: Any, summary: dict[str, Any]) -> list[str]:
+    """Return the same where classes have weights, which trade accuracy for recall."""
+    learnt, test = getattr(model, "training_balanced_accuracy_", None), summary["test"]
+    each = [("training", learnt, 1 / len(model.classes_))]
+    if test is not None:
+        of_test = test["metrics"]["balanced_accuracy"]
+        each.append(("test", of_test["value"], of_test["baseline"]))
+    return [
+        f"the mean recall of the classes is {percent(found)} on the {rows} rows, where always "
+        f"predicting one class gets {percent(baseline)}"
+        for rows, found, baseline in each
+        if found is not None and found < baseline - ROUNDING
+    ]
 
 
 def _of_numbers(model: Any, summary: dict[str, Any]) -> list[str]:

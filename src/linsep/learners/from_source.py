@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linsep._system.interrupts import interrupts_deferred
-from linsep.batches import weight_totals
+from linsep.batches import Batch, weight_totals
 from linsep.checkpoints.saving import Saving
 from linsep.errors import DataError
 from linsep.estimators._common.fitted_state import StopReason
@@ -47,7 +47,8 @@ def warn_of_measurements(stream: SourceStream) -> None:
 def measure(model: Any, stream: SourceStream, on_all: Measured | None = None) -> None:
     """Set ``training_accuracy_``, ``training_baseline_`` (the share of the most frequent class),
     ``training_rows_`` and ``training_sampled_`` (whether these are a sample), measured on the rows
-    read, including held-out rows; each row counts its weight.
+    read, including held-out rows; each row counts its weight. Where class weights have made the
+    accuracy worse than the baseline, set ``training_balanced_accuracy_``, which they are to raise.
 
     ``on_all`` is the result on all rows, if known; else a sample is measured.
     """
@@ -59,6 +60,21 @@ def measure(model: Any, stream: SourceStream, on_all: Measured | None = None) ->
     model.training_accuracy_, model.training_rows_ = accuracy, rows
     model.training_baseline_ = float(totals.max() / (totals.sum() or 1.0))
     model.training_sampled_ = model.training_rows_ < total
+    model.training_balanced_accuracy_ = None
+    if worse_by_class_weights(model):
+        found = model.predictions(_source_of(stream.sample.rows(model.n_features_in_), stream))
+        model.training_balanced_accuracy_ = found.balanced_accuracy()
+
+
+def worse_by_class_weights(model: Any) -> bool:
+    """Return whether a model with class weights is worse on its rows than the baseline."""
+    if model.training_accuracy_ is None or getattr(model, "class_weight", None) is None:
+        return False
+    return bool(model.training_accuracy_ < model.training_baseline_)
+
+
+def _source_of(rows: Batch, stream: SourceStream) -> ArraySource:
+    return ArraySource(rows.X, stream.classes[rows.y], rows.weights)
 
 
 def _on_sample(model: Any, stream: SourceStream) -> Measured:
@@ -66,8 +82,7 @@ def _on_sample(model: Any, stream: SourceStream) -> Measured:
     if not sample.counts.any():
         return Measured(None, sample.totals, 0)
     rows = sample.rows(model.n_features_in_)
-    source = ArraySource(rows.X, stream.classes[rows.y], rows.weights)
-    right = model.predictions(source).share_right()
+    right = model.predictions(_source_of(rows, stream)).share_right()
     totals = weight_totals(np.zeros(stream.classes.size), rows.y, rows.importance)
     return Measured(right, totals, rows.size)
 

@@ -553,7 +553,8 @@ class KernelPerceptron(OnlineClassifier):
 
 def fit_source(estimator: Any, source: Source, saving: Saving) -> None:
     """Fit ``estimator`` to a source; also sets ``recipe_`` and the training accuracy."""
-    from linsep.learners.from_source import knows_all_rows
+    from linsep.learners.from_source import knows_all_rows, worse_by_class_weights
+    from linsep.sources.arrays import ArraySource
 
     started = perf_counter()
     estimator.training_accuracy_ = None
@@ -574,6 +575,11 @@ def fit_source(estimator: Any, source: Source, saving: Saving) -> None:
             estimator.training_rows_, estimator.training_sampled_ = len(y), False
             totals = np.bincount(np.unique(y, return_inverse=True)[1], weights)
             estimator.training_baseline_ = float(totals.max() / (totals.sum() or 1.0))
+            estimator.training_balanced_accuracy_ = None
+            if worse_by_class_weights(estimator):
+                with interrupts_allowed():
+                    found = estimator.predictions(ArraySource(X, y, weights))
+                    estimator.training_balanced_accuracy_ = found.balanced_accuracy()
         finally:
             if hasattr(estimator, "progress_"):
                 estimator.progress_.reading += reading

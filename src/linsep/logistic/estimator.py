@@ -78,7 +78,7 @@ LEARNT = (
     "coef_", "intercept_", "_centred", "limits_", "log_likelihood_", "null_log_likelihood_",
     "covariance_", "n_iter_", "n_rows_", "stop_reason_", "stop_sentence_", "ascent_", "_intervals",
     "_gained", "_total_weight", "training_accuracy_", "training_rows_", "training_baseline_",
-    "training_sampled_", "threshold_",
+    "training_sampled_", "training_balanced_accuracy_", "threshold_",
 )  # fmt: skip
 
 

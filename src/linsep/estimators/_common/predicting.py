@@ -125,6 +125,14 @@ class Prediction:
         check_summable(weights)
         return float(np.average(right, weights=weights)) if weights.any() else None
 
+    def balanced_accuracy(self) -> float:
+        """Return the mean recall of the classes with rows, each row counting its weight."""
+        parts = [(codes == truth, truth, weights) for codes, truth, weights, _ in self.compared()]
+        right, truth, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
+        totals = np.bincount(truth, weights)
+        recalled = np.bincount(truth, weights * right)[totals > 0] / totals[totals > 0]
+        return float(recalled.mean())
+
     def true_codes(self, y: np.ndarray | None) -> np.ndarray:
         """Return the codes of labels, the number of classes for unknown ones."""
         if y is None:
