@@ -1,7 +1,8 @@
 """linsep learns linear separators at memory speed and proves what it says about them.
 
 - ``linsep.describe(data)`` shows what files or a data frame hold, and what to type next;
-  ``linsep.fit(data, target=..., learner=...)`` learns as the command ``linsep fit`` does.
+  ``linsep.fit(data, target=..., learner=...)`` learns as the command ``linsep fit`` does, and
+  ``linsep.score(model, data)`` tells what its predictions are worth, with baselines and intervals.
 - Estimators, as in scikit-learn: Perceptron, MarginPerceptron, Winnow, BalancedWinnow,
   PassiveAggressive, KernelPerceptron, LinearRegression, LogisticRegression, GaussianNaiveBayes.
 - ``separation(X, y)`` decides whether a hyperplane separates classes, with a proof; ``bounds``

@@ -76,6 +76,7 @@ def test_the_page_on_exports(tmp_path, monkeypatch):
         "kernels.gram_matrices",
         "mistake_bounds.adversary",
         "bounding",
+        "scoring.scores",
         "separating",
         "mistake_bounds.margins",
         "teaching.convergence",

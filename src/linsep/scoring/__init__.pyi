@@ -7,7 +7,12 @@ from .metrics import (
     baselines_of as baselines_of,
     metrics_of as metrics_of,
 )
-from .rows import Scored as Scored, ScoredNumbers as ScoredNumbers, scored as scored
+from .rows import (
+    MOST_ROWS as MOST_ROWS,
+    Scored as Scored,
+    ScoredNumbers as ScoredNumbers,
+    scored as scored,
+)
 from .scores import (
     gaps_of as gaps_of,
     recipe_with as recipe_with,

@@ -10,7 +10,8 @@ from linsep.errors import DataError
 from linsep.estimators._common.labels import check_sample_weight, label_a_row, positive_code
 from linsep.estimators._common.predicting import codes_in, probabilities_of
 from linsep.sources.base import Source
-from linsep.validation.labels import check_beside
+from linsep.validation.labels import check_beside, is_missing, refuse_masked
+from linsep.words import row_text
 
 #: rows and scores up to which all rows are kept
 MOST_ROWS, MOST_SCORES = 1 << 21, 1 << 24
@@ -169,6 +170,25 @@ class Beside(NamedTuple):
     weights: np.ndarray | None
     groups: np.ndarray | None
 
+    @classmethod
+    def of(cls, sample_weight: Any, groups: Any) -> "Beside":
+        """Return checked weights and groups; raise ValueError if some cannot be either."""
+        refuse_masked(sample_weight, "sample_weight")
+        refuse_masked(groups, "groups")
+        weights = None if sample_weight is None else np.asarray(sample_weight)
+        if weights is not None:
+            weights = check_sample_weight(weights, weights.size, all_may_be_zero=True)
+        if groups is None:
+            return cls(weights, None)
+        values = np.asarray(groups)
+        plain = values.tolist()
+        missing = [is_missing(value) for value in plain]
+        if any(missing):
+            raise DataError(
+                f"groups has no value in {row_text(missing.index(True))}: give every row a group."
+            )
+        return cls(weights, values if values.dtype.kind != "O" else np.array(list(map(str, plain))))
+
     def part(
         self, first: int, rows: int, weights: np.ndarray | None, groups: np.ndarray | None
     ) -> tuple[np.ndarray | None, np.ndarray | None]:
@@ -194,12 +214,11 @@ class Beside(NamedTuple):
 
 def answers_in_memory(model: Any, X: Any, y: Any, beside: Beside) -> Iterator[Answered]:
     """Yield the rows of X with their labels y, as one batch."""
-    check_beside(X, y=y, sample_weight=beside.weights, groups=beside.groups)
+    check_beside(X, y=y)
     predicted = model.predict(X)
     labels = label_a_row(model, y, predicted.shape[0])
     beside.check(labels.size)
-    weights = check_sample_weight(beside.weights, labels.size, all_may_be_zero=True)
-    weights = weights if weights.size else np.ones(labels.size)
+    weights = np.ones(labels.size) if beside.weights is None else beside.weights
     if not hasattr(model, "classes_"):
         yield Answered(_numbers(labels), predicted, weights, beside.groups, None)
         return

@@ -88,18 +88,15 @@ def score(
     names = [metrics] if isinstance(metrics, str) else metrics
     if isinstance(data, tuple) and len(data) == 2:
         _refuse_columns(target=target, sample_weight=sample_weight, groups=groups)
-        beside = Beside(_values(sample_weight), _values(groups))
-        parts = answers_in_memory(model, *data, beside)
+        parts = answers_in_memory(model, *data, Beside.of(sample_weight, groups))
         return _scores(model, parts, "X", names, sample_weight is not None)
     weights = sample_weight if isinstance(sample_weight, str) else None
     grouped = groups if isinstance(groups, str) else None
-    beside = Beside(*(None if isinstance(x, str) else _values(x) for x in (sample_weight, groups)))
+    beside = Beside.of(
+        None if weights is not None else sample_weight, None if grouped is not None else groups
+    )
     source = _opened(model, data, target, weights, grouped)
     return scores_of(model, source, names, beside)
-
-
-def _values(given: Any) -> np.ndarray | None:
-    return None if given is None else np.asarray(given)
 
 
 def _refuse_columns(**given: Any) -> None:

@@ -171,8 +171,8 @@ def _of_objects(y: np.ndarray) -> np.ndarray:
         distinct = set(values)
     except TypeError:  # lists, for which scikit-learn has the words
         return y
-    if any(map(_is_missing, distinct)):
-        row = next(row for row, value in enumerate(values) if _is_missing(value))
+    if any(map(is_missing, distinct)):
+        row = next(row for row, value in enumerate(values) if is_missing(value))
         raise _missing(row, "NaN" if isinstance(values[row], float) else str(values[row]))
     for row, value in enumerate(values):
         if not isinstance(value, str | int | float | np.number | np.bool_):
@@ -201,7 +201,8 @@ def _as_numbers(values: list[Any]) -> np.ndarray:
     return found
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
+    """Return whether a value is None, NaN or a missing value of pandas."""
     nan = isinstance(value, float) and math.isnan(value)
     return value is None or nan or type(value).__name__ in MISSING_TYPES
 
