@@ -51,6 +51,18 @@ def sets() -> dict[str, Callable[[], pd.DataFrame]]:
     return made | (shared if SHARED.is_dir() else {})
 
 
+def later_sets() -> dict[str, Callable[[], pd.DataFrame]]:
+    """Tables that no rule of ``linsep describe`` was chosen on."""
+    made = {"digits, 8 x 8": lambda: _bundled(datasets.load_digits)}
+    return made | ({"engine (ijcnn1)": _engine} if SHARED.is_dir() else {})
+
+
+def _engine() -> pd.DataFrame:
+    X, y = svmlight("ijcnn1.bz2", 22)
+    rows = np.random.default_rng(0).permutation(len(y))[:10_000]
+    return pd.DataFrame(X[rows].toarray()).rename(columns="x{}".format).assign(**{LABEL: y[rows]})
+
+
 def _bundled(load: Callable) -> pd.DataFrame:
     data = load(as_frame=True)
     return data.data.assign(**{LABEL: data.target_names[data.target]})

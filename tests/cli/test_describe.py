@@ -122,7 +122,7 @@ def test_vectors_are_what_numpy_says(tmp_path, kind, monkeypatch):
     found = described(f"t.{kind}", cwd=tmp_path)
     assert found["used"] is found["constant"] is None
     text = here("describe", f"t.{kind}", cwd=tmp_path).stdout
-    assert f"\nnext       linsep fit t.{kind} --model t.linsep\n" in text
+    assert f"\nnext       linsep fit t.{kind} --learner perceptron --model t.linsep\n" in text
     assert "\nseparable  no: no hyperplane separates the classes (proved on 200 rows)\n" in text
 
 
@@ -191,7 +191,10 @@ def test_dates_odd_names_and_labels_that_are_missing(tmp_path):
     assert found["left_out"] == ["day", "far", "none"]
     assert found["separable"]["verdict"] == "separable"
     assert found["label"]["missing"] == 10
-    assert "linsep fit 'my data.csv' --target kind --exclude day " in found["next"]
+    assert (
+        "linsep fit 'my data.csv' --target kind --learner perceptron --exclude day "
+        in found["next"]
+    )
     text = here("describe", "my data.csv", cwd=tmp_path).stdout
     assert "next      linsep describe 'my data.csv' --target COLUMN" in text
     assert "infinite  far" in text
@@ -236,7 +239,9 @@ def test_a_folder_of_texts(tmp_path):
         (kind / f"{k}.txt").write_text(f"hello {'prize' if k % 2 else 'friend'} number {k}")
     found = described("mails", cwd=tmp_path)
     assert (found["rows"], found["words"], found["label"]["column"]) == (20, ["text"], "label")
-    assert found["next"] == "linsep fit mails --target label --text text --model mails.linsep"
+    assert found["next"] == (
+        "linsep fit mails --target label --learner perceptron --text text --model mails.linsep"
+    )
     assert here(*shlex.split(found["next"])[1:], cwd=tmp_path).returncode == 0
     said = "1.txt is svmlight text by its name, .* or name its folder, each file of which is read"
     assert_refused("predict", "mails.linsep", "mails/spam/1.txt", cwd=tmp_path, said=said)
@@ -406,7 +411,7 @@ def test_numbers_in_a_spelling_that_is_told_are_numbers(tmp_path):
     a, b, _ = found["columns"]
     assert (a["type"], a["min"], a["max"]) == ("number", 0.5, 39.5)
     assert (b["type"], b["mean"]) == ("int", 19.5)
-    assert "--delimiter ';' --decimal , --units --model" in found["next"]
+    assert "--delimiter ';' --decimal , --units --learner logistic" in found["next"]
     a, b, _ = described("t.csv", *how, cwd=tmp_path)["columns"]
     assert (a["type"], b["type"]) == ("text", "int")
 

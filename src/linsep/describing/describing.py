@@ -36,6 +36,8 @@ FEW_LABELS, OFTEN = 20, 10
 UNUSABLE = ("unique", "refused", "infinite")
 #: share of a column that may be missing where rows with a missing value are dropped
 MOST_DROPPED = 0.5
+#: rows and weights up to which a logistic regression is fitted in seconds
+SMALL_ROWS, SMALL_WEIGHTS = 200_000, 500
 #: words in a cell from which text is read word by word
 WORDS = 3.0
 
@@ -162,6 +164,31 @@ def _decided(found: QuasiSeparable, data: Any) -> dict[str, Any]:
     return {"rows": int(off.sum()), "columns": columns}
 
 
+def learner_for(found: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    """Return the learner for data with a label and its options, and the reason in words."""
+    label, glance = found["label"], found["separable"] or {}
+    if label["kind"] == "numbers":
+        return {"learner": "linear"}, "the label is a number"
+    if glance.get("of_sample") == "separable":
+        return {"learner": "perceptron"}, "it stops when its weights separate the classes"
+    weights = _features_in(found) * (len(label["classes"] or ()) - 1)
+    if glance.get("verdict") and found["rows"] <= SMALL_ROWS and 0 < weights <= SMALL_WEIGHTS:
+        reason = "the classes overlap, so that probabilities say more than classes"
+        return {"learner": "logistic", "l2": 1, "scale": "standard"}, reason
+    return {"learner": "perceptron"}, "it learns from any number of rows, with nothing to tune"
+
+
+def _features_in(found: dict[str, Any]) -> int:
+    """Return the number of features of a table, 0 if it is not known or there are none."""
+    if found["columns"] is None or found["words"]:
+        return 0
+    each = [
+        c["values"] if c["type"] == "text" and not c.get("read_with") else 1
+        for c in _features(found)
+    ]
+    return 0 if None in each else sum(each)
+
+
 def next_command(data: list[str], how: dict[str, Any], found: dict[str, Any]) -> str | None:
     """Return the command to type next; None for rows without labels and without columns, for a
     single class, and where no column is left to learn from.
@@ -205,9 +232,11 @@ def _next_fit(how: dict[str, Any], found: dict[str, Any]) -> dict[str, Any] | No
     typed, label = _given(how), found["label"]
     if label["classes"] is not None and len(label["classes"]) == 1:
         return None
-    words_as = "text"
-    if label["kind"] == "numbers":  # of least squares, which takes not so many features
-        typed["learner"], words_as = "linear", "exclude"
+    chosen, _ = learner_for(found)
+    if found["separable"] is not None or chosen["learner"] == "linear":
+        typed |= chosen
+    # least squares takes not so many features
+    words_as = "exclude" if chosen["learner"] == "linear" else "text"
     features = _features(found)
     sparse = []
     if label["missing"]:  # rows without a label can only be dropped
@@ -323,11 +352,15 @@ class Description:
             "format": self.format,
             "bytes": self.source.size,
         } | (self._of_table(separable) if self._is_table else self._of_vectors(separable))
+        found["learner"] = None
         found["next"] = (
             next_call(self._target, found)
             if self._is_frame
             else next_command(self._data, self._typed, found)
         )
+        if found["next"] is not None and found["label"] is not None:
+            chosen, reason = learner_for(found)
+            found["learner"] = {"name": chosen["learner"], "reason": reason}
         return found
 
     def _of_table(self, separable: bool) -> dict[str, Any]:

@@ -29,6 +29,7 @@ class Facts(SimpleNamespace):
     label : dict or None, the classes and their rows, or the range of the numbers
     separable : dict or None, whether a hyperplane separates the classes, as far as a glance tells
     left_out, words : list of str, columns that a fit has to leave out, or to read word by word
+    learner : dict or None, the ``name`` of a learner for these data, and the ``reason``
     next : str or None, what to type next
     """
 
@@ -132,6 +133,8 @@ def pairs_of(found: dict[str, Any]) -> list[tuple[str, str]]:
         pairs.append(
             ("separable", _separable(found["separable"], found["rows"], bool(found["words"])))
         )
+    if found["learner"] is not None:
+        pairs.append(("learner", "{name}: {reason}".format(**found["learner"])))
     if found["next"] is not None:
         pairs.append(("next", found["next"]))
     return pairs
