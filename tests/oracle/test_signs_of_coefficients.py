@@ -72,6 +72,40 @@ def test_few_functions_are_asked_about_exactly(monkeypatch):
     }
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("seed", some(range(6), 2))
+def test_no_function_of_one_sign_is_seen_with_both_from_the_centre(seed, classes):
+    X, y = separable(seed, classes)
+    about = contrasts(X * [1.0, 1e6, 1e-6], y)
+    cone = cone_of(about.verdict, about.data)
+    functions = [about.functional(row, j) for row, j in np.ndindex(len(set(y)) - 1, 4)]
+    seen = cone.both_signs(functions)
+    asked = [cone.boundary.remainder(f) and cone.sign(f) is None for f in functions]
+    assert not (seen & ~np.array(asked, dtype=bool)).any()
+    assert seen.sum() >= sum(map(bool, asked)) / 2
+
+
+def test_the_signs_of_hundreds_of_columns_are_told():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 300))
+    y = X[:, :5].sum(axis=1) > 0
+    with pytest.warns(SeparationWarning):
+        model = LogisticRegression().fit(X, y)
+    kept = model.limits_[model.limits_ != "dependent"]
+    assert (kept == "infinite").mean() > 0.9
+
+
+def test_a_verdict_tells_the_signs_of_its_regression():
+    rng = np.random.default_rng(0)
+    X = rng.integers(-1, 2, (40, 4)).astype(float)
+    y = np.where(X[:, 0] != 0, X[:, 0] > 0, rng.random(40) < 0.5)
+    with pytest.warns(SeparationWarning):
+        models = [LogisticRegression(reference=side).fit(X, y) for side in (False, True)]
+    words = [model.limits_[0].tolist() for model in models]
+    assert words[0] == list(models[0].separation_.limits().values())
+    assert (words[0][0], words[1][0]) == ("+inf", "-inf")
+
+
 def test_where_nothing_is_seen_all_are_asked():
     X, y = separable(0, 2)
     about = contrasts(X * [1.0, 1e300, 1e-300], y)

@@ -7,7 +7,7 @@ coefficients that stay finite (Albert and Anderson 1984; Geyer 2009: the limitin
 model).
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
@@ -18,9 +18,9 @@ import scipy.sparse as sp
 
 from linsep._system.interrupts import interruption_point, interrupts_allowed
 from linsep.batches import Batch, weighed
-from linsep.certificate.checking import TIME_LIMIT
 from linsep.certificate.numbers import padded
 from linsep.certificate.verdicts import QuasiSeparable, Separable, Separations, Undecided, Verdict
+from linsep.linear.summary import OPPOSITE
 from linsep.logistic.fitting import Fit, resume, sharpened
 from linsep.logistic.inference import FAR
 from linsep.logistic.outcomes import FitOutcome, Steps
@@ -32,10 +32,14 @@ from linsep.separability.recession import Cone, both_signs, cone_of
 from linsep.separability.search import MOST_WEIGHTS
 from linsep.separability.time_limit import Task as Timed, TooLarge, limited
 
+#: seconds for a verdict in a fit, which :func:`linsep.separation` may exceed
+TIME_LIMIT = 10.0
 #: difference of scores that saturates the probabilities
 CERTAIN = 40.0
 #: a difference of scores below this share of their terms counts as zero
 TIE = 1e-9
+#: loss of log-likelihood, in rows of mean weight, below which the classes may be separable
+FEW = 10.0
 
 
 @dataclass(frozen=True)
@@ -129,6 +133,16 @@ class Contrasts:
             flat += [*row[:d], *([b] if verdict.subject.fit_intercept else [])]
         return self.of(lambda i: flat[i], centre)
 
+    def _told(self, functions: list[dict[int, int]]) -> list[str] | None:
+        """Return the limits of functions by the verdict, if it is about them or their negatives."""
+        if not isinstance(self.verdict, QuasiSeparable) or any(len(f) > 1 for f in functions):
+            return None
+        words = list(self.verdict.limits().values())
+        if "dependent" in words:
+            return None
+        signed = [item for function in functions for item in function.items()]
+        return [words[j] if m > 0 else OPPOSITE.get(words[j], words[j]) for j, m in signed]
+
     def limits(self) -> np.ndarray:
         """Return the limit of every weight, "not checked" after the time limit.
 
@@ -148,8 +162,17 @@ class Contrasts:
                 for place, function in zip(places, functions, strict=True):
                     limits[place] = "finite" if inside(function) else UNSIGNED
                 return limits
+            told = self._told(functions)
             cone = cone_of(self.verdict, self.data)
-            both = both_signs(self.data, cone.working.question, functions)
+            if told is not None:
+                open_ones = [k for k, word in enumerate(told) if word == UNSIGNED]
+                both = cone.both_signs([functions[k] for k in open_ones])
+                for k, free in zip(open_ones, both, strict=True):
+                    told[k] = "infinite" if free else told[k]
+                return np.array(told, dtype=limits.dtype).reshape(limits.shape)
+            both = cone.both_signs(functions)
+            if not both.all():
+                both |= both_signs(self.data, cone.working.question, functions)
             for place, function, free in zip(places, functions, both, strict=True):
                 limits[place] = _limit_of(cone, function, free)
         except TooLarge:  # those found so far are valid
@@ -390,6 +413,15 @@ class VerdictData(NamedTuple):
         with interrupts_allowed():
             return separated_by(self.data, weights, self.task.intercept)
 
+    def by_either(self, fit: Fit, ridge: Callable[[], Fit]) -> Any:
+        """Return the verdict that the weights of the fit prove, or those of a ridge if the fit lost
+        so little that these may be right about all rows; None if a search is quick.
+        """
+        if self.quick:
+            return None
+        little = -fit.log_likelihood < FEW * self.task.totals.sum() / self.task.n_rows
+        return self.by_weights(fit) or (self.by_weights(ridge()) if little else None)
+
     def by_search(self) -> Any:
         """Return the multinomial verdict; Ctrl-C takes effect at any time."""
         joint = ("multinomial",)
@@ -418,7 +450,7 @@ def outcome_of_suspect(
     if asked is None:
         return fit.without_proof(limits)
     ridge = cache(lambda: predicting(task, fit))
-    verdict = None if asked.quick else asked.by_weights(fit) or asked.by_weights(ridge())
+    verdict = asked.by_either(fit, ridge)
     if verdict is None and asked.dependent:
         return fit.without_proof(limits)
     with limited(Timed(TIME_LIMIT)):

@@ -23,6 +23,7 @@ from linsep.batches import Batch
 from linsep.certificate.constraints import Question, question_of
 from linsep.certificate.integers import Row, Space, dot, in_lowest_terms
 from linsep.certificate.verdicts import QuasiSeparable, Separable
+from linsep.separability.central import MOST_PRODUCTS, both_from_centre
 from linsep.separability.data import Data, constraints, sparse_floats
 from linsep.separability.elimination import (
     null_combination,
@@ -54,7 +55,9 @@ MOST_WORK = 3.0
 #: with more weights, a linear program guesses one sign, and none guesses all at once
 MOST_WEIGHTS = 100
 #: most numbers in the constraints for guesses of all signs at once
-MOST_NUMBERS = 2_000_000
+MOST_NUMBERS = 100_000
+#: what is worked on
+SIGNS = "signs of coefficients"
 #: simplex steps for one function; values below this share of the largest count as zero
 MOST_STEPS, CLEAR = 2_000, 1e-6
 
@@ -166,9 +169,13 @@ class Cone:
         direction = self._inside(w, np.ravel(goal.toarray()), target) if w.any() else None
         if direction is not None:
             return direction
-        used = np.flatnonzero(multipliers).tolist()
         rows = [*(row for row, _ in self._rows), target]
-        exact = self._vanishing([rows[i] for i in used]) if used else None
+        used, exact = self._exact(rows, multipliers)
+        if exact is None and len(columns := np.unique(self._table.indices)) <= MOST_WEIGHTS:
+            # corners of a program, of fewer rows
+            self.work.pay(len(rows) * len(columns) * (len(columns) + 50) * 1e-8, SIGNS)
+            _, multipliers = alternatives(sp.vstack([self._table, goal], format="csr"))
+            used, exact = self._exact(rows, multipliers)
         if exact is None:
             free, found = alternative(rows, self.work)
             if free is not None:
@@ -178,11 +185,18 @@ class Cone:
         found.pop(len(rows) - 1, None)  # the target
         return self._proved(side, found)
 
+    def _exact(
+        self, rows: list[Row], multipliers: np.ndarray
+    ) -> tuple[list[int], list[Fraction] | None]:
+        """Return the rows with multipliers, and these exactly, or None."""
+        used = np.flatnonzero(multipliers).tolist()
+        return used, self._vanishing([rows[i] for i in used]) if used else None
+
     def _vanishing(self, rows: list[Row]) -> list[Fraction] | None:
         """Return positive multipliers of all rows whose combination is zero, or None."""
         columns = {j for row in rows for j in row}
         bits = max((abs(m).bit_length() for row in rows for m in row.values()), default=0)
-        self.work.pay(seconds_of(len(columns), len(rows), bits), "signs of coefficients")
+        self.work.pay(seconds_of(len(columns), len(rows), bits), SIGNS)
         return signed(null_combination(rows))
 
     def _guess(self, table: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
@@ -190,9 +204,9 @@ class Cone:
         columns = np.unique(table.indices)
         n, k = table.shape[0], len(columns)
         if k > MOST_WEIGHTS:
-            self.work.pay(n * k * (k + 50) * 1e-8, "signs of coefficients")
+            self.work.pay(n * k * (k + 50) * 1e-8, SIGNS)
             return alternatives(table)
-        self.work.pay(2 * k * (2 * n * k + k**3 / 3) * 1e-9, "signs of coefficients")
+        self.work.pay(2 * k * (2 * n * k + k**3 / 3) * 1e-9, SIGNS)
         scaled, _, powers = equilibrated(table)
         start = np.append(self._last, np.zeros(n - len(self._last)))
         found = nearest(scaled[:, columns].toarray(), np.zeros(n), 0.5, start)
@@ -200,6 +214,45 @@ class Cone:
         w[columns] = np.ldexp(found.point, powers[columns].astype(int))
         self._last = found.multipliers[:-1]
         return (w, np.zeros(n)) if (table @ w).min() > 0 else (np.zeros(len(w)), found.multipliers)
+
+    def both_signs(self, functions: list[Row]) -> np.ndarray:
+        """Guess which linear functions have both signs, from the centre of the cone.
+
+        Parameters
+        ----------
+        functions : {number of a weight: number} each
+
+        Returns
+        -------
+        array of bool of shape (functions,); False if a guess would take too long
+        """
+        question, data = self.working.question, self.working.data
+        most = data.n_rows * max(map(len, question.signs))
+        free = np.setdiff1d(np.arange(question.size), list(self.boundary.rows))
+        if most * len(free) * max(len(free), len(functions)) > MOST_PRODUCTS:
+            return np.zeros(len(functions), dtype=bool)
+        # weights of the cone are zero on the boundary, so the pivots follow from the others
+        basis = sp.lil_matrix((question.size, len(free)))
+        basis[free, np.arange(len(free))] = 1.0
+        place = dict(zip(free.tolist(), range(len(free)), strict=True))
+        for pivot, row in self.boundary.rows.items():
+            for j, m in row.items():
+                if j != pivot:
+                    basis[pivot, place[j]] = -float(Fraction(m, row[pivot]))
+        basis = basis.tocsr()
+        table, _, powers = equilibrated(data.ask(partial(_every_constraint, question), _stacked))
+        scale = np.ldexp(1.0, powers.astype(int).clip(-1000, 1000))
+        with np.errstate(all="ignore"):
+            inner = sp.diags(1.0 / scale) @ basis @ sp.diags(scale[free])
+            rows = (table @ inner).toarray()
+            sizes = np.asarray((abs(table) @ abs(inner)).max(axis=1).todense())
+            rows = rows[np.abs(rows).max(axis=1, initial=0.0) > CLEAR * sizes.ravel()]
+            goals = (sparse_floats(functions, question.size) @ sp.diags(scale) @ inner).toarray()
+            found = np.ravel(sparse_floats(self._found[:1], question.size).toarray())
+            inside = found[free] / scale[free]
+        if not all(np.isfinite(part).all() for part in (rows, goals, inside)):
+            return np.zeros(len(functions), dtype=bool)
+        return both_from_centre(rows, goals, inside)
 
     def _proved(self, side: int, multipliers: dict[int, Fraction]) -> Sign:
         members = [self._members[i] for i in multipliers]
