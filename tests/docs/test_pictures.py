@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from documents import ROOT
+from command_line import here
+from documents import ROOT, payments
 from pictures import DIGEST, LINK, digest, displays
 
 pytestmark = [pytest.mark.compiled, pytest.mark.thorough]
@@ -38,6 +39,9 @@ def surroundings(request, monkeypatch, tmp_path):
     name = request.getfixturevalue("name")
     folder = request.getfixturevalue("shared_data") / DATA[name] if name in DATA else tmp_path
     monkeypatch.chdir(folder)
+    if name == "rare-classes.md":
+        payments(folder)
+        here("split", "payments.csv", "--test", "0.3", "--target", "fraud", cwd=folder)
     for program in PROGRAM.findall((ROOT / "docs" / name).read_text("utf-8")):
         (tmp_path / "relaxation.py").write_text(program, encoding="utf-8")
         monkeypatch.syspath_prepend(tmp_path)

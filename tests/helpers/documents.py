@@ -2,6 +2,7 @@
 
 import doctest
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -44,6 +45,11 @@ def run_command(command, folder):
     return subprocess.run(
         command, shell=True, cwd=folder, capture_output=True, text=True, check=False
     )
+
+
+def payments(folder):
+    """Write the tables of docs/rare-classes.md into a folder."""
+    runpy.run_path(str(ROOT / "docs" / "payments_data.py"))["write"](folder)
 
 
 def comparable(text):
