@@ -201,7 +201,7 @@ def labelled_rows(source: Source, rows: Batch, classify: bool = True) -> Labelle
 
 def predictions_by_fold(
     estimators: Sequence[Any], rows: LabelledRows, splits: Sequence[Split],
-    learn: Callable[[Sequence[Any], Any, Any, Any], Iterator[Any]] | None = None,
+    predict: Callable[[Any, LabelledRows, Split], Any] | None = None,
 ) -> list[list[Any]]:  # fmt: skip
     """Return what each estimator, learnt from the training rows of each fold, says of the others.
 
@@ -209,8 +209,8 @@ def predictions_by_fold(
     ----------
     estimators : not fitted, nor changed
     rows, splits : the folds of some rows
-    learn : function that yields the fitted estimators for some of one class and X, y and weights;
-        by default each is fitted alone
+    predict : function that fits an estimator and returns what it says of the test rows, by default
+        :func:`predicted`
 
     Returns
     -------
@@ -228,13 +228,10 @@ def predictions_by_fold(
     found: list[list[Any]] = [[None] * len(splits) for _ in estimators]
 
     def work(fold: int, numbers: list[int]) -> None:
-        training, test = splits[fold]
-        unseen = _unseen(rows, test)
-        some = [copied(estimators[number]) for number in numbers]
         try:
-            fitted = (learn or _one_by_one)(some, *rows.part(training))
-            for number, model in zip(numbers, fitted, strict=True):
-                found[number][fold] = _of_all_classes(scored(model, unseen), rows, test)
+            for number in numbers:
+                estimator = copied(estimators[number])
+                found[number][fold] = (predict or predicted)(estimator, rows, splits[fold])
         except LinsepError as problem:
             raise problem.at(f"fold {fold + 1} of {len(splits)}: ") from None
 
@@ -250,9 +247,13 @@ def copied(estimator: Any) -> Any:
     return type(estimator)(**estimator.get_params(deep=False))
 
 
-def _one_by_one(estimators: Sequence[Any], X: Any, y: Any, weights: Any) -> Iterator[Any]:
-    for estimator in estimators:
-        yield estimator.fit(X, y, sample_weight=weights)
+def predicted(estimator: Any, rows: LabelledRows, split: Split) -> Any:
+    """Fit an estimator to the training rows, and return what it says of the test rows."""
+    training, test = split
+    X, outcomes, weights = rows.part(training)
+    model = estimator.fit(X, outcomes, sample_weight=weights)
+    X, outcomes, weights = rows.part(test)
+    return _of_all_classes(scored(model, ArraySource(X, outcomes, weights)), rows, test)
 
 
 def in_threads(work: Callable[..., None], jobs: Sequence[tuple[Any, ...]]) -> None:
@@ -290,11 +291,6 @@ def _check_splits(rows: LabelledRows, splits: Sequence[Split]) -> None:
                 f"All rows of {rows.name} to learn from in {which} are of class {label}",
                 "choose fewer folds, or folds with rows of all classes",
             )
-
-
-def _unseen(rows: LabelledRows, test: np.ndarray) -> Source:
-    X, outcomes, weights = rows.part(test)
-    return ArraySource(X, outcomes, weights)
 
 
 def _of_all_classes(found: Any, rows: LabelledRows, test: np.ndarray) -> Any:

@@ -26,9 +26,19 @@ from linsep import (
     LogisticRegression,
     Perceptron,
 )
-from linsep.cross_validation import Folds, in_threads, kept, mean_and_error, out_of_fold
+from linsep.cross_validation import (
+    Folds,
+    copied,
+    in_threads,
+    kept,
+    labelled_rows,
+    mean_and_error,
+    out_of_fold,
+    predictions_by_fold,
+)
 from linsep.scoring import metrics_of
 from linsep.sources.arrays import ArraySource
+from linsep.tuning.shared_kernels import SharedKernels
 
 pytestmark = pytest.mark.uncompiled
 ROWS = 120
@@ -215,6 +225,30 @@ def test_an_error_in_a_thread_ends_the_others():
     with pytest.raises(ValueError, match="job"):
         in_threads(work, [(number,) for number in range(1000)])
     assert len(begun) < 1000
+
+
+@pytest.mark.parametrize("multiclass", ["native", "ovr", "ovo"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_kernel_values_that_folds_share_give_the_same_models(multiclass, weighted):
+    """As those that are computed for each: of whole numbers, every digit is the same."""
+    rng = np.random.default_rng(1)
+    X, y = rng.integers(-3, 4, (60, 2)).astype(float), rng.integers(0, 3, 60)
+    weights = rng.integers(1, 4, 60).astype(float)
+    how = {"kernel": "poly", "degree": 2, "max_iter": 4, "keep": "average"}
+    model = KernelPerceptron(**how, multiclass=multiclass)
+    source = ArraySource(X, y, weights if weighted else None)
+    rows = labelled_rows(*kept(source))
+    splits = Folds(4).splits(rows)
+    shared = SharedKernels([model], rows)
+    (found,) = predictions_by_fold([model], rows, splits, shared.predict)
+    for (training, test), part in zip(splits, found, strict=True):
+        counted = np.zeros(60)
+        counted[training] = weights[training] if weighted else 1.0
+        alone = copied(model).fit(X, y, sample_weight=counted)
+        np.testing.assert_array_equal(part.scores, alone.decision_function(X[test]))
+        np.testing.assert_array_equal(part.classes[part.predicted], alone.predict(X[test]))
+        np.testing.assert_array_equal(part.weights, weights[test] if weighted else np.ones(15))
+    assert type(model.kernel) is str
 
 
 # The command.

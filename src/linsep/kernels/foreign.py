@@ -236,6 +236,13 @@ class GramRows:
         self.values, self.numbers = values, numbers
 
     @property
+    def whole(self) -> np.ndarray | None:
+        """The matrix if these are all its rows, which can be used as they are; None otherwise."""
+        all_of_them = np.array_equal(self.numbers, np.arange(len(self.values)))
+        ready = self.values.dtype == np.float64 and self.values.flags.c_contiguous
+        return self.values if ready and all_of_them else None
+
+    @property
     def learnt(self) -> int:
         """Number of training rows."""
         return int(self.values.shape[1])

@@ -232,7 +232,8 @@ class KernelPerceptron(OnlineClassifier):
             )
         return DualLearner()
 
-    def _chosen_kernel(self) -> Kernel:
+    def chosen_kernel(self) -> Kernel:
+        """Return the kernel that the parameters describe, before it has seen rows."""
         return as_kernel(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
 
     def __sklearn_tags__(self) -> Any:
@@ -274,7 +275,7 @@ class KernelPerceptron(OnlineClassifier):
         """
         check_parameters(self)
         with self.saving(checkpoint) as saving:
-            if self._chosen_kernel().takes == "vectors":
+            if self.chosen_kernel().takes == "vectors":
                 X, y, sample_weight = to_learn(X, y, sample_weight)
             if brings_labels(X, y, sample_weight):
                 saving.check_source(X)
@@ -288,7 +289,7 @@ class KernelPerceptron(OnlineClassifier):
     ) -> None:
         """Fit to rows in memory."""
         self.__dict__.pop("recipe_", None)
-        learner, kernel = self.learner(), self._chosen_kernel()
+        learner, kernel = self.learner(), self.chosen_kernel()
         rows = checked_for_kernel(self, kernel, X, reset=True)
         y = label_a_row(self, y, rows.shape[0])
         classes, codes, counted = self._labelled(y, sample_weight)
@@ -338,7 +339,7 @@ class KernelPerceptron(OnlineClassifier):
             ``multiclass``, ``keep``, ``reference``, ``tie``) has changed.
         """
         learner, first = self.check_partial_fit(classes), not hasattr(self, "_run")
-        kernel = self._chosen_kernel() if first else self.kernel_
+        kernel = self.chosen_kernel() if first else self.kernel_
         if kernel.takes == "gram":
             raise ParameterError(
                 "A precomputed Gram matrix cannot grow by rows that come later: give partial_fit "
@@ -390,7 +391,7 @@ class KernelPerceptron(OnlineClassifier):
         from linsep.separability.deciding import separation
 
         check_beside(X, y=y)
-        kernel = self._chosen_kernel()
+        kernel = self.chosen_kernel()
         if kernel.takes == "vectors":
             X, y, *_ = in_memory(X, y)
         K = X if kernel.takes == "gram" else kernel.exact(X)

@@ -18,6 +18,7 @@ from linsep._system.interrupts import interruption_point, interrupts_allowed
 from linsep.batches import NO_IMPORTANCE
 from linsep.compiled.rows import Block, catch_up, csr_rows
 from linsep.errors import DataError, hint
+from linsep.kernels.foreign import GramRows
 from linsep.learners.keeping import KeepLast
 from linsep.learners.state import State
 from linsep.rows.arrays import MemoryStream, RowBatch, slices
@@ -51,12 +52,15 @@ class Grams:
         otherwise. Most of its values are needed in a few passes, and looking for those that are not
         yet known takes longer than to compute them.
         """
-        if not self.cached or self.kernel.takes not in ("vectors", "gram"):
+        given = isinstance(self.examples, GramRows)
+        if not self.cached or not (given or self.kernel.takes == "vectors"):
             return None
-        if self._known is None and self.rows_at_once > 1:
-            numbers = np.arange(self.n_examples)
-            self._known = np.ascontiguousarray(self._computed(numbers, numbers))
-            self._all_known = True
+        if self._known is None and (given or self.rows_at_once > 1):
+            known = self.examples.whole if given else None
+            if known is None:
+                numbers = np.arange(self.n_examples)
+                known = np.ascontiguousarray(self._computed(numbers, numbers))
+            self._known, self._all_known = known, True
         return self._known if self._all_known else None
 
     def arrays(self) -> dict[str, np.ndarray]:

@@ -13,6 +13,7 @@ from linsep.cross_validation import (
     predictions_by_fold,
 )
 from linsep.scoring import metrics_of
+from linsep.tuning.shared_kernels import SharedKernels
 
 #: metrics of which less is better
 ERRORS = ("log_loss", "brier", "mae", "rmse", "max_error")
@@ -100,7 +101,9 @@ def compare(
         If the rows cannot be divided so, a fit fails, or the metric is not defined.
     """
     started, splits = perf_counter(), folds.splits(rows)
-    found = predictions_by_fold([one.estimator for one in candidates], rows, splits)
+    estimators = [one.estimator for one in candidates]
+    shared = SharedKernels(estimators, rows)
+    found = predictions_by_fold(estimators, rows, splits, shared.predict)
     sign = -1.0 if metric in ERRORS else 1.0
     values = [
         np.array([metrics_of(part, [metric])[metric] for part in parts], dtype=float)
