@@ -9,6 +9,8 @@ import polars as pl
 import pytest
 import sklearn.metrics as oracle
 from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
 
 import linsep
 from command_line import here
@@ -241,6 +243,10 @@ def test_models_of_arrays_take_rows_and_labels():
     assert list(found["metrics"]) == ["accuracy"]
     with pytest.raises(TypeError, match=r"the model learnt arrays: give rows and labels as \(X, y"):
         linsep.score(model, pd.DataFrame(X).assign(y=y), target="y")
+    with pytest.raises(TypeError, match="type LogisticRegression: give a fitted estimator of lin"):
+        linsep.score(LogisticRegression().fit(X[:, :1], y), (X[:, :1], y))
+    with pytest.raises(NotFittedError):
+        linsep.score(linsep.Perceptron(), (X, y))
     with pytest.raises(ValueError, match="X has 150 rows, y has 3"):
         linsep.score(model, (X, y[:3]))
 

@@ -243,7 +243,8 @@ def _of_ranks(scored: Scored) -> Statistic:
 
     def values(sums: np.ndarray) -> dict[str, np.ndarray]:
         curves = [_curve(*np.split(sums[a:b], 2)) for a, b in pairwise(ends)]
-        return {n: _mean(np.array([c[n] for c in curves])) + shift for n, shift in shifts.items()}
+        means = {name: _mean(np.array([curve[name] for curve in curves])) for name in shifts}
+        return {name: np.clip(means[name] + shifts[name], 0.0, 1.0) for name in shifts}
 
     return Statistic(rows, sp.vstack(parts, format="csr"), values)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
 
 from linsep.batches import weight_totals
 from linsep.errors import DataError
@@ -55,17 +56,18 @@ def score(
     Returns
     -------
     dict
-        ``metrics`` has for each name the "value", the "baseline" (the value for a model that
+        "metrics" has for each name its "value", the "baseline" (the value for a model that
         predicts the most frequent class of these rows with the shares of the classes for
-        probabilities, or the mean) and the "interval", its two ends; "undefined" says why a value
-        is None. ``intervals`` says how the intervals were made. ``confusion`` has the "labels" and
-        the "matrix", a row for each true class and a column for each prediction. Counts of rows,
-        and of each class, are beside them. See docs/metrics.md.
+        probabilities, or the mean) and the "interval", of two ends. "undefined" says why a value
+        is None, and "intervals" how the intervals were made. "confusion" has the "labels" and the
+        "matrix", a row for each true class and a column for each predicted one. Beside these are
+        the accuracy, or R^2 and errors, of all rows, and counts of rows and classes. See
+        docs/metrics.md.
 
     Raises
     ------
     TypeError
-        If the data are of another type.
+        If the model or the data are of another type.
     ParameterError
         For a name that is no metric of such predictions.
     DataError
@@ -85,6 +87,12 @@ def score(
         from linsep.model_files import load
 
         model = load(model)
+    if not hasattr(model, "predictions"):
+        raise TypeError(
+            f"model is of type {type(model).__name__}: give a fitted estimator of linsep, or the "
+            "path of one."
+        )
+    check_is_fitted(model)
     names = [metrics] if isinstance(metrics, str) else metrics
     if isinstance(data, tuple) and len(data) == 2:
         _refuse_columns(target=target, sample_weight=sample_weight, groups=groups)
