@@ -116,6 +116,13 @@ def test_the_mean_over_classes_is_that_of_one_against_the_rest():
     assert of_scores == pytest.approx(np.mean(each))
 
 
+def test_of_very_many_classes_ranks_are_asked_for():
+    rows = made(6, 300, 101)
+    assert set(CLASS_METRICS) - set(metrics_of(rows)) == set(RANKED)
+    assert metrics_of(rows, RANKED)["average_precision"] is not None
+    assert set(intervals_of(rows).ends) == set(baselines_of(rows)) == set(metrics_of(rows))
+
+
 def test_numbers():
     rng = np.random.default_rng(0)
     truth, weights = rng.normal(size=50), rng.integers(0, 3, 50).astype(float)

@@ -418,7 +418,7 @@ def metric_pairs(summary: dict[str, Any]) -> list[tuple[str, str]]:
     each = [
         f"{CLASS_METRICS[name].title} {metric_text(name, found[name]['value'])}"
         for name in SHORT_METRICS
-        if found[name]["value"] is not None
+        if name in found and found[name]["value"] is not None
     ]
     return [("metrics", f"{', '.join(each)} on the test rows")]
 

@@ -31,7 +31,7 @@ LEVEL = 0.95
 MOST_UNITS, MOST_THRESHOLDS = 20_000, 1_000
 MOST_RESAMPLES, FEWEST_RESAMPLES = 1_000, 200
 #: scores of all resamples up to which there are most of these: about a second
-MOST_SCORES = 1 << 27
+MOST_SCORES = 1 << 26
 #: resamples that are made at once
 TOGETHER = 50
 

@@ -12,6 +12,9 @@ from linsep.errors import DataError, Hint, ParameterError
 from linsep.estimators._common.labels import label_text
 from linsep.scoring.rows import Scored, ScoredNumbers
 
+#: classes up to which metrics of scores are computed without being named
+MOST_RANKED = 100
+
 
 class Metric(NamedTuple):
     """A metric.
@@ -38,7 +41,8 @@ def metrics_of(scored: Any, names: Iterable[str] | None = None) -> dict[str, flo
     Parameters
     ----------
     scored : :class:`Scored` or :class:`ScoredNumbers`
-    names : names of some metrics of classes, or of numbers; default all
+    names : names of some metrics of classes, or of numbers; default all, but of more than 100
+        classes without "roc_auc" and "average_precision"
 
     Returns
     -------
@@ -87,8 +91,12 @@ def known_metrics(scored: Any) -> dict[str, Metric]:
 
 
 def check_names(scored: Any, names: Iterable[str] | None) -> list[str]:
-    """Return names of metrics, by default of all; ParameterError for one that is none."""
+    """Return names of metrics, by default of all, but of very many classes without those of scores,
+    which take a while; ParameterError for a name of none.
+    """
     known = known_metrics(scored)
+    if names is None and isinstance(scored, Scored) and scored.classes.size > MOST_RANKED:
+        return [name for name in known if name not in OF_SCORES]
     chosen = [names] if isinstance(names, str) else list(known if names is None else names)
     for name in chosen:
         if name not in known:

@@ -46,8 +46,8 @@ def score(
     metrics : name or names of the metrics to return, by default all: of classes "accuracy",
         "balanced_accuracy", "f1" (of the positive of two classes), "f1_macro", "f1_weighted",
         "mcc" (Matthews' correlation), "log_loss", "brier", "roc_auc" and "average_precision" (of
-        the positive class; of several classes the mean over each against the others); of numbers
-        "r2", "rmse", "mae" and "max_error"
+        the positive class; of several classes the mean over each against the others; of more than
+        100 classes only if named); of numbers "r2", "rmse", "mae" and "max_error"
     sample_weight : what each row counts: one number a row, or the name of a column; by default the
         column that the model learnt with, if there was one
     groups : rows that belong together: one value a row, or the name of a column. Intervals are then
