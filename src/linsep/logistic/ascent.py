@@ -166,6 +166,8 @@ ANEW = 30
 VALUE_ONLY = {"hessian": False}
 #: factors of the step in the line search
 PARTS = (*(0.5**k for k in range(5)), *(0.5**k for k in range(8, 200, 4)))
+#: distance left by a step, as a share of the tolerance, at which conjugate gradients need not go on
+ENOUGH = 0.01
 #: smallest acceptable diagonal entry of a Cholesky factor; values then added to the diagonal, in
 #: turn
 LEAST_PIVOT = 1e-7
@@ -453,7 +455,8 @@ def newton_cg(
         inverse, most = preconditioner.at(point)
         # relative tolerance of the step: a tenth, or less as the gradient shrinks, to converge fast
         share = min(0.1, np.sqrt(np.abs(slope).max() / max(1.0, most)))
-        step = _conjugate(likelihood, penalty, point, slope, inverse, share)
+        enough = (ENOUGH * goal.tol) ** 2 / goal.rows
+        step = _conjugate(likelihood, penalty, point, slope, inverse, share, enough)
         reason = watch.reason(point, step, slope)
         known = B, point.value, None, n_iter, reason, watch.distance, watch.proved
         if reason == "suspect":
@@ -470,10 +473,10 @@ def newton_cg(
 
 def _conjugate(
     likelihood: Likelihood, penalty: Penalty, point: Point, slope: np.ndarray, inverse: Inverse,
-    share: float,
+    share: float, enough: float,
 ) -> np.ndarray:  # fmt: skip
     """Return an approximate Newton step by preconditioned conjugate gradients, which stop when the
-    residual is at most ``share`` of the slope.
+    residual is at most ``share`` of the slope, or its square, preconditioned, is ``enough``.
     """
     step, residual = np.zeros_like(slope), slope.copy()
     z = inverse(residual)
@@ -489,7 +492,7 @@ def _conjugate(
         residual -= length * product
         z = inverse(residual)
         size, before = float((residual * z).sum()), size
-        if size <= share**2 * first:
+        if size <= max(share**2 * first, enough):
             break
         direction = z + size / before * direction
     return step if step.any() else inverse(slope)
