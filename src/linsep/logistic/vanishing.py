@@ -2,9 +2,9 @@
 
 As the factor of a ridge goes to zero, the weights of separable classes, divided by their length,
 converge to those of the widest margin (Rosset, Zhu and Hastie, Margin maximizing loss functions,
-NIPS 2003), and the scores of the rows on a boundary to those of the limit. Weights on the way of an
-unpenalised ascent need as many steps as they like to come near; a ridge of a small factor has one
-maximum, which Newton's method finds from the maximum of a larger one.
+NIPS 16, 2004), and the scores of the rows on a boundary to those of the limit. The weights of an
+unpenalised ascent come near only after very many steps; a ridge has one maximum, which Newton's
+method finds in a few steps from those of larger ridges.
 """
 
 from dataclasses import replace
