@@ -92,6 +92,8 @@ def test_it_is_chosen_on_the_rows_of_calibrate(folder, tmp_path):
     again = linsep.fit(folder / "train.csv", target="kind", exclude="who", threshold="cost=10:1",
                        calibrate=folder / "held.csv")  # fmt: skip
     assert again.threshold_.score == model.threshold_.score
+    linsep.set_threshold(again, "cost=10:1", folder / "held.csv")
+    assert again.threshold_.score == model.threshold_.score
     drawn = here("plot", "threshold", path, "test.csv", "-o", tmp_path / "t.png", cwd=folder)
     assert drawn.returncode == 0, drawn.stderr
 

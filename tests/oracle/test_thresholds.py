@@ -305,3 +305,25 @@ def test_a_damaged_threshold_in_a_file_is_refused(fitted, tmp_path, change):
     path.write_bytes(sealed(arrays, about, model_files.plain))
     with pytest.raises(ModelFileError, match="does not describe a whole model"):
         linsep.load(path)
+
+
+@pytest.mark.parametrize("name", ["perceptron", "turned", "calibrated", "logistic", "bayes"])
+def test_a_server_answers_with_it(fitted, name, tmp_path):
+    serving = pytest.importorskip("served").serving
+    X, y = rows(60, seed=4)
+    model = linsep.set_threshold(copy.deepcopy(fitted[name]), "recall=0.9", X, y)
+    path = linsep.save(model, tmp_path / "m.linsep")
+    with serving(path) as client:
+        found = client.predict(X.tolist())
+    assert found["predictions"] == expected(model, X).tolist()
+
+
+@pytest.mark.parametrize("name", ["perceptron", "calibrated", "logistic", "logistic turned"])
+def test_pipelines_in_onnx_use_it(fitted, name, tmp_path):
+    skl2onnx, sklearn_onnx = pytest.importorskip("skl2onnx"), linsep.exports.sklearn_onnx
+    sklearn_onnx.register()
+    X, y = rows(60, seed=5)
+    model = linsep.set_threshold(copy.deepcopy(fitted[name]), "recall=0.9", X, y)
+    made = skl2onnx.to_onnx(model, X[:1], options={"zipmap": False})
+    (tmp_path / "m.onnx").write_bytes(made.SerializeToString())
+    assert of_onnx(tmp_path / "m.onnx", X)[0].tolist() == expected(model, X).tolist()

@@ -359,7 +359,8 @@ def set_threshold(
 
         Of equally good thresholds the highest is taken. It is halfway between two scores of the
         rows; the lowest score if all are predicted positive, and above the highest if none is.
-    X : array or sparse matrix of shape (rows, features), or a Source with labels
+    X : array, sparse matrix or data frame of shape (rows, features); or, without y, a Source, file
+        or frame with the labels, as in ``model.score(X)``
         Rows that the model did not learn. Only the order of their scores counts, so that they may
         be those on which it was calibrated.
     y : array of shape (rows,)
@@ -399,7 +400,9 @@ def set_threshold(
         raise DataError(f"threshold is {chosen}, which is chosen on rows: give X and y.")
     else:
         from linsep.estimators._common.calibration import seen
+        from linsep.estimators._common.frames import to_score
 
+        X = to_score(model, X, y)
         rows = seen(model, X, y, sample_weight)
         on = X.name if isinstance(X, Source) else "the rows"
         model.threshold_ = chosen_threshold(model, chosen, rows, on)
