@@ -10,11 +10,16 @@ from sklearn.linear_model import SGDClassifier
 
 from linsep import textbook
 from linsep.teaching.textbook import (
+    ALMA,
+    AROW,
+    SCW,
     BalancedWinnow,
     BatchPerceptron,
     MarginPerceptron,
+    OnlineLogistic,
     PassiveAggressive,
     Perceptron,
+    SecondOrderPerceptron,
     Winnow,
     kept,
     run,
@@ -37,6 +42,13 @@ RULES = {
     "pa2": PassiveAggressive(2.0, "squared_hinge"),
     "winnow": Winnow(1.5, 3),
     "balanced": BalancedWinnow(1.25),
+}
+REMEMBERING = {
+    "arow": AROW(2.0, "full"),
+    "scw": SCW(0.8),
+    "second-order": SecondOrderPerceptron(0.5),
+    "alma": ALMA(0.8),
+    "online-logistic": OnlineLogistic(l2=0.01),
 }
 
 
@@ -253,7 +265,7 @@ def test_weights_keep_passive_aggressive_from_diverging():
 
 
 @pytest.mark.parametrize("how", ["last", "average", "vote", "longest", "best"])
-@pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+@pytest.mark.parametrize("rule", (RULES | REMEMBERING).values(), ids=RULES | REMEMBERING)
 @pytest.mark.parametrize("scheme", ["ovr", "ovo"])
 def test_machines_know_nothing_of_each_other(scheme, rule, how):
     """Each machine of several is the binary learner on the rows it sees."""

@@ -1,5 +1,8 @@
 """Public names, loaded lazily by :mod:`lazy_loader` and read by type checkers."""
 
+from .alma import ALMA as ALMA
+from .arow import AROW as AROW
+from .covariance import Covariance as Covariance
 from .dual import (
     KernelPerceptron as KernelPerceptron,
     dual_row as dual_row,
@@ -29,6 +32,10 @@ from .mixing import (
     Epoch as Epoch,
     parameter_mixing as parameter_mixing,
 )
+from .online_logistic import (
+    OnlineLogistic as OnlineLogistic,
+    invariant_step as invariant_step,
+)
 from .passive_aggressive import PassiveAggressive as PassiveAggressive
 from .perceptron import (
     BatchPerceptron as BatchPerceptron,
@@ -49,6 +56,8 @@ from .schemes import (
     predict_ovo as predict_ovo,
     predict_ovr as predict_ovr,
 )
+from .scw import SCW as SCW
+from .second_order import SecondOrderPerceptron as SecondOrderPerceptron
 from .text import (
     counted_row as counted_row,
     grams as grams,

@@ -5,7 +5,9 @@ exact.
 """
 
 from collections.abc import Sequence
+from fractions import Fraction
 from math import hypot
+from numbers import Rational
 from typing import Any, NamedTuple
 
 Number = Any
@@ -29,11 +31,23 @@ class Example(NamedTuple):
         """The whole example: an intercept is learnt as the weight of one more feature."""
         return [*self.x, *self.ones]
 
+    @property
+    def parts(self) -> list[list]:
+        """The example by constant features: one part, or one per class in native learning."""
+        d = len(self.x) // len(self.ones)
+        return [[*self.x[k * d : (k + 1) * d], one] for k, one in enumerate(self.ones)]
+
+
+def joined(parts: Sequence[Row]) -> Example:
+    """Return the example of these parts."""
+    return Example([v for part in parts for v in part[:-1]], [part[-1] for part in parts])
+
 
 class Machine:
     """One binary learner: its weights, those of the constant features (``intercept``), its number
-    of ``updates``, with the ``total`` and the maximum (``heaviest``) of their importances, and
-    ``waiting`` examples of rules that defer updates.
+    of ``updates``, with the ``total`` and the maximum (``heaviest``) of their importances,
+    ``waiting`` examples of rules that defer updates, and the ``memory`` of rules that remember more
+    than weights: None until they do. A memory is replaced, never changed in place.
     """
 
     def __init__(self, weights: Row, intercept: Row):
@@ -42,6 +56,7 @@ class Machine:
         self.total: Number = 0
         self.heaviest: Number = 0
         self.waiting: list[tuple[Number, Example]] = []
+        self.memory: Any = None
 
     def add(self, example: Example, amount: Number) -> None:
         """Add ``amount`` times the example to the weights."""
@@ -66,19 +81,35 @@ class Rule:
     batch = False
     #: whether the weights of the constant features are learnt
     learns_intercept = True
+    #: whether an example that asks for an update is a mistake even if its score has the right sign
+    margin_mistakes = True
+    #: the scheme that shows the rule a row of several classes in native learning; None: it has none
+    native: str | None = "native"
 
     def first(self, n_features: int, joint: bool) -> tuple[Number, Number]:
         """Return the initial weight of every feature and the initial intercept.
 
-        ``joint``: one machine learns all classes.
+        ``joint``: one machine learns all classes; ValueError if the rule has two sides only.
         """
+        if joint and self.native is None:
+            raise ValueError(
+                f"{type(self).__name__} learns two sides, and not several classes by one machine: "
+                "choose ovr or ovo."
+            )
         return 0, 0
+
+    def prepare(self, machine: Machine, x: Row, one: int) -> None:
+        """Change a machine for a row that it is about to learn from, after the row's class was
+        predicted.
+        """
 
     def check(self, row: int, x: Row, one: int) -> None:
         """Raise ValueError if the rule cannot learn a row; ``one`` is its constant feature."""
 
     def asks(self, machine: Machine, example: Example, y: int, s: Number, wrong: bool) -> bool:
-        """Return whether the example needs an update, which counts as a mistake."""
+        """Return whether the example needs an update; it counts as a mistake if it is wrong or the
+        rule counts ``margin_mistakes``.
+        """
         return wrong
 
     def update(
@@ -109,6 +140,11 @@ def scores(x: Row, W: Rows, b: Row) -> list:
 def moved(w: Row, x: Row, amount: Number) -> list:
     """Return w + amount * x."""
     return [p + amount * q for p, q in zip(w, x, strict=True)]
+
+
+def ratio(a: Number, b: Number) -> Number:
+    """Return a / b, which is exact for whole numbers and fractions."""
+    return Fraction(a) / b if isinstance(a, Rational) else a / b
 
 
 def square(x: Row) -> Number:

@@ -44,6 +44,9 @@ class Step(NamedTuple):
         perceptron criterion J_p of a batch pass is the sum of these.
     attempt : int
         Number of earlier restarts of the rule from zero.
+    memory : tuple
+        What the rule remembers of each machine beside its weights, after the update: variances, for
+        example; None of a machine without.
     """
 
     round: int
@@ -59,6 +62,7 @@ class Step(NamedTuple):
     updated: tuple[int, ...]
     criterion: Number
     attempt: int
+    memory: tuple = ()
 
 
 def run(
@@ -98,8 +102,9 @@ def run(
     ValueError
         For rows that the rule cannot learn, and labels that are not classes.
     """
+    X = X.tolist() if hasattr(X, "tolist") else X  # numbers of NumPy overflow in fractions
     y = classes_of(X, y, scheme, n_classes)
-    how = SCHEMES[scheme](n_classes, tie)
+    how = SCHEMES[(rule.native or scheme) if scheme == "native" else scheme](n_classes, tie)
     one = int(fit_intercept and rule.learns_intercept)
     machines = start(rule, how, len(X[0]), weights, intercept)
     for row in visited(len(X), 0, row_weights, orders):
@@ -109,6 +114,8 @@ def run(
         order, clean = visited(len(X), pass_number, row_weights, orders), True
         for place, row in enumerate(order, start=1):
             score = how.scores(machines, X[row])
+            for number in how.learning(y[row]):
+                rule.prepare(machines[number], X[row], one)
             shown = how.show(machines, X[row], one, y[row])
             mistakes, updated, criterion = learn(rule, machines, shown, weight_of(row, row_weights))
             if place == len(order):
@@ -118,6 +125,7 @@ def run(
                 pass_number if rule.batch else rounds, pass_number, row, score, mistakes,
                 len(updated), *how.weights(machines), how.predict(score) != y[row],
                 tuple(s.machine for s in shown), tuple(updated), criterion, attempt,
+                tuple(machine.memory for machine in machines),
             )  # fmt: skip
             rounds += 1
         if clean:
@@ -161,8 +169,9 @@ def learn(
     for number, example, y, s, wrong in shown:
         machine = machines[number]
         if rule.asks(machine, example, y, s, wrong):
-            mistakes += 1
-            criterion += importance * -y * s
+            if wrong or rule.margin_mistakes:
+                mistakes += 1
+                criterion += importance * -y * s
             if rule.update(machine, example, y, s, importance):
                 machine.updates += 1
                 machine.total += importance

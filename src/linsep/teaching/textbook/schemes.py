@@ -4,6 +4,7 @@ A scheme does not depend on the rule. Classes are numbered 0, 1, 2, ... everywhe
 """
 
 from collections.abc import Callable, Sequence
+from math import exp, log
 from typing import Any, NamedTuple
 
 from linsep.teaching.textbook.machine import Example, Machine, Number, Row, Rows, score, scores
@@ -73,6 +74,10 @@ class Scheme:
     def sides(self, code: int) -> list[tuple[int, int]]:
         """Return the machines that learn from rows of this class, with their labels -1 or +1."""
         raise NotImplementedError
+
+    def learning(self, code: int) -> list[int]:
+        """Return the machines that learn from rows of this class."""
+        return [0] if self.joint else [machine for machine, _ in self.sides(code)]
 
     def predict(self, scores: Any) -> int:
         """Return the class predicted by the scores of a row."""
@@ -182,9 +187,31 @@ class Native(Scheme):
         return predict_native(scores, self.tie)
 
 
+class Softmax(Native):
+    """One machine learns all classes, each row against all its rivals by their probabilities.
+
+    A row of class c becomes the long example with the row in part c, and minus the row times pi_k
+    in part k: the probability of class k among those other than c, exp(s_k) / sum of exp(s_r). Its
+    score is m = s_c - ln(sum of exp(s_r)), the logit of the probability of c. So the logistic loss
+    of the example, ln(1 + exp(-m)), is that of the softmax, and its gradient too.
+    """
+
+    def show(self, machines: list[Machine], x: Row, one: int, code: int) -> list[Shown]:
+        """Return the true class against all the others."""
+        s = self.scores(machines, x)
+        predicted = worst_draw(s, code) if self.tie == "random" else self.predict(s)
+        most = max(v for k, v in enumerate(s) if k != code)
+        masses = [0.0 if k == code else exp(v - most) for k, v in enumerate(s)]
+        signs = [1 if k == code else -mass / sum(masses) for k, mass in enumerate(masses)]
+        long = Example([sign * v for sign in signs for v in x], [sign * one for sign in signs])
+        logit = s[code] - most - log(sum(masses))
+        return [Shown(0, long, +1, logit, predicted != code)]
+
+
 SCHEMES: dict[str, Callable[[int, str], Scheme]] = {
     "binary": Binary,
     "native": Native,
+    "softmax": Softmax,
     "ovr": OneVsRest,
     "ovo": OneVsOne,
 }

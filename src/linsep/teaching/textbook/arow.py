@@ -1,0 +1,59 @@
+"""Adaptive regularization of weights (AROW) in plain Python.
+
+References: K. Crammer, A. Kulesza and M. Dredze, Adaptive regularization of weight vectors, NIPS
+22 (2009), sections 3 and 4, and Machine Learning 91 (2013).
+"""
+
+from dataclasses import dataclass
+
+from linsep.teaching.textbook.covariance import Covariance, check_type, dot
+from linsep.teaching.textbook.machine import Example, Machine, Number, Rule, ratio
+
+
+@dataclass(frozen=True)
+class AROW(Rule):
+    """Learn from every example with m = y s < 1, features of uncertain weight most.
+
+    The weights have a mean, which scores, and a covariance Sigma, the identity at first. With
+    v = z'Sigma z and alpha = (1 - m) / (v + r), an update adds alpha y Sigma z to the mean, with
+    the old Sigma, and then takes z as observed with noise of variance r. Only m <= 0 is a mistake:
+    an update leaves 1 - m at r / (v + r) of itself, so rows go on to be learnt.
+
+    With "full", the mean after the updates A solves (rI + X_A) w = sum of y z over A, where X_A is
+    the sum of z z' over A: ridge regression on the updated rows. Native learning keeps one Sigma
+    per class, each with its own v in its update (LIBOL shares one among the classes). A row of
+    weight c has noise of variance r / c.
+
+    Parameters
+    ----------
+    r : above 0; an initial covariance c I with r is the identity with r / c
+    covariance_type : "diagonal", "diagonal-drop" or "full"
+        See :class:`linsep.textbook.Covariance`. "diagonal" minimises the objective of the paper
+        over diagonal matrices. "diagonal-drop" is what JSAT means by diagonal.
+    """
+
+    r: Number = 1
+    covariance_type: str = "diagonal"
+    margin_mistakes = False
+
+    def __post_init__(self) -> None:
+        check_type(self.covariance_type)
+        if not self.r > 0:
+            raise ValueError(f"r must be above 0, got {self.r!r}.")
+
+    def asks(self, machine: Machine, example: Example, y: int, s: Number, wrong: bool) -> bool:
+        """Return whether it is a mistake, or right by less than 1."""
+        return wrong or y * s < 1
+
+    def update(
+        self, machine: Machine, example: Example, y: int, s: Number, importance: Number
+    ) -> bool:
+        """W += alpha y Sigma z, then Sigma^-1 += importance z z' / r, or its diagonal form."""
+        sigma = machine.memory or Covariance.first(self.covariance_type, example)
+        direction = sigma.times(example)
+        v, r = dot(example.z, direction.z), ratio(self.r, importance)
+        if v == 0:
+            return False
+        machine.add(direction, ratio(1 - y * s, v + r) * y)
+        machine.memory = sigma.after(example, r)
+        return True

@@ -1,0 +1,92 @@
+"""Soft confidence-weighted learning (SCW) in plain Python.
+
+Reference: J. Wang, P. Zhao and S. Hoi, Exact soft confidence-weighted learning, ICML (2012),
+propositions 1 and 2.
+"""
+
+from dataclasses import dataclass
+from math import sqrt
+from statistics import NormalDist
+
+from linsep.teaching.textbook.covariance import Covariance, check_type, dot
+from linsep.teaching.textbook.machine import Example, Machine, Number, Rule
+
+
+@dataclass(frozen=True)
+class SCW(Rule):
+    """Change a normal distribution of weights just enough that it probably gets the example right.
+
+    With weights of mean w and covariance Sigma (the identity at first), y <w, z> has mean m = y s
+    and variance v = z'Sigma z, and is positive with probability ``eta`` where m = phi sqrt(v), phi
+    = Phi^-1(eta). The loss is max(0, phi sqrt(v) - m), and every example with a loss is learnt. It
+    is a mistake only if m <= 0. The new distribution minimises the divergence from the old one plus
+    C times the loss (SCW-I) or its square (SCW-II). The weight of a row multiplies C.
+
+    LIBOL's SCW-II has ``v_t*2`` and ``phi*2`` for v^2 and phi^2 under the root; JSAT's is right.
+    With "diagonal", as in JSAT, 1 / s_j += alpha phi z_j^2 / sqrt(u): neither diagonal form
+    minimises over diagonal matrices, since alpha is that of the full one.
+
+    Parameters
+    ----------
+    eta : above 1/2 (at which nothing is learnt from weights of zero) and below 1
+    C : aggressiveness, above 0
+    loss : "hinge" (SCW-I) or "squared_hinge" (SCW-II)
+    covariance_type : "diagonal", "diagonal-drop" or "full"; see :class:`linsep.textbook.Covariance`
+    """
+
+    eta: float = 0.9
+    C: Number = 1.0
+    loss: str = "hinge"
+    covariance_type: str = "diagonal"
+    margin_mistakes = False
+    native = None
+
+    def __post_init__(self) -> None:
+        check_type(self.covariance_type)
+        if not 0.5 < self.eta < 1:
+            raise ValueError(f"eta must be above 0.5 and below 1, got {self.eta!r}.")
+        if not self.C > 0:
+            raise ValueError(f"C must be above 0, got {self.C!r}.")
+        if self.loss not in ("hinge", "squared_hinge"):
+            raise ValueError(f"loss must be hinge or squared_hinge, got {self.loss!r}.")
+
+    @property
+    def phi(self) -> float:
+        """The number of standard deviations at which an example is right with probability eta."""
+        return NormalDist().inv_cdf(float(self.eta))
+
+    def covariance(self, machine: Machine, example: Example) -> Covariance:
+        """Return Sigma."""
+        return machine.memory or Covariance.first(self.covariance_type, example)
+
+    def asks(self, machine: Machine, example: Example, y: int, s: Number, wrong: bool) -> bool:
+        """Return whether it is a mistake, or right with a probability below eta."""
+        v = dot(example.z, self.covariance(machine, example).times(example).z)
+        return wrong or self.phi * sqrt(v) > y * s
+
+    def update(
+        self, machine: Machine, example: Example, y: int, s: Number, importance: Number
+    ) -> bool:
+        """W += alpha y Sigma z, then Sigma^-1 += alpha phi z z' / sqrt(u), or a diagonal form."""
+        sigma = self.covariance(machine, example)
+        direction = sigma.times(example)
+        v = dot(example.z, direction.z)
+        alpha = self.step(y * s, v, self.C * importance) if v > 0 else 0.0
+        if alpha == 0:
+            return False
+        part = alpha * v * self.phi
+        root = (sqrt(part * part + 4 * v) - part) / 2  # sqrt(u)
+        machine.add(direction, alpha * y)
+        machine.memory = sigma.after(example, root / (alpha * self.phi))
+        return True
+
+    def step(self, m: Number, v: Number, C: Number) -> float:
+        """Return alpha for an example with y s = m and z'Sigma z = v."""
+        square = self.phi * self.phi
+        if self.loss == "hinge":
+            psi, zeta = 1 + square / 2, 1 + square
+            root = sqrt(m * m * square * square / 4 + v * square * zeta)
+            return min(C, max(0.0, (root - m * psi) / (v * zeta)))
+        n = v + 1 / (2 * C)
+        root = self.phi * sqrt(square * m * m * v * v + 4 * n * v * (n + v * square))
+        return max(0.0, (root - 2 * m * n - square * m * v) / (2 * (n * n + n * v * square)))
