@@ -68,14 +68,18 @@ def asked(seed, folder):
     assert summary["training_accuracy"] == pytest.approx(score["accuracy"], abs=1e-12), fit
     assert summary["training_baseline"] == pytest.approx(score["most_frequent"], abs=1e-12), fit
     assert (SAID in done.stderr) == bool(summary["warnings"]), fit
-    return bool(summary["warnings"]), score["accuracy"] < score["most_frequent"] - 1e-9
+    worse = score["accuracy"] < score["most_frequent"] - 1e-9
+    if "--class-weight" in fit:  # which trades accuracy for the recall of classes
+        recall = score["metrics"]["balanced_accuracy"]
+        worse = worse and recall["value"] < recall["baseline"] - 1e-9
+    return bool(summary["warnings"]), worse
 
 
 def test_models_worse_than_the_baseline_and_no_others_are_warned_of(tmp_path):
     found = [one for seed in range(60) if (one := asked(seed, tmp_path)) is not None]
     assert len(found) > 50
     assert all(warned == worse for warned, worse in found)
-    assert 5 <= sum(worse for _, worse in found) <= len(found) / 2
+    assert 3 <= sum(worse for _, worse in found) <= len(found) / 2
 
 
 @pytest.mark.parametrize(

@@ -304,13 +304,13 @@ def test_bad_parameters(use, said):
     (lambda: (2 * Polynomial(9))(1e17 * X), "on these rows: scale the features"),
     (lambda: (Polynomial(90) * Polynomial(90))(50 * X), "beyond floating point"),
     (lambda: RBF(1)(1e200 * X), "beyond floating point"),
-    (lambda: Callable(raises)([[2.0], [1.0]]), "raises failed on rows 1 and 1 with ZeroDivision"),
-    (lambda: Callable(lambda x, y: x[0] + y[0])([[1.0], [np.nan]]), "returned nan for rows 0 and"),
-    (lambda: Callable(lambda x, y: "a")([[1.0]]), "returned 'a' for rows 0 and 0"),
+    (lambda: Callable(raises)([[2.0], [1.0]]), "failed on the rows of index 1 and 1 with"),
+    (lambda: Callable(lambda x, y: x[0] + y[0])([[1.0], [np.nan]]), "returned nan for the rows of"),
+    (lambda: Callable(lambda x, y: "a")([[1.0]]), "returned 'a' for the rows of index 0 and 0"),
     (lambda: Callable(dot)(None), "X is None, one thing and not a list of rows"),
     (lambda: Callable(len)("abc"), "X is 'abc', one thing and not a list of rows"),
-    (lambda: Callable(np.multiply)(X), "for rows 0 and 0: it must return a finite number"),
-    (lambda: Pairwise("chi2")(X), "Negative values in data: row 0 has -"),
+    (lambda: Callable(np.multiply)(X), "rows of index 0 and 0: it must return a finite number"),
+    (lambda: Pairwise("chi2")(X), "Negative values in data: row 1 (index 0) has -"),
     (lambda: Pairwise("chi2", gama=1.0)(abs(X)), "gama=1.0) cannot be computed on these rows"),
     (lambda: kernel_from_dict({"kernel": "os", "parameters": {}}), "is no stored kernel"),
     (lambda: kernel_from_dict({"kernel": "RBF", "parameters": {"gamma": -1}}), "no stored kernel"),
@@ -326,7 +326,7 @@ def test_a_function_gets_rows_of_any_kind():
     kernel = Callable(lambda a, b: len(a & b))
     rows = kernel.prepare(sets)
     assert kernel.gram(rows[1:], rows[np.array([3])]).tolist() == [[2], [0], [3]]
-    with pytest.raises(DataError, match="on rows 3 and 2 "):
+    with pytest.raises(DataError, match="on the rows of index 3 and 2 "):
         Callable(lambda a, b: 1 / len(b)).gram(rows[3:], rows[2:])
     assert Callable(lambda a, b: len(a + b))(["ab", "c"]).tolist() == [[4, 3], [3, 2]]
 

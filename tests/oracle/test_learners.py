@@ -83,7 +83,7 @@ def test_halving_starts_from_zero():
 def test_rows_without_length_and_margins_without_sense():
     X, y = blobs(20, 3, 2)
     X[7] = 0.0
-    said = "Row 7: it is all zeros and has no margin"
+    said = r"Row 8 \(index 7\): it is all zeros and has no margin"
     for rows in (X, sp.csr_array(X)):
         with pytest.raises(ValueError, match=said):
             MarginPerceptron(fit_intercept=False).fit(rows, y)
@@ -130,9 +130,9 @@ def test_what_winnow_cannot_learn_is_said():
     X[4, 1] = -0.5
     said = "Negative values in data: feature 1 is -0.5.*use the balanced Winnow"
     for rows in (X, sp.csr_array(X)):
-        with pytest.raises(ValueError, match="Row 4: " + said):
+        with pytest.raises(ValueError, match=r"Row 5 \(index 4\): " + said):
             Winnow().fit(rows, y)
-        with pytest.raises(ValueError, match="Row 4: " + said):
+        with pytest.raises(ValueError, match=r"Row 5 \(index 4\): " + said):
             Winnow().partial_fit(rows, y, classes=[0, 1])
     with pytest.raises(ValueError, match=said):
         Winnow().fit(ArraySource(X, y, batch_rows=3))

@@ -119,12 +119,12 @@ def test_a_row_that_winnow_refuses_is_seen_before_any_is_learnt():
     X, y = np.abs(blobs(20, 3, 2)[0]), np.arange(20) % 2
     X[4, 1] = -0.5
     model = Winnow()
-    with pytest.raises(ValueError, match=r"^Row 4: .*shift the feature\.$"):
+    with pytest.raises(ValueError, match=r"^Row 5 \(index 4\): .*shift the feature\.$"):
         model.partial_fit(X, y, classes=[0, 1])
     assert not hasattr(model, "coef_")
     model.partial_fit(X[:4], y[:4], classes=[0, 1])
     before = weights(model)
-    with pytest.raises(ValueError, match=r"^Row 4: .*shift the feature\.$"):
+    with pytest.raises(ValueError, match=r"^Row 5 \(index 4\): .*shift the feature\.$"):
         model.partial_fit(X, y)
     assert weights(model) == before
 
@@ -136,7 +136,7 @@ def test_a_row_without_a_margin_is_no_round_of_its_machines():
         MarginPerceptron(gamma=0.1, multiclass="ovo", fit_intercept=False, keep="average")
         for _ in range(2)
     )
-    with pytest.raises(ValueError, match="Row 7: it is all zeros"):
+    with pytest.raises(ValueError, match=r"Row 8 \(index 7\): it is all zeros"):
         model.partial_fit(X, y, classes=range(3))
     same.partial_fit(X[:7], y[:7], classes=range(3))
     assert weights(model) == weights(same)

@@ -81,6 +81,11 @@ DRAWN = {
     "MarginDisplay": ["RidgeClassifier", "LogisticRegression"],
     "ReliabilityDisplay": list(KINDS.keys() - {"RidgeClassifier", "SVC"}),
     "WeightImageDisplay": ["RidgeClassifier", "LogisticRegression"],
+    "ThresholdDisplay": [kind for kind, k in KINDS.items() if k == 2],
+    "ConfusionDisplay": list(KINDS),
+    "GainDisplay": list(KINDS),
+    "PrecisionRecallDisplay": list(KINDS),
+    "RocDisplay": list(KINDS),
 }
 
 
