@@ -8,6 +8,7 @@ import sys
 from benchmarks import (
     accuracy,
     cluster,
+    early_stopping,
     files,
     harness,
     in_memory,
@@ -38,6 +39,7 @@ REPORTS = {
     "startup": startup.main,
     "accuracy": accuracy.main,
     "cluster": cluster.main,
+    "early-stopping": early_stopping.main,
     "lab": lab.main,
     "logistic-tables": logistic_tables.main,
     "mistakes": mistakes.main,

@@ -83,7 +83,11 @@ def test_models_worse_than_the_baseline_and_no_others_are_warned_of(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "left_out", [["--early-stopping", "--validation-fraction", "0.4"], ["--class-weight", "b=0"]]
+    "left_out",
+    [
+        ["--early-stopping", "--validation-fraction", "0.4", "--keep", "last"],
+        ["--class-weight", "b=0"],
+    ],
 )
 @pytest.mark.parametrize("learner", ["perceptron", "kernel"])
 def test_rows_that_were_not_learnt_count(tmp_path, learner, left_out):

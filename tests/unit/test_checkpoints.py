@@ -82,6 +82,7 @@ def assert_same_bits(one, other):
             np.testing.assert_array_equal(a[key], b[key], err_msg=key)
     assert (ours.rounds, ours.n_updates) == (theirs.rounds, theirs.n_updates)
     assert one.fitted_run().reports == other.fitted_run().reports
+    assert one.fitted_run().trial == other.fitted_run().trial
     assert one.stop_reason_ == other.stop_reason_
     kept = other.fitted_run().keeping.arrays()
     for name, array in one.fitted_run().keeping.arrays().items():
@@ -203,9 +204,10 @@ def test_a_pass_that_is_learnt_but_not_measured_goes_on(tmp_path, monkeypatch, m
         {"cache_mb": 0.0, "budget": 20},
         {"kernel": "poly", "keep": "vote", "multiclass": "ovo"},
         {"early_stopping": True, "cache_mb": 0.0},
+        {"early_stopping": True, "keep": "average", "budget": 20},
         {"kernel": "linear", "shuffle": False},
     ],
-    ids=["budget", "no cache", "vote", "held out", "in order"],
+    ids=["budget", "no cache", "vote", "held out", "learnt in the end", "in order"],
 )
 def test_kernels_go_on(tmp_path, interrupted, monkeypatch, how):
     monkeypatch.setattr("linsep.kernels.base.Kernel.rows_at_once", 32)

@@ -291,6 +291,13 @@ def test_the_learning_curve_is_that_of_the_run():
     assert np.array_equal([line.get_ydata() for line in shown.errors_], stopped.validation_curve_.T)
     kept = shown.kept_.get_xdata()[0] - 1
     assert stopped.validation_scores_[kept] == stopped.validation_scores_.max()
+    averaged = Perceptron(keep="average", early_stopping=True, max_iter=30).fit(IRIS, SPECIES)
+    shown = LearningCurveDisplay.from_estimator(averaged)
+    assert np.array_equal(shown.mistakes_.get_ydata(), averaged.mistakes_)
+    assert np.array_equal(
+        [line.get_ydata() for line in shown.errors_], averaged.validation_curve_.T
+    )
+    assert shown.kept_ is None
     batch = Perceptron(update="batch", max_iter=9).fit(IRIS, SPECIES == 1)
     shown = LearningCurveDisplay.from_estimator(batch)
     assert np.array_equal(shown.criterion_.get_ydata(), batch.criterion_)

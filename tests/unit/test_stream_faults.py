@@ -168,27 +168,36 @@ def test_a_damaged_cache_changes_nothing(file, tmp_path, where, options):
         assert row_cache.read_bytes() != damaged
 
 
-@pytest.mark.parametrize("early_stopping", [False, True])
-def test_a_cache_damaged_between_passes(file, tmp_path, monkeypatch, early_stopping):
+@pytest.mark.parametrize(
+    ("how", "passes_made"),
+    [
+        ({}, 4),
+        ({"early_stopping": True}, 4),
+        ({"early_stopping": True, "keep": "average"}, 8),  # damaged while all rows are learnt
+    ],
+    ids=str,
+)
+def test_a_cache_damaged_between_passes(file, tmp_path, monkeypatch, how, passes_made):
     path, cache = file(Y), tmp_path / "cache"
     from_file(path, cache)
     (row_cache,) = cache.rglob("*.rows")
-    row_batches, damaged = SourceStream.row_batches, []
+    row_batches, seen, damaged = SourceStream.row_batches, [], []
 
     def damaging(stream, pass_number, *start):
-        if pass_number == 2 and not damaged:
+        seen.append(pass_number)
+        if len(seen) == passes_made - 1 and not damaged:
             flip(row_cache, 0.5)
             damaged.append(True)
         return row_batches(stream, pass_number, *start)
 
     monkeypatch.setattr(SourceStream, "row_batches", damaging)
     passes = []
-    model = Perceptron(max_iter=4, early_stopping=early_stopping)
+    model = Perceptron(max_iter=4, **how)
     model.set_callbacks(Counting(passes))
     learnt = model.fit(source_of(path, cache))
     assert damaged
-    assert passes == [0, 1, 2, 3]
-    expected = in_memory(path, max_iter=4, early_stopping=early_stopping)
+    assert passes == list(range(passes_made))
+    expected = in_memory(path, max_iter=4, **how)
     assert weights(learnt) == weights(expected)
     assert learnt.mistakes_.tolist() == expected.mistakes_.tolist()
     assert learnt.training_accuracy_ is not None

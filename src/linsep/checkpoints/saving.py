@@ -200,6 +200,8 @@ class Saving:
     #: seed and classes of the run to go on with
     seed: int | None = None
     classes: tuple[Any, ...] = ()
+    #: reports of the trial of the run to go on with, if that is over
+    trial: Any = None
     #: passes over the rows that a regression has made, None if they are not recorded
     journal: Any = None
     #: rows in one such pass

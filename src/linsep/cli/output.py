@@ -209,11 +209,12 @@ def _update(bar: Progress, line: Any, source: Source, model: Any) -> None:
     run = getattr(model, "progress_", None)
     if run is not None and run.stage == "learning":
         seconds = max(1e-9, bar.tasks[line].elapsed or 0.0)
-        rate = (run.rows + (run.total or 0) * run.pass_number) / seconds
+        rate = (run.rows_before + run.rows + (run.total or 0) * run.pass_number) / seconds
+        most = run.most_passes or model.max_iter
         part = run.rows / run.total if run.total else _read(source) or 0.0
         _show(
-            bar, line, "learning", (run.pass_number + part) / model.max_iter,
-            description=f"pass {run.pass_number + 1} of {model.max_iter}",
+            bar, line, "learning", (run.pass_number + part) / most,
+            description=f"pass {run.pass_number + 1} of {most}",
             rows=f"{run.rows:,} rows, {short(rate)} rows/s, {run.mistakes:,} mistakes "
             + sparkline(run.curve, bar.console.options.ascii_only),
         )  # fmt: skip

@@ -184,7 +184,7 @@ def training_summary(model: Any) -> dict[str, Any]:
         "progressive_accuracy": model.progressive_accuracy_ if rows else None,
         **training_scores(model),
         "validation_accuracy": max(
-            (p.validation_score for p in passes if p.validation_score is not None), default=None
+            (p.validation_score for p in model.fitted_run().scored), default=None
         ),
         "curve": [
             {
@@ -192,8 +192,7 @@ def training_summary(model: Any) -> dict[str, Any]:
                 "training_error": _error(p.training_score),
                 "held_out_error": _error(p.validation_score),
             }
-            for p in passes
-            if p.validation_score is not None
+            for p in model.fitted_run().scored
         ],
         "criterion": [p.criterion for p in passes if p.criterion is not None],
     }
@@ -266,9 +265,11 @@ def _run_pairs(model: Any, summary: dict[str, Any]) -> list[tuple[str, str]]:
     """Return how well the rows of a run are predicted, and how the run was made."""
     held_out, training, pairs = summary["validation_accuracy"], summary["training_accuracy"], []
     if held_out is not None:
-        pairs.append(
-            ("held out", f"{percent(held_out)} right, rows kept from learning (best pass)")
-        )
+        then = "rows kept from learning (best pass)"
+        if model.fitted_run().trial is not None:
+            made = f"{summary['passes']:,} pass{'es' * (summary['passes'] != 1)}"
+            then = f"best pass; then learnt from all rows in {made}"
+        pairs.append(("held out", f"{percent(held_out)} right, {then}"))
     if summary["progressive_accuracy"] is not None:
         share = percent(summary["progressive_accuracy"])
         pairs.append(("progressive", f"{share} right, first pass, each row before it was learnt"))

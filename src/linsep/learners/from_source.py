@@ -20,8 +20,9 @@ from linsep.estimators._common.labels import (
     weigh_classes,
 )
 from linsep.estimators._common.reading import describe
-from linsep.learners.passes import Course, PassReport, Plan, passes
+from linsep.learners.passes import PassReport, Plan
 from linsep.learners.state import Unlearnable
+from linsep.learners.trial import all_passes
 from linsep.rows.source_stream import SourceStream
 from linsep.rows.stored import Sample, StartAgain
 from linsep.sources.arrays import ArraySource
@@ -163,7 +164,7 @@ class SourceRun:
         warm = estimator.warm_start and hasattr(estimator, "_run")
         self.before = estimator.fitted_run() if warm else None
         weight = estimator.class_weight
-        held_out = estimator.validation_fraction if estimator.early_stopping else None
+        self.held_out = estimator.validation_fraction if estimator.early_stopping else None
         # Classes named by a parameter or the last fit are expected before the first row.
         expected = [] if self.before is None else estimator.classes_.tolist()
         expected += list(weight) if isinstance(weight, dict) else []
@@ -172,7 +173,7 @@ class SourceRun:
         expected += list(saving.classes)
         visited: dict[str, Any] = {
             "shuffle": bool(estimator.shuffle), "unit": bool(estimator.normalize),
-            "fraction": held_out,
+            "fraction": self.held_out,
         }  # fmt: skip
         self.seed = estimator.draw_seed(saving)
         if source.kept_rows is not None:
@@ -182,7 +183,7 @@ class SourceRun:
             source,
             **visited,
             seed=self.seed,
-            keep=estimator.max_iter > 1 or held_out is not None or estimator.keep == "best",
+            keep=estimator.max_iter > 1 or self.held_out is not None or estimator.keep == "best",
             importance=None if weight is None else class_importance(weight, source.name),
             counts=weight == "balanced" or self.learner.needs_width,
             expected=expected,
@@ -196,7 +197,7 @@ class SourceRun:
         refuse_one_class(stream)
         classes = np.sort(stream.classes)
         is_turned(getattr(estimator, "reference", None), classes)  # refuses one that is no class
-        stream.start()
+        stream.hold_out(self.held_out)
         if self.before is not None:  # copied, so that a restart finds it unchanged
             estimator._run = self.before.snapshot()
         elif estimator.warm_start:
@@ -212,18 +213,19 @@ class SourceRun:
 
     def passes(self, plan: Plan) -> Iterator[PassReport]:
         """Yield one report per pass, each once even if the passes have to be restarted."""
-        estimator, n_reported = self.estimator, 0
+        reported = False, -1  # whether of all rows after a trial, and the number of the pass
         try:
             while True:
-                course = Course(self.run, self.stream, plan, estimator.progress_)
-                made = passes(course, self.saving)
+                progress = self.estimator.progress_
+                made = all_passes(self.run, self.stream, plan, progress, self.saving)
                 try:
                     with closing(made):  # type: ignore[type-var]
                         for report in made:
                             # After a restart, earlier passes give the same reports again.
-                            if report.number < n_reported and report.stop_reason is None:
+                            place = self.run.trial is not None, report.number
+                            if place <= reported and report.stop_reason is None:
                                 continue
-                            n_reported = report.number + 1
+                            reported = place
                             yield report
                     return
                 except StartAgain:

@@ -60,6 +60,9 @@ Learnt = Callable[[], Iterator[RowBatch] | None]
 class KeepLast:
     """Keep the last weights."""
 
+    #: whether predictions depend little on the last rows, so that more passes do not harm them
+    steady = False
+
     def compiled(self, state: State, most_changes: int) -> Any:
         """Return what the compiled loop records of at most ``most_changes`` changes of weights."""
         return Last()
@@ -146,6 +149,8 @@ class KeepLast:
 class KeepAverage(KeepLast):
     """Keep the mean of the weights over all rounds, computed from the changes."""
 
+    steady = True
+
     def compiled(self, state: State, most_changes: int) -> Any:
         """Return the sum of all changes, each times its round."""
         return Average(state.like_weights("sums"))
@@ -166,6 +171,8 @@ class KeepBest(KeepLast):
     ----------
     zero : what a score of zero is, when mistakes are counted: "mistake", "negative" or "correct"
     """
+
+    steady = True
 
     def __init__(self, zero: str = "mistake"):
         self.zero = zero
@@ -261,6 +268,8 @@ class KeepVote(KeepLast):
     megabytes : memory limit of the changes
     tie : class of a score of exactly zero in a vote
     """
+
+    steady = True
 
     def __init__(self, megabytes: float, tie: str):
         self.most_bytes, self.tie = megabytes * 1e6, tie

@@ -53,15 +53,20 @@ class Grams:
         yet known takes longer than to compute them.
         """
         given = isinstance(self.examples, GramRows)
-        if not self.cached or not (given or self.kernel.takes == "vectors"):
+        cheap = given or (self.kernel.takes == "vectors" and self.rows_at_once > 1)
+        if not self.cached or not cheap:
             return None
-        if self._known is None and (given or self.rows_at_once > 1):
+        if self._known is None:
             known = self.examples.whole if given else None
             if known is None:
                 numbers = np.arange(self.n_examples)
                 known = np.ascontiguousarray(self._computed(numbers, numbers))
             self._known, self._all_known = known, True
         return self._known if self._all_known else None
+
+    def forget(self) -> None:
+        """Forget the cached values: among other rows, they could differ in the last digit."""
+        self._known, self._all_known = None, False
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the cached values, NaN where unknown: computed among other rows, they could differ
@@ -254,6 +259,13 @@ class KernelStream(MemoryStream):
         W = self._weights()
         examples = np.flatnonzero(W.any(axis=1))
         self.changes.add(examples, np.zeros_like(W[examples]), W[examples])
+
+    def learn_all(self, state: State, keeping: KeepLast) -> None:
+        """Hold no row out any more; cached kernel values stay if all rows would give the same."""
+        super().learn_all(state, keeping)
+        if (self.budget is not None or self.offset) and self.grams.rows_at_once > 1:
+            self.grams.forget()
+        self.begin(state, keeping)
 
     def _weights(self) -> np.ndarray:
         return self.state.W[: self.n_features].reshape(self.n_features, -1)

@@ -21,18 +21,17 @@ from linsep.estimators._common.fitted_state import StopReason
 from linsep.estimators._common.labels import codes_given
 from linsep.learners.keeping import KeepBest, KeepLast, keeping_of
 from linsep.learners.passes import (
-    Course,
     PassReport,
     Plan,
     Progress,
     Run,
     close_pass,
     learn_batch,
-    passes,
     stop_sentence,
 )
 from linsep.learners.predicting import PredictsOnline
 from linsep.learners.state import BadRow, Learner, State, Unlearnable
+from linsep.learners.trial import all_passes
 from linsep.parameters import (
     Demonstration,
     HasParameters,
@@ -81,7 +80,9 @@ class OnlineClassifier(
     shuffle: bool = parameter(default=True, help="visit rows in random order after the first pass")
     random_state: Any = 0
     early_stopping: bool = parameter(
-        default=False, help="stop when the accuracy on held-out rows no longer improves"
+        default=False,
+        help="stop when the accuracy on held-out rows no longer improves; then learn them, too, "
+        "unless the last weights are kept",
     )
     validation_fraction: float = parameter(
         default=0.1, above=0.0, below=1.0, help="share of the rows to hold out"
@@ -145,6 +146,8 @@ class OnlineClassifier(
             raise AttributeError("stop_sentence_ is known after fit, not partial_fit.")
         if run.cycle is not None:
             return str(run.cycle.sentence)
+        if run.trial is not None and self.stop_reason_ == StopReason.EARLY_STOP:
+            return "as many passes were made as without the held-out rows, or a callback asked"
         return stop_sentence(self.stop_reason_, run.state, fitted_parameter(self, "tie"))
 
     @property
@@ -157,23 +160,21 @@ class OnlineClassifier(
 
     @property
     def validation_scores_(self) -> np.ndarray:
-        """Accuracy on the held-out rows after each pass; only with early_stopping."""
-        reports = self.fitted_run().reports
-        scores = [p.validation_score for p in reports if p.validation_score is not None]
+        """Accuracy on the held-out rows after each pass without them; only with early_stopping."""
+        scores = [p.validation_score for p in self.fitted_run().scored]
         if not scores:
             raise AttributeError("validation_scores_ is only known with early_stopping=True.")
         return np.array(scores)
 
     @property
     def validation_curve_(self) -> np.ndarray:
-        """Error rates of the weights kept after each pass, shape (passes, 2): on the training rows
-        and on the held-out rows; only with early_stopping.
+        """Error rates of the weights kept after each pass without the held-out rows, shape (passes,
+        2): on the rows learnt and on those held out; only with early_stopping.
         """
         self.validation_scores_  # noqa: B018  raises if there are none
-        measured = [p for p in self._run.reports if p.validation_score is not None]
         return 1.0 - np.array(
             [[np.nan if p.training_score is None else p.training_score, p.validation_score]
-             for p in measured], dtype=np.float64,
+             for p in self._run.scored], dtype=np.float64,
         )  # fmt: skip
 
     @property
@@ -326,7 +327,7 @@ class OnlineClassifier(
             keeping_of(self),
             fresh=fresh,
             weighted=self.class_weight is not None,
-            left_out=bool(self.early_stopping) or 0 in by_class.values(),
+            left_out=0 in by_class.values(),
         )
         return self._run
 
@@ -383,7 +384,7 @@ class OnlineClassifier(
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         try:
             self.run_passes(
-                lambda plan: passes(Course(self._run, stream, plan, self.progress_), saving),
+                lambda plan: all_passes(self._run, stream, plan, self.progress_, saving),
                 X, y, metadata,
             )  # fmt: skip
         except Unlearnable as problem:
@@ -408,7 +409,8 @@ class OnlineClassifier(
         known = {"estimator": self, "X": X, "y": y, "metadata": metadata}
         try:
             with interrupts_deferred(), closing(start(plan)) as made:  # type: ignore[type-var]
-                root = self._init_callback_context(max_subtasks=self.max_iter)
+                most = self.max_iter * (2 if self.early_stopping else 1)  # there may be two runs
+                root = self._init_callback_context(max_subtasks=most)
                 with interrupts_allowed():
                     root.call_on_fit_task_begin(**known)
                 while self.stop_reason_ is None:
@@ -439,8 +441,10 @@ class OnlineClassifier(
         self._run.cycle = self._cycle_turned(self.progress_.cycle)
         if self.verbose:
             held_out = report.validation_score
+            which = "all rows, " * (self._run.trial is not None)
             print(
-                f"pass {report.number + 1}: {report.mistakes:,} mistakes in {report.rows:,} rows"
+                f"{which}pass {report.number + 1}: {report.mistakes:,} mistakes in "
+                f"{report.rows:,} rows"
                 + ("" if held_out is None else f", held-out accuracy {held_out:.4f}")
             )
 

@@ -50,12 +50,13 @@ def without_mistakes(learner: Learner, state: State) -> StopReason:
 
 class Plan(NamedTuple):
     """Stopping criteria: ``max_iter`` passes, or ``patience`` passes without a better score on the
-    held-out rows (None: no held-out rows).
+    held-out rows (None: no held-out rows). ``last`` is the reason of a run that makes all passes.
     """
 
     max_iter: int
     patience: int | None
     tie: str
+    last: StopReason = StopReason.MAX_ITER
 
 
 def nothing_counted() -> np.ndarray:
@@ -78,6 +79,9 @@ class Progress:
         self.tally = nothing_counted()
         self.curve: list[int] = []
         self.reading = self.learning = 0.0
+        #: of a run that learns all rows after a trial: its passes, and the rows of the trial's
+        self.most_passes: int | None = None
+        self.rows_before = 0
         #: "reading" before the first pass, "learning", "measuring" after the last
         self.stage = "reading"
         self._resumed = False
@@ -93,6 +97,11 @@ class Progress:
         self.pass_number, self.rows = last.number, last.rows
         self.tally = np.array([last.mistakes, last.updates, last.errors], np.int64)
         self.curve = [report.mistakes for report in reports[:-1]]
+
+    def begin_again(self, most_passes: int, rows_before: int) -> None:
+        """Start a run of so many passes over all rows, after a trial that learnt so many rows."""
+        self.pass_number, self.rows, self.tally, self.curve = 0, 0, nothing_counted(), []
+        self.most_passes, self.rows_before, self.stage = most_passes, rows_before, "reading"
 
     def begin(self, pass_number: int, total: int | None) -> None:
         """Start a pass over ``total`` rows (None if unknown), or go on where it was resumed."""
@@ -173,6 +182,9 @@ class Run:
         Mistakes in the rows that ``partial_fit`` has learnt; None before the first.
     cycle : :class:`linsep.certificate.cycles.Cycle` or None, the one that ended it
     mixture : :class:`linsep.learners.mixing.Mixture` or None, of a fit in shards
+    trial : list of PassReport or None
+        Of the passes without the held-out rows that came before it, see
+        :mod:`linsep.learners.trial`.
     """
 
     state: State
@@ -186,6 +198,18 @@ class Run:
     open_mistakes: int | None = None
     cycle: Any = None
     mixture: Any = None
+    trial: list[PassReport] | None = None
+
+    @property
+    def scored(self) -> list[PassReport]:
+        """Reports of the passes after which held-out rows were scored."""
+        reports = self.reports if self.trial is None else self.trial
+        return [report for report in reports if report.validation_score is not None]
+
+    def begin_again(self, begun: "Run", trial: list[PassReport]) -> None:
+        """Stand where it stood before a trial."""
+        self.state, self.keeping, self.left_out = begun.state, begun.keeping, begun.left_out
+        self.reports, self.trial = [], trial
 
     def weights(self) -> tuple[np.ndarray, np.ndarray]:
         """Return coefficients (columns, features) and intercepts to predict with."""
@@ -450,7 +474,7 @@ def after_pass(course: Course, scores: Scores) -> StopReason | None:
     if plan.patience is not None and course.since_best >= plan.patience:
         return StopReason.EARLY_STOP
     if course.number + 1 == plan.max_iter:
-        return StopReason.MAX_ITER
+        return plan.last
     if run.learner.restarts(state):
         run.keeping.start_again(state)
         course.best, course.since_best = None, 0

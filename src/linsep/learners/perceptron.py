@@ -92,8 +92,10 @@ class Perceptron(LinearClassifier):
         Scale every row to unit length in training and prediction, without a copy.
     early_stopping : bool, default=False
         Hold rows out and stop when their accuracy has not improved for ``n_iter_no_change``
-        passes; the weights of the best pass are kept, unless the run converged. In that accuracy
-        rows count by sample weight, not class weight.
+        passes. With ``keep="last"`` the weights of the best pass are kept, unless the run
+        converged. Other weights, which depend less on the last rows, are then learnt anew from all
+        rows in as many passes, or in fewer if one makes no mistake. In the accuracy rows count by
+        sample weight, not class weight.
     validation_fraction : float, default=0.1
         Share of each class to hold out, with ``early_stopping``.
     n_iter_no_change : int, default=5
@@ -134,7 +136,7 @@ class Perceptron(LinearClassifier):
     report_ : the bound ||w||/M on the margin; ``bounds(X, y)`` adds the bounds that need the rows
     criterion_ : array of shape (n_iter_,), J_p at the start of each pass; with update="batch"
     validation_scores_, validation_curve_ : with early_stopping, accuracy on the held-out rows and
-        error rates on training and held-out rows, after each pass
+        error rates on training and held-out rows, after each pass without the held-out rows
     progressive_accuracy_ : share of the rows of the first pass predicted correctly before learning
     n_features_in_ : number of features
     feature_names_in_ : names of the features, if X has names that are all strings

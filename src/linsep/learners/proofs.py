@@ -123,7 +123,8 @@ def widest_margin(model: Any) -> tuple[float | None, str]:
     total = model._total_rate()
     if total is None:
         return None, "it applies to learners that add examples at a constant rate"
-    stopped_early = model.early_stopping and model.stop_reason_ != StopReason.CONVERGED
+    held_out = model.early_stopping and run.trial is None
+    stopped_early = held_out and model.stop_reason_ != StopReason.CONVERGED
     if stopped_early and not model.counts_rates:
         return None, "weights of an earlier pass were restored"
     if not total:
@@ -171,6 +172,9 @@ def why_not_again(model: Any) -> str | None:
         return "it was interrupted within a pass"
     if model._run.open_mistakes is not None and model._run.reports:
         return "rows were learnt by fit and more by partial_fit"
+    run = model._run
+    if run.trial is None and run.keeping.steady and run.scored:
+        return "it ended while rows were held out"
     return None
 
 
@@ -197,6 +201,8 @@ def learnt_again(model: Any, X: Any, y: Any) -> Any:
     if model._run.open_mistakes is not None:
         return again.partial_fit(X, y, classes=model.classes_)
     again.max_iter, saving = model.n_iter_, Saving()
+    if model._run.trial is not None:  # then all rows were learnt
+        again.early_stopping = False
     saving.seed = model._run.seed
     if model._run.mixture is not None:
         from linsep.learners.mixing import fit_in_shards

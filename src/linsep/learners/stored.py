@@ -43,7 +43,8 @@ def state_of(model: Any) -> tuple[Arrays, dict[str, Any]]:
             "began": _start_of_run(model, run),
             "cycle": None if run.cycle is None else run.cycle.to_json(),
             "rows_seen": None,
-        },
+        }
+        | ({} if run.trial is None else {"trial": [list(report) for report in run.trial]}),
     }
 
 
@@ -153,16 +154,18 @@ def _remember_training(
     began: dict[str, Any],
     cycle: str | None = None,
     rows_seen: int | None = None,
+    trial: list[list[Any]] | None = None,
 ) -> None:
-    reports = _reports(passes)
-    for one in [n_updates, open_mistakes or 0, *(n for report in reports for n in report[:5])]:
+    run, reports, tried = model._run, _reports(passes), _reports(trial or [])
+    both = [*reports, *tried]
+    for one in [n_updates, open_mistakes or 0, *(n for report in both for n in report[:5])]:
         count(one)
-    shares = [accuracy, *(share for report in reports for share in report[5:8])]
+    shares = [accuracy, *(share for report in both for share in report[5:8])]
     for share in shares:
         if not isinstance(share, float | int | None):
             raise ValueError("an invalid accuracy")
         float(share or 0)  # OverflowError for an integer beyond floats
-    run = model._run
+    run.trial = tried or None
     run.state.n_updates, run.open_mistakes = n_updates, open_mistakes
     run.reports = reports
     model.stop_reason_, model.training_accuracy_ = _reason(stop_reason), accuracy
@@ -199,14 +202,17 @@ class SavedOnlineFit(SavedFit):
         self._at, self._start = (0, 0), ""
 
     def begin(self, arrays: Arrays, about: dict[str, Any]) -> None:
-        """Take the seed and the classes."""
+        """Take the seed, the classes, and the trial if it is over."""
         self.seed, self.classes = int(about["seed"]), tuple(about["classes"])
+        trial = about["course"]["trial"]
+        self.trial = None if trial is None else _reports(trial)
 
     def resume(self, course: Course) -> None:
         """Go on with an earlier run, if there is one: restore its state and its course."""
         run, stream, progress = course.run, course.stream, course.progress
-        self._start = _digest(run.state)
-        if self.found is None:
+        self._start, self._at = _digest(run.state), (0, 0)
+        # Of a trial and the run after it, only that in which it was interrupted goes on.
+        if self.found is None or (self.trial is None) != (run.trial is None):
             return
         arrays, about = self.found
         # Learning changes them; a damaged row cache may restart the run.
@@ -224,7 +230,8 @@ class SavedOnlineFit(SavedFit):
             if not stream.of_features and stream.n_features != run.state.n_features:
                 raise ValueError(f"{run.state.n_features} examples")
         self._at = course.number, progress.rows
-        place = f"pass {course.number + 1}, after {progress.rows:,} of its rows"
+        over = " over all rows" * (run.trial is not None)
+        place = f"pass {course.number + 1}{over}, after {progress.rows:,} of its rows"
         self.checkpoint.on_resume("all is learnt" if course.over else place)
 
     def pause(self, course: Course) -> None:
@@ -292,6 +299,7 @@ def contents_of(course: Course) -> tuple[Arrays, Any]:
         "since_best": course.since_best,
         "best": None if best is None else [best.score, best.state.rounds, best.kept],
         "reports": [list(report) for report in run.reports[: course.number]],
+        "trial": None if run.trial is None else [list(report) for report in run.trial],
     }
 
 

@@ -99,7 +99,9 @@ class LearningCurveDisplay(Display):
         check_drawable(estimator, "mistakes_", "does not learn in passes; draw another.")
         errors, best = getattr(estimator, "validation_curve_", None), None
         if errors is not None:
-            best = int(np.argmin(errors[:, 1])) if estimator.stop_reason_ != "converged" else None
+            # After learning all rows, or a pass without a mistake, the last weights count.
+            kept = estimator.fitted_run().trial is None and estimator.stop_reason_ != "converged"
+            best = int(np.argmin(errors[:, 1])) if kept else None
         made = cls(
             mistakes=estimator.mistakes_, errors=errors, best=best,
             criterion=getattr(estimator, "criterion_", None),
@@ -137,7 +139,7 @@ class LearningCurveDisplay(Display):
         self.criterion_: Any = None
         self.kept_: Any = None
         if self.errors is not None:
-            self._draw_errors(passes, self.errors)
+            self._draw_errors(self.errors)
         elif self.criterion is not None:
             self._draw_criterion(passes, self.criterion)
         if self.best is not None:
@@ -153,7 +155,8 @@ class LearningCurveDisplay(Display):
             self.legend_.set_bbox_to_anchor((1.16, 1.0), self.ax_.transAxes)
         return self
 
-    def _draw_errors(self, passes: np.ndarray, errors: np.ndarray) -> None:
+    def _draw_errors(self, errors: np.ndarray) -> None:
+        passes = np.arange(1, len(errors) + 1)  # more than those over all rows may be
         self.error_ax_ = self.ax_.twinx()
         for share, colour, style, label in (
             (errors[:, 0], COLOURS[1], "-", "error, rows learnt"),

@@ -256,6 +256,9 @@ class RowStream(ABC):
         ValueError if they do not fit.
         """
 
+    def learn_all(self, state: Any, keeping: Any) -> None:  # noqa: B027
+        """Hold no row out any more, in a run that begins again with this state."""
+
     @abstractmethod
     def held_out(self) -> Iterator[RowBatch]:
         """Yield the held-out rows in the given order; ``importance`` weighs them in scores."""
@@ -310,6 +313,11 @@ class MemoryStream(RowStream):
         order = shuffled(self.codes.size, self.seed, pass_number, self._group_size)
         return order if self._learnable is None else order[self._learnable[order]]
 
+    def learn_all(self, state: Any, keeping: Any) -> None:
+        """Hold no row out any more; rows of weight 0 are still skipped."""
+        self._learnable = self.importance > 0 if self.importance.size else None
+        self._held_out, self.score_weights = None, NO_IMPORTANCE
+
     def held_out_rows(self) -> np.ndarray | range:
         """Return the held-out rows in the given order."""
         return range(0) if self._held_out is None else self._held_out
@@ -342,6 +350,11 @@ class ArrayStream(MemoryStream):
             held, weights = self.held_out_rows(), self.score_weights
             rows, order = as_rows(X[held], unit), range(len(held))
             self._scored = RowBatch(rows, codes[held], weights[held], order, X.shape[1], None)
+
+    def learn_all(self, state: Any, keeping: Any) -> None:
+        """Hold no row out any more; rows of weight 0 are still skipped."""
+        super().learn_all(state, keeping)
+        self._scored = None
 
     def pack(self) -> None:
         """Pack dense rows that are mostly zeros, so that passes of several classes take a third of

@@ -323,6 +323,15 @@ class SourceStream(RowStream):
             if k > 2 and not self._lengths:
                 self._fed.pack()
 
+    def hold_out(self, fraction: float | None) -> None:
+        """Start with this share of the rows held out, None for none."""
+        self._fraction = fraction
+        self.start()
+
+    def learn_all(self, state: Any, keeping: Any) -> None:
+        """Hold no row out any more, in passes that begin again."""
+        self.hold_out(None)
+
     def resume(self, passes: int, arrays: dict[str, np.ndarray]) -> None:
         """Read the rows again if the first pass is over, for all that it found out about them."""
         if passes:
