@@ -54,6 +54,9 @@ GRIDS = {
     "PassiveAggressive": LINEAR | INTERCEPT | NORMALIZE | {
         "loss": ["hinge", "squared_hinge"], "C": [1.0, 0.01, np.inf],
     },
+    "AROW": LINEAR | INTERCEPT | NORMALIZE | {
+        "r": [1.0, 0.1], "covariance_type": ["diagonal", "diagonal-drop"],
+    },
     "Winnow": LINEAR | NORMALIZE | {"promotion": [2.0, 1.1], "threshold": [None, 1.0]},
     "BalancedWinnow": LINEAR | INTERCEPT | NORMALIZE | {
         "promotion": [2.0, 1.1], "threshold": [0.0, 1.0],

@@ -23,6 +23,8 @@ CONFIGURED = {
     "pa2": ("pa", {"C": 0.2, "loss": "squared_hinge"}),
     "winnow": ("winnow", {"promotion": 1.5}),
     "balanced": ("balanced-winnow", {"promotion": 1.2}),
+    "arow": ("arow", {"r": 0.7}),
+    "arow-drop": ("arow", {"r": 2.0, "covariance_type": "diagonal-drop"}),
 }
 _named = {own for own, _ in CONFIGURED.values()}
 #: every linear learner: its estimator, parameters, and the rule of its twin with these
@@ -34,6 +36,7 @@ LEARNERS = {
 }
 COMPILED_ALIKE = {
     "pa2",
+    "arow-drop",
     "halving",
     "root",
     "callable",

@@ -367,7 +367,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         if intercept is not None and intercept.any() and not self.fit_intercept:
             raise ValueError("intercept_init must be zero or left out when fit_intercept is False.")
         learner.check_initial(coef, intercept, warm)
-        state.forget()
+        state.forget(learner.beside)
         state.set_weights(coef, intercept)
         learner.start(state)
         given = any(array is not None and array.any() for array in (coef, intercept))

@@ -387,7 +387,7 @@ def _report(number: int, counts: list[Counts], plan: Plan) -> PassReport:
     rows, mistakes, updates, errors, _, zeros = np.sum(counts, axis=0).tolist()
     reason = None
     if not mistakes:
-        reason = StopReason.CLEAN if zeros else StopReason.CONVERGED
+        reason = StopReason.CLEAN if zeros or updates else StopReason.CONVERGED
     elif number + 1 == plan.max_iter:
         reason = StopReason.MAX_ITER
     return PassReport(number, rows, mistakes, updates, errors, *NO_SCORES, reason)

@@ -29,10 +29,16 @@ from linsep.learners.state import (
 from linsep.rows.arrays import RowBatch, RowStream, longest_row, rows_per_slice, slices
 
 
-def stop_sentence(reason: StopReason, state: State, tie: str) -> str:
-    """Return the sentence on why a run ended. The native rule of several classes makes no mistake
-    in a row whose class wins a tie, so its weights need not separate the rows.
+def stop_sentence(reason: StopReason, state: State, tie: str, changed: bool = False) -> str:
+    """Return the sentence on why a run ended; ``changed``: weights changed in the last pass. The
+    native rule of several classes makes no mistake in a row whose class wins a tie, so its weights
+    need not separate the rows.
     """
+    if reason == StopReason.CLEAN and changed:
+        return (
+            "a whole pass made no mistake, but changed the weights: those after it need not "
+            "separate the rows"
+        )
     native = state.n_classes > 2 and state.multiclass == "native"
     if reason != StopReason.CONVERGED or not native or tie == "random":
         return reason.sentence
@@ -43,9 +49,10 @@ def stop_sentence(reason: StopReason, state: State, tie: str) -> str:
     )
 
 
-def without_mistakes(learner: Learner, state: State) -> StopReason:
-    """Return why a run ends with a pass without a mistake."""
-    return StopReason.CLEAN if learner.leaves_zeros(state) else StopReason.CONVERGED
+def without_mistakes(learner: Learner, state: State, updates: int) -> StopReason:
+    """Return why a run ends with a pass without a mistake, but perhaps with updates."""
+    clean = updates or learner.leaves_zeros(state)
+    return StopReason.CLEAN if clean else StopReason.CONVERGED
 
 
 class Plan(NamedTuple):
@@ -465,7 +472,7 @@ def after_pass(course: Course, scores: Scores) -> StopReason | None:
         course.best = Best(scores.held_out, state.remember(), run.keeping.remember())
         course.since_best = 0
     if progress.mistakes == 0:
-        reason = without_mistakes(run.learner, state)
+        reason = without_mistakes(run.learner, state, progress.updates)
         course.best = None if reason == StopReason.CONVERGED else course.best
         return reason
     if cycle is not None:

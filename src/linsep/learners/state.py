@@ -165,9 +165,12 @@ class State:
         if intercept is not None:
             own_intercept[:] = intercept
 
-    def forget(self) -> None:
-        """Reset all but the weights, for a new run that starts from them."""
-        self.shaped, self.counts, self.rounds = {"W": self.W}, {}, 0
+    def forget(self, but: tuple[str, ...] = ()) -> None:
+        """Reset all but the weights and the arrays of these names, for a new run that starts from
+        them.
+        """
+        kept = {name: array for name, array in self.shaped.items() if name in ("W", *but)}
+        self.shaped, self.counts, self.rounds = kept, {}, 0
 
     def is_finite(self) -> bool:
         """Return whether all weights and sums of changes are finite."""
@@ -365,6 +368,8 @@ class Learner:
     step = ""
     #: initial weight of a feature
     fill = 0.0
+    #: arrays of the shape of the weights that belong to them, and are kept with them
+    beside: tuple[str, ...] = ()
     #: most rows to learn with one rule
     rows_at_once: int | None = None
     #: whether there is one update per pass, at its end

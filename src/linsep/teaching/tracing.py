@@ -286,5 +286,6 @@ class Ending:
         zeros = self._spares and any(
             not np.ravel(step.score)[machine] for step in last for machine in step.seen
         )
-        reason = StopReason.CLEAN if zeros else StopReason.CONVERGED
-        return reason, stop_sentence(reason, self._state, self._tie)
+        changed = any(step.updates for step in last)
+        reason = StopReason.CLEAN if zeros or changed else StopReason.CONVERGED
+        return reason, stop_sentence(reason, self._state, self._tie, changed)

@@ -236,7 +236,7 @@ class Fit:
         state, learner, keeping = self.run.state, self.run.learner, self.run.keeping
         reason = None
         if self.progress.mistakes == 0:
-            reason = without_mistakes(learner, state)
+            reason = without_mistakes(learner, state, self.progress.updates)
         elif self.passes == self.max_iter:
             reason = StopReason.MAX_ITER
         elif learner.restarts(state):

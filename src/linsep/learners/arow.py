@@ -1,0 +1,121 @@
+"""Adaptive regularization of weights as a scikit-learn estimator."""
+
+from typing import Any, Literal
+
+import numpy as np
+
+from linsep.compiled.rules.confidence import AROWRule
+from linsep.learners.classifier import LinearClassifier
+from linsep.learners.state import Learner, State
+from linsep.parameters import Control, Demonstration, parameter
+
+CovarianceType = Literal["diagonal", "diagonal-drop"]
+
+
+class AROW(LinearClassifier):
+    """Adaptive regularization of weights: the more often a weight was learnt, the less it changes.
+
+    Every weight has a mean, which scores, and a variance, 1 at first. A row z with a margin
+    m = y <w, z> below 1 is learnt: with v = sum of variance_j z_j^2, w_j grows by
+    y variance_j z_j (1 - m) / (v + r), and then the row counts as an observation of its weights
+    with noise of variance r. So rare features take long steps, and frequent ones short steps. One
+    pass is often enough, for text and other wide sparse data above all.
+
+    Only m <= 0 is a mistake, but rows with a margin below 1 change the weights too. A pass without
+    a mistake ends the run; as the weights may have changed in it, that does not prove that they
+    separate the rows (``stop_reason_ == "clean"``). No bound on its mistakes is proved for
+    variances without covariances, and none is stated.
+
+    Parameters
+    ----------
+    r : float, default=1.0
+        Variance of the noise of a row; larger values learn less from each row.
+    covariance_type : {"diagonal", "diagonal-drop"}, default="diagonal"
+        How a row makes variances smaller. "diagonal" minimises the objective of the paper over
+        variances: 1 / variance_j grows by z_j^2 / r. "diagonal-drop" takes the diagonal of the
+        update of a whole covariance matrix: variance_j falls by variance_j^2 z_j^2 / (v + r).
+
+    Other parameters are those of :class:`linsep.Perceptron`. With the native rule of several
+    classes a row is learnt against its best rival, and v is the sum over both classes.
+
+    Attributes
+    ----------
+    variances_ : array of the shape of ``coef_``, the variance of each weight
+    intercept_variances_ : array of the shape of ``intercept_``
+
+    Other attributes are those of :class:`linsep.Perceptron`.
+
+    References
+    ----------
+    K. Crammer, A. Kulesza and M. Dredze, Adaptive regularization of weight vectors, NIPS 22 (2009),
+    sections 3 and 4, and Machine Learning 91 (2013).
+
+    Examples
+    --------
+    >>> from linsep import AROW
+    >>> p = AROW(max_iter=1, shuffle=False).fit([[1.0, 1.0], [3.0, 2.0]], ["no", "yes"])
+    >>> p.coef_.tolist(), p.variances_.round(3).tolist()
+    ([[0.21875, 0.0625]], [[0.091, 0.167]])
+    """
+
+    command_name = "arow"
+    grid_example = "r=0.1,1,10"
+    demonstrations = (
+        Demonstration(
+            name="arow", title="AROW",
+            controls=(Control(parameter="r", label="Noise r"),),
+        ),
+    )  # fmt: skip
+
+    r: float = parameter(
+        default=1.0, above=0.0, help="variance of the noise of a row; larger values learn less"
+    )
+    covariance_type: CovarianceType = parameter(
+        default="diagonal",
+        help="variances that minimise the objective, or the diagonal of the whole update",
+    )
+
+    def learner(self) -> Learner:
+        """Return the learner of these parameters; raise ValueError if they are incompatible."""
+        return AROWLearner(float(self.r), self.covariance_type)
+
+    def twin(self) -> Any:
+        """Return the rule of :mod:`linsep.textbook` with these parameters."""
+        from linsep.teaching.textbook.arow import AROW
+
+        return AROW(self.r, self.covariance_type)
+
+    @property
+    def variances_(self) -> np.ndarray:
+        """Variances of the current weights."""
+        return self._variances()[0]
+
+    @property
+    def intercept_variances_(self) -> np.ndarray:
+        """Variances of the current intercepts."""
+        return self._variances()[1]
+
+    def _variances(self) -> tuple[np.ndarray, np.ndarray]:
+        state = self.fitted_run().state
+        known = state.like_weights(KNOWN)
+        coef, intercept = state.split(1.0 / (1.0 + known))
+        return coef, intercept
+
+
+#: the array of a state that says how well weights are known
+KNOWN = "known"
+
+
+class AROWLearner(Learner):
+    """AROW with variances."""
+
+    needs_lengths = True
+    beside = (KNOWN,)
+
+    def __init__(self, r: float, covariance_type: str):
+        super().__init__()
+        self.r, self.drop = r, covariance_type == "diagonal-drop"
+
+    def rule(self, state: State) -> Any:
+        """Return the rule with what is known of the weights."""
+        return AROWRule(self.r, self.drop, state.like_weights(KNOWN))
