@@ -142,13 +142,22 @@ def test_several_classes_of_long_numbers():
 @pytest.mark.parametrize(
     ("X", "said"),
     [
-        (pd.DataFrame({"a": pd.array([1, None], "Int64")}), "Row 1, column 'a' has no value"),
-        (pd.DataFrame({"a": [1.0, 2.0], "b": [Decimal(1), None]}), "Row 1, column 'b' has no"),
-        (pd.DataFrame({"a": [1, 2], "b": [1, "2"]}, dtype=object), "Row 1, column 'b' is '2'"),
-        (pa.table({"a": [1, None]}), "Row 1, column 'a' has no value"),
+        (
+            pd.DataFrame({"a": pd.array([1, None], "Int64")}),
+            "Row 2 .index 1., column 'a' has no value",
+        ),
+        (
+            pd.DataFrame({"a": [1.0, 2.0], "b": [Decimal(1), None]}),
+            "Row 2 .index 1., column 'b' has no",
+        ),
+        (
+            pd.DataFrame({"a": [1, 2], "b": [1, "2"]}, dtype=object),
+            "Row 2 .index 1., column 'b' is '2'",
+        ),
+        (pa.table({"a": [1, None]}), "Row 2 .index 1., column 'a' has no value"),
         ([[Decimal("NaN")], [1]], r"Row 1 \(index 0\), column 0 has no value"),
         ([[Decimal("Infinity")], [1]], r"Row 1 \(index 0\), column 0 is Infinity"),
-        ([[Fraction(1, 3)], [float("inf")]], "Row 1, column 0 is inf"),
+        ([[Fraction(1, 3)], [float("inf")]], "Row 2 .index 1., column 0 is inf"),
         ([[Decimal("1e-999999")], [1]], "outside the range of floating point"),
         ([[Fraction(1, 3**700)], [1]], "about 2\\*\\*-1109, outside"),
         ([[2**1100 + 1], [1]], "outside the range of floating point"),

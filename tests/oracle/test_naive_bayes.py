@@ -88,7 +88,7 @@ def test_a_feature_without_width_is_said():
         ([[1.0], [2.0], [3.0]], [0.5, 1.5, 2.2], None, "continuous.*LinearRegression"),
         ([[1.0], [2.0], [3.0]], [1, 1, 1], None, "Only one class"),
         ([[1.0], [np.nan], [3.0]], [1, 1, 0], None, "NaN"),
-        ([[1.0], [2.0], [3.0]], [1, 1, 0], [1, 1, -1], "sample_weight of row 2"),
+        ([[1.0], [2.0], [3.0]], [1, 1, 0], [1, 1, -1], "sample_weight of row 3"),
     ],
 )
 def test_bad_input_is_refused(X, y, weights, said):

@@ -83,7 +83,8 @@ def test_columns_of_an_array_have_the_names_of_fit():
     model = LogisticRegression(l2=1.0).fit(pd.DataFrame(GOOD, columns=["a", "b"]), Y)
     with pytest.warns(UserWarning, match="valid feature names"):
         assert_refused(
-            lambda: model.predict([[1.0, np.inf]]), "contains infinity in column 'b', row 0"
+            lambda: model.predict([[1.0, np.inf]]),
+            "contains infinity in column 'b', row 1 (index 0)",
         )
 
 
@@ -97,7 +98,7 @@ def test_other_columns_than_those_of_fit_are_told_first():
 def test_two_columns_of_one_name():
     X = pd.DataFrame(GOOD.astype(object), columns=["a", "a"])
     X.iloc[3, 1] = "red"
-    assert_refused(lambda: Perceptron().fit(X, Y), "holds text in column 'a' ('red' in row 3")
+    assert_refused(lambda: Perceptron().fit(X, Y), "holds text in column 'a' ('red' in row 4")
 
 
 def test_numbers_of_other_types_are_numbers():

@@ -181,7 +181,9 @@ def test_what_cannot_be_drawn_is_one_sentence():
     with pytest.raises(ValueError, match="1 features, but KernelPerceptron is expecting 2"):
         KernelDisplay.from_estimator(model, X[:, :1], Y)
     named = KernelPerceptron().fit(X, np.repeat(["a", "c"], 40))
-    with pytest.raises(ValueError, match="Row 40: 'b' is no class of the fit, which has 'a', 'c'"):
+    with pytest.raises(
+        ValueError, match=r"Row 41 .index 40.: 'b' is no class of the fit, which has 'a', 'c'"
+    ):
         KernelDisplay.from_estimator(named, X, np.repeat(["a", "b"], 40))
     with pytest.raises(ValueError, match="Perceptron has no kernel: draw a KernelPerceptron"):
         KernelDisplay.from_estimator(Perceptron().fit(X, Y), X, Y)

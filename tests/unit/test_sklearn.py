@@ -129,7 +129,9 @@ def test_rows_that_a_kernel_does_not_take():
     with pytest.raises(ValueError, match=r"dense rows only, not sparse ones: give X\.toarray"):
         model.fit(store(X, "csr32"), y)
     X[3, 1] = -2.0
-    with pytest.raises(ValueError, match="Negative values in data: row 3 has -2 in column 1"):
+    with pytest.raises(
+        ValueError, match=r"Negative values in data: row 4 .index 3. has -2 in column 1"
+    ):
         model.fit(X, y)
 
 

@@ -148,7 +148,7 @@ class OnlineClassifier(
             return str(run.cycle.sentence)
         if run.trial is not None and self.stop_reason_ == StopReason.EARLY_STOP:
             return "as many passes were made as without the held-out rows, or a callback asked"
-        changed = run.reports[-1].updates > 0
+        changed = bool(run.reports) and run.reports[-1].updates > 0
         return stop_sentence(self.stop_reason_, run.state, fitted_parameter(self, "tie"), changed)
 
     @property

@@ -50,7 +50,7 @@ def _by_ridges(task: Task, fit: Fit, how: Standardization) -> tuple[Fit, bool]:
     """
     total = float(task.totals.sum())
     likelihood, plain = problem_of(replace(task, l2=0.0), how)
-    factored = task.q * task.width <= MOST_FACTORED
+    factored = task.factored and task.q * task.width <= MOST_FACTORED
     climb = ascent.newton if factored else ascent.newton_cg
     free = (np.arange(task.width) < task.n_features) & (plain.factors == 0)
     levels = tuple(np.array(of) for of in task.levels if of and free[list(of)].all())

@@ -1,6 +1,6 @@
 """Scores of predictions as plain JSON: what ``linsep score --json`` prints."""
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -97,7 +97,7 @@ def score(
     if isinstance(data, tuple) and len(data) == 2:
         _refuse_columns(target=target, sample_weight=sample_weight, groups=groups)
         parts = answers_in_memory(model, *data, Beside.of(sample_weight, groups))
-        return _scores(model, parts, "X", names, sample_weight is not None)
+        return _scores(model, parts, "X", names, lambda: sample_weight is not None)
     weights = sample_weight if isinstance(sample_weight, str) else None
     grouped = groups if isinstance(groups, str) else None
     beside = Beside.of(
@@ -180,15 +180,19 @@ def scores_of(
     ``metrics`` are names, by default all, and ``beside`` what is given beside the rows.
     """
     prediction = model.predictions(source)
-    weighted = source.weighted or (beside is not None and beside.weights is not None)
+
+    def weighted() -> bool:  # lines of text tell it as they are read
+        return source.weighted or (beside is not None and beside.weights is not None)
+
     found = _scores(model, answers(prediction, beside), source.name, metrics, weighted)
     # known after the reading
     return found | {"unknown_values": prediction.unknown, **gaps_of(source)}
 
 
 def _scores(
-    model: Any, parts: Iterator[Answered], name: str, metrics: Iterable[str] | None, weighted: bool
-) -> dict[str, Any]:
+    model: Any, parts: Iterator[Answered], name: str, metrics: Iterable[str] | None,
+    weighted: Callable[[], bool],
+) -> dict[str, Any]:  # fmt: skip
     """Return the same of rows as they come; all are counted, and enough are kept for the rest."""
     rows = Collector(model)
     totals = _no_totals(model)
@@ -197,7 +201,7 @@ def _scores(
         totals = totals.and_more(part.predicted, part.truth, part.weights)
     scored = rows.scored(name)
     about = _of_classes if hasattr(model, "classes_") else _of_numbers
-    return about(scored, totals, weighted) | _metrics(scored, metrics, rows.step)
+    return about(scored, totals, weighted()) | _metrics(scored, metrics, rows.step)
 
 
 def _no_totals(model: Any) -> Any:
