@@ -13,7 +13,7 @@ from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 
 from linsep._system.interrupts import StopSign, interruption_point, interrupts_deferred
 from linsep._system.threads import in_background, thread_count
@@ -230,7 +230,7 @@ def predictions_by_fold(
     def work(fold: int, numbers: list[int]) -> None:
         try:
             for number in numbers:
-                estimator = copied(estimators[number])
+                estimator = clone(estimators[number])
                 found[number][fold] = (predict or predicted)(estimator, rows, splits[fold])
         except LinsepError as problem:
             raise problem.at(f"fold {fold + 1} of {len(splits)}: ") from None
@@ -240,11 +240,6 @@ def predictions_by_fold(
     with warnings.catch_warnings(action="ignore"):
         in_threads(work, jobs)
     return found
-
-
-def copied(estimator: Any) -> Any:
-    """Return an estimator of the same parameters that has learnt nothing."""
-    return type(estimator)(**estimator.get_params(deep=False))
 
 
 def predicted(estimator: Any, rows: LabelledRows, split: Split) -> Any:

@@ -227,13 +227,13 @@ def test_what_is_printed(folder):
     words = ["t.csv", "--target", "y", "--exclude", "g", "--learner", "naive-bayes,logistic"]
     done = here("tune", *words, "--cv", 3, "--repeats", 2, "--test", "t.csv", cwd=folder)
     lines = done.stdout.splitlines()
-    assert [line.split()[0] for line in lines[:7]] == [
-        "best", "accuracy", "test", "compared", "time", "model", "command",
+    assert [line.split()[0] for line in lines[:8]] == [
+        "best", "accuracy", "test", "metrics", "compared", "time", "model", "command",
     ]  # fmt: skip
     assert " % in 3 folds, 2 times; baseline " in lines[1]
-    assert lines[3] == "compared  6 models of 2 learners on 150 rows"
-    assert lines[6].startswith("command   linsep fit t.csv --target y --exclude g ")
-    table = lines[8:]
+    assert lines[4] == "compared  6 models of 2 learners on 150 rows"
+    assert lines[7].startswith("command   linsep fit t.csv --target y --exclude g ")
+    table = lines[9:]
     assert table[0].split() == ["learner", "parameters", "accuracy,", "%", "behind"]
     assert table[1].endswith(" -")
     assert len(table) == 7

@@ -48,7 +48,7 @@ def rows(classes):
     return rng.normal(size=(300, 4)) * 2 + y[:, None] * [1, -1, 0.5, 0], y
 
 
-def compare(model, X):
+def assert_same_probabilities(model, X):
     sklearn_onnx.register()
     kind = skl2onnx.common.data_types.DoubleTensorType([None, 4])
     made = skl2onnx.to_onnx(model, initial_types=[("X", kind)], options={"zipmap": False})
@@ -77,7 +77,7 @@ def test_probabilities_are_those_of_scikit_learn(meta, base, classes, labels):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = META[meta](BASES[base]).fit(X, y)
-    compare(model, X)
+    assert_same_probabilities(model, X)
 
 
 @pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
@@ -95,4 +95,4 @@ def test_calibrated_models_have_their_probabilities(meta, classes, method):
     elif meta == "stacked":
         stacked = StackingClassifier([("a", own)], final_estimator=FINAL, cv="prefit")
         model = stacked.fit(X, y)
-    compare(model, X)
+    assert_same_probabilities(model, X)

@@ -1,11 +1,13 @@
 """Out-of-fold predictions and their metrics against scikit-learn's on the same folds."""
 
 import json
+import time
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.model_selection import (
     GroupKFold,
     KFold,
@@ -28,7 +30,6 @@ from linsep import (
 )
 from linsep.cross_validation import (
     Folds,
-    copied,
     in_threads,
     kept,
     labelled_rows,
@@ -220,6 +221,7 @@ def test_an_error_in_a_thread_ends_the_others():
 
     def work(number):
         begun.append(number)
+        time.sleep(0.01)
         raise ValueError(f"job {number}")
 
     with pytest.raises(ValueError, match="job"):
@@ -244,7 +246,7 @@ def test_kernel_values_that_folds_share_give_the_same_models(multiclass, weighte
     for (training, test), part in zip(splits, found, strict=True):
         counted = np.zeros(60)
         counted[training] = weights[training] if weighted else 1.0
-        alone = copied(model).fit(X, y, sample_weight=counted)
+        alone = clone(model).fit(X, y, sample_weight=counted)
         np.testing.assert_array_equal(part.scores, alone.decision_function(X[test]))
         np.testing.assert_array_equal(part.classes[part.predicted], alone.predict(X[test]))
         np.testing.assert_array_equal(part.weights, weights[test] if weighted else np.ones(15))

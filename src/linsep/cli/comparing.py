@@ -18,7 +18,7 @@ from linsep.cli.options import LEARNER, LearnerName
 from linsep.cli.output import print_json, print_pairs, print_table, watching
 from linsep.cli.predict import score_source
 from linsep.cli.reading import Reading
-from linsep.cli.validating import UNITS, folds_text, with_error
+from linsep.cli.validating import folds_text, metric_named, with_error
 from linsep.fitting import with_intercept
 from linsep.parameters import parameters_of
 from linsep.scoring import CLASS_METRICS, NUMBER_METRICS, gaps_of
@@ -232,18 +232,18 @@ def _of_model(rated: "Rated") -> dict[str, Any]:
 def _print(found: dict[str, Any], recipe: dict[str, Any]) -> None:
     """Print a comparison; ``recipe`` says how the rows were read."""
     first, models, metric = found["models"][0], found["models"], found["metric"]
-    unit = "" if metric in UNITS else " %"
     baseline = f"; baseline {percent(found['baseline'])}" if found["baseline"] is not None else ""
     n_learners = len({model["learner"] for model in models})
     which = f"; the simplest within one standard error of {_name(_best(models))}"
     pairs = [
         ("best", _name(first) + which * (found["one_se"] and first["behind"] > 0)),
-        (metric.replace("_", " "),
-         f"{with_error(metric, first['mean'], first['standard_error'])}{unit} in "
+        (metric_named(metric).title,
+         f"{with_error(metric, first['mean'], first['standard_error'], True)} in "
          f"{folds_text(found)}{baseline}"),
     ]  # fmt: skip
     if (test := found["test"]) is not None:
         pairs.append(("test", report.how_good(test)))
+        pairs += report.metric_pairs(found) if "accuracy" in test else []
     pairs += [
         ("compared", f"{counted(len(models), 'model')} of {counted(n_learners, 'learner')} on "
                      f"{counted(found['rows'], 'row')}"),
@@ -259,7 +259,8 @@ def _print(found: dict[str, Any], recipe: dict[str, Any]) -> None:
          with_error(metric, model["mean"], model["standard_error"]), _behind(metric, model)]
         for model in models[:MOST_LINES]
     ]  # fmt: skip
-    print_table(["learner", "parameters", f"{metric}{',' * bool(unit)}{unit}", "behind"], lines)
+    heading = metric_named(metric).title + ", %" * metric_named(metric).is_share
+    print_table(["learner", "parameters", heading, "behind"], lines)
     if len(models) > MOST_LINES:
         print(f"... and {len(models) - MOST_LINES:,} worse models; --json has all")
 

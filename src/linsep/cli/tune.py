@@ -214,6 +214,7 @@ def print_tune(found: dict[str, Any], recipe: dict[str, Any]) -> None:
     if found["test"] is not None:
         pairs.append(("test", f"{report.right_text(found['test'])}; "
                               f"{report.baseline_text(found['test'])}"))  # fmt: skip
+        pairs += report.metric_pairs(found)
     pairs += [
         ("learnt", f"{counted(len(models), 'model')} of {found['learner']}{spared}, "
                    f"{found['passes']:,} passes over "

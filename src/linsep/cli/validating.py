@@ -10,13 +10,10 @@ from linsep.words import counted
 
 if TYPE_CHECKING:  # what cross-validates, which most commands do not
     from linsep.cross_validation import Folds
+    from linsep.scoring.metrics import Metric
 
 #: metrics that fit a screen; --json has all
 SHOWN = ("accuracy", "balanced_accuracy", "roc_auc", "log_loss", "r2", "rmse", "mae")
-#: metrics that are not shares
-UNITS = (
-    "roc_auc", "average_precision", "log_loss", "brier", "mcc", "r2", "rmse", "mae", "max_error",
-)  # fmt: skip
 
 
 def _folds(given: dict[str, Any]) -> "Folds | None":
@@ -67,10 +64,17 @@ def described(scores: dict[str, Any], folds: "Folds") -> dict[str, Any]:
     }  # fmt: skip
 
 
-def with_error(name: str, mean: float, error: float) -> str:
+def metric_named(name: str) -> "Metric":
+    """Return the metric of a name."""
+    from linsep.scoring.metrics import METRICS  # slow to import for the help of a command
+
+    return METRICS[name]
+
+
+def with_error(name: str, mean: float, error: float, unit: bool = False) -> str:
     """Return a metric and its standard error: in percent, or to four digits."""
-    if name not in UNITS:
-        return f"{100 * mean:.2f} ± {100 * error:.2f}"
+    if metric_named(name).is_share:
+        return f"{100 * mean:.2f} ± {100 * error:.2f}{' %' * unit}"
     return f"{mean:.4g} ± {error:.2g}"
 
 
@@ -86,8 +90,7 @@ def validation_pairs(cv: dict[str, Any] | None) -> list[tuple[str, str]]:
         return []
     metrics = {name: cv["metrics"][name] for name in SHOWN if name in cv["metrics"]}
     each = [
-        f"{name.replace('_', ' ')} {with_error(name, one['mean'], one['standard_error'])}"
-        f"{'' if name in UNITS else ' %'}"
+        f"{metric_named(name).title} {with_error(name, one['mean'], one['standard_error'], True)}"
         for name, one in metrics.items()
     ]
     return [("cv", f"{', '.join(each)} ({folds_text(cv)})")]

@@ -319,3 +319,4 @@ NUMBER_METRICS = {
     "mae": Metric("mean absolute error", _of_numbers("mean_absolute_error")),
     "max_error": Metric("largest error", _of_numbers("max_error")),
 }
+METRICS = CLASS_METRICS | NUMBER_METRICS
