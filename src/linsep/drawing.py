@@ -25,12 +25,6 @@ def display(name: str) -> Any:
     return getattr(resolve_name(linsep.TOOLS["picture"]), name)
 
 
-def rows_of(X: Any, y: Any) -> tuple[Any, Any]:
-    """Return rows and labels as they are or, of a data frame with columns of text, a source."""
-    X, y, _ = resolve_name(linsep.TOOLS["frame"])(X, y)
-    return X, y
-
-
 def lab_page(trace: Any, X: Any, y: Any) -> str:
     """Return the run of a trace as a page that steps through it."""
     page: str = resolve_name(linsep.TOOLS["page"])(trace, X, y)

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from linsep.certificate.canonical import Reading
+from linsep.certificate.canonical import Reading, rows_of
 from linsep.certificate.checking import TIME_LIMIT, Check, Clock, TooLong
 from linsep.certificate.json_fields import (
     FLAG,
@@ -29,7 +29,7 @@ from linsep.certificate.json_fields import (
     write_fields,
 )
 from linsep.certificate.verdicts import AS_STORED, FORMAT
-from linsep.drawing import WithRows, display, rows_of
+from linsep.drawing import WithRows, display
 
 #: largest ``power``: values with more binary places would be very long integers
 MOST_BITS = 256

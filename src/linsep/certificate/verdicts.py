@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from linsep.certificate import json_fields as json_of
+from linsep.certificate.canonical import rows_of
 from linsep.certificate.checking import (
     TIME_LIMIT,
     Check,
@@ -28,7 +29,7 @@ from linsep.certificate.checking import (
 )
 from linsep.certificate.constraints import FORMULATIONS, Combination, Subject
 from linsep.certificate.integers import Space
-from linsep.drawing import WithRows, display, rows_of
+from linsep.drawing import WithRows, display
 from linsep.words import escaped
 
 FORMAT = "linsep proof 3"
