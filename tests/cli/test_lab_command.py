@@ -2,11 +2,14 @@
 
 import asyncio
 import re
+import socket
+import struct
 import subprocess
 import sys
 import urllib.error
 import urllib.request
 from contextlib import contextmanager
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -136,13 +139,13 @@ def websocket(url, origin, token):
 
 
 @contextmanager
-def served(before="", after="", names=""):
+def served(before="", after="", names="", errors=None):
     """A lab in a process with code of its own: its address, and what it prints."""
     code = ["import linsep.lab.server as lab", before, f"server = lab.bound_server({names})",
             "print(server.port, flush=True)", "server.start()", after,
             "server.io_loop.start()"]  # fmt: skip
     command = [sys.executable, "-c", "\n".join(code)]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
     try:
         yield f"http://127.0.0.1:{int(server.stdout.readline())}/", server.stdout
     finally:
@@ -193,6 +196,35 @@ def test_a_session_is_forgotten_when_its_tab_closes():
         while not counts or counts[-1] != 0 or max(counts) == 0:
             counts.append(int(said.readline()))
         assert max(counts) == 1
+
+
+@pytest.mark.thorough
+def test_tabs_that_close_are_no_errors(tmp_path):
+    """Tabs are cut while they are answered and pinged; the server says nothing of it."""
+    parts = (b'{"msgid": "1", "msgtype": "PULL-DOC-REQ"}', b"{}", b"{}")
+    ask = b"".join(bytes([0x81, 0x80 | len(p), 0, 0, 0, 0]) + p for p in parts)  # mask of zeros
+    with (
+        (tmp_path / "said").open("w") as file,
+        served("lab.LOOK_EVERY = 1", errors=file) as (url, _),
+    ):
+        address, token = urlsplit(url), token_of(url)
+        head = "\r\n".join([
+            "GET /ws HTTP/1.1", f"Host: {address.netloc}", "Upgrade: websocket",
+            "Connection: Upgrade", f"Origin: {url.rstrip('/')}", "Sec-WebSocket-Version: 13",
+            "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+            f"Sec-WebSocket-Protocol: bokeh, {token}", "", "",
+        ])  # fmt: skip
+        for _ in range(100):
+            with socket.create_connection((address.hostname, address.port)) as tab:
+                tab.sendall(head.encode())
+                answer = b""
+                while b'"ACK"' not in answer:
+                    answer += tab.recv(10_000)
+                tab.sendall(20 * ask)
+                tab.recv(100)
+                tab.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        assert asked(url)[0] == 200
+    assert (tmp_path / "said").read_text() == ""
 
 
 def test_help_names_the_export(tmp_path):

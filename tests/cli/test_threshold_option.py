@@ -109,6 +109,24 @@ def test_folds_may_be_those_of_cv_and_keep_groups_whole(folder):
     assert grouped != found["threshold"]["measured"]["chosen"]
 
 
+GROUPED = ("train.csv", "--target", "kind", "--group", "who", "--cv", "3", "--learner")
+
+
+@pytest.mark.parametrize("command", [
+    ("fit", *GROUPED, "naive-bayes"),
+    ("tune", *GROUPED, "naive-bayes,logistic"),
+    ("tune", *GROUPED[:5], "--grid", "max_iter=1,2"),
+])  # fmt: skip
+def test_intervals_of_test_rows_are_those_of_groups(folder, command):
+    done = here(*command, "--test", "test.csv", "--json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["test"]["intervals"]["of"] == "groups"
+    header = (folder / "test.csv").read_text().replace(",who\n", ",someone\n")
+    (folder / "renamed.csv").write_text(header)
+    said = "renamed.csv has no column 'who' of groups: add it"
+    assert_refused(*command, "--test", "renamed.csv", cwd=folder, said=said)
+
+
 def test_a_number_needs_no_rows_and_is_a_parameter_of_winnow(folder):
     about = fit(folder, "--threshold", 0.2, "--learner", "logistic")["threshold"]
     assert (about["rule"], about["measured"]) == ("0.2", None)

@@ -480,3 +480,14 @@ def test_the_document_is_openapi_and_the_page_needs_nothing_else(client):
 def test_a_file_of_the_model(client, tmp_path):
     (tmp_path / "copy.linsep").write_bytes(client.get("/model/file"))
     assert linsep.load(tmp_path / "copy.linsep").predict([ROW]).tolist() == ["up"]
+
+
+def test_the_threshold_of_a_model_is_stated_and_used(client, tmp_path):
+    assert client.get("/model")["threshold"] is None
+    model = linsep.load(model_file(tmp_path, name="before.linsep"))
+    linsep.set_threshold(model, 1e6)  # a score that no row has
+    with serving(linsep.save(model, tmp_path / "high.linsep")) as other:
+        about = other.get("/model")["threshold"]
+        assert (about["positive"], about["of"], about["at"]) == ("up", "score", 1e6)
+        assert other.predict([ROW])["predictions"] == ["down"]
+    assert client.predict([ROW])["predictions"] == ["up"]

@@ -142,7 +142,7 @@ def compare_and_learn(
         model_files.save(chosen.estimator, model, force=force)
     tested = None
     if test:
-        tested = score_source(chosen.estimator, reading.like(chosen.estimator, model, test))
+        tested = score_source(chosen.estimator, reading.tested(chosen.estimator, model, test))
     typed = " ".join(["linsep fit", *map(shlex.quote, data)])
     summary = _summary(found, asked.one_se, rows) | {
         "command": f"{typed} {_options(chosen, source, columns)}".strip(),

@@ -167,6 +167,7 @@ def fit(
     check_all_free(force or _goes_on(checkpoint), model)
     _check_checkpoint(checkpoint, every, model)
     started, place = perf_counter(), Place(cluster, mixing, shard_mb)
+    reading = reading._replace(group=columns["group"])
     parameters = with_intercept(learner, reading.given["formula"], parameters)
     threshold = decision_rule(threshold, learner, parameters)
     source = reading.source(data, learner, columns, parameters)
@@ -332,7 +333,7 @@ def _tested(
         return _Tested(untested=untested, interrupted=interrupted)
     try:
         with interrupts_allowed():
-            source = reading.like(estimator, model, test)
+            source = reading.tested(estimator, model, test)
             return _Tested(score_source(estimator, source))
     except LinsepError as problem:
         return _Tested(untested="there was an error", error=problem)

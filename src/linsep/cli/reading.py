@@ -26,9 +26,10 @@ from linsep.words import counted
 
 
 class Reading(NamedTuple):
-    """The values of the options in :data:`READING`."""
+    """The values of the options in :data:`READING`, and the column of groups, if any."""
 
     given: dict[str, Any]
+    group: str | None = None
 
     @property
     def files(self) -> dict[str, Any]:
@@ -59,12 +60,17 @@ class Reading(NamedTuple):
         """
         for name, data in others.items():
             if data:
-                other = open_source(data, recipe=source.layout(), **self.files)
-                _tell_learnt(name, source, other)
+                group = self.group if name == "test" else None
+                recipe = recipe_with(source.layout(), group=group)
+                _tell_learnt(name, source, open_source(data, recipe=recipe, **self.files))
 
     def like(self, model: Any, path: Path | None, data: list[str]) -> Source:
         """Open other files for a model."""
         return open_like(model, path, data, **self.files)
+
+    def tested(self, model: Any, path: Path | None, data: list[str]) -> Source:
+        """Open the files of --test for a model, with the groups that intervals are of."""
+        return open_like(model, path, data, self.group, **self.files)
 
 
 #: what an option learns from rows that a model has not seen

@@ -15,6 +15,7 @@ from linsep.estimators._common.explaining import is_curved
 from linsep.estimators._common.fitted_state import ALL_PASSES, StopReason
 from linsep.estimators._common.labels import plain_labels, words_and_signs
 from linsep.estimators._common.showing import MOST_TERMS
+from linsep.estimators._common.thresholds import threshold_of
 from linsep.scoring import CLASS_METRICS, NUMBER_METRICS, gaps_of
 from linsep.sources.base import Source
 from linsep.sources.feature_names import names_in_recipe
@@ -166,7 +167,7 @@ def training_summary(model: Any) -> dict[str, Any]:
         return _estimated(model)
     passes = model.fitted_run().reports
     rows = passes[0].rows if passes else 0
-    return threshold_summary(model) | {
+    return threshold_of(model) | {
         "learner": type(model).__name__,
         "rows": rows,
         "features": getattr(model, "n_features_in_", None),
@@ -202,7 +203,7 @@ def _estimated(model: Any) -> dict[str, Any]:
     """Return how a regression was estimated, with its table."""
     classes = getattr(model, "classes_", None)
     table = getattr(model, "summary_", None)
-    return threshold_summary(model) | {
+    return threshold_of(model) | {
         "learner": type(model).__name__,
         "rows": int(model.inference_.fit.n_rows if classes is None else model.n_rows_),
         "features": model.n_features_in_,
@@ -443,19 +444,6 @@ def calibration_pairs(summary: dict[str, Any]) -> list[tuple[str, str]]:
             f"{told['method']}, on {told['rows']:,} rows of {' and '.join(told['data'])}",
         )
     ]
-
-
-def threshold_summary(model: Any) -> dict[str, Any]:
-    """Return the threshold of a model as plain JSON, nothing of one without."""
-    threshold = getattr(model, "threshold_", None)
-    if threshold is None:
-        return {}
-    about = threshold._asdict() | {
-        "positive": plain_labels(model.classes_)[threshold.positive],
-        "of": "probability" if hasattr(model, "predict_proba") else "score",
-        "at": threshold.number(model),
-    }
-    return {"threshold": about}
 
 
 def threshold_pairs(summary: dict[str, Any]) -> list[tuple[str, str]]:

@@ -69,6 +69,7 @@ def tune(
     Example: linsep tune train.csv --target species --learner pa --grid C=0.01,0.1,1 --model m
     """
     check_all_free(force, model)
+    reading = reading._replace(group=columns["group"])
     names = list(dict.fromkeys(name for given in learner or () for name in given.split(",")))
     chosen = {"random_state": random_state, "class_weight": class_weight, "reference": reference}
     how: dict[str, Any] = {"model": model, "force": force, "test": test, "as_json": as_json}
@@ -140,7 +141,7 @@ def _on_one_hold_out(
         best = race.run(learn_best)
     if model is not None:
         model_files.save(best, model, force=force)
-    tested = score_source(best, reading.like(best, model, test)) if test else None
+    tested = score_source(best, reading.tested(best, model, test)) if test else None
     found = summary(race, learner, tested, model, perf_counter() - started)
     if group is not None:  # which `fit` takes with early stopping only
         found["options"] = f"{found['options']} {in_options('exclude', [group])}".strip()

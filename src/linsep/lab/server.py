@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import panel as pn
 from bokeh.server.auth_provider import AuthProvider
 from panel.custom import JSComponent
+from tornado.iostream import StreamClosedError
 from tornado.web import HTTPError, RequestHandler
 from tornado.websocket import WebSocketClosedError
 
@@ -70,8 +71,10 @@ def bound_server(
     server = pn.io.server.get_server(
         {"/": make_page}, port=port, address=address, title="linsep lab", location=False,
         websocket_max_message_size=MOST_BYTES, unused_session_lifetime_milliseconds=FORGOTTEN_AFTER,
-        check_unused_sessions_milliseconds=LOOK_EVERY, keep_alive_milliseconds=LOOK_EVERY,
-        session_token_expiration=3600,
+        check_unused_sessions_milliseconds=LOOK_EVERY,
+        # Tornado pings: pings by Bokeh raise where a socket is about to close
+        keep_alive_milliseconds=0, websocket_ping_interval=LOOK_EVERY / 1000,
+        websocket_ping_timeout=0, session_token_expiration=3600,
         websocket_origin=sorted(hosts), show=False, start=False,
         auth_provider=Visitors(hosts, token), cookie_secret=secrets.token_hex(32),
     )  # fmt: skip
@@ -83,7 +86,7 @@ def bound_server(
 
 
 def _unless_closed(loop: Any, context: dict[str, Any]) -> None:
-    if not isinstance(context.get("exception"), WebSocketClosedError):
+    if not isinstance(context.get("exception"), WebSocketClosedError | StreamClosedError):
         loop.default_exception_handler(context)
 
 

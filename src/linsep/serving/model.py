@@ -23,6 +23,7 @@ from linsep.estimators._common.explaining import (
 )
 from linsep.estimators._common.labels import plain_labels
 from linsep.estimators._common.predicting import probabilities_of
+from linsep.estimators._common.thresholds import threshold_of
 from linsep.naive_bayes import scoring_regression
 from linsep.serving.limits import Budget, Limits, Refused, too_many_rows
 from linsep.serving.log import digest_of
@@ -301,6 +302,7 @@ class Served:
             "columns": columns,
             "probabilities": hasattr(self.model, "predict_proba"),
             "explanations": without_weights(self.model) is None,
+            **({"threshold": None} | threshold_of(self.model)),
             "linsep": linsep.__version__,
         }
 

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError, ParameterError
-from linsep.estimators._common.labels import label_text, positive_code
+from linsep.estimators._common.labels import label_text, plain_labels, positive_code
 from linsep.estimators._common.predicting import probabilities_of
 from linsep.sources.base import Source
 
@@ -231,6 +231,19 @@ class Threshold(NamedTuple):
 def has_probabilities(model: Any) -> bool:
     """Return whether a threshold of a model is a probability rather than a score."""
     return hasattr(model, "predict_proba")
+
+
+def threshold_of(model: Any) -> dict[str, Any]:
+    """Return the threshold of a model as plain JSON, nothing of one without."""
+    threshold = getattr(model, "threshold_", None)
+    if threshold is None:
+        return {}
+    about = threshold._asdict() | {
+        "positive": plain_labels(model.classes_)[threshold.positive],
+        "of": "probability" if has_probabilities(model) else "score",
+        "at": threshold.number(model),
+    }
+    return {"threshold": about}
 
 
 def number_of(model: Any, positive: int, score: float) -> float:
