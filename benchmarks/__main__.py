@@ -33,6 +33,7 @@ from benchmarks import (
     tables,
     text,
     tuning,
+    which_learner,
 )  # fmt: skip
 
 REPORTS = {
@@ -47,6 +48,7 @@ REPORTS = {
     "mnist-kernels": mnist_kernels.main,
     "mnist-kernels-svc": mnist_kernels.compared,
     "newsgroups": newsgroups.main,
+    "newsgroups-one-pass": newsgroups.arow,
     "promoters": promoters.main,
     "nist": regression.nist,
     "regression-files": large_files.main,
@@ -56,6 +58,7 @@ REPORTS = {
     "suspicion": suspicion.main,
     "tables": tables.main,
     "text-choices": text.choices,
+    "which-learner": which_learner.main,
 }
 
 

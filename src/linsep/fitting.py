@@ -3,9 +3,11 @@ parameters it has where none are given.
 """
 
 from collections.abc import Mapping
+from contextlib import closing
 from difflib import get_close_matches
 from inspect import signature
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from linsep.catalog import ESTIMATORS, REGRESSIONS, is_scaled
 from linsep.errors import DataError, ParameterError, hint, in_python
@@ -21,11 +23,17 @@ from linsep.scoring import scores_of
 from linsep.sources.base import Source, is_frame
 from linsep.sources.opening import find_files, kind_of, names_in, open_source
 from linsep.sources.tables.reading_options import ReadingOptions
+from linsep.words import percent
 
 #: Defaults of learners in passes on files. Files may be large, and most data are not separable:
 #: ten passes, not a thousand. If classes overlap, the last weights depend on the last few rows;
 #: averaged weights do not.
 USUAL: dict[str, Any] = {"max_iter": 10, "keep": "average"}
+#: what learns where no learner is named, and what learns text and rows that are wide and sparse
+USUAL_LEARNER, OF_TEXT = "perceptron", "arow"
+#: rows are wide and sparse with more features than this, of which a row has a smaller share, in
+#: the first rows of a file
+WIDE, SPARSE, FIRST_ROWS = 1_000, 0.01, 1_000
 
 
 def opened_for(
@@ -67,11 +75,67 @@ def opened_for(
     )
 
 
+class Chosen(NamedTuple):
+    """A learner, and for what kind of rows it was chosen: None for any."""
+
+    learner: str
+    rows: str | None = None
+
+
+def is_wide_and_sparse(features: int, stored: float) -> bool:
+    """Return whether rows have so many ``features`` and so few of them each, ``stored``, that what
+    a learner knows of a rare feature matters.
+    """
+    return features > WIDE and stored < SPARSE * features
+
+
+def chosen_learner(
+    source: Source, given: Mapping[str, Any] = MappingProxyType({}), in_shards: bool = False
+) -> Chosen:
+    """Return what learns a source if no learner is named: AROW, if rows have columns of text or are
+    wide and sparse as far as the first show, else the perceptron.
+
+    Parameters
+    ----------
+    source : as :func:`opened_for` opens it
+    given : parameters, None where they are not given; those of the perceptron only choose it
+    in_shards : bool
+        Whether the learner must be one whose shards can be mixed.
+    """
+    kind = ESTIMATORS[OF_TEXT]
+    named = {name for name, value in given.items() if value is not None}
+    if named - parameters_of(kind).keys() or (in_shards and not kind.mixable):
+        return Chosen(USUAL_LEARNER)
+    # Rows of a converted file are those of the file that it was made from.
+    made_from = source.recipe() if source.kind == "rows" else {"format": source.kind}
+    if source.options().get("text") or made_from.get("words"):
+        return Chosen(OF_TEXT, "text")
+    if made_from["format"] not in ("svmlight", "vw"):
+        return Chosen(USUAL_LEARNER)
+    features, stored = _first_rows(source)
+    if not is_wide_and_sparse(features, stored):
+        return Chosen(USUAL_LEARNER)
+    share = percent(stored / features)
+    return Chosen(OF_TEXT, f"{features:,} features, of which a row has {share}")
+
+
+def _first_rows(source: Source) -> tuple[int, float]:
+    """Return how many features the first rows of a source of sparse rows have, and how many each
+    of them has on average.
+    """
+    try:
+        with closing(source.batches()) as batches:  # type: ignore[type-var]
+            X = next(batches).X[:FIRST_ROWS]
+    except (DataError, StopIteration):
+        return 0, 0.0  # learning, which reads the same rows, says it with its line
+    return len(set(X.indices.tolist())), X.nnz / max(1, X.shape[0])
+
+
 def fit(
     data: Any,
     *,
     target: str | None = None,
-    learner: str = "perceptron",
+    learner: str | None = None,
     test: Any = None,
     calibrate: Any = None,
     calibration: str = "sigmoid",
@@ -93,7 +157,8 @@ def fit(
     data : a data frame of pandas or polars, an Arrow table; files, folders, globs or addresses
     target : name of the label column; not for formats that have labels first, nor with a
         ``formula``, which names it
-    learner : name of the learner, as of ``linsep fit --learner``, such as "logistic" or "pa"
+    learner : name of the learner, as of ``linsep fit --learner``, such as "logistic" or "pa"; None
+        takes "arow" for columns of text and for wide sparse rows, and else "perceptron"
     test : data to score at the end, read as `data` is; default None
     calibrate, calibration : data on which to calibrate probabilities, and "sigmoid" or "isotonic"
     random_state : seed of learners that draw at random
@@ -131,6 +196,7 @@ def fit(
     >>> model.predict(rows.drop(columns="kind")).tolist()
     ['small', 'small', 'large', 'large']
     """
+    named, learner = learner, USUAL_LEARNER if learner is None else learner
     if learner not in ESTIMATORS:
         raise ParameterError(f"learner is {learner!r}: choose one of {', '.join(ESTIMATORS)}.")
     kind = ESTIMATORS[learner]
@@ -155,6 +221,8 @@ def fit(
     source = opened_for(
         learner, data, target=target, intercept=given.get("fit_intercept") is not False, **how
     )
+    if named is None:
+        learner = chosen_learner(source, {n: x for n, x in given.items() if n in own}).learner
     in_folds = rule if calibrate is None and rule is not None and rule.needs_rows else None
     estimator = make_estimator(learner, given)
     model = _learnt(estimator, source, cv, in_folds, random_state)

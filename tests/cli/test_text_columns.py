@@ -14,7 +14,7 @@ from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 
 import linsep
 from command_line import assert_refused, here, needs_speed, table
-from linsep import Perceptron, Text, open_source
+from linsep import AROW, Text, open_source
 from linsep.errors import DataError
 from linsep.sources.tables import files
 
@@ -121,7 +121,7 @@ def test_from_raw_text_to_predictions(folder):
     assert shown["body:prize"] > 0 > shown["body:home"]
     model = linsep.load(folder / "m.linsep")
     X, _ = read(folder / "mail.csv", text=["body", "subject"], scale="standard")
-    same = Perceptron(keep="average", max_iter=10, reference="ham", random_state=0)
+    same = AROW(keep="average", max_iter=10, reference="ham", random_state=0)
     assert np.array_equal(same.fit(sp.csr_matrix(X), column(0)).coef_, model.coef_)
 
 

@@ -52,5 +52,10 @@ def payments(folder):
     runpy.run_path(str(ROOT / "docs" / "payments_data.py"))["write"](folder)
 
 
+def reviews(folder):
+    """Write the texts of docs/one-pass.md into a folder, but only 2 MB."""
+    runpy.run_path(str(ROOT / "docs" / "one_pass_data.py"))["write"](folder, 2)
+
+
 def comparable(text):
     return TIMES.sub("_ s", " ".join(text.split()))

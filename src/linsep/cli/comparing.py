@@ -14,12 +14,12 @@ from linsep._system.interrupts import interrupts_allowed
 from linsep.catalog import ESTIMATORS, LEARNERS, REGRESSIONS, is_scaled
 from linsep.cli import learner_options as learners, report
 from linsep.cli.errors import flag_of, in_options, told_once
-from linsep.cli.options import LEARNER, LearnerName
+from linsep.cli.options import LearnerName
 from linsep.cli.output import print_json, print_pairs, print_table, watching
 from linsep.cli.predict import score_source
 from linsep.cli.reading import Reading
 from linsep.cli.validating import folds_text, metric_named, with_error
-from linsep.fitting import with_intercept
+from linsep.fitting import USUAL_LEARNER, chosen_learner, with_intercept
 from linsep.parameters import parameters_of
 from linsep.scoring import CLASS_METRICS, NUMBER_METRICS, gaps_of
 from linsep.sources.base import Source
@@ -94,7 +94,7 @@ def opened(asked: Asked, reading: Reading, data: list[str], columns: dict[str, A
     if len(asked.learners) == 1:
         (learner,) = asked.learners
         return reading.source(data, learner, columns, asked.parameters_of(learner, formula))
-    source = reading.source(data, str(LEARNER.default), columns, asked.parameters)
+    source = reading.source(data, USUAL_LEARNER, columns, asked.parameters)
     positive = [n for n in asked.learners if n in LEARNERS and LEARNERS[n].positive_only]
     if positive and source.options().get("scale", "none") != "none":
         raise click.BadParameter(
@@ -127,7 +127,7 @@ def compare_and_learn(
     from linsep.cross_validation import kept, labelled_rows
     from linsep.tuning import compare
 
-    started = perf_counter()
+    started, files = perf_counter(), source
     some = candidates(asked, reading.given["formula"], common)
     asked.folds.check(source.grouped)
     with watching(source), told_once():
@@ -145,7 +145,7 @@ def compare_and_learn(
         tested = score_source(chosen.estimator, reading.tested(chosen.estimator, model, test))
     typed = " ".join(["linsep fit", *map(shlex.quote, data)])
     summary = _summary(found, asked.one_se, rows) | {
-        "command": f"{typed} {_options(chosen, source, columns)}".strip(),
+        "command": f"{typed} {_options(chosen, source, columns, files)}".strip(),
         **gaps_of(source), "test": tested, "seconds": round(perf_counter() - started, 4),
         "model": None if model is None else str(model),
     }  # fmt: skip
@@ -155,9 +155,9 @@ def compare_and_learn(
         _print(summary, source.recipe())
 
 
-def _options(chosen: "Candidate", source: Source, columns: dict[str, Any]) -> str:
+def _options(chosen: "Candidate", source: Source, columns: dict[str, Any], files: Source) -> str:
     """Return the options of ``linsep fit`` that learn the chosen model: those typed that are about
-    the data, and those of the model.
+    the data, and those of the model. ``files`` are the source as it was opened.
     """
     context = click.get_current_context()
     flags = {str(p.name): p.opts[0] for p in context.command.get_params(context)}
@@ -171,9 +171,16 @@ def _options(chosen: "Candidate", source: Source, columns: dict[str, Any]) -> st
     if columns.get("group") is not None:  # which a fit takes for held-out rows only
         words.append(in_options("exclude", [columns["group"]]))
     words += _of_columns(chosen.learner, source, own)
-    if chosen.learner != LEARNER.default:
-        words.append(f"--learner {chosen.learner}")
+    words += named_for_fit(chosen.learner, files)
     return " ".join([*words, learners.options_of_model(chosen.estimator)]).strip()
+
+
+def named_for_fit(learner: str, source: Source) -> list[str]:
+    """Return the option of ``linsep fit`` that names a learner, unless it is the usual one and
+    taken for these data anyway.
+    """
+    usual = learner == USUAL_LEARNER and chosen_learner(source).learner == USUAL_LEARNER
+    return [] if usual else [f"--learner {learner}"]
 
 
 def _of_columns(learner: str, source: Source, own: Any) -> list[str]:

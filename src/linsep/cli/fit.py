@@ -31,7 +31,15 @@ from linsep.cli.standard_input import NAME
 from linsep.cli.validating import FOLDS, described
 from linsep.errors import CheckpointError, LinsepError, ParameterError
 from linsep.estimators._common.thresholds import Rule, set_threshold
-from linsep.fitting import check_in_folds, decision_rule, set_in_folds, with_intercept
+from linsep.fitting import (
+    USUAL_LEARNER,
+    Chosen,
+    check_in_folds,
+    chosen_learner,
+    decision_rule,
+    set_in_folds,
+    with_intercept,
+)
 from linsep.sources.base import Source
 from linsep.sources.remote.address import is_remote, normal, shown
 
@@ -153,11 +161,12 @@ def _stored(args: list[str]) -> list[str]:
 )  # fmt: skip
 def fit(
     data: list[str], *, reading: Reading, model: Path | None, force: bool, test: list[str] | None,
-    calibrate: list[str] | None, calibration: str | None, threshold: Rule | None, learner: str,
-    as_json: bool, curve: bool, random_state: int, class_weight: list[str] | None,
-    init_weights: Any, reference: str | None, columns: dict[str, Any], folds: "Folds | None",
-    cluster: str | None, mixing: str | None, shard_mb: float | None, checkpoint: Path | None,
-    every: str | None, resume: Path | None, parameters: dict[str, Any],
+    calibrate: list[str] | None, calibration: str | None, threshold: Rule | None,
+    learner: str | None, as_json: bool, curve: bool, random_state: int,
+    class_weight: list[str] | None, init_weights: Any, reference: str | None,
+    columns: dict[str, Any], folds: "Folds | None", cluster: str | None, mixing: str | None,
+    shard_mb: float | None, checkpoint: Path | None, every: str | None, resume: Path | None,
+    parameters: dict[str, Any],
 ) -> None:  # fmt: skip
     """Learn from DATA and save a model.
 
@@ -167,13 +176,16 @@ def fit(
     check_all_free(force or _goes_on(checkpoint), model)
     _check_checkpoint(checkpoint, every, model)
     started, place = perf_counter(), Place(cluster, mixing, shard_mb)
-    reading = reading._replace(group=columns["group"])
-    parameters = with_intercept(learner, reading.given["formula"], parameters)
-    threshold = decision_rule(threshold, learner, parameters)
-    source = reading.source(data, learner, columns, parameters)
+    reading, first = reading._replace(group=columns["group"]), learner or USUAL_LEARNER
+    parameters = with_intercept(first, reading.given["formula"], parameters)
+    threshold = decision_rule(threshold, first, parameters)
+    source = reading.source(data, first, columns, parameters)
     never_overwrite(source.paths, model, checkpoint)
-    _check_calibration(calibrate, calibration, learner)
+    _check_calibration(calibrate, calibration, first)
     reading.check(source, test=test, calibrate=calibrate)
+    learner, chosen_for = (
+        Chosen(learner) if learner else chosen_learner(source, parameters, cluster is not None)
+    )
     estimator = learners.make_learner(
         "fit", learner, parameters, random_state=random_state,
         class_weight=learners.class_weights(class_weight, source),
@@ -194,7 +206,7 @@ def fit(
     _finish(
         estimator, source, whole, started, reading, saved, model=model, force=force, test=test,
         calibrate=calibrate, calibration=calibration, as_json=as_json, curve=curve,
-        validated=validated, choice=choice,
+        validated=validated, choice=choice, chosen_for=chosen_for,
     )  # fmt: skip
     if saved is not None:  # now that all is written
         saved.remove()
@@ -225,7 +237,7 @@ def _finish(
     estimator: Any, source: Source, whole: bool, started: float, reading: Reading,
     saved: Checkpoint | None, *, model: Path | None, force: bool, test: list[str] | None,
     calibrate: list[str] | None, calibration: Any, as_json: bool, curve: bool,
-    validated: dict[str, Any] | None, choice: "Choice",
+    validated: dict[str, Any] | None, choice: "Choice", chosen_for: str | None,
 ) -> None:  # fmt: skip
     """Calibrate, choose a threshold, save, test and print the summary."""
     # Save and report what was learnt, even if Ctrl-C is pressed again.
@@ -250,6 +262,7 @@ def _finish(
             as_json=as_json,
             curve=curve,
             validated=validated,
+            chosen_for=chosen_for,
         )
         if calibrate and not made.told and not made.error:
             note(f"the model is not calibrated: {report.interruption(estimator)}.")
@@ -344,11 +357,12 @@ def _tested(
 def _print_summary(
     estimator: Any, source: Source, seconds: dict[str, float], model: Path | None,
     tested: _Tested, made: Calibrated, *, as_json: bool, curve: bool,
-    validated: dict[str, Any] | None,
+    validated: dict[str, Any] | None, chosen_for: str | None,
 ) -> None:  # fmt: skip
     """Print the summary of a fit."""
     summary = report.fit_summary(estimator, seconds, source, model) | {"test": tested.score}
     summary |= {"interrupted": tested.interrupted, "calibration": made.told}
+    summary |= {} if chosen_for is None else {"chosen_for": chosen_for}
     summary |= {} if validated is None else {"cross_validation": validated}
     summary["warnings"] = worse_than_baseline(estimator, summary)
     if as_json:

@@ -18,10 +18,10 @@ from linsep.catalog import (
     is_regression,
 )
 from linsep.cli.errors import flag_of, in_options
-from linsep.cli.options import LEARNER, Argument, Command, Option, Value, write_section
+from linsep.cli.options import Argument, Command, Option, Value, write_section
 from linsep.errors import DataError
 from linsep.estimators._common.labels import InitialShape
-from linsep.fitting import USUAL, make_estimator
+from linsep.fitting import USUAL, USUAL_LEARNER, make_estimator
 from linsep.other_names import advice_for
 from linsep.parameters import Parameter, parameters_of
 from linsep.sources.base import Source
@@ -173,13 +173,13 @@ class LearningCommand(Command):
 
 
 def _named(args: list[str], known: Mapping[str, Any]) -> list[str]:
-    """Return the learners that a command line names, or the default learner."""
+    """Return the learners that a command line names, or the usual one."""
     found: list[str] = []
     for word, following in zip(args, [*args[1:], ""], strict=False):
         names = following if word == "--learner" else word.removeprefix("--learner=")
         if word == "--learner" or names != word:
             found += [name for name in names.split(",") if name in known and name not in found]
-    return found or [str(LEARNER.default)]
+    return found or [USUAL_LEARNER]
 
 
 def _takes(learner: str, name: str) -> bool:
@@ -234,6 +234,18 @@ def check_effects(estimator: Any, given: Mapping[str, Any]) -> None:
         )
 
 
+def _parts(pair: str) -> tuple[str, str, str, str, str]:
+    """Return the parts of LEARNER.PARAMETER=VALUE,..."""
+    name, equals, texts = pair.partition("=")
+    owner, dot, parameter = name.strip().removeprefix("--").rpartition(".")
+    return owner, dot, parameter.replace("-", "_"), equals, texts
+
+
+def in_grid(grid: list[str] | None) -> dict[str, str]:
+    """Return the parameters in a grid, each with its values as they are typed."""
+    return {parameter: texts for _, _, parameter, _, texts in map(_parts, grid or ())}
+
+
 def grids_of(
     given: list[str] | None, names: list[str], options: Mapping[str, Any]
 ) -> dict[str, dict[str, list]]:
@@ -244,9 +256,7 @@ def grids_of(
     """
     grids: dict[str, dict[str, list]] = {name: {} for name in names}
     for pair in given or ():
-        name, equals, texts = pair.partition("=")
-        owner, dot, parameter = name.strip().removeprefix("--").rpartition(".")
-        parameter = parameter.replace("-", "_")
+        owner, dot, parameter, equals, texts = _parts(pair)
         if not equals or not parameter or not all(text.strip() for text in texts.split(",")):
             raise click.BadParameter(
                 f"--grid takes PARAMETER=VALUE,VALUE,..., such as {_example(names[0])}, not "

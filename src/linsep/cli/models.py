@@ -31,6 +31,7 @@ from linsep.cli.report import kernel_pairs, passes_text, stopped_text
 from linsep.drawing import display
 from linsep.errors import DataError
 from linsep.estimators._common.explaining import (
+    deviations,
     explained,
     is_curved,
     machine_names,
@@ -73,24 +74,27 @@ def model_summary(model: Any, top: int | None) -> dict[str, Any]:
     if hasattr(model, "support_"):
         names = [f"row {number + 1}" for number in model.support_]
     top = top if top is not None else 10 if len(coef) == 1 else 3
-    machines = []
+    machines, known = [], deviations(model)
     called = machine_names(model) if len(coef) else []
-    for machine, weights, intercept in zip(called, coef, intercepts, strict=True):
+    for k, (machine, weights, intercept) in enumerate(zip(called, coef, intercepts, strict=True)):
         order = [j for j in np.argsort(-np.abs(weights), kind="stable")[:top] if weights[j]]
-        machines.append(
-            {
-                "machine": machine,
-                "intercept": intercept,
-                "nonzero": int(np.count_nonzero(weights)),
-                "norm": float(norm(weights)),
-                "heaviest": [
-                    _named(named, int(j), float(weights[j]))
-                    if named is not None
-                    else [str(j + first) if names is None else str(names[j]), float(weights[j])]
-                    for j in order
-                ],
-            }
-        )
+        heaviest = [
+            _named(named, int(j), float(weights[j]))
+            if named is not None
+            else [str(j + first) if names is None else str(names[j]), float(weights[j])]
+            for j in order
+        ]
+        about = {
+            "machine": machine,
+            "intercept": intercept,
+            "nonzero": int(np.count_nonzero(weights)),
+            "norm": float(norm(weights)),
+            "heaviest": heaviest,
+        }
+        if known is not None:
+            about["intercept_standard_deviation"] = float(known[1][k])
+            about["standard_deviations"] = known[0][k][order].tolist()
+        machines.append(about)
     summary["parameters"] = model.get_params(deep=False)
     summary["changed"] = sorted(_changed(model))
     summary["recipe"] = getattr(model, "recipe_", None)
@@ -139,11 +143,7 @@ def print_model(model: Any, summary: dict[str, Any]) -> None:
     machines = summary["weights"]
     if len(machines) == 1:
         print_pairs([*pairs, ("weights", f"{machines[0]['machine']}: {_size(machines[0])}")])
-        if machines[0]["heaviest"]:
-            print_table(
-                ["support vector" if summary.get("kernel") else "feature", "weight"],
-                [[name, f"{weight:+.6g}"] for name, weight in machines[0]["heaviest"]],
-            )
+        _print_heaviest(machines[0], "support vector" if summary.get("kernel") else "feature")
         return
     print_pairs(pairs)
     if not machines:
@@ -152,6 +152,16 @@ def print_model(model: Any, summary: dict[str, Any]) -> None:
     print_pairs([(m["machine"], _size(m) + _heaviest(m)) for m in machines[:MOST_MACHINES]])
     if len(machines) > MOST_MACHINES:
         print(f"... and {len(machines) - MOST_MACHINES:,} more; --json has all")
+
+
+def _print_heaviest(machine: dict[str, Any], what: str) -> None:
+    """Print the table of the largest weights, with how sure they are if that is known."""
+    rows = [[name, f"{weight:+.6g}"] for name, weight in machine["heaviest"]]
+    known = machine.get("standard_deviations", [])
+    for row, deviation in zip(rows, known, strict=False):
+        row.append(f"{deviation:.6g}")
+    if rows:
+        print_table([what, "weight", *["std. dev."] * bool(known)], rows)
 
 
 def _training_pairs(model: Any, summary: dict[str, Any]) -> list[tuple[str, str]]:
@@ -177,14 +187,19 @@ def _training_pairs(model: Any, summary: dict[str, Any]) -> list[tuple[str, str]
 
 
 def _heaviest(machine: dict[str, Any]) -> str:
-    listed = ", ".join(f"{name} {weight:+.6g}" for name, weight in machine["heaviest"])
-    return f": {listed}" if listed else ""
+    listed = [f"{name} {weight:+.6g}" for name, weight in machine["heaviest"]]
+    if "standard_deviations" in machine:
+        known = machine["standard_deviations"]
+        listed = [f"{text} ± {own:.2g}" for text, own in zip(listed, known, strict=True)]
+    return f": {', '.join(listed)}" if listed else ""
 
 
 def _size(machine: dict[str, Any]) -> str:
+    known = machine.get("intercept_standard_deviation")
+    sure = "" if known is None else f" ± {known:.2g}"
     return (
-        f"intercept {machine['intercept']:+.6g}, {counted(machine['nonzero'], 'weight')} not zero, "
-        f"norm {machine['norm']:.4g}"
+        f"intercept {machine['intercept']:+.6g}{sure}, {counted(machine['nonzero'], 'weight')} not "
+        f"zero, norm {machine['norm']:.4g}"
     )
 
 
@@ -231,16 +246,19 @@ def print_audit(found: dict[str, Any], top: int) -> None:
         pairs.insert(1, ("prediction", label_text(prediction)))
     print_pairs(pairs)
     shown, rest = found["terms"][:top], found["terms"][top:]
+    sure = bool(shown) and "standard_deviation" in shown[0]
     rows = [
-        [t["feature"], f"{t['value']:.6g}", f"{t['weight']:+.6g}", f"{t['product']:+.6g}"]
+        [t["feature"], f"{t['value']:.6g}", f"{t['weight']:+.6g}",
+         *([f"{t['standard_deviation']:.6g}"] if sure else []), f"{t['product']:+.6g}"]
         for t in shown
-    ]
+    ]  # fmt: skip
+    blank = [""] * (3 if sure else 2)
     if rest:
         total = fsum(term["product"] for term in rest)
-        rows.append([f"and {len(rest):,} more", "", "", f"{total:+.6g}"])
+        rows.append([f"and {len(rest):,} more", *blank, f"{total:+.6g}"])
     if found["rounding"]:
-        rows.append(["rounding of the sum", "", "", f"{found['rounding']:+.6g}"])
-    print_table(["feature", "value", "weight", "product"], rows)
+        rows.append(["rounding of the sum", *blank, f"{found['rounding']:+.6g}"])
+    print_table(["feature", "value", "weight", *["std. dev."] * sure, "product"], rows)
 
 
 OUT = options.Argument(
@@ -392,7 +410,7 @@ PICTURES = {
     "regression": Picture("RegressionDisplay", "line and bands", "some", "regression"),
     "assumptions": Picture("AssumptionsDisplay", "residuals and tests", "all", "regression"),
     "curve": Picture("LearningCurveDisplay", "mistakes by pass"),
-    "coefficients": Picture("CoefficientDisplay", "estimates with intervals"),
+    "coefficients": Picture("CoefficientDisplay", "with intervals or standard deviations"),
     "images": Picture("WeightImageDisplay", "weights of pixels"),
 }  # fmt: skip
 

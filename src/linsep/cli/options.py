@@ -17,6 +17,7 @@ from linsep.cli.errors import TYPED, flag_of, in_options
 from linsep.cli.recognized import tell_recognized
 from linsep.cli.standard_input import reads_data
 from linsep.errors import DataError
+from linsep.fitting import OF_TEXT, USUAL_LEARNER
 from linsep.other_names import advice_for
 from linsep.parameters import INTERVALS, Parameter
 from linsep.sources.formats import FORMATS
@@ -715,16 +716,18 @@ class LearnerName(click.ParamType):
         return "|".join(self.known)
 
 
-def learner(known: Mapping[str, Any]) -> Option:
+def learner(known: Mapping[str, Any], **how: Any) -> Option:
     """Return the option that names a learner."""
-    return Option(
-        "--learner", section="Learner", default="perceptron", type=LearnerName(known),
-        help="Learning algorithm.",
-    )  # fmt: skip
+    return Option("--learner", section="Learner", type=LearnerName(known), **how)
 
 
-# Traces and grids are of learners with a weight for every feature; kernels have one for every row.
-LEARNER, TRACEABLE_LEARNER = learner(ESTIMATORS), learner(LINEAR)
+LEARNER = learner(
+    ESTIMATORS,
+    help=f"Learning algorithm.  [default: {OF_TEXT} for columns of text and for wide sparse rows, "
+    f"else {USUAL_LEARNER}]",
+)
+# Traces are of learners with a weight for every feature; kernels have one for every row.
+TRACEABLE_LEARNER = learner(LINEAR, default=USUAL_LEARNER, help="Learning algorithm.")
 CLASS_WEIGHT = Repeatable(
     "--class-weight", section="Learner", metavar="LABEL=WEIGHT",
     help="Weight of the rows of a class; repeatable; or 'balanced'.",

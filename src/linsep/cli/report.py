@@ -281,6 +281,7 @@ def _run_pairs(model: Any, summary: dict[str, Any]) -> list[tuple[str, str]]:
         ("training", measured if training is None else training_text(model, summary)),
         *metric_pairs(summary),
         ("learnt", learnt_text(summary)),
+        *chosen_pairs(summary),
         *equation_pairs(model),
         *recipe_pairs(model),
         *kernel_pairs(summary),
@@ -292,6 +293,12 @@ def _run_pairs(model: Any, summary: dict[str, Any]) -> list[tuple[str, str]]:
         ("stopped", stopped_text(model)),
         *margin_pairs(model),
     ]
+
+
+def chosen_pairs(summary: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return why a learner that was not named is another than usual, as a pair."""
+    rows = summary.get("chosen_for")
+    return [] if rows is None else [("chosen", f"{summary['learner']} for {rows} (--learner)")]
 
 
 def _estimation_pairs(model: Any, summary: dict[str, Any]) -> list[tuple[str, str]]:

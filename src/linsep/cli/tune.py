@@ -26,7 +26,7 @@ from linsep.cli.reading import READING, Reading
 from linsep.cli.report import gap_pairs
 from linsep.cli.validating import FOLDS
 from linsep.estimators._common.labels import plain_labels
-from linsep.fitting import with_intercept
+from linsep.fitting import USUAL_LEARNER, chosen_learner, with_intercept
 from linsep.scoring import gaps_of
 from linsep.sources.base import Source
 from linsep.tuning import Model, SideBySide, combinations
@@ -40,7 +40,7 @@ GRID = Repeatable(
 LEARNERS = Repeatable(
     "--learner", section="Learner", type=LearnerNames(ESTIMATORS), metavar="NAME,...",
     help=lambda: f"Learning algorithm: {', '.join(ESTIMATORS)}; with --cv several, to be "
-    "compared, the simplest first.  [default: perceptron]",
+    "compared, the simplest first.  [default: that of `linsep fit`]",
 )  # fmt: skip
 METRIC = Option(
     "--metric", section="Validation", metavar="NAME",
@@ -78,25 +78,32 @@ def tune(
         _on_one_hold_out(_only(names), grid, reading, data, columns, parameters, chosen, **how)
         return
     asked = Asked(
-        names or [str(options.LEARNER.default)], grid, parameters,
+        names or [USUAL_LEARNER], grid, parameters,
         folds._replace(random_state=random_state), metric, one_se,
     )  # fmt: skip
     asked.check()
     source = comparing.opened(asked, reading, data, columns)
+    if not names:
+        asked = asked._replace(learners=[_chosen(source, parameters, grid)])
     never_overwrite(source.paths, model)
     reading.check(source, test=test)
     common = _common(source, chosen)
     comparing.compare_and_learn(asked, reading, data, columns, common, source=source, **how)
 
 
-def _only(names: list[str]) -> str:
-    """Return the one learner to compare without folds."""
+def _chosen(source: Source, parameters: dict[str, Any], grid: list[str] | None) -> str:
+    """Return the learner that is compared where none is named."""
+    return chosen_learner(source, parameters | learners.in_grid(grid)).learner
+
+
+def _only(names: list[str]) -> str | None:
+    """Return the one learner to compare without folds, if one is named."""
     if len(names) > 1:
         raise click.BadParameter(
             "--learner takes one learner without --cv N: give --cv 5 to compare several."
         )
-    name = names[0] if names else str(options.LEARNER.default)
-    if name not in LINEAR:
+    name = names[0] if names else None
+    if name is not None and name not in LINEAR:
         raise click.BadParameter(
             f"--learner must be one of {', '.join(LINEAR)} without --cv N, not {name}."
         )
@@ -112,19 +119,22 @@ def _common(source: Source, chosen: dict[str, Any]) -> dict[str, Any]:
 
 
 def _on_one_hold_out(
-    learner: str, grid: list[str] | None, reading: Reading, data: list[str],
+    named: str | None, grid: list[str] | None, reading: Reading, data: list[str],
     columns: dict[str, Any], parameters: dict[str, Any], chosen: dict[str, Any], *,
     model: Path | None, force: bool, test: list[str] | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Compare the models of one learner side by side, on one set of held-out rows."""
-    started = perf_counter()
+    started, learner = perf_counter(), named or USUAL_LEARNER
     if not grid:
         example = LINEAR[learner].grid_example
         raise click.BadParameter(f"name values to compare with --grid, such as --grid {example}.")
-    varied = learners.grids_of(grid, [learner], parameters)[learner]
+    if named is not None:
+        learners.grids_of(grid, [learner], parameters)  # raises errors before the data are opened
     group = columns.get("group")
     parameters = with_intercept(learner, reading.given["formula"], parameters)
     source = reading.source(data, learner, columns, parameters)
+    learner = named or _chosen(source, parameters, grid)
+    varied = learners.grids_of(grid, [learner], parameters)[learner]
     never_overwrite(source.paths, model)
     reading.check(source, test=test)
     common = _common(source, chosen)
@@ -142,7 +152,8 @@ def _on_one_hold_out(
     if model is not None:
         model_files.save(best, model, force=force)
     tested = score_source(best, reading.tested(best, model, test)) if test else None
-    found = summary(race, learner, tested, model, perf_counter() - started)
+    own = comparing.named_for_fit(learner, source)
+    found = summary(race, own, tested, model, perf_counter() - started)
     if group is not None:  # which `fit` takes with early stopping only
         found["options"] = f"{found['options']} {in_options('exclude', [group])}".strip()
     if as_json:
@@ -163,11 +174,12 @@ def _estimators(
 
 
 def summary(
-    race: SideBySide, learner: str, tested: dict[str, Any] | None, path: Path | None,
+    race: SideBySide, own: list[str], tested: dict[str, Any] | None, path: Path | None,
     seconds: float,
 ) -> dict[str, Any]:  # fmt: skip
-    """Return everything that ``linsep tune`` prints, as plain JSON."""
-    own = [] if learner == options.LEARNER.default else [f"--learner {learner}"]
+    """Return everything that ``linsep tune`` prints, as plain JSON; ``own`` are the options of
+    ``linsep fit`` that name the learner.
+    """
     return {
         "learner": type(race.final).__name__,
         "rows": race.n_rows,

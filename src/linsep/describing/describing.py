@@ -16,6 +16,7 @@ from linsep.describing.columns import MOST_LABELS
 from linsep.describing.tables import TableDescription
 from linsep.describing.vectors import VectorDescription
 from linsep.errors import DataError, LinsepError, hint
+from linsep.fitting import OF_TEXT, is_wide_and_sparse
 from linsep.separability.data import data_of
 from linsep.separability.deciding import decide
 from linsep.separability.time_limit import Task
@@ -169,6 +170,9 @@ def learner_for(found: dict[str, Any]) -> tuple[dict[str, Any], str]:
     label, glance = found["label"], found["separable"] or {}
     if label["kind"] == "numbers":
         return {"learner": "linear"}, "the label is a number"
+    if found["words"] or _is_wide_and_sparse(found):
+        reason = "it takes long steps for rare features, such as words"
+        return {"learner": OF_TEXT}, reason
     if glance.get("of_sample") == "separable":
         return {"learner": "perceptron"}, "it stops when its weights separate the classes"
     weights = _features_in(found) * (len(label["classes"] or ()) - 1)
@@ -176,6 +180,14 @@ def learner_for(found: dict[str, Any]) -> tuple[dict[str, Any], str]:
         reason = "the classes overlap, so that probabilities say more than classes"
         return {"learner": "logistic", "l2": 1, "scale": "standard"}, reason
     return {"learner": "perceptron"}, "it learns from any number of rows, with nothing to tune"
+
+
+def _is_wide_and_sparse(found: dict[str, Any]) -> bool:
+    """Return whether rows are vectors of many features, of which each row has few."""
+    if found["columns"] is not None:
+        return False
+    used = found["features"] if found["used"] is None else found["used"]
+    return is_wide_and_sparse(used, found["stored"])
 
 
 def _features_in(found: dict[str, Any]) -> int:

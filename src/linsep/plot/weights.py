@@ -1,4 +1,4 @@
-"""Weights: estimates with their confidence intervals, and weights of pixels as images."""
+"""Weights with confidence intervals or standard deviations, and weights of pixels as images."""
 
 from dataclasses import replace
 from itertools import combinations
@@ -8,8 +8,9 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.errors import DataError
-from linsep.estimators._common.labels import label_text
+from linsep.errors import DataError, hint
+from linsep.estimators._common.explaining import deviations, machine_names
+from linsep.estimators._common.labels import label_text, words_and_signs
 from linsep.linear.summary import Summary
 from linsep.plot.display import (
     COLOURS,
@@ -29,7 +30,8 @@ MOST_IMAGES = 30
 
 
 class CoefficientDisplay(Display):
-    """The coefficients of a regression with their intervals; arrows where there is no estimate.
+    """The coefficients of a regression with their intervals, arrows where there is no estimate; or
+    the weights of a learner that knows how sure they are, with their standard deviations.
 
     It is best made with :meth:`from_estimator`.
 
@@ -40,7 +42,8 @@ class CoefficientDisplay(Display):
         NaN where there is none.
     status : list of str
         Shown in place of an estimate, such as "dependent" or "+inf"; else empty.
-    level : float
+    level : float or None
+        Of the intervals; None of weights, whose intervals are a standard deviation on either side.
     odds : bool
         Whether the numbers are odds ratios, on a logarithmic axis.
     left_out : int
@@ -72,28 +75,65 @@ class CoefficientDisplay(Display):
     low: np.ndarray
     high: np.ndarray
     status: list[str]
-    level: float = 0.95
+    level: float | None = 0.95
     odds: bool = False
     left_out: int = 0
 
     @classmethod
-    def from_estimator(cls, estimator: Any, **kwargs: Any) -> Self:
-        """Draw the coefficients of a fitted regression.
+    def from_estimator(
+        cls, estimator: Any, *, odds: bool = False, top: int = 30, intercept: bool = False,
+        ax: Any = None, **kwargs: Any,
+    ) -> Self:  # fmt: skip
+        """Draw the coefficients of a fitted regression, or weights and their variances.
 
         Parameters
         ----------
-        estimator : fitted regression with a ``summary_``
-        **kwargs : passed to :meth:`from_summary`
+        estimator : fitted regression with a ``summary_``, or classifier with ``variances_``
+        odds, top, intercept, ax, **kwargs : as for :meth:`from_summary`; of weights the largest
+            are shown
 
         Raises
         ------
         DataError
-            For an estimator that has no summary.
+            For an estimator that has neither, and for odds ratios of weights.
         """
-        summary = getattr(estimator, "summary_", None)
-        if summary is None:
-            raise DataError(f"{type(estimator).__name__} has no intervals; draw a regression.")
-        return cls.from_summary(summary, **kwargs)
+        summary, name = getattr(estimator, "summary_", None), type(estimator).__name__
+        how: dict[str, Any] = {"top": top, "intercept": intercept, "ax": ax} | kwargs
+        if summary is not None:
+            return cls.from_summary(summary, odds=odds, **how)
+        if deviations(estimator) is None:
+            raise DataError(
+                f"{name} has no intervals; draw a regression, or a learner with variances."
+            )
+        if odds:
+            raise DataError(
+                f"The weights of {name} are no logarithms of odds", hint("leave out {}", odds=None)
+            )
+        return cls._of_weights(estimator, **how)
+
+    @classmethod
+    def _of_weights(
+        cls, model: Any, top: int, intercept: bool, ax: Any, **kwargs: Any
+    ) -> Self:  # fmt: skip
+        """Draw the largest weights of all machines, each with its standard deviation."""
+        (names, signs), machines = words_and_signs(model), machine_names(model)
+        weights, spread = signs * np.atleast_2d(model.coef_), deviations(model)
+        assert spread is not None
+        sure, more = spread[0], np.atleast_1d(model.intercept_)[:, None]
+        if intercept:
+            names, weights = ["intercept", *names], np.hstack([more, weights])
+            sure = np.hstack([spread[1][:, None], sure])
+        order = np.argsort(-np.abs(weights), axis=None, kind="stable")[:top]
+        at = np.unravel_index(order, weights.shape)
+        w, s, several = weights[at], sure[at], len(machines) > 1
+        return cls(
+            names=[
+                f"{machines[k]}: {names[j]}" if several else names[j]
+                for k, j in zip(*at, strict=True)
+            ],
+            estimates=w, low=w - s, high=w + s, status=[""] * w.size, level=None,
+            left_out=weights.size - w.size,
+        ).plot(ax, **kwargs)  # fmt: skip
 
     @classmethod
     def from_summary(
@@ -173,8 +213,13 @@ class CoefficientDisplay(Display):
                 self._say(int(place), word, neutral)
         what = "odds ratio" if self.odds else "coefficient"
         some = np.isfinite(self.low).any() or np.isfinite(self.high).any()
-        self.ax_.set_xlabel(f"{what}, with its {100 * self.level:g} % interval" if some else what)
-        show_title(self.ax_, f"{self.left_out:,} coefficients not shown" if self.left_out else "")
+        if self.level is None:
+            what = "weight, with a standard deviation on either side"
+        elif some:
+            what = f"{what}, with its {100 * self.level:g} % interval"
+        self.ax_.set_xlabel(what)
+        what = "weights" if self.level is None else "coefficients"
+        show_title(self.ax_, f"{self.left_out:,} {what} not shown" if self.left_out else "")
         return self
 
     def _thin_ticks(self, finite: np.ndarray) -> None:

@@ -13,16 +13,25 @@ from linsep.sources.base import Source
 
 
 class Term(NamedTuple):
-    """A part of a score: a feature, its value and its weight."""
+    """A part of a score: a feature, its value and its weight, and the standard deviation of the
+    weight, of learners that know one.
+    """
 
     feature: str
     value: float
     weight: float
+    deviation: float | None = None
 
     @property
     def product(self) -> float:
         """Value times weight, rounded."""
         return self.value * self.weight
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain JSON."""
+        known = {} if self.deviation is None else {"standard_deviation": self.deviation}
+        plain = {"feature": self.feature, "value": self.value, "weight": self.weight}
+        return plain | known | {"product": self.product}
 
 
 class Scored(NamedTuple):
@@ -58,15 +67,18 @@ def terms_of(model: Any, scored: Scored, features: list[tuple[str, int]]) -> dic
     coef = coef.reshape(len(machines), -1)
     k, score = _machine(model, scored, len(machines))
     values = _scaled(model, scored.values)
+    known = deviations(model)
+    unsure = [None] * len(values) if known is None else known[0][k][scored.columns].tolist()
     terms = [
-        Term(name, sign * float(value), sign * float(weight))
-        for (name, sign), value, weight in zip(
-            features, values, coef[k][scored.columns], strict=True
+        Term(name, sign * float(value), sign * float(weight), deviation)
+        for (name, sign), value, weight, deviation in zip(
+            features, values, coef[k][scored.columns], unsure, strict=True
         )
     ]
     terms = [term for term in terms if term.product]
     if intercept[k]:
-        terms.append(Term("intercept", 1.0, float(intercept[k])))
+        own = None if known is None else float(known[1][k])
+        terms.append(Term("intercept", 1.0, float(intercept[k]), own))
     if not np.isfinite([score, *(term.product for term in terms)]).all():
         raise DataError("A product or the score of the row is beyond floating point.")
     terms.sort(key=lambda term: -abs(term.product))
@@ -76,7 +88,7 @@ def terms_of(model: Any, scored: Scored, features: list[tuple[str, int]]) -> dic
         "prediction": score if label is None else label,
         "score_of": machines[k],
         "score": score,
-        "terms": [term._asdict() | {"product": term.product} for term in terms],
+        "terms": [term.to_dict() for term in terms],
         "rounding": float(rest),
         "without_effect": int(scored.columns.size + bool(intercept[k]) - len(terms)),
     }
@@ -114,7 +126,16 @@ def is_curved(model: Any) -> bool:
     """Return whether a model is a naive Bayes whose classes have variances of their own, so that
     its log-odds are quadratic, without weights.
     """
-    return np.ndim(getattr(model, "variances_", 0.0)) == 2
+    return hasattr(model, "to_logistic") and np.ndim(model.variances_) == 2
+
+
+def deviations(model: Any) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the standard deviations of weights and intercepts, of shapes (machines, features) and
+    (machines,), as a learner that has variances knows them; None of others.
+    """
+    if not hasattr(model, "intercept_variances_"):
+        return None
+    return np.sqrt(np.atleast_2d(model.variances_)), np.sqrt(model.intercept_variances_)
 
 
 def without_weights(model: Any) -> str | None:

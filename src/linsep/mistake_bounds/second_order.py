@@ -1,0 +1,156 @@
+"""Bounds of learners that keep the matrix of the rows they learnt: AROW with a whole covariance
+matrix, and the second-order perceptron.
+
+Both are, for any weights u and with H(u) their hinge loss in the rounds, of the form
+
+    M <= sqrt((r |u|^2 + u'X u) (ln det(I + X / r) + U)) + H(u) - U
+
+with X the sum of z z' over the updates, and U the updates that were no mistakes (0 of the
+second-order perceptron, whose r is called a; its margin gamma is 1 / |u| here). Sums over updates
+are replaced by sums over all rounds, which are not smaller. Then u may be chosen: with sums over
+updates, u = 0 gives M itself.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import cholesky
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from linsep._system.threads import one_blas_thread
+from linsep.mistake_bounds.bounds import Unknown
+from linsep.mistake_bounds.problems import SMOOTHING, Problem, comparator
+from linsep.mistake_bounds.rounding import ROUNDING, length, share_of
+
+#: relative rounding error of one operation
+EPSILON = float(np.finfo(np.float64).eps)
+#: a larger matrix takes too long to decompose
+MOST_FEATURES = 4000
+CRAMMER = (
+    "K. Crammer, A. Kulesza and M. Dredze, Adaptive regularization of weight vectors, NIPS 22 "
+    "(2009), theorem 2"
+)
+CESA_BIANCHI = (
+    "N. Cesa-Bianchi, A. Conconi and C. Gentile, A second-order perceptron algorithm, SIAM J. "
+    "Comput. 34 (2005), theorem 3.1"
+)
+
+
+class Seen(NamedTuple):
+    """The rows of a problem, each in so many rounds, beside noise of variance ``r``.
+
+    ``r`` is in the units of the rows of the problem, which may be rescaled.
+    """
+
+    problem: Problem
+    rounds: int
+    r: float
+
+    @classmethod
+    def of(cls, problem: Problem, rounds: int, r: float) -> Seen:
+        """Return the rows with r in the units of the data."""
+        with np.errstate(over="ignore"):
+            scaled = float(np.ldexp(r, -2 * problem.exponent))
+        if not 0 < scaled < np.inf:
+            raise Unknown("r relative to the length of the rows is beyond floating point")
+        return cls(problem, rounds, scaled)
+
+    def log_det(self) -> float:
+        """Return ln det(I + X / r), rounded up: by Cholesky's decomposition, or where its error
+        is too large by Hadamard's inequality, the product of the diagonal.
+        """
+        A, factor = self.problem.A, self.rounds / self.r
+        n, d = A.shape
+        if d > MOST_FEATURES:
+            raise Unknown(f"the matrix of more than {MOST_FEATURES:,} features is too large")
+        gram = A.T @ A
+        matrix = factor * (gram.toarray() if sp.issparse(gram) else np.asarray(gram))
+        safe = 1 + share_of(n)
+        hadamard = float(np.log1p(matrix.diagonal() * safe).sum()) * (1 + share_of(d))
+        matrix[np.diag_indices(d)] += 1.0
+        # All eigenvalues are 1 or more, so that an error E of the matrix changes the logarithm by
+        # less than d |E| / (1 - |E|); |E| is below this share of the trace.
+        error = (n + d + 2) * EPSILON * float(np.trace(matrix)) * safe
+        if not error < 0.5:
+            return hadamard
+        decomposed = cholesky(matrix, check_finite=False)
+        found = 2 * float(np.log(decomposed.diagonal()).sum())
+        return min(hadamard, (found + d * error / (1 - error)) * (1 + share_of(d)))
+
+    def square(self, u: np.ndarray) -> float:
+        """Return r |u|^2 + u'X u, rounded up."""
+        values = np.abs(np.asarray(self.problem.A @ u))
+        sure = values + self.problem.rounding * self.problem.longest * length(u)
+        own = self.r * float(u @ u) * (1 + self.problem.rounding)
+        return (own + self.rounds * float(sure @ sure)) * (1 + share_of(len(values)))
+
+
+def second_order_bound(
+    seen: Seen, others: int = 0, given: np.ndarray | None = None, log_det: float | None = None
+) -> float:
+    """Return the bound on mistakes, rounded up, with the best weights that were found.
+
+    Parameters
+    ----------
+    seen : the rows of all rounds
+    others : int
+        U, the updates that were no mistakes; of several machines the most that one may have.
+    given : weights to compare with, in the units of the rows of the problem; None searches
+    log_det : of ``seen``, if it is known
+    """
+    L = seen.log_det() if log_det is None else log_det
+    candidates = [given] if given is not None else _searched(seen, np.sqrt(L + others))
+    return min(_value(seen, u, L, others, others) for u in candidates)
+
+
+def sum_of_bounds(seen: list[Seen], others: int) -> float:
+    """Return the sum of the bounds of several machines, of which it is known only how many updates
+    in all, ``others``, were no mistakes.
+    """
+    total = 0.0
+    for one in seen:
+        L = one.log_det()
+        total += min(_value(one, u, L, 0, others) for u in _searched(one, np.sqrt(L + others)))
+    return total * (1 + ROUNDING)
+
+
+def _value(seen: Seen, u: np.ndarray, log_det: float, least: int, most: int) -> float:
+    """Return the bound with weights u for the worst U between two numbers."""
+    a, hinge = seen.square(u), seen.rounds * comparator(seen.problem, u).hinge
+    # sqrt(a (L + U)) - U is concave in U, and highest at a / 4 - L.
+    worst = float(np.clip(a / 4 - log_det, least, most))
+    return (float(np.sqrt(a * (log_det + worst))) + hinge) * (1 + ROUNDING) - worst * (1 - ROUNDING)
+
+
+@one_blas_thread  # threads would only wait for each other in the small steps of L-BFGS
+def _searched(seen: Seen, slope: float) -> list[np.ndarray]:
+    """Return weights with small ``slope sqrt(r |u|^2 + u'X u) + H(u)``, by less and less smoothing
+    of both terms, with columns of one size.
+    """
+    A, rounds = seen.problem.A, seen.rounds
+    squares = np.ravel(A.multiply(A).sum(axis=0)) if sp.issparse(A) else (A**2).sum(axis=0)
+    scale = 1.0 / np.sqrt(np.where(squares > 0, squares / A.shape[0], 1.0))
+    found, v = [], np.zeros(A.shape[1])
+    for width in SMOOTHING:
+
+        def objective(v: np.ndarray, width: float = width) -> tuple[float, np.ndarray]:
+            u = v * scale
+            scores = np.asarray(A @ u)
+            root = np.sqrt(seen.r * (u @ u) + rounds * (scores @ scores) + width**2)
+            short = (1.0 - scores) / width
+            loss, share = np.logaddexp(0.0, short).sum(), expit(short)
+            pull = rounds * (slope * scores / root - share)
+            gradient = slope * seen.r * u / root + np.asarray(A.T @ pull)
+            return slope * root + rounds * width * float(loss), gradient * scale
+
+        v = minimize(objective, v, jac=True, method="L-BFGS-B", options={"maxiter": 500}).x
+        found.append(v * scale)
+    if seen.problem.margin is not None:
+        separator = seen.problem.separator
+        least = float(seen.problem.values(separator).min())
+        found += [separator * (1 + 1e-9) / least] * (least > 0)
+    return found
