@@ -298,7 +298,11 @@ def _run_pairs(model: Any, summary: dict[str, Any]) -> list[tuple[str, str]]:
 def chosen_pairs(summary: dict[str, Any]) -> list[tuple[str, str]]:
     """Return why a learner that was not named is another than usual, as a pair."""
     rows = summary.get("chosen_for")
-    return [] if rows is None else [("chosen", f"{summary['learner']} for {rows} (--learner)")]
+    return (
+        []
+        if rows is None
+        else [("chosen", f"{summary['learner']} for {rows}; --learner names another")]
+    )
 
 
 def _estimation_pairs(model: Any, summary: dict[str, Any]) -> list[tuple[str, str]]:
