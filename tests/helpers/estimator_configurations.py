@@ -57,6 +57,11 @@ GRIDS = {
     "AROW": LINEAR | INTERCEPT | NORMALIZE | {
         "r": [1.0, 0.1], "covariance_type": ["diagonal", "diagonal-drop"],
     },
+    "OnlineLogistic": LINEAR | INTERCEPT | NORMALIZE | {
+        "learning_rate": [0.5, 4.0], "l2": [0.0, 0.1], "adaptive": [True, False],
+        "rescale": [True, False], "invariant": [True, False],
+        "keep": ["average", "last", "vote", "best"],
+    },
     "Winnow": LINEAR | NORMALIZE | {"promotion": [2.0, 1.1], "threshold": [None, 1.0]},
     "BalancedWinnow": LINEAR | INTERCEPT | NORMALIZE | {
         "promotion": [2.0, 1.1], "threshold": [0.0, 1.0],

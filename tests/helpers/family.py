@@ -25,6 +25,11 @@ CONFIGURED = {
     "balanced": ("balanced-winnow", {"promotion": 1.2}),
     "arow": ("arow", {"r": 0.7}),
     "arow-drop": ("arow", {"r": 2.0, "covariance_type": "diagonal-drop"}),
+    "online-logistic": ("online-logistic", {"learning_rate": 0.3, "l2": 0.01}),
+    "online-logistic-plain": (
+        "online-logistic",
+        {"learning_rate": 0.1, "adaptive": False, "rescale": False, "invariant": False},
+    ),
 }
 _named = {own for own, _ in CONFIGURED.values()}
 #: every linear learner: its estimator, parameters, and the rule of its twin with these
@@ -37,6 +42,7 @@ LEARNERS = {
 COMPILED_ALIKE = {
     "pa2",
     "arow-drop",
+    "online-logistic-plain",
     "halving",
     "root",
     "callable",

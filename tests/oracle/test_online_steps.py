@@ -106,7 +106,7 @@ class GradientBeforeRescaling(OnlineLogistic):
     """The order of Vowpal Wabbit: scales and weights change after the gradient was taken."""
 
     def prepare(self, machine, x, one):
-        pass
+        return False
 
     def update(self, machine, example, y, s, importance):
         OnlineLogistic.prepare(self, machine, example.x, example.ones[0])

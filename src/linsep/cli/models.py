@@ -290,7 +290,8 @@ def export(model: Path, file: Path, *, force: bool) -> None:
         ]
     )
     if hasattr(estimator, "predict_proba") and not rule.probabilities:
-        note("Calibrated probabilities are not exported; labels are the same.")
+        which = "Calibrated" if hasattr(estimator, "calibration_") else "One-vs-rest"
+        note(f"{which} probabilities are not exported; labels are the same.")
 
 
 def _residual_rows(model: Any, X: Any, y: np.ndarray) -> list[dict[str, float]]:

@@ -178,7 +178,7 @@ def _native(scheme, rule, keep, W, bias, rows, i, code, importance, now):
                 rival = k
     gap = scores[code] - scores[rival]
     wrong = best != code or (scheme.tie == RANDOM and gap == 0.0)
-    weights = Pair(W, U(code), U(rival), bias, keep, now)
+    weights = Pair(W, U(code), U(rival), bias, keep, now, scores)
     mistake, updated = step(rule, weights, rows, i, 1.0, gap, wrong, importance)
     return mistake, updated, int(best != code)
 

@@ -35,7 +35,10 @@ class Column(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """The difference of two columns: what is added to ``plus`` is subtracted from ``minus``."""
+    """The difference of two columns: what is added to ``plus`` is subtracted from ``minus``.
+
+    ``scores`` are those of all columns, for rules that learn from more than two.
+    """
 
     w: np.ndarray
     plus: np.uint64
@@ -43,6 +46,7 @@ class Pair(NamedTuple):
     bias: float
     keep: Any
     now: int
+    scores: np.ndarray
 
 
 @generic(0)

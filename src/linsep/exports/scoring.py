@@ -204,7 +204,11 @@ def rule_of(model: Any) -> Rule:
     name = "sign" if binary else "pairs" if model.multiclass == "ovo" else "largest"
     high = (model.tie == "positive") != (binary and is_turned(model))
     high = high if ties is None else ties
-    return Rule(name, classes, high, normalize=bool(getattr(model, "normalize", False)), cut=cut)
+    # Those of one-vs-rest are no softmax, and a calibration is of linsep only.
+    own = model.scores_are_log_odds and not hasattr(model, "calibration_")
+    own = own and (binary or model.multiclass == "native")
+    unit = bool(getattr(model, "normalize", False))
+    return Rule(name, classes, high, probabilities=own, normalize=unit, cut=cut)
 
 
 def prediction_rule(model: Any) -> Rule:

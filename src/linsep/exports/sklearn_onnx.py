@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from linsep.catalog import ESTIMATORS
+from linsep.estimators._common.calibration import Calibration
 from linsep.exports.onnx_file import labels
 from linsep.exports.onnx_operators import (
     Graph,
@@ -29,10 +30,10 @@ def register() -> None:
     """Make skl2onnx convert the estimators of this library, alone and in pipelines.
 
     Call it once before ``skl2onnx.to_onnx``. The second output of a classifier is
-    ``predict_proba`` if it has that: logistic regression, naive Bayes, and others after
-    :func:`linsep.calibrate`. Else, and with skl2onnx's option ``raw_scores``, which its converters
-    of scikit-learn's meta-estimators set, it is ``decision_function``; for two classes the columns
-    are (-score, score).
+    ``predict_proba`` if it has that: logistic regression, also online, naive Bayes, and others
+    after :func:`linsep.calibrate`. Else, and with skl2onnx's option ``raw_scores``, which its
+    converters of scikit-learn's meta-estimators set, it is ``decision_function``; for two classes
+    the columns are (-score, score).
 
     Raises
     ------
@@ -122,6 +123,9 @@ def convert_classifier(scope: Any, operator: Any, container: Any) -> None:
         values = probabilities(graph, rule, values)
     elif calibration is not None and not raw:
         values = calibrated(graph, calibration, values)
+    elif getattr(model, "scores_are_log_odds", False) and not raw:  # of one-vs-rest
+        plain = Calibration("sigmoid", [np.array([-1.0, 0.0])] * len(classes))
+        values = calibrated(graph, plain, values)
     elif rule.name == "sign":
         values = graph.op("Concat", graph.op("Neg", values), values, axis=1)
     graph.node("Identity", [label], operator.outputs[0].full_name, "")

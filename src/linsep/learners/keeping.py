@@ -241,7 +241,9 @@ def count_changes(state: State, longest: int) -> int:
     if state.n_classes == 2:
         machines = 1
     else:
-        machines = {"native": 2, "ovr": state.n_classes}.get(state.multiclass, state.n_classes - 1)
+        joint = state.n_classes if state.moves_all_classes else 2
+        by_scheme = {"native": joint, "ovr": state.n_classes}
+        machines = by_scheme.get(state.multiclass, state.n_classes - 1)
     return (longest + 1) * machines
 
 

@@ -314,7 +314,9 @@ class OnlineClassifier(
     def new_state(self, learner: Learner, n_classes: int, n_features: int) -> State:
         """Return a state that has learnt nothing."""
         intercept = bool(getattr(self, "fit_intercept", False))
-        return State(self.multiclass, n_classes, n_features, intercept, learner.fill)
+        state = State(self.multiclass, n_classes, n_features, intercept, learner.fill)
+        state.moves_all_classes = learner.moves_all_classes
+        return state
 
     def _begin(self, state: State, learner: Learner, classes: np.ndarray, fresh: bool) -> Run:
         """Hold a new run, with the parameters of now."""

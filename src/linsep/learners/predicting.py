@@ -15,7 +15,12 @@ from linsep.errors import DataError
 from linsep.estimators._common.fitted_state import StopReason
 from linsep.estimators._common.frames import to_predict
 from linsep.estimators._common.labels import HasReference
-from linsep.estimators._common.predicting import Prediction, decided, share_right
+from linsep.estimators._common.predicting import (
+    Prediction,
+    decided,
+    probabilities_of,
+    share_right,
+)
 from linsep.estimators._common.showing import PlotsDecision
 from linsep.learners.passes import Run
 from linsep.learners.state import Draws, decision, predicted
@@ -182,9 +187,15 @@ class PredictsOnline(PlotsDecision, HasReference):
             )
         return decision(self._run.state, scores, fitted_parameter(self, "tie"))
 
-    @available_if(lambda model: hasattr(model, "calibration_"))
+    @property
+    def scores_are_log_odds(self) -> bool:
+        """Whether scores are log-odds, so that there are probabilities without a calibration."""
+        return False
+
+    @available_if(lambda model: hasattr(model, "calibration_") or model.scores_are_log_odds)
     def predict_proba(self, X: Any, missing: str | None = None) -> np.ndarray:
-        """Return the probabilities that :func:`linsep.calibrate` learnt; there are none before.
+        """Return the probabilities that :func:`linsep.calibrate` learnt; before, there are those of
+        :class:`linsep.OnlineLogistic` only.
 
         Parameters
         ----------
@@ -195,7 +206,7 @@ class PredictsOnline(PlotsDecision, HasReference):
         -------
         array of shape (rows, classes), in the order of ``classes_``
         """
-        return self.calibration_.probabilities(self.decision_function(X, missing))
+        return probabilities_of(self, self.decision_function(X, missing))
 
     def predict(self, X: Any, missing: str | None = None) -> np.ndarray:
         """Predict the class with the highest score for each row; ``tie`` decides equal scores.

@@ -81,6 +81,8 @@ class State:
         self.n_updates = 0
         #: number of examples learnt
         self.rounds = 0
+        #: whether a step of the native rule moves the weights of all classes, not of two
+        self.moves_all_classes = False
 
     def _shape(self, n_features: int) -> tuple[int, ...]:
         if self.n_classes == 2:
@@ -170,7 +172,8 @@ class State:
         them.
         """
         kept = {name: array for name, array in self.shaped.items() if name in ("W", *but)}
-        self.shaped, self.counts, self.rounds = kept, {}, 0
+        counts = {name: array for name, array in self.counts.items() if name in but}
+        self.shaped, self.counts, self.rounds = kept, counts, 0
 
     def is_finite(self) -> bool:
         """Return whether all weights and sums of changes are finite."""
@@ -368,8 +371,10 @@ class Learner:
     step = ""
     #: initial weight of a feature
     fill = 0.0
-    #: arrays of the shape of the weights that belong to them, and are kept with them
+    #: arrays of a state that belong to its weights, and are kept with them
     beside: tuple[str, ...] = ()
+    #: whether a step of the native rule moves the weights of all classes, not of two
+    moves_all_classes = False
     #: most rows to learn with one rule
     rows_at_once: int | None = None
     #: whether there is one update per pass, at its end

@@ -107,7 +107,7 @@ applied_update.when(OneVsOne)(_columns_applied)
 
 @applied_update.when(Native)
 def _native_applied(scheme, keep, W, bias, sums, amounts, now):
-    begin(Pair(W, U(0), U(0), bias, keep, now))
+    begin(Pair(W, U(0), U(0), bias, keep, now, scheme.scores))
     for k in range(scheme.classes):
         weights = Column(W, k, bias, keep, now)
         for j in range(U(W.shape[0])):

@@ -16,7 +16,7 @@ from linsep.estimators._common.labels import (
     encode_with,
     label_a_row,
 )
-from linsep.estimators._common.predicting import codes_of
+from linsep.estimators._common.predicting import codes_of, divided
 from linsep.sources.base import Source
 from linsep.validation.labels import check_beside
 from linsep.words import row_text
@@ -47,9 +47,7 @@ class Calibration(NamedTuple):
         found = np.column_stack([self._curve(k, columns[:, k]) for k in range(len(self.curves))])
         if len(self.curves) == 1:
             return np.hstack([1.0 - found, found])
-        total = found.sum(axis=1, keepdims=True)
-        equal = np.full_like(found, 1.0 / len(self.curves))
-        return np.divide(found, total, out=equal, where=total != 0)
+        return divided(found)
 
     def _curve(self, k: int, scores: np.ndarray) -> np.ndarray:
         curve = self.curves[k]

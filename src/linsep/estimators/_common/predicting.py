@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.special import expit
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -12,6 +13,7 @@ from linsep.batches import Batch, check_summable
 from linsep.errors import DataError
 from linsep.estimators._common.frames import to_score
 from linsep.estimators._common.labels import brings_labels, check_sample_weight
+from linsep.parameters import fitted_parameter
 from linsep.sources.base import Source
 from linsep.validation.labels import labels_of
 
@@ -192,7 +194,18 @@ def probabilities_of(model: Any, scores: np.ndarray) -> np.ndarray:
     calibration = getattr(model, "calibration_", None)
     if calibration is not None:
         return calibration.probabilities(scores)
+    if scores.ndim > 1 and fitted_parameter(model, "multiclass") == "ovr":
+        return divided(expit(scores))
     return np.exp(log_probabilities(scores))
+
+
+def divided(shares: np.ndarray) -> np.ndarray:
+    """Return the shares of classes, shape (rows, classes), divided by their sum; equal ones where
+    all are 0.
+    """
+    total = shares.sum(axis=1, keepdims=True)
+    equal = np.full_like(shares, 1.0 / shares.shape[1])
+    return np.divide(shares, total, out=equal, where=total != 0)
 
 
 def codes_of(scores: np.ndarray) -> np.ndarray:

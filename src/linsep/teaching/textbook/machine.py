@@ -98,10 +98,11 @@ class Rule:
             )
         return 0, 0
 
-    def prepare(self, machine: Machine, x: Row, one: int) -> None:
+    def prepare(self, machine: Machine, x: Row, one: int) -> bool:
         """Change a machine for a row that it is about to learn from, after the row's class was
-        predicted.
+        predicted; return whether its scores may be others now.
         """
+        return False
 
     def check(self, row: int, x: Row, one: int) -> None:
         """Raise ValueError if the rule cannot learn a row; ``one`` is its constant feature."""

@@ -78,10 +78,10 @@ class OnlineLogistic(Rule):
         if not self.l2 >= 0:
             raise ValueError(f"l2 must be at least 0, got {self.l2!r}.")
 
-    def prepare(self, machine: Machine, x: Row, one: int) -> None:
-        """Let scales grow, and divide the weights of their features."""
+    def prepare(self, machine: Machine, x: Row, one: int) -> bool:
+        """Let scales grow, and divide the weights of their features; return whether one did."""
         if not self.normalized:
-            return
+            return False
         weights = Example(machine.weights, machine.intercept).parts
         progress = machine.memory or start(weights)
         scales = list(progress.scales)
@@ -93,6 +93,7 @@ class OnlineLogistic(Rule):
                 scales[j] = abs(value)
         machine.weights, machine.intercept = (list(v) for v in joined(weights))
         machine.memory = progress._replace(scales=scales)
+        return scales != progress.scales
 
     def asks(self, machine: Machine, example: Example, y: int, s: Number, wrong: bool) -> bool:
         """Return True: every example is learnt."""

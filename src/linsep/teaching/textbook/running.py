@@ -114,9 +114,10 @@ def run(
         order, clean = visited(len(X), pass_number, row_weights, orders), True
         for place, row in enumerate(order, start=1):
             score = how.scores(machines, X[row])
-            for number in how.learning(y[row]):
-                rule.prepare(machines[number], X[row], one)
             shown = how.show(machines, X[row], one, y[row])
+            if any([rule.prepare(machines[k], X[row], one) for k in how.learning(y[row])]):
+                again = how.show(machines, X[row], one, y[row])
+                shown = [new._replace(wrong=s.wrong) for s, new in zip(shown, again, strict=True)]
             mistakes, updated, criterion = learn(rule, machines, shown, weight_of(row, row_weights))
             if place == len(order):
                 updated += end_pass(rule, machines)

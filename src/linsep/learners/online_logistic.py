@@ -1,0 +1,159 @@
+"""Online logistic regression as a scikit-learn estimator."""
+
+from typing import Any
+
+import numpy as np
+
+from linsep.compiled.rules.online_logistic import OnlineLogisticRule
+from linsep.learners.classifier import LinearClassifier
+from linsep.learners.state import Learner, State
+from linsep.parameters import Control, Demonstration, Keep, fitted_parameter, parameter
+
+
+class OnlineLogistic(LinearClassifier):
+    """Logistic regression by one step a row: AdaGrad, normalized, importance invariant.
+
+    A row x with y = -1 or +1 has the loss ln(1 + exp(-m)), where m = y <w, x>, and makes one step
+    along its gradient, in this order:
+
+    1. Where abs(x_j) is above the scale s_j, its largest value so far, w_j is multiplied by
+       s_j / abs(x_j), and s_j becomes abs(x_j).
+    2. The gradient g_j = -y x_j / (1 + exp(m)) is taken at these weights. G_j grows by g_j^2, the
+       number t of rows by 1, and N by the sum of x_j^2 / s_j^2.
+    3. The rate of weight j is r_j = eta sqrt(t / N) / (s_j sqrt(G_j)). So rare features take long
+       steps, and the units of features do not matter.
+    4. w_j grows by y (d / q) r_j x_j, where q is the sum of r_j x_j^2, and d + e^m (e^d - 1) = q:
+       what infinitely many small steps along the row would do. So no step overshoots, and a row of
+       weight 2 is about the row twice.
+
+    There is a step for every row, so only a row that is predicted wrong counts as a mistake, and a
+    pass without one ends the run as "clean". The average of the weights predicts (``keep``).
+    Several classes are learnt by the softmax with ``multiclass="native"``.
+
+    Scores are log-odds, and there is :meth:`predict_proba`: of two classes
+    1 / (1 + exp(-score)), of several the softmax of the scores; with "ovr" the probabilities of
+    the machines, divided by their sum. With "ovo" and of votes there are none but for those of
+    :func:`linsep.calibrate`.
+
+    Parameters
+    ----------
+    learning_rate : float, default=0.5
+        eta.
+    l2 : float, default=0.0
+        Penalty of each row on l2 w_j^2 / 2 of its features, without the constant one: w_j is
+        divided by 1 + l2 r_j after its step.
+    adaptive : bool, default=True
+        Whether each weight has its own rate; else r_j is eta (t / N) / s_j^2, and weights are
+        multiplied by the square in step 1.
+    rescale : bool, default=True
+        Whether rates follow the scales of features; else there is no step 1, and r_j is
+        eta / sqrt(G_j), or eta without ``adaptive``.
+    invariant : bool, default=True
+        Whether a step is the limit of small ones; else w_j falls by r_j g_j.
+    keep : {"last", "average", "vote", "best"}, default="average"
+
+    Other parameters are those of :class:`linsep.Perceptron`. The weight of a row counts it so often
+    in G_j, t, N, the step and the penalty.
+
+    Attributes
+    ----------
+    Those of :class:`linsep.Perceptron`.
+
+    References
+    ----------
+    J. Duchi, E. Hazan and Y. Singer, Adaptive subgradient methods for online learning and
+    stochastic optimization, JMLR 12 (2011). S. Ross, P. Mineiro and J. Langford, Normalized online
+    learning, UAI (2013), algorithm 2. N. Karampatziakis and J. Langford, Online importance weight
+    aware updates, UAI (2011).
+
+    Examples
+    --------
+    >>> from linsep import OnlineLogistic
+    >>> X, y = [[1.0, 1.0], [3.0, 2.0], [2.0, 4.0]], ["no", "yes", "yes"]
+    >>> p = OnlineLogistic(max_iter=10, shuffle=False).fit(X, y)
+    >>> p.predict_proba(X).round(2).tolist()
+    [[0.41, 0.59], [0.31, 0.69], [0.28, 0.72]]
+    """
+
+    command_name = "online-logistic"
+    grid_example = "learning_rate=0.1,0.5,2"
+    demonstrations = (
+        Demonstration(
+            name="online-logistic", title="online logistic regression",
+            controls=(Control(parameter="learning_rate", label="Learning rate", name="row_rate"),),
+        ),
+    )  # fmt: skip
+
+    learning_rate: float = parameter(
+        default=0.5, above=0.0, help="how far a row moves the weights; larger values learn more"
+    )
+    l2: float = parameter(
+        default=0.0, at_least=0.0, help="penalty of each row on the squared weights of its features"
+    )
+    adaptive: bool = parameter(
+        default=True, help="give each weight a rate of its own, that falls as it learns"
+    )
+    rescale: bool = parameter(
+        default=True, help="let rates follow the scales of features, so that units do not matter"
+    )
+    invariant: bool = parameter(
+        default=True, help="make each step the limit of many small ones, which never overshoots"
+    )
+    keep: Keep = parameter(
+        default="average",
+        help="weights to predict with: the last, the mean, a vote of all, or the best so far",
+    )
+
+    def learner(self) -> Learner:
+        """Return the learner of these parameters; raise ValueError if they are incompatible."""
+        return OnlineLogisticLearner(
+            float(self.learning_rate), bool(self.adaptive), bool(self.rescale),
+            bool(self.invariant), float(self.l2),
+        )  # fmt: skip
+
+    def twin(self) -> Any:
+        """Return the rule of :mod:`linsep.textbook` with these parameters."""
+        from linsep.teaching.textbook.online_logistic import OnlineLogistic
+
+        return OnlineLogistic(
+            self.learning_rate, self.adaptive, self.rescale, self.invariant, self.l2
+        )
+
+    @property
+    def scores_are_log_odds(self) -> bool:
+        """Whether scores are log-odds, against the other class or all others, or logarithms of
+        probabilities up to a constant.
+        """
+        if fitted_parameter(self, "keep") == "vote":
+            return False
+        two = len(getattr(self, "classes_", ())) == 2
+        return two or fitted_parameter(self, "multiclass") != "ovo"
+
+
+#: arrays of a state: sums of squares of gradients, and largest values of features
+SQUARES, SCALES = "squares", "scales"
+#: numbers of each machine: its examples, and the sum of their squared lengths by these scales
+SEEN, LENGTHS = "seen", "lengths"
+
+
+class OnlineLogisticLearner(Learner):
+    """Online logistic regression."""
+
+    needs_lengths = True
+    moves_all_classes = True
+    step = "learning rate"
+    beside = (SQUARES, SCALES, SEEN, LENGTHS)
+
+    def __init__(
+        self, learning_rate: float, adaptive: bool, rescale: bool, invariant: bool, l2: float
+    ):
+        super().__init__()
+        self.parameters = learning_rate, adaptive, rescale, invariant, l2
+
+    def rule(self, state: State) -> Any:
+        """Return the rule with what the rates depend on."""
+        return OnlineLogisticRule(
+            *self.parameters, state.like_weights(SQUARES), state.like_weights(SCALES),
+            state.per_machine(SEEN, np.float64), state.per_machine(LENGTHS, np.float64),
+            np.empty(state.n_columns),
+        )  # fmt: skip

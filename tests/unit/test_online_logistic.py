@@ -1,0 +1,292 @@
+"""Online logistic regression: steps, what is kept beside the weights, and its probabilities."""
+
+from decimal import Decimal, localcontext
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.special import lambertw
+from sklearn.linear_model import SGDClassifier
+from sklearn.metrics import log_loss
+
+import linsep
+from exported import module, of_onnx
+from linsep import OnlineLogistic, textbook
+from linsep.compiled.rules.online_logistic import invariant_step
+from linsep.learners.mixing import fit_in_shards
+from linsep.sources import ArraySource
+from storages import blobs
+
+pytestmark = pytest.mark.uncompiled
+
+X = np.array([(1, 1), (3, 2), (2, 4), (3, 4), (2, 3)], float)
+y = [0, 1, 1, 1, 0]
+OFF = {"adaptive": False, "rescale": False, "invariant": False}
+ONCE = {"max_iter": 1, "shuffle": False, "keep": "last"}
+
+
+def turned(model):
+    """[b, w1, w2]."""
+    return [model.intercept_[0], *model.coef_[0]]
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        ({"adaptive": True}, [-0.081535123937, -0.025347153535, 0.095090257415]),
+        ({"adaptive": True, "rescale": True}, [0.048224376724, 0.038485211694, 0.052842289033]),
+        ({"rescale": True}, [0.052822870558, 0.039128323093, 0.024660850817]),
+        ({"invariant": True}, [-0.208856160562, 0.005796353013, -0.334913189227]),
+    ],
+)
+def test_each_part_by_hand(parts, expected):
+    model = OnlineLogistic(**ONCE, **OFF | parts).fit(X, y)
+    assert turned(model) == pytest.approx(expected, abs=1e-12)
+    assert model.n_updates_ == 5
+
+
+def test_the_first_invariant_steps_by_hand():
+    model = OnlineLogistic(keep="last", **OFF | {"invariant": True})
+    model.partial_fit(X[:1], y[:1], classes=[0, 1])
+    assert turned(model) == pytest.approx([-0.209117653195] * 3, abs=1e-12)
+    heavy = OnlineLogistic(keep="last", **OFF | {"invariant": True})
+    heavy.partial_fit(X[:1], y[:1], classes=[0, 1], sample_weight=[2])
+    assert turned(heavy) == pytest.approx([-0.357909645852] * 3, abs=1e-12)
+
+
+@pytest.mark.parametrize("m", [-1000.0, -30.0, -1.0, 0.0, 1e-9, 2.5, 30.0, 700.0])
+@pytest.mark.parametrize("q", [1e-200, 1e-9, 0.3, 7.0, 1e5, 1e200])
+def test_an_invariant_step_is_that_of_lamberts_function(m, q):
+    found = invariant_step(m, q)
+    with localcontext(prec=1000):
+        d, e = Decimal(found), Decimal(m).exp()
+        slope = 1 + e * d.exp()  # of the left side, as a function of d
+        off = (d + e * (d.exp() - 1) - Decimal(q)) / slope
+        assert abs(off) <= Decimal("4e-16") * d + Decimal("1e-323")
+    if 0.1 < q < 10 and abs(m) < 3:
+        closed = q + np.exp(m) - lambertw(np.exp(q + m + np.exp(m))).real
+        assert found == pytest.approx(closed, rel=1e-12)
+
+
+def harsh(seed, k):
+    """Rows of features from 1e-8 to 1e8, some empty, some twice."""
+    rng = np.random.default_rng(seed)
+    A, b = blobs(24, 5, k, spread=3.0, seed=seed)
+    A[rng.random(A.shape) < 0.3] = 0
+    A *= [1e-8, 1e-3, 1.0, 1e4, 1e8]
+    A[5], A[9], A[10] = 0, A[8], A[8]
+    return A, b
+
+
+@pytest.mark.parametrize("scheme", ["binary", "native", "ovr", "ovo"])
+@pytest.mark.parametrize("parts", [{}, {"adaptive": False}, {"invariant": False, "l2": 0.03}])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_rows_of_all_scales_are_those_of_the_twin(scheme, parts, intercept):
+    k = 2 if scheme == "binary" else 3
+    A, b = harsh(1, k)
+    weight = np.random.default_rng(0).choice([0.0, 0.5, 1.0, 3.0], len(b))
+    for keep in ("last", "average"):
+        model = OnlineLogistic(
+            max_iter=3, shuffle=False, keep=keep, fit_intercept=intercept,
+            multiclass="native" if k == 2 else scheme, **parts,
+        )  # fmt: skip
+        how = {"max_iter": 3, "fit_intercept": intercept, "row_weights": weight.tolist()}
+        steps = list(textbook.run(model.twin(), scheme, A.tolist(), b.tolist(), k, **how))
+        twin = textbook.kept(steps, keep, scheme, k, X=A.tolist(), y=b.tolist(),
+                             row_weights=weight.tolist())  # fmt: skip
+        for rows in (A, sp.csr_array(A)):
+            model.fit(rows, b, sample_weight=weight)
+            W = np.reshape(twin.weights, model.coef_.shape)
+            assert model.coef_ == pytest.approx(W, rel=1e-9, abs=1e-15)
+            assert model.intercept_ == pytest.approx(np.atleast_1d(twin.intercept), rel=1e-9)
+            assert model.n_updates_ == sum(step.updates for step in steps)
+            assert model.mistakes_.sum() == sum(step.mistakes for step in steps)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_plain_steps_and_probabilities_are_those_of_scikit_learn(classes):
+    A, b = blobs(40, 3, classes, spread=2.0, seed=1)
+    peer = SGDClassifier(
+        loss="log_loss", penalty=None, learning_rate="constant", eta0=0.1, shuffle=False,
+        max_iter=3, tol=None,
+    ).fit(A, b)  # fmt: skip
+    how = {"multiclass": "ovr", "shuffle": False, "keep": "last"}
+    model = OnlineLogistic(learning_rate=0.1, max_iter=3, **how, **OFF).fit(A, b)
+    assert model.coef_ == pytest.approx(peer.coef_, rel=1e-9)
+    assert model.predict_proba(A) == pytest.approx(peer.predict_proba(A), rel=1e-9)
+
+
+@pytest.mark.parametrize(("classes", "multiclass"), [(2, "native"), (2, "ovo"), (3, "native")])
+def test_probabilities_are_those_of_the_loss(classes, multiclass):
+    A, b = blobs(60, 3, classes, spread=3.0, seed=2)
+    model = OnlineLogistic(max_iter=3, multiclass=multiclass).fit(A, b)
+    scores = model.decision_function(A)
+    scores = np.column_stack([np.zeros(len(b)), scores]) if classes == 2 else scores
+    loss = -scores[np.arange(len(b)), b] + np.logaddexp.reduce(scores, axis=1)
+    assert log_loss(b, model.predict_proba(A)) == pytest.approx(loss.mean())
+    rows = ArraySource(A, b)
+    told = linsep.score(model, rows, metrics="log_loss")["metrics"]["log_loss"]
+    assert told["value"] == pytest.approx(loss.mean())
+    assert (model.predict_proba(A).argmax(axis=1) == model.predict(A)).all()
+
+
+def test_what_has_no_probabilities_of_its_own_can_be_calibrated():
+    A, b = blobs(60, 3, 3, spread=3.0, seed=2)
+    for how in ({"multiclass": "ovo"}, {"keep": "vote"}):
+        model = OnlineLogistic(max_iter=2, **how).fit(A, b)
+        assert not hasattr(model, "predict_proba")
+        linsep.calibrate(model, A, b)
+        assert model.predict_proba(A).sum(axis=1) == pytest.approx(np.ones(60))
+    model = OnlineLogistic(max_iter=2).fit(A, b)
+    own = model.predict_proba(A)
+    linsep.calibrate(model, A, b)
+    assert not np.allclose(model.predict_proba(A), own)
+    model.partial_fit(A[:1], b[:1])
+    assert model.predict_proba(A) == pytest.approx(own, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("classes", "multiclass"), [(2, "native"), (2, "ovr"), (3, "native"), (3, "ovr")]
+)
+def test_exports_have_the_probabilities_of_the_model_or_none(classes, multiclass, tmp_path):
+    A, b = blobs(40, 3, classes, spread=3.0, seed=2)
+    model = OnlineLogistic(max_iter=2, multiclass=multiclass).fit(A, b)
+    whole = classes == 2 or multiclass == "native"
+    code = module(linsep.export(model, tmp_path / "m.py"))
+    assert [code["predict"](list(x)) for x in A] == model.predict(A).tolist()
+    assert ("probabilities" in code) == whole
+    file = linsep.export(model, tmp_path / "m.onnx")
+    labels, values = of_onnx(file, A)
+    assert labels.tolist() == model.predict(A).tolist()
+    expected = model.predict_proba(A) if whole else model.decision_function(A)
+    assert values == pytest.approx(expected, rel=1e-9)
+    if whole:
+        told = [list(code["probabilities"](list(x)).values()) for x in A]
+        assert np.array(told) == pytest.approx(expected, rel=1e-9)
+    answered = runner(model, A).run(None, {"X": A})[1]
+    assert answered == pytest.approx(model.predict_proba(A), rel=1e-9)
+
+
+def runner(model, A):
+    """A session of what skl2onnx makes of a model."""
+    runtime, skl2onnx = pytest.importorskip("onnxruntime"), pytest.importorskip("skl2onnx")
+    from linsep.exports import sklearn_onnx
+
+    sklearn_onnx.register()
+    made = skl2onnx.to_onnx(model, A, options={"zipmap": False}, target_opset=18)
+    return runtime.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"])
+
+
+def test_a_threshold_is_a_probability():
+    A, b = blobs(60, 3, 2, spread=3.0, seed=2)
+    model = OnlineLogistic(max_iter=2).fit(A, b)
+    linsep.set_threshold(model, 0.9)
+    assert model.predict(A).tolist() == (model.predict_proba(A)[:, 1] >= 0.9).astype(int).tolist()
+
+
+@pytest.mark.parametrize("multiclass", ["native", "ovr", "ovo"])
+def test_rates_go_on_where_a_fit_ended(multiclass, tmp_path):
+    A, b = blobs(40, 4, 3, spread=3.0, seed=2)
+    how = {"multiclass": multiclass, "shuffle": False, "keep": "last"}
+    model = OnlineLogistic(max_iter=3, **how).fit(A, b)
+    warm = OnlineLogistic(max_iter=1, warm_start=True, **how)
+    for _ in range(3):
+        warm.fit(A, b)
+    assert np.array_equal(warm.coef_, model.coef_)
+    back = linsep.load(linsep.save(model, tmp_path / "m"))
+    for one in (back, model):
+        one.partial_fit(A, b)
+    assert np.array_equal(back.coef_, model.coef_)
+    checkpoint = linsep.Checkpoint(tmp_path / "c", keep=True)
+    OnlineLogistic(max_iter=4, **how).fit(A, b, checkpoint=checkpoint)
+    again = OnlineLogistic(max_iter=4, **how).fit(A, b, checkpoint=checkpoint)
+    assert np.array_equal(again.coef_, model.coef_)
+
+
+def test_the_best_pass_brings_its_rates_back():
+    A, b = blobs(60, 3, 2, spread=4.0, seed=1)
+    how = {"early_stopping": True, "shuffle": False, "keep": "last"}
+    model = OnlineLogistic(n_iter_no_change=3, **how).fit(A, b)
+    passes = int(model.validation_scores_.argmax()) + 1
+    assert passes < model.n_iter_
+    same = OnlineLogistic(max_iter=passes, **how).fit(A, b)
+    for one in (same, model):
+        one.set_params(early_stopping=False).partial_fit(A, b)
+    assert np.array_equal(same.coef_, model.coef_)
+
+
+def test_votes_of_many_classes_have_room():
+    A, b = blobs(60, 4, 6, spread=3.0, seed=2)
+    model = OnlineLogistic(max_iter=2, keep="vote", shuffle=False).fit(A, b)
+    last = OnlineLogistic(max_iter=2, keep="last", shuffle=False).fit(A, b)
+    assert np.array_equal(model.coef_, last.coef_)
+    W = np.array([[*w.ravel()] for w in versions(A, b)]).reshape(-1, 6, 5)
+    Z = np.column_stack([A, np.ones(60)])
+    votes = np.zeros((60, 6))
+    for w in W:
+        votes[np.arange(60), (Z @ w.T).argmax(axis=1)] += 1
+    assert model.decision_function(A) * 120 == pytest.approx(votes)
+
+
+def versions(A, b):
+    """The weights after every row of two passes."""
+    model = OnlineLogistic(keep="last")
+    for _ in range(2):
+        for x, label in zip(A, b, strict=True):
+            model.partial_fit([x], [label], classes=range(6))
+            yield np.column_stack([model.coef_, model.intercept_])
+
+
+def test_rows_that_are_right_are_learnt_and_prove_no_separation():
+    A, b = [[2.0, 0.0], [0.0, 2.0], [3.0, 1.0]], [1, 0, 1]
+    model = OnlineLogistic(shuffle=False).fit(A, b)
+    assert (model.mistakes_[-1], str(model.stop_reason_)) == (0, "clean")
+    assert "changed the weights" in model.stop_sentence_
+    assert "no theorem about OnlineLogistic is known" in str(model.bounds(A, b).left_out)
+
+
+def test_rows_without_a_gradient_change_nothing():
+    model = OnlineLogistic(fit_intercept=False, max_iter=2).fit([[0.0, 0.0]] * 3, [0, 1, 0])
+    assert (model.n_updates_, model.coef_.tolist()) == (0, [[0.0, 0.0]])
+    sure = OnlineLogistic(fit_intercept=False, max_iter=1, keep="last")
+    sure.fit([[1.0], [-1.0]], [1, 0], coef_init=[[2000.0]])
+    assert (sure.n_updates_, sure.coef_.tolist()) == (0, [[2000.0]])
+
+
+def test_two_classes_of_equal_rows():
+    model = OnlineLogistic(max_iter=50).fit([[1.0]] * 4, [0, 1, 0, 1])
+    assert model.predict_proba([[1.0]]) == pytest.approx(np.full((1, 2), 0.5), abs=0.1)
+
+
+@pytest.mark.parametrize("given", [
+    {"learning_rate": 0}, {"learning_rate": np.inf}, {"l2": -1}, {"adaptive": "yes"},
+])  # fmt: skip
+def test_parameters_that_are_refused(given):
+    (name,) = given
+    with pytest.raises(ValueError, match=f"{name} of OnlineLogistic must be"):
+        OnlineLogistic(**given).fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_rows_beyond_floats_are_named():
+    A, b = [[1.0, 0.0], [1e300, 0.0], [-1.0, 1.0]], [0, 1, 0]
+    told = r"beyond floating point, feature 0 being 1e\+300; scale the features"
+    with pytest.raises(ValueError, match=f"Row 2.*{told}"):
+        OnlineLogistic().fit(A, b)
+    model = OnlineLogistic().partial_fit(A[:1], b[:1], classes=[0, 1])
+    before = model.coef_.copy()
+    with pytest.raises(ValueError, match=r"Row 1 .* beyond floating point"):
+        model.partial_fit(A[1:], b[1:])
+    assert np.array_equal(model.coef_, before)
+
+
+def test_classes_and_weights_that_are_refused():
+    with pytest.raises(ValueError, match="class"):
+        OnlineLogistic().fit(X, [1] * 5)
+    with pytest.raises(ValueError, match="zero"):
+        OnlineLogistic().fit(X, y, sample_weight=[0.0] * 5)
+    model = OnlineLogistic().partial_fit(X, y, classes=[0, 1])
+    with pytest.raises(ValueError, match="not in classes: 7"):
+        model.partial_fit(X[:1], [7])
+    with pytest.raises(ValueError, match="OnlineLogistic cannot be learnt in shards"):
+        fit_in_shards(OnlineLogistic(), X, np.array(y), [2, 3])
