@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from command_line import here
-from documents import ROOT, payments
+from documents import ROOT, payments, reviews
 from pictures import DIGEST, LINK, digest, displays
 
 pytestmark = [pytest.mark.compiled, pytest.mark.thorough]
@@ -42,6 +42,8 @@ def surroundings(request, monkeypatch, tmp_path):
     if name == "rare-classes.md":
         payments(folder)
         here("split", "payments.csv", "--test", "0.3", "--target", "fraud", cwd=folder)
+    if name == "one-pass.md":
+        reviews(folder)
     for program in PROGRAM.findall((ROOT / "docs" / name).read_text("utf-8")):
         (tmp_path / "relaxation.py").write_text(program, encoding="utf-8")
         monkeypatch.syspath_prepend(tmp_path)
