@@ -18,7 +18,8 @@ from benchmarks.text import messages
 from linsep import Text
 from linsep.catalog import LINEAR
 from linsep.errors import LinsepError
-from linsep.fitting import is_wide_and_sparse, make_estimator
+from linsep.fitting import FIRST_ROWS, like_texts, make_estimator
+from linsep.sources import ArraySource
 
 Rows = tuple[Any, Any, Any, Any]
 
@@ -84,8 +85,8 @@ def main() -> None:
         stored = (X.nnz if hasattr(X, "nnz") else np.count_nonzero(X)) / X.shape[0]
         each = [[accuracy(name, how, rows) for how in PASSES] for name in names]
         cells = [", ".join("-" if a is None else f"{100 * a:.1f}" for a in pair) for pair in each]
-        used = np.unique(X.indices).size if hasattr(X, "indices") else X.shape[1]
-        chosen = "arow" if is_wide_and_sparse(used, stored) else "perceptron"
+        source = ArraySource(X[:FIRST_ROWS]) if hasattr(X, "indices") else None
+        chosen = "perceptron" if source is None or like_texts(source) is None else "arow"
         print(
             f"| {title} | {X.shape[1]:,} | {stored:.0f} | {chosen} | {' | '.join(cells)} |",
             flush=True,

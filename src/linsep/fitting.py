@@ -31,9 +31,9 @@ from linsep.words import percent
 USUAL: dict[str, Any] = {"max_iter": 10, "keep": "average"}
 #: what learns where no learner is named, and what learns text and rows that are wide and sparse
 USUAL_LEARNER, OF_TEXT = "perceptron", "arow"
-#: rows are wide and sparse with more features than this, of which a row has a smaller share, in
-#: the first rows of a file
-WIDE, SPARSE, FIRST_ROWS = 1_000, 0.01, 1_000
+#: rows are like those of texts with more features than this, of which a row has a smaller share,
+#: and with squares of values that add up to no more, in the first rows of a file
+WIDE, SPARSE, SHORT, FIRST_ROWS = 1_000, 0.01, 2.0, 1_000
 
 
 def opened_for(
@@ -82,18 +82,14 @@ class Chosen(NamedTuple):
     rows: str | None = None
 
 
-def is_wide_and_sparse(features: int, stored: float) -> bool:
-    """Return whether rows have so many ``features`` and so few of them each, ``stored``, that what
-    a learner knows of a rare feature matters.
-    """
-    return features > WIDE and stored < SPARSE * features
-
-
 def chosen_learner(
     source: Source, given: Mapping[str, Any] = MappingProxyType({}), in_shards: bool = False
 ) -> Chosen:
-    """Return what learns a source if no learner is named: AROW, if rows have columns of text or are
-    wide and sparse as far as the first show, else the perceptron.
+    """Return what learns a source if no learner is named: AROW, if rows are texts or like texts,
+    else the perceptron.
+
+    Rows are like texts if they are wide, sparse and of length about 1, as far as the first rows
+    show. Longer rows need a larger r.
 
     Parameters
     ----------
@@ -108,27 +104,28 @@ def chosen_learner(
         return Chosen(USUAL_LEARNER)
     # Rows of a converted file are those of the file that it was made from.
     made_from = source.recipe() if source.kind == "rows" else {"format": source.kind}
-    if source.options().get("text") or made_from.get("words"):
-        return Chosen(OF_TEXT, "text")
-    if made_from["format"] not in ("svmlight", "vw"):
-        return Chosen(USUAL_LEARNER)
-    features, stored = _first_rows(source)
-    if not is_wide_and_sparse(features, stored):
-        return Chosen(USUAL_LEARNER)
-    share = percent(stored / features)
-    return Chosen(OF_TEXT, f"{features:,} features, of which a row has {share}")
+    words = source.options().get("text") or made_from.get("words") or {}
+    if words:
+        scaled = all(how.get("settings", how)["norm"] for how in words.values())
+        return Chosen(OF_TEXT, "text") if scaled else Chosen(USUAL_LEARNER)
+    like = like_texts(source) if made_from["format"] in ("svmlight", "vw") else None
+    return Chosen(USUAL_LEARNER) if like is None else Chosen(OF_TEXT, like)
 
 
-def _first_rows(source: Source) -> tuple[int, float]:
-    """Return how many features the first rows of a source of sparse rows have, and how many each
-    of them has on average.
+def like_texts(source: Source) -> str | None:
+    """Return in which way the first rows of a source of sparse rows are like those of texts; None
+    if they are not.
     """
     try:
         with closing(source.batches()) as batches:  # type: ignore[type-var]
             X = next(batches).X[:FIRST_ROWS]
     except (DataError, StopIteration):
-        return 0, 0.0  # learning, which reads the same rows, says it with its line
-    return len(set(X.indices.tolist())), X.nnz / max(1, X.shape[0])
+        return None  # learning, which reads the same rows, says it with its line
+    features, stored = len(set(X.indices.tolist())), X.nnz / max(1, X.shape[0])
+    square = float(X.data @ X.data) / max(1, X.shape[0])
+    if features <= WIDE or stored >= SPARSE * features or not square <= SHORT:
+        return None
+    return f"{features:,} features, of which a row has {percent(stored / features)}"
 
 
 def fit(
@@ -158,7 +155,7 @@ def fit(
     target : name of the label column; not for formats that have labels first, nor with a
         ``formula``, which names it
     learner : name of the learner, as of ``linsep fit --learner``, such as "logistic" or "pa"; None
-        takes "arow" for columns of text and for wide sparse rows, and else "perceptron"
+        takes "arow" for columns of text and for rows like those of texts, and else "perceptron"
     test : data to score at the end, read as `data` is; default None
     calibrate, calibration : data on which to calibrate probabilities, and "sigmoid" or "isotonic"
     random_state : seed of learners that draw at random

@@ -17,12 +17,13 @@ TEXT = ("sms.csv", "--target", "kind", "--text", "message")
 SPARSE = "4,000 features, of which a row has 0.25 %"
 
 
-def vectors(features, each, vw=False, rows=200):
-    """Lines with so many features each, all of which occur."""
+def vectors(features, each, vw=False, rows=200, times=1.0):
+    """Lines of length 1 at most with so many features each, all of which occur."""
     rng, lines = np.random.default_rng(0), []
     for k in range(rows):
         at = np.sort((np.arange(each) * features // each + 37 * k) % features)
-        own = [f"{j}" if vw else f"{j + 1}:{rng.random():.3f}" for j in at]
+        size = times * rng.uniform(0.5, 1.0) / each**0.5
+        own = [f"{j if vw else j + 1}:{size:.3f}" for j in at]
         lines.append(f"{2 * (k % 2) - 1} {'| ' * vw}" + " ".join(own))
     return "\n".join(lines) + "\n"
 
@@ -43,6 +44,7 @@ def folder(tmp_path_factory):
     (folder / "wide.svm").write_text(vectors(4000, 10, rows=400))
     (folder / "narrow.svm").write_text(vectors(300, 2))
     (folder / "filled.svm").write_text(vectors(2000, 40))
+    (folder / "long.svm").write_text(vectors(4000, 10, rows=400, times=5.0))
     (folder / "wide.vw").write_text(vectors(4000, 10, vw=True, rows=400))
     for name, (path, *how) in {
         "text": TEXT,
@@ -73,6 +75,8 @@ def learnt(folder, *words):
     (("wide.svm",), "AROW", SPARSE),
     (("wide.svm", "--learner", "pa"), "PassiveAggressive", None),
     (("narrow.svm",), "Perceptron", None),
+    (("long.svm",), "Perceptron", None),
+    ((*TEXT, "--norm", "none"), "Perceptron", None),
     (("filled.svm",), "Perceptron", None),
     (("wide.vw",), "AROW", SPARSE),
     (("text.rows",), "AROW", "text"),

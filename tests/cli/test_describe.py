@@ -122,8 +122,7 @@ def test_vectors_are_what_numpy_says(tmp_path, kind, monkeypatch):
     found = described(f"t.{kind}", cwd=tmp_path)
     assert found["used"] is found["constant"] is None
     text = here("describe", f"t.{kind}", cwd=tmp_path).stdout
-    learner = "arow" if kind == "vw" else "perceptron"  # of 262,144 columns, none counted
-    assert f"\nnext       linsep fit t.{kind} --learner {learner} --model t.linsep\n" in text
+    assert f"\nnext       linsep fit t.{kind} --learner perceptron --model t.linsep\n" in text
     assert "\nseparable  no: no hyperplane separates the classes (proved on 200 rows)\n" in text
 
 

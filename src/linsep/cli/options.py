@@ -723,8 +723,8 @@ def learner(known: Mapping[str, Any], **how: Any) -> Option:
 
 LEARNER = learner(
     ESTIMATORS,
-    help=f"Learning algorithm.  [default: {OF_TEXT} for columns of text and for wide sparse rows, "
-    f"else {USUAL_LEARNER}]",
+    help=f"Learning algorithm.  [default: {OF_TEXT} for texts and for wide sparse rows like "
+    f"theirs, else {USUAL_LEARNER}]",
 )
 # Traces are of learners with a weight for every feature; kernels have one for every row.
 TRACEABLE_LEARNER = learner(LINEAR, default=USUAL_LEARNER, help="Learning algorithm.")

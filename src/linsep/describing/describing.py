@@ -16,7 +16,7 @@ from linsep.describing.columns import MOST_LABELS
 from linsep.describing.tables import TableDescription
 from linsep.describing.vectors import VectorDescription
 from linsep.errors import DataError, LinsepError, hint
-from linsep.fitting import OF_TEXT, is_wide_and_sparse
+from linsep.fitting import OF_TEXT, like_texts
 from linsep.separability.data import data_of
 from linsep.separability.deciding import decide
 from linsep.separability.time_limit import Task
@@ -170,7 +170,7 @@ def learner_for(found: dict[str, Any]) -> tuple[dict[str, Any], str]:
     label, glance = found["label"], found["separable"] or {}
     if label["kind"] == "numbers":
         return {"learner": "linear"}, "the label is a number"
-    if found["words"] or _is_wide_and_sparse(found):
+    if found["words"] or found["like_texts"]:
         reason = "it takes long steps for rare features, such as words"
         return {"learner": OF_TEXT}, reason
     if glance.get("of_sample") == "separable":
@@ -180,14 +180,6 @@ def learner_for(found: dict[str, Any]) -> tuple[dict[str, Any], str]:
         reason = "the classes overlap, so that probabilities say more than classes"
         return {"learner": "logistic", "l2": 1, "scale": "standard"}, reason
     return {"learner": "perceptron"}, "it learns from any number of rows, with nothing to tune"
-
-
-def _is_wide_and_sparse(found: dict[str, Any]) -> bool:
-    """Return whether rows are vectors of many features, of which each row has few."""
-    if found["columns"] is not None:
-        return False
-    used = found["features"] if found["used"] is None else found["used"]
-    return is_wide_and_sparse(used, found["stored"])
 
 
 def _features_in(found: dict[str, Any]) -> int:
@@ -382,6 +374,7 @@ class Description:
         counts = {column["name"]: column.pop("counts") for column in columns}
         out, words = left_out(columns, target)
         found |= {"left_out": out, "words": words, "label": None, "separable": None}
+        found["like_texts"] = None
         found["constant"] = [c["name"] for c in columns if c["constant"] and c["name"] != target]
         if target is not None:
             (own,) = (column for column in columns if column["name"] == target)
@@ -429,7 +422,7 @@ class Description:
         assert isinstance(self.source, Source)
         reader = VectorDescription(self.source)
         found = reader.describe() | {"columns": None, "left_out": [], "words": []}
-        found |= {"label": None, "separable": None}
+        found |= {"label": None, "separable": None, "like_texts": like_texts(self.source)}
         labels = reader.labels
         if labels is None:
             return found

@@ -29,6 +29,7 @@ class Facts(SimpleNamespace):
     label : dict or None, the classes and their rows, or the range of the numbers
     separable : dict or None, whether a hyperplane separates the classes, as far as a glance tells
     left_out, words : list of str, columns that a fit has to leave out, or to read word by word
+    like_texts : str or None, in which way rows without columns are like those of texts
     learner : dict or None, the ``name`` of a learner for these data, and the ``reason``
     next : str or None, what to type next
     """
