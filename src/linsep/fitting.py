@@ -103,8 +103,10 @@ def chosen_learner(
     if named - parameters_of(kind).keys() or (in_shards and not kind.mixable):
         return Chosen(USUAL_LEARNER)
     # Rows of a converted file are those of the file that it was made from.
-    made_from = source.recipe() if source.kind == "rows" else {"format": source.kind}
-    words = source.options().get("text") or made_from.get("words") or {}
+    made_from: dict[str, Any] = (
+        source.recipe() if source.kind == "rows" else {"format": source.kind}
+    )
+    words: dict[str, Any] = source.options().get("text") or made_from.get("words") or {}
     if words:
         scaled = all(how.get("settings", how)["norm"] for how in words.values())
         return Chosen(OF_TEXT, "text") if scaled else Chosen(USUAL_LEARNER)
