@@ -61,6 +61,7 @@ print(json.dumps([None, time.perf_counter() - started]))
 """
 # The command lines that people type; DATA and MODEL are filled in.
 LINSEP_COMMAND = "linsep fit DATA --model MODEL --max-iter 1 --force --json"
+AROW_COMMAND = f"{LINSEP_COMMAND} --learner arow"
 VOWPAL_WABBIT_COMMAND = "vowpalwabbit -d DATA -f MODEL --loss_function hinge --binary"
 
 
@@ -229,6 +230,10 @@ def races() -> dict[str, Callable[[], Race]]:
         "process-vw": lambda: programs(
             gigabyte + ", whole process", LINSEP_COMMAND, (vw, VOWPAL_WABBIT_COMMAND), True, 2, 5,
             inside=False,
+        ),
+        "process-vw-arow": lambda: programs(
+            gigabyte + " of AROW, whole process", AROW_COMMAND, (vw, VOWPAL_WABBIT_COMMAND), True,
+            1.5, 3, inside=False,
         ),
         "process-sklearn": lambda: programs(
             gigabyte + ", whole process", LINSEP_COMMAND, ("scikit-learn load + fit", SCIKIT_LEARN),

@@ -1,4 +1,4 @@
-"""Raw text to an averaged perceptron in one pass, beside scikit-learn and Vowpal Wabbit.
+"""Raw text to an averaged perceptron or AROW in one pass, beside scikit-learn and Vowpal Wabbit.
 
 A CSV file of posts of 20 newsgroups, repeated and shuffled, is read, cut into words, hashed and
 learnt: is a post about computers? Vowpal Wabbit reads the same words in its own format, which is
@@ -17,7 +17,7 @@ from benchmarks.accuracy import SHARED
 from benchmarks.data import FOLDER
 from benchmarks.harness import Race, Side
 from benchmarks.newsgroups import documents
-from linsep import PassiveAggressive, Perceptron, Text, open_source
+from linsep import AROW, PassiveAggressive, Perceptron, Text, open_source
 
 MEGABYTES = 500
 WORDS = re.compile(r"\w\w+")
@@ -123,11 +123,18 @@ def bag(text: str) -> str:
 
 
 class Linsep:
-    """A source, and a perceptron that reads it."""
+    """A source, and a learner that reads it once."""
+
+    def __init__(self, learner: Any):
+        self.learner = learner
 
     def __call__(self) -> None:
         self.source = open_source(posts() / "posts.csv", target="computers", text="post")
-        self.model = Perceptron(keep="average", max_iter=1).fit(self.source)
+        self.model = self.learner.fit(self.source)
+
+    def progressive(self) -> float:
+        """The accuracy on rows before they were learnt."""
+        return float(self.model.progressive_accuracy_)
 
     def predictions(self, texts: list[str]) -> Any:
         """Whether each text is said to be about computers."""
@@ -163,7 +170,13 @@ class VowpalWabbit:
 
         folder = posts()
         how = "-b 18 --loss_function hinge --binary --quiet"
-        Workspace(f"-d {folder / 'posts.vw'} -f {folder / 'posts.model'} {how}").finish()
+        learner = Workspace(f"-d {folder / 'posts.vw'} -f {folder / 'posts.model'} {how}")
+        self.loss = learner.get_sum_loss() / learner.get_weighted_examples()
+        learner.finish()
+
+    def progressive(self) -> float:
+        """The accuracy on rows before they were learnt."""
+        return 1.0 - self.loss
 
     def predictions(self, texts: list[str]) -> Any:
         """Whether each text is said to be about computers."""
@@ -175,11 +188,16 @@ class VowpalWabbit:
         return found > 0
 
 
-def race(name: str, theirs: Any, goal: float) -> Race:
-    """Raw text to an averaged perceptron."""
-    ours = Linsep()
+def race(
+    name: str, theirs: Any, goal: float, learner: Any = None, kind: str = "an averaged perceptron",
+    progressive: bool = False,
+) -> Race:  # fmt: skip
+    """Raw text to a model; with ``progressive`` accuracies are those before learning each row."""
+    ours = Linsep(Perceptron(keep="average", max_iter=1) if learner is None else learner)
 
     def accuracies() -> tuple[float, float]:
+        if progressive:
+            return ours.progressive(), theirs.progressive()
         texts, groups = documents("test")
         about = np.char.startswith(groups, "comp.")
         found = [float(np.mean(side.predictions(texts) == about)) for side in (ours, theirs)]
@@ -187,15 +205,20 @@ def race(name: str, theirs: Any, goal: float) -> Race:
 
     posts()
     return Race(
-        f"text: {MEGABYTES} MB of CSV to an averaged perceptron, one pass",
-        Side("linsep", ours), Side(name, theirs), goal, 3, accuracies,
+        f"text: {MEGABYTES} MB of CSV to {kind}, one pass", Side("linsep", ours),
+        Side(name, theirs), goal, 3, accuracies,
+        "progressive accuracy" if progressive else "accuracy",
     )  # fmt: skip
 
 
 def races() -> dict[str, Callable[[], Race]]:
     """The races of this file by their short names."""
+    vw = "Vowpal Wabbit, its own format"
     found: dict[str, Callable[[], Race]] = {
         "text": lambda: race("scikit-learn HashingVectorizer + SGD", ScikitLearn(), 15),
-        "text-vw": lambda: race("Vowpal Wabbit, its own format", VowpalWabbit(), 3),
+        "text-vw": lambda: race(vw, VowpalWabbit(), 3),
+        "text-vw-arow": lambda: race(
+            vw, VowpalWabbit(), 1, AROW(max_iter=1), "AROW", progressive=True
+        ),
     }
     return found if SHARED.is_dir() else {}
