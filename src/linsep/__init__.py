@@ -4,8 +4,8 @@
   ``linsep.fit(data, target=..., learner=...)`` learns as the command ``linsep fit`` does, and
   ``linsep.score(model, data)`` tells what its predictions are worth, with baselines and intervals.
 - Estimators, as in scikit-learn: Perceptron, MarginPerceptron, Winnow, BalancedWinnow,
-  PassiveAggressive, AROW, OnlineLogistic, KernelPerceptron, LinearRegression, LogisticRegression,
-  GaussianNaiveBayes.
+  PassiveAggressive, AROW, SCW, SecondOrderPerceptron, OnlineLogistic, KernelPerceptron,
+  LinearRegression, LogisticRegression, GaussianNaiveBayes.
 - ``separation(X, y)`` decides whether a hyperplane separates classes, with a proof; ``bounds``
   bounds mistakes before learning; ``trace`` shows every step of a small run.
 - ``save``, ``load`` and ``export`` write and read models; ``open_source`` opens files of any size.

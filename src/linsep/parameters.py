@@ -18,6 +18,8 @@ from linsep.other_names import advice_for
 #: types of parameters that several estimators have
 Keep = Literal["last", "average", "vote", "best"]
 Multiclass = Literal["native", "ovr", "ovo"]
+#: of rules with two sides, which no machine learns several classes by
+TwoSided = Literal["ovr", "ovo"]
 Tie = Literal["negative", "positive", "random"]
 ScheduleName = Literal["constant", "inverse", "inverse_sqrt"]
 #: what ``predict`` of a regression gives beside its numbers

@@ -55,7 +55,14 @@ GRIDS = {
         "loss": ["hinge", "squared_hinge"], "C": [1.0, 0.01, np.inf],
     },
     "AROW": LINEAR | INTERCEPT | NORMALIZE | {
-        "r": [1.0, 0.1], "covariance_type": ["diagonal", "diagonal-drop"],
+        "r": [1.0, 0.1], "covariance_type": ["diagonal", "diagonal-drop", "full"],
+    },
+    "SCW": LINEAR | INTERCEPT | NORMALIZE | {
+        "C": [1.0, 0.1, np.inf], "eta": [0.9, 0.6], "loss": ["hinge", "squared_hinge"],
+        "covariance_type": ["diagonal", "diagonal-drop", "full"], "multiclass": ["ovr", "ovo"],
+    },
+    "SecondOrderPerceptron": LINEAR | INTERCEPT | NORMALIZE | {
+        "a": [1.0, 0.1], "multiclass": ["ovr", "ovo"],
     },
     "OnlineLogistic": LINEAR | INTERCEPT | NORMALIZE | {
         "learning_rate": [0.5, 4.0], "l2": [0.0, 0.1], "adaptive": [True, False],

@@ -30,6 +30,12 @@ CONFIGURED = {
         "online-logistic",
         {"learning_rate": 0.1, "adaptive": False, "rescale": False, "invariant": False},
     ),
+    "arow-full": ("arow", {"r": 0.5, "covariance_type": "full"}),
+    "scw": ("scw", {"C": 0.4}),
+    "scw2": ("scw", {"eta": 0.8, "loss": "squared_hinge", "covariance_type": "diagonal-drop"}),
+    "scw-full": ("scw", {"C": 0.02, "covariance_type": "full"}),
+    "scw2-full": ("scw", {"C": 0.3, "loss": "squared_hinge", "covariance_type": "full"}),
+    "second-order": ("second-order", {"a": 0.7}),
 }
 _named = {own for own, _ in CONFIGURED.values()}
 #: every linear learner: its estimator, parameters, and the rule of its twin with these
@@ -43,6 +49,10 @@ COMPILED_ALIKE = {
     "pa2",
     "arow-drop",
     "online-logistic-plain",
+    "scw2",
+    "scw-full",
+    "scw2-full",
+    "second-order",
     "halving",
     "root",
     "callable",
@@ -59,6 +69,8 @@ def covered():
     for a, learner in enumerate(LEARNERS):
         for b, scheme in enumerate(SCHEMES):
             for c, keep in enumerate(KEEPS):
+                if scheme == "native" and LEARNERS[learner][2].native is None:
+                    continue
                 in_square = (a + b + c) % 4 == 0 or (THOROUGH and not COMPILING)
                 if in_square and learner not in left_out:
                     yield learner, scheme, keep

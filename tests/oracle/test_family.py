@@ -18,8 +18,8 @@ CASES = list(covered())
 
 def options(learner, scheme, keep, **more):
     estimator, own, _ = LEARNERS[learner]
-    multiclass = "native" if scheme == "binary" else scheme
-    return estimator(multiclass=multiclass, keep=keep, max_iter=PASSES, **(own | more))
+    several = {} if scheme == "binary" else {"multiclass": scheme}
+    return estimator(keep=keep, max_iter=PASSES, **(several | own | more))
 
 
 def case(learner, scheme, seed):

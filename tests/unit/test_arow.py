@@ -12,7 +12,7 @@ pytestmark = pytest.mark.uncompiled
 
 X = np.array([(1, 1), (3, 2), (2, 4), (3, 4), (2, 3)], float)
 y = [0, 1, 1, 1, 0]
-TYPES = ["diagonal", "diagonal-drop"]
+TYPES = ["diagonal", "diagonal-drop", "full"]
 
 
 def both(model):

@@ -165,6 +165,38 @@ def _part(W, k, eight):
 
 
 @generic(0)
+def plain(rows):
+    """Return rows without their scales."""
+
+
+@generic(0)
+def scale(rows, i):
+    """Return what the values of row i are multiplied by."""
+
+
+@plain.when(Dense)
+@plain.when(Csr)
+def _plain_as_is(rows):
+    return rows
+
+
+@plain.when(Unit)
+def _plain_of_unit(rows):
+    return rows.rows
+
+
+@scale.when(Dense)
+@scale.when(Csr)
+def _no_scale(rows, i):
+    return 1.0
+
+
+@scale.when(Unit)
+def _scale_of_unit(rows, i):
+    return rows.scales[i]
+
+
+@generic(0)
 def dots(rows, i, W, scores):
     """Write <w, x> of row i for every column of W to ``scores``."""
 

@@ -268,7 +268,7 @@ def arguments_of(scene: Scene) -> Arguments:
     chosen: dict[str, Any] = {"max_iter": scene["rounds"], "shuffle": scene["shuffle"]}
     if scene["shuffle"]:
         chosen["random_state"] = scene["seed"]
-    if len(set(scene.codes)) > 2:
+    if len(set(scene.codes)) > 2 and _learns_by(kind, scene["classes"]):
         chosen["multiclass"] = scene["classes"]
     if shown.intercept:
         chosen["fit_intercept"] = scene["intercept"]
@@ -284,6 +284,11 @@ def arguments_of(scene: Scene) -> Arguments:
         if scene["intercept"] or not shown.intercept:
             start["intercept_init"] = b if vectors == 1 else [b] * vectors
     return Arguments(kind, chosen, start)
+
+
+def _learns_by(kind: Any, multiclass: str) -> bool:
+    """Return whether a learner has this way to learn several classes: some have two sides only."""
+    return parameters_of(kind)["multiclass"].accepts(multiclass)
 
 
 def n_vectors(scene: Scene) -> int:

@@ -1,18 +1,15 @@
 """Adaptive regularization of weights as a scikit-learn estimator."""
 
-from typing import Any, Literal
-
-import numpy as np
+from functools import partial
+from typing import Any
 
 from linsep.compiled.rules.confidence import AROWRule
-from linsep.learners.classifier import LinearClassifier
-from linsep.learners.state import Learner, State
+from linsep.learners.confidence import ConfidenceClassifier, ConfidenceLearner, CovarianceType
+from linsep.learners.state import Learner
 from linsep.parameters import Control, Demonstration, parameter
 
-CovarianceType = Literal["diagonal", "diagonal-drop"]
 
-
-class AROW(LinearClassifier):
+class AROW(ConfidenceClassifier):
     """Adaptive regularization of weights: the more often a weight was learnt, the less it changes.
 
     Every weight has a mean, which scores, and a variance, 1 at first. A row z with a margin
@@ -30,10 +27,13 @@ class AROW(LinearClassifier):
     ----------
     r : float, default=1.0
         Variance of the noise of a row; larger values learn less from each row.
-    covariance_type : {"diagonal", "diagonal-drop"}, default="diagonal"
+    covariance_type : {"diagonal", "diagonal-drop", "full"}, default="diagonal"
         How a row makes variances smaller. "diagonal" minimises the objective of the paper over
         variances: 1 / variance_j grows by z_j^2 / r. "diagonal-drop" takes the diagonal of the
         update of a whole covariance matrix: variance_j falls by variance_j^2 z_j^2 / (v + r).
+        "full" keeps the matrix, the inverse of which grows by z z' / r, of at most 4,000 features:
+        a row takes time proportional to its square. The weights are then those of ridge regression
+        with penalty r on the rows learnt, repeats counted.
 
     Other parameters are those of :class:`linsep.Perceptron`. With the native rule of several
     classes a row is learnt against its best rival, and v is the sum over both classes.
@@ -72,50 +72,15 @@ class AROW(LinearClassifier):
     )
     covariance_type: CovarianceType = parameter(
         default="diagonal",
-        help="variances that minimise the objective, or the diagonal of the whole update",
+        help="variances, those that a whole matrix would leave, or the whole matrix",
     )
 
     def learner(self) -> Learner:
         """Return the learner of these parameters; raise ValueError if they are incompatible."""
-        return AROWLearner(float(self.r), self.covariance_type)
+        return ConfidenceLearner(self.covariance_type, partial(AROWRule, float(self.r)))
 
     def twin(self) -> Any:
         """Return the rule of :mod:`linsep.textbook` with these parameters."""
         from linsep.teaching.textbook.arow import AROW
 
         return AROW(self.r, self.covariance_type)
-
-    @property
-    def variances_(self) -> np.ndarray:
-        """Variances of the current weights."""
-        return self._variances()[0]
-
-    @property
-    def intercept_variances_(self) -> np.ndarray:
-        """Variances of the current intercepts."""
-        return self._variances()[1]
-
-    def _variances(self) -> tuple[np.ndarray, np.ndarray]:
-        state = self.fitted_run().state
-        known = state.like_weights(KNOWN)
-        coef, intercept = state.split(1.0 / (1.0 + known))
-        return coef, intercept
-
-
-#: the array of a state that says how well weights are known
-KNOWN = "known"
-
-
-class AROWLearner(Learner):
-    """AROW with variances."""
-
-    needs_lengths = True
-    beside = (KNOWN,)
-
-    def __init__(self, r: float, covariance_type: str):
-        super().__init__()
-        self.r, self.drop = r, covariance_type == "diagonal-drop"
-
-    def rule(self, state: State) -> Any:
-        """Return the rule with what is known of the weights."""
-        return AROWRule(self.r, self.drop, state.like_weights(KNOWN))

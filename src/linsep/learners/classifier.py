@@ -165,7 +165,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         ValueError
             As in ``fit``, and if ``classes`` or a parameter that shapes the weights
             (``multiclass``, ``fit_intercept``, ``threshold``, ``keep``, ``reference``,
-            ``normalize``, ``tie``, ``zero``) has changed.
+            ``normalize``, ``tie``, ``zero``, ``covariance_type``) has changed.
         """
         from linsep.learners.proofs import runs_otherwise
 
@@ -358,6 +358,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
             self.check_same_parameters("warm_start", but=("keep", "normalize", "tie", "zero"))
             state = self._run.state
             state.own()
+            learner.check_width(n_features)
             state.grow(n_features)
         else:
             state = self.new_state(learner, classes.size, n_features)

@@ -44,6 +44,19 @@ class Remembered(NamedTuple):
     rounds: int
 
 
+def is_square(array: np.ndarray) -> bool:
+    """Return whether an array of :class:`State` has a square for each column of the weights."""
+    return array.ndim == 3
+
+
+def places(array: np.ndarray, features: np.ndarray) -> tuple[Any, ...]:
+    """Return where an array of :class:`State` has what belongs to these features, and at the end to
+    the constant feature.
+    """
+    at = np.append(features, -1)
+    return (slice(None), at[:, None], at) if is_square(array) else (at,)
+
+
 class State:
     """Weights and counters of one linear learner, for two classes or several.
 
@@ -72,7 +85,8 @@ class State:
         self.n_columns = columns_of(multiclass, n_classes)
         #: number of binary learners; the native rule counts as one
         self.n_machines = 1 if multiclass == "native" else self.n_columns
-        #: arrays of the shape of the weights, by name: they grow with them
+        #: arrays of the shape of the weights, or with a square for each column of them, by name:
+        #: they grow with them
         self.shaped: dict[str, np.ndarray] = {}
         #: arrays with one number per machine, by name
         self.counts: dict[str, np.ndarray] = {}
@@ -104,6 +118,20 @@ class State:
             self.shaped[name] = np.zeros_like(self.W)
         return self.shaped[name]
 
+    def square(self, name: str) -> np.ndarray:
+        """Return the array of this name with a number for every two weights of a column, of shape
+        (columns, features + 1, features + 1); zeros if new.
+        """
+        if name not in self.shaped:
+            width = len(self.W)
+            self.shaped[name] = np.zeros((self.n_columns, width, width))
+        return self.shaped[name]
+
+    def trimmed(self, name: str) -> np.ndarray:
+        """Return a copy of the array of this name without room for more features."""
+        array = self.shaped[name]
+        return array[places(array, np.arange(self.n_features))]
+
     def per_machine(self, name: str, kind: type = np.int64) -> np.ndarray:
         """Return the array of this name with one number per machine; zeros if new."""
         if name not in self.counts:
@@ -119,22 +147,23 @@ class State:
 
     def grow(self, n_features: int) -> None:
         """Add features."""
-        room = self.W.shape[0] - 1
+        room, own = self.W.shape[0] - 1, np.arange(self.n_features)
         if n_features > room:
+            squares = any(map(is_square, self.shaped.values()))  # too large for room to spare
+            shape = self._shape(n_features if squares else max(n_features, 2 * room))
             for name, array in self.shaped.items():
-                fill = 0.0 if name in SUMS else self.fill
-                larger = np.full(self._shape(max(n_features, 2 * room)), fill)
-                larger[: self.n_features] = array[: self.n_features]
-                larger[-1] = array[-1]
+                if is_square(array):
+                    larger = np.zeros((len(array), shape[0], shape[0]))
+                else:
+                    larger = np.full(shape, 0.0 if name in SUMS else self.fill)
+                larger[places(larger, own)] = array[places(array, own)]
                 self.shaped[name] = larger
         self.n_features = max(self.n_features, n_features)
 
     def select(self, features: np.ndarray) -> None:
         """Keep only the weights of these features, in this order."""
         for name, array in self.shaped.items():
-            chosen = np.zeros(self._shape(features.size))
-            chosen[:-1], chosen[-1] = array[features], array[-1]
-            self.shaped[name] = chosen
+            self.shaped[name] = np.ascontiguousarray(array[places(array, features)])
         self.n_features = features.size
 
     def machine_rounds(self) -> np.ndarray:
@@ -379,6 +408,8 @@ class Learner:
     rows_at_once: int | None = None
     #: whether there is one update per pass, at its end
     by_pass = False
+    #: whether an update changes the weights of all features, not only those of the row
+    changes_all = False
     #: whether the number of features must be known before learning
     needs_width = False
     #: whether the norms of rows matter, so that duplicate columns have to be summed
@@ -389,6 +420,9 @@ class Learner:
 
     def continue_from(self, earlier: "Learner") -> None:
         """Take over what the learner of earlier rows has computed."""
+
+    def check_width(self, n_features: int) -> None:
+        """Raise DataError if there are more features than it can learn."""
 
     def begin(self, state: State) -> None:
         """Set up a new state, before initial weights are set."""

@@ -2,8 +2,9 @@
 
 Both are arrays and plain JSON. The arrays of what was learnt: ``coef`` and ``intercept`` to predict
 with, ``last.*`` the current weights if others predict, ``weights.NAME.*`` other arrays of their
-shape, ``counts.NAME`` one number per machine, ``vote.*`` the changes of a vote, ``calibration.K``
-its curves. A kernel classifier adds ``support.*``.
+shape, ``weights.NAME.square`` those with a square for each of their columns, ``counts.NAME`` one
+number per machine, ``vote.*`` the changes of a vote, ``calibration.K`` its curves. A kernel
+classifier adds ``support.*``.
 """
 
 from hashlib import blake2b
@@ -19,7 +20,7 @@ from linsep.estimators._common.labels import is_turned
 from linsep.learners.keeping import KeepVote, keeping_of
 from linsep.learners.passes import Best, Course, PassReport, Run
 from linsep.learners.proofs import runs_otherwise
-from linsep.learners.state import Remembered, State, columns_of
+from linsep.learners.state import Remembered, State, columns_of, is_square
 
 Arrays = dict[str, np.ndarray]
 VOTES = ("features", "columns", "amounts", "starts", "rounds", "machines")
@@ -96,7 +97,9 @@ def arrays_of(model: Any) -> Arrays:
     if model.keep != "last":
         found["last.coef"], found["last.intercept"] = state.split(state.W)
     for name, array in state.shaped.items():
-        if name == "pocket" or (name != "W" and array.any()):
+        if is_square(array):
+            found[f"weights.{name}.square"] = state.trimmed(name)
+        elif name == "pocket" or (name != "W" and array.any()):
             found[f"weights.{name}.coef"], found[f"weights.{name}.intercept"] = state.split(array)
     found |= {f"counts.{name}": array for name, array in state.counts.items()}
     if calibration := getattr(model, "calibration_", None):
@@ -122,6 +125,8 @@ def _restored(model: Any, arrays: Arrays, rounds: int) -> Run:
         if key.startswith("weights.") and key.endswith(".coef"):
             name = key.split(".")[1]
             _fill_weights(state, state.like_weights(name), arrays, f"weights.{name}.")
+        if key.startswith("weights.") and key.endswith(".square"):
+            _fill(state.square(key.split(".")[1]), array, key)
         if key.startswith("counts."):
             own = state.per_machine(key.removeprefix("counts."), array.dtype.type)
             if array.shape != own.shape:
@@ -136,12 +141,15 @@ def _restored(model: Any, arrays: Arrays, rounds: int) -> Run:
 
 def _fill_weights(state: State, array: np.ndarray, arrays: Arrays, prefix: str) -> None:
     for own, name in zip(state.split(array), ("coef", "intercept"), strict=True):
-        stored = arrays[prefix + name]
-        if stored.shape != own.shape or stored.dtype != np.float64:
-            raise ValueError(f"{prefix}{name} of {stored.dtype} {stored.shape}")
-        if not np.isfinite(stored).all():
-            raise ValueError(f"{prefix}{name} that is not finite")
-        own[:] = stored
+        _fill(own, arrays[prefix + name], prefix + name)
+
+
+def _fill(own: np.ndarray, stored: np.ndarray, name: str) -> None:
+    if stored.shape != own.shape or stored.dtype != np.float64:
+        raise ValueError(f"{name} of {stored.dtype} {stored.shape}")
+    if not np.isfinite(stored).all():
+        raise ValueError(f"{name} that is not finite")
+    own[:] = stored
 
 
 def _remember_training(
@@ -341,7 +349,8 @@ def _to_state(state: State, arrays: Arrays, rounds: int, n_features: int) -> Rem
     if shape[1:] != state.W.shape[1:] or not shape or shape[0] < n_features + 1:
         raise ValueError(f"weights of shape {shape} for {n_features} features")
     for name, array in shaped.items():
-        if array.shape != shape or array.dtype != np.float64:
+        expected = (state.n_columns, shape[0], shape[0]) if is_square(array) else shape
+        if array.shape != expected or array.dtype != np.float64:
             raise ValueError(f"{name} of {array.dtype} {array.shape}")
     for name, array in counts.items():
         if array.shape != (state.n_machines,) or array.dtype not in (np.int64, np.float64):

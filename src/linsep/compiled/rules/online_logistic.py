@@ -6,8 +6,7 @@ import numpy as np
 
 from linsep.compiled.jit import generic, inlined
 from linsep.compiled.loop import NO_STEP, step
-from linsep.compiled.rows import U, entry, span
-from linsep.compiled.rules.confidence import plain, scale
+from linsep.compiled.rows import U, entry, plain, scale, span
 from linsep.compiled.weights import Column, Pair, Vector, begin, machine, nudge
 
 #: largest value of a row, whose square is in floats

@@ -1,0 +1,116 @@
+"""Soft confidence-weighted learning as a scikit-learn estimator."""
+
+from functools import partial
+from statistics import NormalDist
+from typing import Any, Literal
+
+import numpy as np
+
+from linsep.compiled.rules.confidence import SCWRule
+from linsep.learners.confidence import ConfidenceClassifier, ConfidenceLearner, CovarianceType
+from linsep.learners.state import Learner
+from linsep.parameters import Control, Demonstration, TwoSided, parameter
+
+Loss = Literal["hinge", "squared_hinge"]
+
+
+class SCW(ConfidenceClassifier):
+    """Soft confidence-weighted learning: the least change that makes a row right with confidence.
+
+    Weights are normally distributed, with mean 0 and variance 1 at first; the means score. The
+    margin m = y <w, z> of a row then has the variance v = sum of variance_j z_j^2, and a row is
+    learnt unless it is right with a probability of at least ``eta``, which is m >= phi sqrt(v) for
+    the quantile phi of ``eta``. The new distribution minimises its divergence from the old one plus
+    C times the loss max(0, phi sqrt(v) - m). One pass is often enough, for text and other wide
+    sparse data above all.
+
+    Only m <= 0 is a mistake, but other rows change the weights too. A pass without a mistake ends
+    the run; as the weights may have changed in it, that does not prove that they separate the rows
+    (``stop_reason_ == "clean"``). No bound on its mistakes is proved, and none is stated.
+
+    The weight of a row (``sample_weight`` times ``class_weight``) multiplies its C.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        How much the loss of a row counts; a smaller C tolerates more noise. Infinity is
+        confidence-weighted learning, which makes every row right.
+    eta : float, default=0.9
+        Probability with which rows are to be right, above 0.5 and below 1.
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+        "hinge" is SCW-I, which bounds each step by C; "squared_hinge" is SCW-II, which squares the
+        loss.
+    covariance_type : {"diagonal", "diagonal-drop", "full"}, default="diagonal"
+        What is kept of the covariance matrix of the weights. "full": the matrix, of at most 4,000
+        features, which is exact. "diagonal": variances, 1 / variance_j growing as 1 / variance_j of
+        the inverse matrix does. "diagonal-drop": the diagonal of the update of a whole matrix.
+    multiclass : {"ovr", "ovo"}, default="ovr"
+        How several classes are learnt.
+
+    Other parameters are those of :class:`linsep.Perceptron`.
+
+    Attributes
+    ----------
+    variances_ : array of the shape of ``coef_``, the variance of each weight
+    intercept_variances_ : array of the shape of ``intercept_``
+
+    Other attributes are those of :class:`linsep.Perceptron`.
+
+    References
+    ----------
+    J. Wang, P. Zhao and S. Hoi, Exact soft confidence-weighted learning, ICML (2012), propositions
+    1 and 2.
+
+    Examples
+    --------
+    >>> from linsep import SCW
+    >>> X, y = [[1, 1], [3, 2], [2, 4], [3, 4], [2, 3]], ["no", "yes", "yes", "yes", "no"]
+    >>> p = SCW(eta=0.95, max_iter=1, shuffle=False).fit(X, y)
+    >>> p.coef_.round(3).tolist(), p.variances_.round(3).tolist()
+    ([[0.346, 0.03]], [[0.038, 0.024]])
+    """
+
+    command_name = "scw"
+    grid_example = "C=0.1,1,10"
+    demonstrations = (
+        Demonstration(
+            name="scw", title="soft confidence-weighted",
+            controls=(
+                Control(parameter="C", label="Aggressiveness C"),
+                Control(
+                    parameter="eta", name="confidence", label="Confidence",
+                    narrowed={"at_most": 0.999},
+                ),
+            ),
+        ),
+    )  # fmt: skip
+
+    C: float = parameter(
+        default=1.0, above=0.0, also=(np.inf,),
+        help="largest step; smaller values tolerate more noise",
+    )  # fmt: skip
+    eta: float = parameter(
+        default=0.9, above=0.5, below=1.0, help="probability with which rows are to be right"
+    )
+    loss: Loss = parameter(
+        default="hinge", help="SCW-I with bounded steps, or SCW-II with a squared loss"
+    )
+    covariance_type: CovarianceType = parameter(
+        default="diagonal",
+        help="variances, those that a whole matrix would leave, or the whole matrix",
+    )
+    multiclass: TwoSided = parameter(
+        default="ovr", help="how to learn more than two classes: one-vs-rest, or one-vs-one"
+    )
+
+    def learner(self) -> Learner:
+        """Return the learner of these parameters; raise ValueError if they are incompatible."""
+        phi = NormalDist().inv_cdf(float(self.eta))
+        rule = partial(SCWRule, phi, float(self.C), self.loss == "squared_hinge")
+        return ConfidenceLearner(self.covariance_type, rule, "C")
+
+    def twin(self) -> Any:
+        """Return the rule of :mod:`linsep.textbook` with these parameters."""
+        from linsep.teaching.textbook.scw import SCW
+
+        return SCW(self.eta, self.C, self.loss, self.covariance_type)

@@ -1,0 +1,85 @@
+"""The second-order perceptron as a scikit-learn estimator."""
+
+from functools import partial
+from typing import Any
+
+from linsep.compiled.rules.confidence import SecondOrderRule
+from linsep.learners.confidence import ConfidenceClassifier, ConfidenceLearner
+from linsep.learners.state import Learner
+from linsep.parameters import Control, Demonstration, TwoSided, parameter
+
+
+class SecondOrderPerceptron(ConfidenceClassifier):
+    """The perceptron in coordinates in which its mistakes are equally spread.
+
+    On a mistake A += z z' and v += y z, with A = aI and v = 0 at first; the weights are w = A^-1 v.
+    So features that occurred in few mistakes take long steps, and correlated features share one.
+    (The paper scores a row by z'(A + z z')^-1 v, which has the sign of <w, z>.) A row takes time
+    proportional to the square of the number of features, which is 4,000 at most.
+
+    The weights are those of :class:`linsep.AROW` with a whole covariance matrix and r = a if only
+    mistakes are learnt. The weight of a row (``sample_weight`` times ``class_weight``) multiplies
+    z z' and y z.
+
+    Parameters
+    ----------
+    a : float, default=1.0
+        What the diagonal of A begins with: the penalty of ridge regression on the mistakes. Larger
+        values are nearer to the perceptron.
+    multiclass : {"ovr", "ovo"}, default="ovr"
+        How several classes are learnt.
+
+    Other parameters are those of :class:`linsep.Perceptron`.
+
+    Attributes
+    ----------
+    variances_ : array of the shape of ``coef_``, the diagonal of a A^-1
+    intercept_variances_ : array of the shape of ``intercept_``
+
+    Other attributes are those of :class:`linsep.Perceptron`.
+
+    References
+    ----------
+    N. Cesa-Bianchi, A. Conconi and C. Gentile, A second-order perceptron algorithm, SIAM Journal on
+    Computing 34 (2005), figure 3 and theorem 3.1.
+
+    Examples
+    --------
+    >>> from linsep import SecondOrderPerceptron
+    >>> X, y = [[1, 1], [3, 2], [2, 4], [3, 4], [2, 3]], ["no", "yes", "yes", "yes", "no"]
+    >>> p = SecondOrderPerceptron(max_iter=1, shuffle=False).fit(X, y)
+    >>> p.coef_.round(2).tolist(), p.intercept_.round(2).tolist()
+    ([[0.55, -0.45]], [-0.4])
+    """
+
+    command_name = "second-order"
+    grid_example = "a=0.1,1,10"
+    demonstrations = (
+        Demonstration(
+            name="second-order", title="second-order perceptron",
+            controls=(Control(parameter="a", label="Penalty a"),),
+        ),
+    )  # fmt: skip
+
+    a: float = parameter(
+        default=1.0, above=0.0, help="penalty of the ridge regression on mistakes that it is"
+    )
+    multiclass: TwoSided = parameter(
+        default="ovr", help="how to learn more than two classes: one-vs-rest, or one-vs-one"
+    )
+
+    def learner(self) -> Learner:
+        """Return the learner of these parameters; raise ValueError if they are incompatible."""
+        return SecondOrderLearner("full", partial(SecondOrderRule, float(self.a)))
+
+    def twin(self) -> Any:
+        """Return the rule of :mod:`linsep.textbook` with these parameters."""
+        from linsep.teaching.textbook.second_order import SecondOrderPerceptron
+
+        return SecondOrderPerceptron(self.a)
+
+
+class SecondOrderLearner(ConfidenceLearner):
+    """The second-order perceptron, which has a whole matrix by definition."""
+
+    instead = "choose AROW, which can keep variances only"
