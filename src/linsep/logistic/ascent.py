@@ -80,6 +80,9 @@ class Preconditioner:
     """Block-diagonal preconditioner with a block per class: feature correlations of a sample with
     the exact diagonal; with too many weights, or too few rows, only the diagonal.
 
+    Of several classes the reference has a block as well: weights of all classes that add up to zero
+    have a Hessian nearer to its blocks than the differences from a reference do.
+
     Parameters
     ----------
     likelihood : Likelihood
@@ -100,23 +103,23 @@ class Preconditioner:
 
     def at(self, point: Point) -> tuple[Inverse, float]:
         """Return the inverse at a point, and the largest diagonal entry."""
-        blocks, diagonal = self._blocks(point, np.float32)
+        q = self.likelihood.q
+        classes = q if q == 1 else q + 1
+        blocks, diagonal = self._blocks(point, classes, np.float32)
         most = float(diagonal.max(initial=0.0))
-        if blocks is None:
-            inverse = 1.0 / diagonal
-            return (lambda slope: inverse * slope), most
-        scale = 1.0 / np.sqrt(diagonal)
-        inverses = np.array([_inverse(block) for block in blocks])
+        of_each = _inverse_of(blocks, diagonal)
+        if q == 1:
+            return of_each, most
 
         def times(slope: np.ndarray) -> np.ndarray:
-            short = (slope * scale).astype(np.float32)
-            return np.matmul(inverses, short[:, :, None])[:, :, 0] * scale
+            found = of_each(np.vstack([slope, -slope.sum(axis=0)]))
+            return found[:-1] - found[-1]
 
         return times, most
 
     def root(self, point: Point) -> Root:
         """Return the inverse in two factors."""
-        blocks, diagonal = self._blocks(point, np.float64)
+        blocks, diagonal = self._blocks(point, self.likelihood.q, np.float64)
         roots = 1.0 / np.sqrt(diagonal)
         if blocks is None:
             return Root(lambda slope: roots * slope, lambda step: roots * step)
@@ -129,13 +132,17 @@ class Preconditioner:
 
         return Root(lambda slope: half(roots * slope, "N"), lambda step: roots * half(step, "T"))
 
-    def _blocks(self, point: Point, dtype: Any) -> tuple[Iterator[np.ndarray] | None, np.ndarray]:
+    def _blocks(
+        self, point: Point, classes: int, dtype: Any
+    ) -> tuple[Iterator[np.ndarray] | None, np.ndarray]:
         """Return a block for each class, if any, scaled to a unit diagonal, and the diagonal of the
-        Hessian.
+        Hessian; ``classes`` counts the reference if its block is wanted.
         """
-        counted = self.likelihood.diagonal(point)
-        penalty = self.penalty.diagonal(self.likelihood.q)
-        diagonal = counted + penalty
+        counted = self.likelihood.diagonal(point)[:classes]
+        penalty = self.penalty
+        if classes > self.likelihood.q:  # the weights of all classes add up to zero
+            penalty = penalty._replace(share=0.0)
+        diagonal = counted + penalty.diagonal(classes)
         most = float(diagonal.max(initial=0.0))
         correlations = self.correlations
         if correlations is None or not (diagonal > 1e-12 * most).all():
@@ -148,6 +155,21 @@ class Preconditioner:
             return found
 
         return map(block, shares), diagonal
+
+
+def _inverse_of(blocks: Iterator[np.ndarray] | None, diagonal: np.ndarray) -> Inverse:
+    """Return the inverse of a matrix of blocks scaled to a unit diagonal, or of the diagonal."""
+    if blocks is None:
+        inverse = 1.0 / diagonal
+        return lambda slope: inverse * slope
+    scale = 1.0 / np.sqrt(diagonal)
+    inverses = np.array([_inverse(block) for block in blocks])
+
+    def times(slope: np.ndarray) -> np.ndarray:
+        short = (slope * scale).astype(np.float32)
+        return np.matmul(inverses, short[:, :, None])[:, :, 0] * scale
+
+    return times
 
 
 def _inverse(block: np.ndarray) -> np.ndarray:
@@ -164,6 +186,11 @@ SLOW = 3
 #: steps of L-BFGS between two updates of the preconditioner
 ANEW = 30
 VALUE_ONLY = {"hessian": False}
+#: most products with the Hessian for a step by conjugate gradients, and the number up to which the
+#: next step has the same preconditioner
+MOST_PRODUCTS, ENOUGH_PRODUCTS = 200, 10
+#: values of a Hessian from which on the line search begins without it
+MOST_AT_ONCE = 1 << 16
 #: factors of the step in the line search
 PARTS = (*(0.5**k for k in range(5)), *(0.5**k for k in range(8, 200, 4)))
 #: distance left by a step, as a share of the tolerance, at which conjugate gradients need not go on
@@ -347,12 +374,15 @@ def _searched(
     before = point.value - penalty.value(B)
     slack = ROUNDING * max(1.0, abs(before))
     needs = {"hessian": point.shares is None, "shares": point.shares is not None}
+    slow = point.hessian is not None and point.hessian.size > MOST_AT_ONCE
     for part in PARTS:
         moved = B + part * step
-        # A whole step is nearly always taken; of shorter ones first the value, which costs less.
-        there = likelihood.at(moved, **(needs if part == 1.0 else VALUE_ONLY))
+        # A whole step is nearly always taken; of shorter ones, or of those with a Hessian that is
+        # slow to sum, first the value, which costs less.
+        at_once = part == 1.0 and not slow
+        there = likelihood.at(moved, **(needs if at_once else VALUE_ONLY))
         if there.value - penalty.value(moved) >= before - slack:
-            return moved, there if part == 1.0 else likelihood.at(moved, **needs)
+            return moved, there if at_once else likelihood.at(moved, **needs)
     return None
 
 
@@ -441,24 +471,28 @@ def _quasi_newton(
 
 def newton_cg(
     likelihood: Likelihood, penalty: Penalty, start: np.ndarray, goal: Goal,
-    report: Report = no_report,
+    report: Report = no_report, else_stuck: bool = False,
 ) -> Ascent:  # fmt: skip
     """Maximise by Newton's method with conjugate gradients, for too many weights for a factor.
 
-    Inexact steps (Dembo and Steihaug 1983), preconditioned, with step halving.
+    Inexact steps (Dembo and Steihaug 1983), preconditioned, with step halving. ``else_stuck``: end
+    before a step for which the most conjugate gradients do not suffice.
     """
     B, preconditioner = start, Preconditioner(likelihood, penalty)
-    watch = _Watch(likelihood, goal)
+    watch, n_products = _Watch(likelihood, goal), MOST_PRODUCTS
     point = likelihood.at(B, hessian=False, shares=True)
     for n_iter in range(1, goal.max_iter + 1):
         slope = point.gradient - penalty.times(B)
-        inverse, most = preconditioner.at(point)
+        if n_products > ENOUGH_PRODUCTS:
+            inverse, most = preconditioner.at(point)
         # relative tolerance of the step: a tenth, or less as the gradient shrinks, to converge fast
         share = min(0.1, np.sqrt(np.abs(slope).max() / max(1.0, most)))
         enough = (ENOUGH * goal.tol) ** 2 / goal.rows
-        step = _conjugate(likelihood, penalty, point, slope, inverse, share, enough)
+        step, n_products = _conjugate(likelihood, penalty, point, slope, inverse, share, enough)
         reason = watch.reason(point, step, slope)
         known = B, point.value, None, n_iter, reason, watch.distance, watch.proved
+        if else_stuck and n_products == MOST_PRODUCTS:
+            return Ascent(*known)._replace(reason="stuck", n_iter=n_iter - 1)
         if reason == "suspect":
             return Ascent(*known, suspect=True)._replace(n_iter=n_iter - 1)
         better = _searched(likelihood, penalty, B, point, step)
@@ -474,15 +508,18 @@ def newton_cg(
 def _conjugate(
     likelihood: Likelihood, penalty: Penalty, point: Point, slope: np.ndarray, inverse: Inverse,
     share: float, enough: float,
-) -> np.ndarray:  # fmt: skip
+) -> tuple[np.ndarray, int]:  # fmt: skip
     """Return an approximate Newton step by preconditioned conjugate gradients, which stop when the
-    residual is at most ``share`` of the slope, or its square, preconditioned, is ``enough``.
+    residual is at most ``share`` of the slope, or its square, preconditioned, is ``enough``; and
+    the number of products with the Hessian.
     """
     step, residual = np.zeros_like(slope), slope.copy()
     z = inverse(residual)
     direction, size = z.copy(), float((residual * z).sum())
     first = size
-    for _ in range(200):
+    n_products = 0
+    while n_products < MOST_PRODUCTS:
+        n_products += 1
         product = likelihood.curved(point, direction) + penalty.times(direction)
         bend = float((direction * product).sum())
         if bend <= 0.0:
@@ -495,4 +532,4 @@ def _conjugate(
         if size <= max(share**2 * first, enough):
             break
         direction = z + size / before * direction
-    return step if step.any() else inverse(slope)
+    return (step if step.any() else inverse(slope)), n_products

@@ -20,8 +20,12 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg as sla
+import scipy.sparse as sp
 
+from linsep.batches import weighed
+from linsep.certificate.numbers import padded
 from linsep.logistic.likelihood import Likelihood, Moves, Point, Sums
+from linsep.logistic.rows import Task
 
 #: half a unit in the last place of 1.0
 UNIT = 2.0**-53
@@ -53,6 +57,35 @@ def examined(likelihood: Likelihood, point: Point, step: np.ndarray) -> tuple[bo
     if proof is not None and proof.by_moves(moves) < 1.0:
         return True, False
     return False, one_sided(moves)
+
+
+def column_without_maximum(task: Task) -> bool:
+    """Return whether a single column proves that the likelihood has no maximum: if a class has none
+    of its values above, or none below, those of all other classes, where values are apart; without
+    an intercept, zero has to be between them.
+
+    As the column's weight for this class goes to infinity, against that of the others, no row gets
+    a worse score.
+    """
+    shape = task.q + 1, task.n_features
+    low, high = np.full(shape, np.inf), np.full(shape, -np.inf)
+    for batch in weighed(task.batches()):
+        for k in range(task.q + 1):
+            X = padded(batch.X[batch.y == k], task.n_features)
+            if X.shape[0]:
+                ends = X.min(axis=0), X.max(axis=0)
+                least, most = (end.toarray()[0] if sp.issparse(end) else end for end in ends)
+                low[k], high[k] = np.minimum(low[k], least), np.maximum(high[k], most)
+    apart = low.min(axis=0) < high.max(axis=0)
+
+    def bounded(high: np.ndarray, low: np.ndarray, k: int) -> np.ndarray:
+        """Return the columns whose values of class k are at most those of all others."""
+        mine, theirs = high[k], np.delete(low, k, axis=0).min(axis=0)
+        zero_between = (mine <= 0.0) & (theirs >= 0.0)
+        return apart & (mine <= theirs) & (zero_between | task.intercept)
+
+    ends = (high, low), (-low, -high)
+    return any(bounded(*end, k).any() for end in ends for k in range(task.q + 1))
 
 
 def one_sided(moves: Moves) -> bool:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from linsep.errors import DataError
 from linsep.logistic import ascent, preparing
 from linsep.logistic.ascent import Ascent, Goal, Penalty, solved
-from linsep.logistic.existence import UNIT, separates
+from linsep.logistic.existence import UNIT, column_without_maximum, separates
 from linsep.logistic.likelihood import Likelihood, Point, SparseTerms, Terms
 from linsep.logistic.outcomes import (
     Around,
@@ -24,6 +24,7 @@ from linsep.logistic.outcomes import (
 )
 from linsep.logistic.preparing import Standardization, refuse_overflow, sampled, standardization
 from linsep.logistic.rows import Batches, RowLanes, Task
+from linsep.logistic.vanishing import down_ridges, is_large
 
 if TYPE_CHECKING:
     from linsep.descent import Descent
@@ -50,6 +51,7 @@ class Fit:
     reason, distance, proved, suspect : as in :class:`linsep.logistic.ascent.Ascent`
     B : array of shape (q, width), the weights of the standardised features
     standardization : Standardization
+    ridge : int or None, the index of the vanishing ridge whose weights these are
     """
 
     weights: np.ndarray
@@ -62,6 +64,7 @@ class Fit:
     suspect: bool
     B: np.ndarray
     standardization: Standardization
+    ridge: int | None = None
 
     @property
     def around(self) -> Around:
@@ -104,9 +107,40 @@ def fitted(task: Task, steps: Steps) -> Fit:
         return Fit(B, 0.0, none, 0, "converged", 0.0, True, False, B, plain)
     sample, whole = sampled(task.batches, max(20_000, 20 * task.q * task.width))
     how = estimate_scaling(task, sample, whole)
-    start = _start(task, how, sample, whole)
-    found = _maximize(task, how, start, reporter(task, how, steps))
-    return fit_of(task, how, found._replace(suspect=found.suspect or _nearly(task, how)))
+    start, report = _start(task, how, sample, whole), reporter(task, how, steps)
+    ridge = None
+    if not is_large(task) or task.solver != "newton":
+        found = _maximize(task, how, start, report)
+    elif task.l2:
+        found = _penalised(task, how, start, report)
+    elif whole and column_without_maximum(task):
+        found, ridge = _of_ridge(task, how, report)
+    else:
+        found = _maximize(task, how, start, report)
+    fit = fit_of(task, how, found._replace(suspect=found.suspect or _nearly(task, how)))
+    return replace(fit, ridge=ridge)
+
+
+def _penalised(task: Task, how: Standardization, start: np.ndarray, report: Report) -> Ascent:
+    """Maximise by conjugate gradients, for a penalty needs no Hessian, which is slow to sum; where
+    they are slower than that, go on with it.
+    """
+    problem, goal = problem_of(task, how), goal_of(task)
+    rough = goal._replace(factored=False)
+    found = ascent.newton_cg(*problem, start, rough, report, else_stuck=True)
+    if found.reason != "stuck":
+        return found
+    left = goal._replace(max_iter=max(1, goal.max_iter - found.n_iter))
+    last = ascent.newton(*problem, found.B, left, report)
+    return last._replace(n_iter=found.n_iter + last.n_iter)
+
+
+def _of_ridge(task: Task, how: Standardization, report: Report) -> tuple[Ascent, int]:
+    """Return the weights of a small ridge, for there is no maximum, and its index."""
+    likelihood, penalty = problem_of(task, how)
+    path = down_ridges(task, likelihood, penalty, report=report)
+    value = likelihood.at(path.B, hessian=False).value
+    return Ascent(path.B, value, None, path.n_iter, "suspect", np.nan, False, True), path.ridge
 
 
 def reporter(task: Task, how: Standardization, steps: Steps) -> Report:

@@ -284,8 +284,11 @@ class Terms:
         return out
 
     def diagonal(self, lane: Batch, P: np.ndarray) -> np.ndarray:
-        """Return the diagonal of the negative Hessian where the class probabilities are P."""
-        out = np.zeros(self.shape)
+        """Return the diagonal of the negative Hessian where the class probabilities are P; of
+        several classes with a row for the reference, as if its weights were not zero.
+        """
+        P = _of_all(P)
+        out = np.zeros((P.shape[1], self.width))
         for start, Z in self.blocks(lane):
             part = P[start : start + len(Z)]
             amounts = part if self.q == 1 else part * (1.0 - part)
@@ -306,6 +309,13 @@ class Terms:
             counted = Z[weights > 0] if weights.size else Z
             found += counted.T @ counted
         return found
+
+
+def _of_all(P: np.ndarray) -> np.ndarray:
+    """Return the probabilities of several classes with those of the reference."""
+    if P.shape[1] == 1:
+        return P
+    return np.column_stack([P, np.maximum(0.0, 1.0 - P.sum(axis=1))])
 
 
 #: rows in a lane
@@ -345,8 +355,9 @@ class SparseTerms(Terms):
         return self._seen(out)
 
     def diagonal(self, lane: Batch, P: np.ndarray) -> np.ndarray:
-        """Return the diagonal of the negative Hessian where the class probabilities are P."""
-        G = np.zeros((len(self.scales) + 1, self.q))
+        """Return the diagonal of the negative Hessian as for dense rows."""
+        P = _of_all(P)
+        G = np.zeros((len(self.scales) + 1, P.shape[1]))
         logistic.sparse_diagonal(as_rows(lane.X), lane.importance, 0, lane.size, P, G)
         return self._seen(G, 2)
 
@@ -452,9 +463,11 @@ class Likelihood:
         return found
 
     def diagonal(self, point: Point) -> np.ndarray:
-        """Return the diagonal of the negative Hessian at a point with shares."""
+        """Return the diagonal of the negative Hessian at a point with shares; of several classes
+        with a last row for the reference, as if its weights were not zero.
+        """
         (found,) = self._recorded(
-            "diagonal", point.gradient, lambda: [self._with_shares(point, self.terms.diagonal)]
+            "diagonals", point.gradient, lambda: [self._with_shares(point, self.terms.diagonal)]
         )
         return found
 

@@ -21,11 +21,12 @@ from linsep.batches import Batch, weighed
 from linsep.certificate.numbers import padded
 from linsep.certificate.verdicts import QuasiSeparable, Separable, Separations, Undecided, Verdict
 from linsep.linear.summary import OPPOSITE
-from linsep.logistic.fitting import Fit, resume, sharpened
+from linsep.logistic.fitting import Fit, problem_of, resume, sharpened
 from linsep.logistic.inference import FAR
 from linsep.logistic.outcomes import FitOutcome, Steps
+from linsep.logistic.preparing import Standardization, of_all
 from linsep.logistic.rows import MOST_WEIGHTS as MOST_FACTORED, UNSIGNED, BatchRows, Rows, Task
-from linsep.logistic.vanishing import predicting
+from linsep.logistic.vanishing import down_ridges
 from linsep.separability.data import Data, LocalData, data_of
 from linsep.separability.deciding import separated_by, separation
 from linsep.separability.recession import Cone, both_signs, cone_of
@@ -417,6 +418,8 @@ class VerdictData(NamedTuple):
         """Return the verdict that the weights of the fit prove, or those of a ridge if the fit lost
         so little that these may be right about all rows; None if a search is quick.
         """
+        if fit.ridge is not None:
+            return self.by_weights(fit)
         if self.quick:
             return None
         little = -fit.log_likelihood < FEW * self.task.totals.sum() / self.task.n_rows
@@ -451,7 +454,7 @@ def outcome_of_suspect(
         return fit.without_proof(limits)
     ridge = cache(lambda: predicting(task, fit))
     verdict = asked.by_either(fit, ridge)
-    if verdict is None and asked.dependent:
+    if verdict is None and (asked.dependent or fit.ridge is not None):
         return fit.without_proof(limits)
     with limited(Timed(TIME_LIMIT)):
         verdict = verdict or asked.by_search()
@@ -470,6 +473,36 @@ def outcome_of_suspect(
         return replace(fit.without_proof(limits), verdict=verdict, reason="undecided")
     with limited(Timed(TIME_LIMIT)):
         return _without_maximum(asked, ridge(), limits, separated)
+
+
+def predicting(task: Task, fit: Fit) -> Fit:
+    """Return the fit with the weights of a vanishing ridge.
+
+    Its coefficients are those per standard deviation, of columns of zeros and ones per unit, and
+    columns that depend on others have their share. With too many weights for a Hessian the columns
+    are those of the fit, as where its replacements of nearly dependent ones separate the classes.
+    """
+    if not task.factored:
+        return _by_ridges(task, fit, fit.standardization)[0]
+    how = of_all(task.batches, task.n_features, task.intercept)
+    found, right = _by_ridges(task, fit, how)
+    if right or fit.standardization.straight is None:
+        return found
+    return _by_ridges(task, fit, fit.standardization)[0]
+
+
+def _by_ridges(task: Task, fit: Fit, how: Standardization) -> tuple[Fit, bool]:
+    """Return the fit with the weights of a vanishing ridge in features standardised so, and
+    whether all rows are on the right side.
+    """
+    problem = problem_of(replace(task, l2=0.0), how)
+    if fit.ridge is None:
+        path = down_ridges(task, *problem)
+    else:  # those of the same ridge in other features are near
+        start = how.standard(fit.weights, task.intercept, fit.around)
+        path = down_ridges(task, *problem, start, fit.ridge)
+    found = replace(fit, weights=how.raw(path.B, task.intercept), B=path.B, standardization=how)
+    return found, path.right
 
 
 def _verdict_data(task: Task, given: Rows | BatchRows, fit: Fit) -> VerdictData | None:

@@ -1,67 +1,97 @@
-"""Weights that predict where a likelihood has no maximum: those of a ridge that vanishes.
+"""Weights of a ridge that vanishes, which predict where a likelihood has no maximum.
 
 As the factor of a ridge goes to zero, the weights of separable classes, divided by their length,
 converge to those of the widest margin (Rosset, Zhu and Hastie, Margin maximizing loss functions,
 NIPS 16, 2004), and the scores of the rows on a boundary to those of the limit. The weights of an
 unpenalised ascent come near only after very many steps; a ridge has one maximum, which Newton's
 method finds in a few steps from those of larger ridges.
+
+The more rows and weights, the longer the smallest ridges take, and the less these matter: with
+many, the path ends early.
 """
 
-from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from linsep.logistic import ascent
 from linsep.logistic.ascent import Goal, Penalty
 from linsep.logistic.existence import separates
-from linsep.logistic.fitting import NEAR, Fit, problem_of
-from linsep.logistic.preparing import Standardization, of_all
+from linsep.logistic.likelihood import Likelihood
+from linsep.logistic.outcomes import Report, no_report
 from linsep.logistic.rows import Task
 
 #: factors of the ridge on the way and at the end, per unit of weight of the rows
 RIDGES = tuple(10.0**-k for k in range(2, 9))
+#: distance to the maximum of the first, in standard errors
+NEAR = 0.01
 #: share of the penalty that the last step of each factor may gain
 GAIN = 1e-2
-#: most weights for a Hessian, which is worth its time here for fewer weights than inference needs
-MOST_FACTORED = 400
+#: most weights for a Hessian, which is worth its time here for fewer weights than inference needs,
+#: and with more weights the most products that it sums: rows times squared weights
+MOST_FACTORED, MOST_PRODUCTS = 400, 2e9
 #: most steps for one factor
 STEPS = 50
+#: number of factors for more products, and distance to the maximum of the first, in standard errors
+FIRST, FAR = 3, 1.0
 
 
-def predicting(task: Task, fit: Fit) -> Fit:
-    """Return the fit with the weights of the smallest ridge.
+class Path(NamedTuple):
+    """The end of a path down ridges.
 
-    Its coefficients are those per standard deviation, of columns of zeros and ones per unit, and
-    columns that depend on others have their share. With too many weights for a Hessian the columns
-    are those of the fit, as where its replacements of nearly dependent ones separate the classes.
+    Attributes
+    ----------
+    B : array of the shape of the weights
+    ridge : int, index of the last ridge
+    n_iter : int, number of steps
+    right : bool, whether these weights have every row on their side
     """
-    if not task.factored:
-        return _by_ridges(task, fit, fit.standardization)[0]
-    how = of_all(task.batches, task.n_features, task.intercept)
-    found, right = _by_ridges(task, fit, how)
-    if right or fit.standardization.straight is None:
-        return found
-    return _by_ridges(task, fit, fit.standardization)[0]
+
+    B: np.ndarray
+    ridge: int
+    n_iter: int
+    right: bool
 
 
-def _by_ridges(task: Task, fit: Fit, how: Standardization) -> tuple[Fit, bool]:
-    """Return the fit with the weights of the smallest ridge in features standardised so, and
-    whether all rows are on the right side.
+def is_large(task: Task) -> bool:
+    """Return whether there may be a Hessian, but it is slow to sum."""
+    n_weights = task.q * task.width
+    many = n_weights > MOST_FACTORED and task.n_rows * n_weights**2 > MOST_PRODUCTS
+    return task.factored and many
+
+
+def down_ridges(
+    task: Task, likelihood: Likelihood, plain: Penalty, start: np.ndarray | None = None,
+    first: int = 0, report: Report = no_report,
+) -> Path:  # fmt: skip
+    """Return the weights of the smallest ridge; with a Hessian that is slow to sum those of the
+    third, or of the first that has every row on its side.
+
+    Parameters
+    ----------
+    task : Task
+    likelihood, plain : the likelihood and its penalty without a ridge
+    start : array of the shape of the weights, default zeros
+    first : int, index of the first ridge
+    report : called after each step
     """
-    total = float(task.totals.sum())
-    likelihood, plain = problem_of(replace(task, l2=0.0), how)
-    factored = task.factored and task.q * task.width <= MOST_FACTORED
+    total, large = float(task.totals.sum()), is_large(task)
+    factored = task.factored and not large
     climb = ascent.newton if factored else ascent.newton_cg
     free = (np.arange(task.width) < task.n_features) & (plain.factors == 0)
     levels = tuple(np.array(of) for of in task.levels if of and free[list(of)].all())
-    rows = task.n_rows / total
-    B = before = np.zeros(likelihood.shape)
-    for k, ridge in enumerate(RIDGES):
-        factors = np.where(free, ridge * total, plain.factors)
+    rows, n_iter, right, k = task.n_rows / total, 0, False, first
+    B = before = np.zeros(likelihood.shape) if start is None else start
+    for k in range(first, FIRST if large else len(RIDGES)):
+        factors = np.where(free, RIDGES[k] * total, plain.factors)
         penalty = Penalty(factors, 1.0 / (task.q + 1) if task.several else 0.0, levels)
-        start = B if k < 2 else 2.0 * B - before  # weights grow as the logarithm of the factor
-        tol = float(np.sqrt(GAIN * penalty.value(start) * rows)) if k else NEAR
+        # weights grow as the logarithm of the factor
+        begun = B if k < first + 2 else 2.0 * B - before
+        tol = float(np.sqrt(GAIN * penalty.value(begun) * rows)) if k else FAR if large else NEAR
         goal = Goal(rows, tol, STEPS, factored, prove=False, penalised=True)
-        before, B = B, climb(likelihood, penalty, start, goal).B
-    found = replace(fit, weights=how.raw(B, task.intercept), B=B, standardization=how)
-    return found, separates(likelihood.moves(B))
+        found = climb(likelihood, penalty, begun, goal, report)
+        before, B, n_iter = B, found.B, n_iter + found.n_iter
+        right = large and separates(likelihood.moves(B))
+        if right:
+            break
+    return Path(B, k, n_iter, right or (not large and separates(likelihood.moves(B))))
