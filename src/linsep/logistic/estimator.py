@@ -134,11 +134,11 @@ class LogisticRegression(
     Parameters
     ----------
     solver : {"newton", "lbfgs", "gradient_ascent"}, default="newton"
-        "newton": Newton's method, by a Cholesky factor up to 2,500 weights, else by conjugate
-        gradients. "lbfgs": preconditioned limited-memory quasi-Newton; up to 2,500 weights the last
-        steps are Newton's. "gradient_ascent": w += eta sum of x (y - p) until that step is no
-        longer than ``tol``. With every solver the existence of the maximum is then proved, or
-        decided by :func:`linsep.separation`.
+        "newton": Newton's method, by a Cholesky factor up to 2,500 weights, else, or with l2 where
+        a factor is slow, by conjugate gradients. "lbfgs": preconditioned limited-memory
+        quasi-Newton; up to 2,500 weights the last steps are Newton's. "gradient_ascent": w += eta
+        sum of x (y - p) until that step is no longer than ``tol``. With every solver the existence
+        of the maximum is then proved, or decided by :func:`linsep.separation`.
     l2 : float, default=0.0
         Maximise the log-likelihood - l2 / 2 times the sum of squared coefficients, without
         intercepts. For several classes the coefficients of all classes, shifted to sum to zero, are
@@ -184,6 +184,9 @@ class LogisticRegression(
         that diverge (see ``limits_``) are those of a ridge that vanishes: with 1e-8 times the
         weight of all rows as the penalty on squared coefficients per standard deviation, or per
         unit for columns of zeros and ones. Their direction is nearly that of the widest margin.
+        (With more than 400 weights, if the sum of rows and weights, times the squared weights,
+        exceeds 2e9: 1e-4 times the weight, or the first of 1e-2, 1e-3 and 1e-4 that has every row
+        on its side.)
         For columns far from zero against their spread, predictions are computed around the centre
         of the fit, where ``coef_ @ x + intercept_`` would lose digits.
     intercept_ : array of shape (1,) or (classes - 1,)
@@ -194,9 +197,9 @@ class LogisticRegression(
         "infinite": with either sign; "sign not checked": the work limit ended before its sign was
         found. "dependent": a combination of the intercept and earlier features, left out; with more
         than 2,500 weights only columns of zeros. "not checked": the likelihood may have no maximum,
-        but there are more than 2,500 weights and no penalty, the verdict would have taken too long,
-        or the fit was stopped before it. Then nothing is inferred: standard errors, tests, AIC and
-        BIC are NaN. "no weight": all rows of the class have weight 0.
+        but there are more than 2,500 weights and no penalty, the verdict took, or would take, too
+        long, or the fit was stopped before it. Then nothing is inferred: standard errors, tests,
+        AIC and BIC are NaN. "no weight": all rows of the class have weight 0.
     log_likelihood_, null_log_likelihood_, deviance_, null_deviance_ : float
     mcfadden_r2_, aic_, bic_ : float
     likelihood_ratio_ : (statistic, degrees of freedom, p), against no features

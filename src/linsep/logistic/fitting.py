@@ -109,11 +109,11 @@ def fitted(task: Task, steps: Steps) -> Fit:
     how = estimate_scaling(task, sample, whole)
     start, report = _start(task, how, sample, whole), reporter(task, how, steps)
     ridge = None
-    if not is_large(task) or task.solver != "newton":
-        found = _maximize(task, how, start, report)
-    elif task.l2:
+    # conjugate gradients read the rows more often, so these have to be in memory
+    slow = is_large(task) and whole and task.solver == "newton"
+    if slow and task.l2:
         found = _penalised(task, how, start, report)
-    elif whole and column_without_maximum(task):
+    elif slow and column_without_maximum(task):
         found, ridge = _of_ridge(task, how, report)
     else:
         found = _maximize(task, how, start, report)

@@ -28,7 +28,8 @@ NEAR = 0.01
 #: share of the penalty that the last step of each factor may gain
 GAIN = 1e-2
 #: most weights for a Hessian, which is worth its time here for fewer weights than inference needs,
-#: and with more weights the most products that it sums: rows times squared weights
+#: and with more weights the most products of it and its factor: rows and weights, times squared
+#: weights
 MOST_FACTORED, MOST_PRODUCTS = 400, 2e9
 #: most steps for one factor
 STEPS = 50
@@ -56,8 +57,8 @@ class Path(NamedTuple):
 def is_large(task: Task) -> bool:
     """Return whether there may be a Hessian, but it is slow to sum."""
     n_weights = task.q * task.width
-    many = n_weights > MOST_FACTORED and task.n_rows * n_weights**2 > MOST_PRODUCTS
-    return task.factored and many
+    products = (task.n_rows + n_weights) * n_weights**2
+    return task.factored and n_weights > MOST_FACTORED and products > MOST_PRODUCTS
 
 
 def down_ridges(
