@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import linsep
 from linsep.mistake_bounds.alma import corrections_of_any, corrections_of_separable
 from linsep.mistake_bounds.bounds import Unknown
 from linsep.mistake_bounds.problems import Problem
 from linsep.mistake_bounds.second_order import Seen, second_order_bound, sum_of_bounds
-from linsep.teaching.textbook import ALMA, AROW, SecondOrderPerceptron, run
+from linsep.teaching import textbook
 
 pytestmark = pytest.mark.uncompiled
 
@@ -98,8 +99,8 @@ def overlapping(seed, n=60, d=4):
 def test_no_run_breaks_a_bound(seed, passes, r):
     X, y = overlapping(seed)
     problem, rows, labels = Problem(reflected(X, y)), X.tolist(), y.tolist()
-    for rule in (AROW(r, "full"), SecondOrderPerceptron(r)):
-        steps = list(run(rule, "binary", rows, labels, max_iter=passes))
+    for rule in (textbook.AROW(r, "full"), textbook.SecondOrderPerceptron(r)):
+        steps = list(textbook.run(rule, "binary", rows, labels, max_iter=passes))
         mistakes = sum(step.mistakes for step in steps)
         others = sum(step.updates for step in steps) - mistakes
         rounds = steps[-1].pass_number + 1
@@ -124,8 +125,57 @@ def test_alma_breaks_no_bound_on_overlapping_rows(seed):
     A = reflected(X, y)
     problem = Problem(A / np.linalg.norm(A, axis=1)[:, None])
     alpha, C = 0.5, 0.5  # C^2 + 2 (1 - alpha) B C = 1
-    steps = list(run(ALMA(alpha, B=1.5, C=C), "binary", X.tolist(), y.tolist(), max_iter=2))
+    steps = list(textbook.run(textbook.ALMA(alpha, B=1.5, C=C), "binary", X.tolist(), y.tolist(), max_iter=2))
     found = corrections_of_any([problem], 2, alpha, 1.5, C)
     assert sum(step.updates for step in steps) <= found < 10 * len(steps)
     with pytest.raises(Unknown, match="is not 1"):
         corrections_of_any([problem], 2, alpha, 2.0, C)
+
+
+def learners(r=1.0, **how):
+    return linsep.AROW(r=r, covariance_type="full", **how), linsep.SecondOrderPerceptron(a=r, **how)
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
+def test_bounds_beside_runs(storage):
+    X, y = overlapping(3)
+    for model in learners(max_iter=4):
+        found = model.fit(storage(X), y).bounds(storage(X), y)
+        bound = found["second order"]
+        assert bound.kept
+        assert (bound.what, bound.counted) == ("mistakes", int(model.mistakes_.sum()))
+        others = model.n_updates_ - int(model.mistakes_.sum())
+        seen = Seen.of(Problem(reflected(X, y)), model.n_iter_, 1.0)
+        assert bound.value == pytest.approx(second_order_bound(seen, others), rel=1e-6)
+        assert f"kept: {bound.counted} of at most {int(bound.value):,} mistakes" in str(found)
+
+
+@pytest.mark.parametrize("multiclass", ["ovr", "ovo"])
+def test_bounds_of_several_machines_add_up(multiclass):
+    X, y = overlapping(4)
+    y = y + (X[:, 0] > 1)
+    for model in learners(multiclass=multiclass, max_iter=2):
+        bound = model.fit(X, y).bounds(X, y)["second order"]
+        assert bound.kept
+        assert bound.value > bound.counted
+
+
+def test_what_no_bound_is_proved_of():
+    X, y = overlapping(5)
+    of_variances = linsep.AROW(max_iter=2).fit(X, y).bounds(X, y)
+    assert "variances without covariances" in of_variances.left_out["mistake bounds"]
+    three = y + (X[:, 0] > 1)
+    arow, second = learners(max_iter=2)
+    joint = arow.fit(X, three).bounds(X, three)
+    assert "one matrix of the weights of all classes" in joint.left_out["second order"]
+    whole = linsep.SCW(covariance_type="full", max_iter=2).fit(X, y).bounds(X, y)
+    assert "no theorem about SCW is known" in whole.left_out["mistake bounds"]
+    weighted = second.fit(X, y, sample_weight=np.arange(1.0, len(y) + 1)).bounds(X, y)
+    assert "have weights" in weighted.left_out["mistake bounds"]
+    X[0] = 0.0
+    zeros = second.set_params(fit_intercept=False).fit(X, y).bounds(X, y)
+    assert "rows are all zeros" in zeros.left_out["second order"]
+    tiny = second.set_params(fit_intercept=True).fit(X[1:] * 1e-170, y[1:])
+    assert tiny.bounds(X[1:] * 1e-170, y[1:])["second order"].kept  # the intercept is long
+    alone = second.set_params(fit_intercept=False).fit(X[1:] * 1e-170, y[1:])
+    assert "rounded to zero" in alone.bounds(X[1:] * 1e-170, y[1:]).left_out["second order"]

@@ -20,8 +20,8 @@ class AROW(ConfidenceClassifier):
 
     Only m <= 0 is a mistake, but rows with a margin below 1 change the weights too. A pass without
     a mistake ends the run; as the weights may have changed in it, that does not prove that they
-    separate the rows (``stop_reason_ == "clean"``). No bound on its mistakes is proved for
-    variances without covariances, and none is stated.
+    separate the rows (``stop_reason_ == "clean"``). A bound on its mistakes is proved for whole
+    covariance matrices (:meth:`bounds`); none is for variances without covariances, nor stated.
 
     Parameters
     ----------
@@ -84,3 +84,25 @@ class AROW(ConfidenceClassifier):
         from linsep.teaching.textbook.arow import AROW
 
         return AROW(self.r, self.covariance_type)
+
+    def theorems(self, case: Any) -> list[Any]:
+        """Return the bound on mistakes of a whole covariance matrix."""
+        from linsep.mistake_bounds.second_order import CRAMMER, second_order_theorem
+
+        return [second_order_theorem(case, float(self.r), CRAMMER)]
+
+    def premises(self) -> tuple[Any, ...]:
+        """Return the parameters that its theorem is about."""
+        return float(self.r), self.covariance_type
+
+    def obstacle(self) -> str | None:
+        """Return why mistake bounds do not apply to this run, or None if they do."""
+        if self.covariance_type != "full":
+            return "no theorem about AROW is known for variances without covariances"
+        return super().obstacle()
+
+    def beyond_floats(self, case: Any) -> str | None:
+        """Return why underflow may have affected a run, or None."""
+        from linsep.mistake_bounds.second_order import too_small
+
+        return too_small(case, float(self.r))

@@ -78,6 +78,22 @@ class SecondOrderPerceptron(ConfidenceClassifier):
 
         return SecondOrderPerceptron(self.a)
 
+    def theorems(self, case: Any) -> list[Any]:
+        """Return the bound on mistakes."""
+        from linsep.mistake_bounds.second_order import CESA_BIANCHI, second_order_theorem
+
+        return [second_order_theorem(case, float(self.a), CESA_BIANCHI)]
+
+    def premises(self) -> tuple[Any, ...]:
+        """Return the parameter that its theorem is about."""
+        return (float(self.a),)
+
+    def beyond_floats(self, case: Any) -> str | None:
+        """Return why underflow may have affected a run, or None."""
+        from linsep.mistake_bounds.second_order import too_small
+
+        return too_small(case, float(self.a))
+
 
 class SecondOrderLearner(ConfidenceLearner):
     """The second-order perceptron, which has a whole matrix by definition."""

@@ -13,7 +13,8 @@ updates, u = 0 gives M itself.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from math import log2
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,14 +23,16 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from linsep._system.threads import one_blas_thread
+from linsep.mistake_bounds.bounding import Theorem, brought
 from linsep.mistake_bounds.bounds import Unknown
+from linsep.mistake_bounds.margins import lengths
 from linsep.mistake_bounds.problems import SMOOTHING, Problem, comparator
 from linsep.mistake_bounds.rounding import ROUNDING, length, share_of
 
 #: relative rounding error of one operation
 EPSILON = float(np.finfo(np.float64).eps)
-#: a larger matrix takes too long to decompose
-MOST_FEATURES = 4000
+#: as many as learners with whole matrices take, with the intercept
+MOST_WEIGHTS = 4001
 CRAMMER = (
     "K. Crammer, A. Kulesza and M. Dredze, Adaptive regularization of weight vectors, NIPS 22 "
     "(2009), theorem 2"
@@ -65,8 +68,8 @@ class Seen(NamedTuple):
         """
         A, factor = self.problem.A, self.rounds / self.r
         n, d = A.shape
-        if d > MOST_FEATURES:
-            raise Unknown(f"the matrix of more than {MOST_FEATURES:,} features is too large")
+        if d > MOST_WEIGHTS:
+            raise Unknown(f"the matrix of more than {MOST_WEIGHTS:,} weights is too large")
         gram = A.T @ A
         matrix = factor * (gram.toarray() if sp.issparse(gram) else np.asarray(gram))
         safe = 1 + share_of(n)
@@ -105,6 +108,41 @@ def second_order_bound(
     L = seen.log_det() if log_det is None else log_det
     candidates = [given] if given is not None else _searched(seen, np.sqrt(L + others))
     return min(_value(seen, u, L, others, others) for u in candidates)
+
+
+def second_order_theorem(case: Any, r: float, source: str) -> Theorem:
+    """Return the theorem about a :class:`linsep.mistake_bounds.bounding.Case` of a learner that
+    begins with the variance r of the noise, or with the diagonal r.
+    """
+
+    def most() -> float:
+        run = case.run
+        if case.joint:
+            raise Unknown(
+                "it is about one matrix of the weights of all classes, and the native rule has one "
+                "for each class"
+            )
+        if run.mistakes is None or run.updates is None:
+            raise Unknown("it takes the updates of a run")
+        seen = [Seen.of(problem, run.passes, r) for problem in case.problems]
+        if any(not lengths(one.problem.A).all() for one in seen):
+            raise Unknown("rows are all zeros, which are mistakes without an update")
+        others = run.updates - run.mistakes
+        if len(seen) > 1:
+            return sum_of_bounds(seen, others)
+        return second_order_bound(seen[0], others, brought(seen[0].problem, case.weights))
+
+    return Theorem("second order", most, "mistakes", source)
+
+
+def too_small(case: Any, r: float) -> str | None:
+    """Return why underflow may have affected a run whose noise has the variance r, or None."""
+    for problem in case.problems:
+        found = lengths(problem.A)
+        shortest = problem.log2(float(found[found > 0].min(initial=1.0)))
+        if (why := problem.underflow(2 * shortest, 2 * shortest - log2(r))) is not None:
+            return why
+    return None
 
 
 def sum_of_bounds(seen: list[Seen], others: int) -> float:
