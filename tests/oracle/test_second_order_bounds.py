@@ -125,7 +125,9 @@ def test_alma_breaks_no_bound_on_overlapping_rows(seed):
     A = reflected(X, y)
     problem = Problem(A / np.linalg.norm(A, axis=1)[:, None])
     alpha, C = 0.5, 0.5  # C^2 + 2 (1 - alpha) B C = 1
-    steps = list(textbook.run(textbook.ALMA(alpha, B=1.5, C=C), "binary", X.tolist(), y.tolist(), max_iter=2))
+    steps = list(
+        textbook.run(textbook.ALMA(alpha, B=1.5, C=C), "binary", X.tolist(), y.tolist(), max_iter=2)
+    )
     found = corrections_of_any([problem], 2, alpha, 1.5, C)
     assert sum(step.updates for step in steps) <= found < 10 * len(steps)
     with pytest.raises(Unknown, match="is not 1"):
