@@ -24,24 +24,36 @@ def vocabulary(rng: np.random.Generator) -> np.ndarray:
     return np.array(list(found))
 
 
+def lines(rng: np.random.Generator, words: np.ndarray, cumulative: np.ndarray) -> list[str]:
+    """Return rows; ``cumulative`` are the weights of the words in each kind, added up."""
+    liked, sizes = (rng.random(ROWS) < 0.6).astype(int), rng.integers(10, 80, ROWS)
+    kinds, draws = np.repeat(liked, sizes), rng.random(sizes.sum())
+    drawn = np.empty(draws.size, dtype=np.int64)
+    for kind, ends in enumerate(cumulative):
+        of_kind = kinds == kind
+        drawn[of_kind] = np.searchsorted(ends, draws[of_kind] * ends[-1])
+    said = np.where(rng.random(ROWS) < 0.98, liked, 1 - liked)
+    found, texts, start = [], words[drawn].tolist(), 0
+    for kind, size in zip(said.tolist(), sizes.tolist(), strict=True):
+        found.append(f"{'yes' if kind else 'no'},{' '.join(texts[start : start + size])}\n")
+        start += size
+    return found
+
+
 def write(folder: Path, megabytes: float) -> None:
     """Write the files."""
     rng = np.random.default_rng(SEED)
     words = vocabulary(rng)
-    often = 1.0 / np.arange(20, WORDS + 20)
     lean = 0.5 * rng.standard_normal(WORDS)
-    cumulative = [np.cumsum(often * np.exp(side * lean)) for side in (-1.0, 1.0)]
+    often = np.exp([-lean, lean]) / np.arange(20, WORDS + 20)
+    cumulative = often.cumsum(axis=1)
     for name, size in (("reviews.csv", 1e6 * megabytes), ("new.csv", 1e5 * min(megabytes, 20))):
         written = 0
         with (folder / name).open("w", encoding="utf-8") as file:
             file.write("liked,review\n")
             while written < size:
-                for _ in range(ROWS):
-                    liked = int(rng.random() < 0.6)
-                    draws = rng.random(rng.integers(10, 80)) * cumulative[liked][-1]
-                    text = " ".join(words[np.searchsorted(cumulative[liked], draws)])
-                    said = liked if rng.random() > 0.02 else 1 - liked
-                    written += file.write(f"{'yes' if said else 'no'},{text}\n")
+                for line in lines(rng, words, cumulative):
+                    written += file.write(line)
                     if written >= size:
                         break
 
