@@ -92,6 +92,7 @@ class Preconditioner:
     def __init__(self, likelihood: Likelihood, penalty: Penalty):
         self.likelihood, self.penalty = likelihood, penalty
         self.correlations: np.ndarray | None = None
+        self._inverses: np.ndarray | None = None
         width = likelihood.width
         enough = likelihood.first_rows() >= LEAST_A_FEATURE * width
         if enough and 1 < likelihood.q * width**2 <= MOST_VALUES:
@@ -101,13 +102,19 @@ class Preconditioner:
             self.correlations = BELIEVED * moments / roots / roots[:, None]
             self.correlations[np.diag_indices(width)] = 1.0
 
-    def at(self, point: Point) -> tuple[Inverse, float]:
-        """Return the inverse at a point, and the largest diagonal entry."""
+    def at(self, point: Point, anew: bool = True) -> tuple[Inverse, float]:
+        """Return the inverse at a point, and the largest diagonal entry; unless ``anew``, with the
+        correlations within blocks of the point before.
+        """
         q = self.likelihood.q
         classes = q if q == 1 else q + 1
         blocks, diagonal = self._blocks(point, classes, np.float32)
         most = float(diagonal.max(initial=0.0))
-        of_each = _inverse_of(blocks, diagonal)
+        if blocks is None:
+            self._inverses = None
+        elif anew or self._inverses is None:
+            self._inverses = np.array([_inverse(block) for block in blocks])
+        of_each = _scaled_inverse(self._inverses, diagonal)
         if q == 1:
             return of_each, most
 
@@ -157,13 +164,14 @@ class Preconditioner:
         return map(block, shares), diagonal
 
 
-def _inverse_of(blocks: Iterator[np.ndarray] | None, diagonal: np.ndarray) -> Inverse:
-    """Return the inverse of a matrix of blocks scaled to a unit diagonal, or of the diagonal."""
-    if blocks is None:
+def _scaled_inverse(inverses: np.ndarray | None, diagonal: np.ndarray) -> Inverse:
+    """Return the inverse of a matrix from those of its blocks, scaled to a unit diagonal, or of
+    the diagonal.
+    """
+    if inverses is None:
         inverse = 1.0 / diagonal
         return lambda slope: inverse * slope
     scale = 1.0 / np.sqrt(diagonal)
-    inverses = np.array([_inverse(block) for block in blocks])
 
     def times(slope: np.ndarray) -> np.ndarray:
         short = (slope * scale).astype(np.float32)
@@ -187,7 +195,7 @@ SLOW = 3
 ANEW = 30
 VALUE_ONLY = {"hessian": False}
 #: most products with the Hessian for a step by conjugate gradients, and the number up to which the
-#: next step has the same preconditioner
+#: next step has the same blocks
 MOST_PRODUCTS, ENOUGH_PRODUCTS = 200, 10
 #: values of a Hessian from which on the line search begins without it
 MOST_AT_ONCE = 1 << 16
@@ -483,8 +491,7 @@ def newton_cg(
     point = likelihood.at(B, hessian=False, shares=True)
     for n_iter in range(1, goal.max_iter + 1):
         slope = point.gradient - penalty.times(B)
-        if n_products > ENOUGH_PRODUCTS:
-            inverse, most = preconditioner.at(point)
+        inverse, most = preconditioner.at(point, anew=n_products > ENOUGH_PRODUCTS)
         # relative tolerance of the step: a tenth, or less as the gradient shrinks, to converge fast
         share = min(0.1, np.sqrt(np.abs(slope).max() / max(1.0, most)))
         enough = (ENOUGH * goal.tol) ** 2 / goal.rows
