@@ -30,6 +30,7 @@ pytestmark = pytest.mark.compiled
 KINDS = [
     {}, {"learner": "batch"}, {"learner": "margin"}, {"learner": "margin", "gamma": 0.2},
     {"learner": "passive-aggressive", "C": 0.5}, {"learner": "balanced-winnow"},
+    {"learner": "scw", "confidence": 0.95}, {"learner": "second-order"},
     {"intercept": False, "shuffle": True, "seed": 3}, {"rate": 0.5, "schedule": "inverse"},
 ]  # fmt: skip
 
@@ -45,6 +46,17 @@ def test_the_notes_run_of_five_points():
     assert run["weights"][:3] == [-1, 0, 0]
     assert run["scores"][:5] == [-1, -1, 14, 17, 12]
     assert run["reason"] == "converged"
+
+
+@pytest.mark.parametrize("learner", ["scw", "second-order"])
+def test_a_learner_of_two_sides_learns_several_classes_one_by_one(learner):
+    scene = ready_made("four-clouds").with_settings(learner=learner, rounds=50)
+    run, called = run_of(scene), arguments_of(scene)
+    assert (scheme_of(scene), called.parameters["multiclass"]) == ("ovr", "ovr")
+    assert len(run["vectors"]) == 4
+    model = called.make(max_iter=1).fit(scene.X, scene.codes)
+    after = path(run, "weights")[len(scene.X)]
+    np.testing.assert_allclose(after, np.column_stack([model.intercept_, model.coef_]), rtol=1e-9)
 
 
 def test_cycles_are_shown_from_where_they_begin():

@@ -75,7 +75,7 @@ def labels_of(scene: Scene) -> tuple[list[Any], Any]:
 def names_of_vectors(scene: Scene) -> list[str]:
     """Return the names of the weight vectors; [] for two classes."""
     names = [scene.class_names[code] for code in sorted(set(scene.codes))]
-    return vector_names(names, scene["classes"])
+    return vector_names(names, multiclass_of(scene))
 
 
 def linear_columns(scene: Scene) -> dict[str, Any]:
@@ -122,7 +122,7 @@ def flattened(path: np.ndarray) -> list[float]:
 
 def scheme_of(scene: Scene) -> str:
     """Return the textbook's name of how the classes are learnt."""
-    return "binary" if n_vectors(scene) == 1 else scene["classes"]
+    return "binary" if n_vectors(scene) == 1 else multiclass_of(scene)
 
 
 def averages(steps: list[textbook.Step], after: np.ndarray) -> np.ndarray:
@@ -268,8 +268,8 @@ def arguments_of(scene: Scene) -> Arguments:
     chosen: dict[str, Any] = {"max_iter": scene["rounds"], "shuffle": scene["shuffle"]}
     if scene["shuffle"]:
         chosen["random_state"] = scene["seed"]
-    if len(set(scene.codes)) > 2 and _learns_by(kind, scene["classes"]):
-        chosen["multiclass"] = scene["classes"]
+    if len(set(scene.codes)) > 2:
+        chosen["multiclass"] = multiclass_of(scene)
     if shown.intercept:
         chosen["fit_intercept"] = scene["intercept"]
     chosen |= shown.fixed
@@ -286,9 +286,13 @@ def arguments_of(scene: Scene) -> Arguments:
     return Arguments(kind, chosen, start)
 
 
-def _learns_by(kind: Any, multiclass: str) -> bool:
-    """Return whether a learner has this way to learn several classes: some have two sides only."""
-    return parameters_of(kind)["multiclass"].accepts(multiclass)
+def multiclass_of(scene: Scene) -> str:
+    """Return how several classes are learnt: as the scene says, or if the learner has two sides
+    only, as it does by default.
+    """
+    kind: Any = SHOWN[scene["learner"]][0]
+    declared = parameters_of(kind)["multiclass"]
+    return scene["classes"] if declared.accepts(scene["classes"]) else declared.default
 
 
 def n_vectors(scene: Scene) -> int:
@@ -296,7 +300,7 @@ def n_vectors(scene: Scene) -> int:
     k = len(set(scene.codes))
     if k <= 2:
         return 1
-    return k * (k - 1) // 2 if scene["classes"] == "ovo" else k
+    return k * (k - 1) // 2 if multiclass_of(scene) == "ovo" else k
 
 
 def script_of(scene: Scene) -> str:

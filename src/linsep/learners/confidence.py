@@ -34,13 +34,13 @@ class ConfidenceLearner(Learner):
     def __init__(self, covariance_type: str, make_rule: Callable[[Any], Any], step: str = ""):
         super().__init__()
         self.drop = covariance_type == "diagonal-drop"
-        self.changes_all = covariance_type == "full"
-        self.beside = (KNOWN, MIXED) if self.changes_all else (KNOWN,)
+        self.moves_all_features = covariance_type == "full"
+        self.beside = (KNOWN, MIXED) if self.moves_all_features else (KNOWN,)
         self.make_rule, self.step = make_rule, step
 
     def check_width(self, n_features: int) -> None:
         """Raise DataError if there are too many features for a matrix."""
-        if self.changes_all and n_features > MOST_IN_FULL:
+        if self.moves_all_features and n_features > MOST_IN_FULL:
             raise DataError(
                 f"A covariance matrix is for at most {MOST_IN_FULL:,} features, and there are "
                 f"{n_features:,}",
@@ -50,7 +50,7 @@ class ConfidenceLearner(Learner):
     def rule(self, state: State) -> Any:
         """Return the rule with what is known of the weights."""
         known = state.like_weights(KNOWN)
-        if not self.changes_all:
+        if not self.moves_all_features:
             return self.make_rule(Diagonal(known, self.drop))
         room = np.empty((3, len(known)))
         return self.make_rule(Full(known, state.square(MIXED), room[:2], room[2]))

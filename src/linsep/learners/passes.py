@@ -307,7 +307,7 @@ def learn_batch(
     learner.check_width(row_batch.n_features)
     state.grow(row_batch.n_features)
     started, longest, columns = perf_counter(), longest_row(row_batch.rows), state.n_columns
-    if learner.changes_all:
+    if learner.moves_all_features:
         longest, columns = state.n_features, columns * len(state.W)
     most = [learner.rows_at_once, keeping.rows_at_once(state, longest)]
     at_once = min([rows_per_slice(row_batch.rows, columns), *(m for m in most if m)])

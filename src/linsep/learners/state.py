@@ -408,8 +408,8 @@ class Learner:
     rows_at_once: int | None = None
     #: whether there is one update per pass, at its end
     by_pass = False
-    #: whether an update changes the weights of all features, not only those of the row
-    changes_all = False
+    #: whether an update moves the weights of all features, not only those of the row
+    moves_all_features = False
     #: whether the number of features must be known before learning
     needs_width = False
     #: whether the norms of rows matter, so that duplicate columns have to be summed
