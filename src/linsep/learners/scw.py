@@ -42,8 +42,9 @@ class SCW(ConfidenceClassifier):
         loss.
     covariance_type : {"diagonal", "diagonal-drop", "full"}, default="diagonal"
         What is kept of the covariance matrix of the weights. "full": the matrix, of at most 4,000
-        features, which is exact. "diagonal": variances, 1 / variance_j growing as 1 / variance_j of
-        the inverse matrix does. "diagonal-drop": the diagonal of the update of a whole matrix.
+        features, which is the method of the paper; a row takes time proportional to its square.
+        "diagonal": variances, of which 1 / variance_j grows as the diagonal of the inverse of the
+        matrix does. "diagonal-drop": variances that are the diagonal of the matrix after each row.
     multiclass : {"ovr", "ovo"}, default="ovr"
         How several classes are learnt.
 
