@@ -4,7 +4,7 @@
   ``linsep.fit(data, target=..., learner=...)`` learns as the command ``linsep fit`` does, and
   ``linsep.score(model, data)`` tells what its predictions are worth, with baselines and intervals.
 - Estimators, as in scikit-learn: Perceptron, MarginPerceptron, Winnow, BalancedWinnow,
-  PassiveAggressive, AROW, SCW, SecondOrderPerceptron, OnlineLogistic, KernelPerceptron,
+  PassiveAggressive, ALMA, AROW, SCW, SecondOrderPerceptron, OnlineLogistic, KernelPerceptron,
   LinearRegression, LogisticRegression, GaussianNaiveBayes.
 - ``separation(X, y)`` decides whether a hyperplane separates classes, with a proof; ``bounds``
   bounds mistakes before learning; ``trace`` shows every step of a small run.

@@ -64,6 +64,9 @@ GRIDS = {
     "SecondOrderPerceptron": LINEAR | INTERCEPT | NORMALIZE | {
         "a": [1.0, 0.1], "multiclass": ["ovr", "ovo"],
     },
+    "ALMA": LINEAR | INTERCEPT | {
+        "alpha": [0.9, 0.3, 1.0], "B": [None, 1.0], "C": [None, 0.5], "multiclass": ["ovr", "ovo"],
+    },
     "OnlineLogistic": LINEAR | INTERCEPT | NORMALIZE | {
         "learning_rate": [0.5, 4.0], "l2": [0.0, 0.1], "adaptive": [True, False],
         "rescale": [True, False], "invariant": [True, False],

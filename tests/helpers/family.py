@@ -36,6 +36,8 @@ CONFIGURED = {
     "scw-full": ("scw", {"C": 0.02, "covariance_type": "full"}),
     "scw2-full": ("scw", {"C": 0.3, "loss": "squared_hinge", "covariance_type": "full"}),
     "second-order": ("second-order", {"a": 0.7}),
+    "alma": ("alma", {"alpha": 0.7}),
+    "alma-own": ("alma", {"alpha": 0.6, "B": 1.3, "C": 0.8}),
 }
 _named = {own for own, _ in CONFIGURED.values()}
 #: every linear learner: its estimator, parameters, and the rule of its twin with these
@@ -53,6 +55,7 @@ COMPILED_ALIKE = {
     "scw-full",
     "scw2-full",
     "second-order",
+    "alma-own",
     "halving",
     "root",
     "callable",

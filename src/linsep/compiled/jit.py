@@ -133,16 +133,17 @@ def generic(argument: int) -> Callable[[Callable], Any]:
     """Make a function that dispatches on the NamedTuple class of one positional argument.
 
     The body is chosen and inlined at compile time; with the compiler switched off it is looked up
-    at each call. Bodies are added with ``@name.when(Class)``.
+    at each call. Bodies are added with ``@name.when(Class)``, and one for all other classes with
+    ``@name.when(None)``.
     """
 
     def make(declared: Callable) -> Any:
-        bodies: dict[type, Any] = {}
+        bodies: dict[type | None, Any] = {}
 
         def call(*args: Any) -> Any:
-            return bodies[type(args[argument])](*args)
+            return (bodies.get(type(args[argument])) or bodies[None])(*args)
 
-        def when(kind: type, reorder: bool = False) -> Callable[[Callable], Callable]:
+        def when(kind: type | None, reorder: bool = False) -> Callable[[Callable], Callable]:
             flags = INLINED | {"fastmath": REORDERED if reorder else STRICT}
 
             def add(body: Callable) -> Callable:
@@ -160,7 +161,7 @@ def generic(argument: int) -> Callable[[Callable], Any]:
     return make
 
 
-def _choose_by_type(call: Callable, argument: int, bodies: dict[type, Any]) -> None:
+def _choose_by_type(call: Callable, argument: int, bodies: dict[type | None, Any]) -> None:
     """Make numba replace a call of ``call`` by the body for the type of one argument.
 
     ``numba.extending.overload`` does the same and costs twice as much: it compiles a function that
@@ -172,12 +173,13 @@ def _choose_by_type(call: Callable, argument: int, bodies: dict[type, Any]) -> N
         made: ClassVar[dict[Any, Any]] = {}
 
         def generic(self, args: Any, kws: Any) -> Any:
-            body = bodies.get(getattr(args[argument], "instance_class", type(None)))
+            kind = getattr(args[argument], "instance_class", type(None))
+            body = bodies.get(kind, bodies.get(None))
             if body is None:
                 return None
-            kind = types.Dispatcher(body)
-            signature = kind.get_call_type(self.context, args, kws)
-            self.made[signature.args] = kind.get_overload(signature)
+            chosen = types.Dispatcher(body)
+            signature = chosen.get_call_type(self.context, args, kws)
+            self.made[signature.args] = chosen.get_overload(signature)
             return signature
 
         def get_impl_key(self, sig: Any) -> Any:

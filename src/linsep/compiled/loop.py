@@ -64,13 +64,23 @@ class Native(NamedTuple):
     scores: np.ndarray
 
 
+@generic(0)
+def factor(rule, k):
+    """Return the number by which the stored weights of machine k are to be multiplied."""
+
+
+@factor.when(None)
+def _stored_as_they_are(rule, k):
+    return 1.0
+
+
 @inlined
-def best_class(rows, i, W, bias, classes, tie, scores):
+def best_class(rule, rows, i, W, bias, classes, tie, scores):
     """Score row i for every class; return the best (ties by ``tie``), or -1 if not finite."""
     dots(rows, i, W, scores)
     best, last = 0, W.shape[0] - 1
     for k in range(classes):
-        scores[k] += W[last, k] * bias
+        scores[k] = (scores[k] + W[last, k] * bias) * factor(rule, k)
         if not np.isfinite(scores[k]):
             return -1
         if scores[k] > scores[best] or (tie == HIGHEST and scores[k] == scores[best]):
@@ -113,7 +123,7 @@ def learn(scheme, rule, keep, W, bias, rows, i, code, importance, now):
 
 @learn.when(Binary)
 def _binary(scheme, rule, keep, W, bias, rows, i, code, importance, now):
-    score = dot(rows, i, W) + W[W.shape[0] - 1] * bias
+    score = (dot(rows, i, W) + W[W.shape[0] - 1] * bias) * factor(rule, 0)
     if not np.isfinite(score):
         return NO_SCORE
     y = 1.0 if code == 1 else -1.0
@@ -126,7 +136,7 @@ def _binary(scheme, rule, keep, W, bias, rows, i, code, importance, now):
 
 @learn.when(OneVsRest)
 def _one_vs_rest(scheme, rule, keep, W, bias, rows, i, code, importance, now):
-    best = best_class(rows, i, W, bias, scheme.classes, scheme.tie, scheme.scores)
+    best = best_class(rule, rows, i, W, bias, scheme.classes, scheme.tie, scheme.scores)
     if best < 0:
         return NO_SCORE
     scores = scheme.scores
@@ -146,13 +156,13 @@ def _one_vs_one(scheme, rule, keep, W, bias, rows, i, code, importance, now):
     mistakes = updates = errors = 0
     if scheme.whole:
         dots(rows, i, W, scores)
-        for k in range(scores.size):
-            scores[k] += W[last, k] * bias
+        for k in range(scheme.rounds.size):
+            scores[k] = (scores[k] + W[last, k] * bias) * factor(rule, k)
         errors += most_wins(scheme.classes, scheme.tie, scores, scheme.votes) != code
     machines = scheme.machines[code]
     dots_at(rows, i, W, machines, scores)
     for q in range(machines.size):
-        scores[q] += W[last, machines[q]] * bias
+        scores[q] = (scores[q] + W[last, machines[q]] * bias) * factor(rule, machines[q])
         if not np.isfinite(scores[q]):
             return NO_SCORE
     for q in range(machines.size):
@@ -167,7 +177,7 @@ def _one_vs_one(scheme, rule, keep, W, bias, rows, i, code, importance, now):
 
 @learn.when(Native)
 def _native(scheme, rule, keep, W, bias, rows, i, code, importance, now):
-    best = best_class(rows, i, W, bias, scheme.classes, scheme.tie, scheme.scores)
+    best = best_class(rule, rows, i, W, bias, scheme.classes, scheme.tie, scheme.scores)
     if best < 0:
         return NO_SCORE
     scores, rival = scheme.scores, best

@@ -50,6 +50,36 @@ class Pair(NamedTuple):
 
 
 @generic(0)
+def value(weights, array, j):
+    """Return the number in ``array`` where ``weights`` has its weight of feature j."""
+
+
+@value.when(Vector)
+def _value_in_vector(weights, array, j):
+    return array[j]
+
+
+@value.when(Column)
+def _value_in_column(weights, array, j):
+    return array[j, weights.k]
+
+
+@generic(0)
+def put(weights, array, j, number):
+    """Write a number there."""
+
+
+@put.when(Vector)
+def _put_in_vector(weights, array, j, number):
+    array[j] = number
+
+
+@put.when(Column)
+def _put_in_column(weights, array, j, number):
+    array[j, weights.k] = number
+
+
+@generic(0)
 def shift(weights, array, j, amount):
     """Add ``amount`` to ``array`` where ``weights`` has its weight of feature j."""
 
@@ -217,6 +247,19 @@ def _best_replaced(keep, weights):
 
 
 @generic(0)
+def elapsed(weights):
+    """Return the rounds before this one, each times the factor of the weights in it."""
+
+
+def _rounds_before(weights):
+    return weights.now
+
+
+for _kind in (Vector, Column, Pair):
+    elapsed.when(_kind)(_rounds_before)
+
+
+@generic(0)
 def noted(keep, weights, j, amount):
     """Record that ``amount`` was added to the weight of feature j."""
 
@@ -228,7 +271,7 @@ def _last_noted(keep, weights, j, amount):
 
 @noted.when(Average)
 def _average_noted(keep, weights, j, amount):
-    shift(weights, keep.sums, j, weights.now * amount)
+    shift(weights, keep.sums, j, elapsed(weights) * amount)
 
 
 @noted.when(Vote)

@@ -105,7 +105,7 @@ class KeepLast:
 
     def weights(self, state: State) -> np.ndarray:
         """Return the weights to predict with, of the shape of ``state.W``."""
-        return state.W
+        return state.actual_weights()
 
     def errors(self, state: State, row_batches: Iterator[RowBatch], tie: str) -> tuple[int, int]:
         """Return the number of rows predicted wrongly, and the number of rows."""
@@ -157,8 +157,7 @@ class KeepAverage(KeepLast):
 
     def weights(self, state: State) -> np.ndarray:
         """Return the mean weights."""
-        rounds = state.per_column(state.machine_rounds())
-        return state.W - state.like_weights("sums") / np.maximum(rounds, 1)
+        return state.mean_weights(state.like_weights("sums"))
 
 
 class KeepBest(KeepLast):
@@ -189,7 +188,8 @@ class KeepBest(KeepLast):
         """Put candidates that make fewer mistakes in the pocket."""
         last = state.machine_rounds() - state.per_machine("created")
         longest = np.maximum(last, state.per_machine("record"))
-        for candidate, survived in ((self._longest_surviving(state), longest), (state.W, last)):
+        now = state.actual_weights()
+        for candidate, survived in ((self._longest_surviving(state), longest), (now, last)):
             rows = learnt()
             if rows is None:  # the rows were not kept
                 return
@@ -222,7 +222,8 @@ class KeepBest(KeepLast):
     def _longest_surviving(self, state: State) -> np.ndarray:
         running = state.machine_rounds() - state.per_machine("created")
         longest_surviving = state.like_weights("longest_surviving").copy()
-        _choose(state, running > state.per_machine("record"), state.W, longest_surviving)
+        now = state.actual_weights()
+        _choose(state, running > state.per_machine("record"), now, longest_surviving)
         return longest_surviving
 
 

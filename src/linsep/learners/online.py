@@ -197,7 +197,7 @@ class OnlineClassifier(
         """Return a copy of the same scores whose averaged weights are computed once."""
         other, run = copy(self), self.fitted_run()
         state = copy(run.state)
-        state.shaped = {"W": run.keeping.weights(run.state)}
+        state.shaped, state.counts = {"W": run.keeping.weights(run.state)}, {}
         other._run = replace(run, state=state, keeping=KeepLast())
         return other
 

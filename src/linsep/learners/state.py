@@ -27,6 +27,9 @@ SIMD_WIDTH = 8
 TIES = {"negative": LOWEST, "positive": HIGHEST, "random": RANDOM}
 #: arrays like the weights that hold sums of changes; the others hold weights
 SUMS = ("sums", "asked_for")
+#: numbers of the machines of a learner that stores weights divided by them; their sum over all
+#: rounds up to the last change of weights, and its round
+FACTORS, ELAPSED, SINCE = "factors", "elapsed", "since"
 
 
 def columns_of(multiclass: str, n_classes: int) -> int:
@@ -172,6 +175,31 @@ class State:
             return self.per_machine("rounds")
         return np.full(self.n_machines, self.rounds)
 
+    @property
+    def is_divided(self) -> bool:
+        """Whether the weights of each machine are stored divided by a factor."""
+        return FACTORS in self.counts
+
+    def divide(self) -> None:
+        """Store the weights of each machine divided by a factor, which is 1 now."""
+        self.per_machine(FACTORS, np.float64)[:] = 1.0
+
+    def actual_weights(self) -> np.ndarray:
+        """Return the weights, multiplied by the factors of their machines."""
+        return self.W * self.per_column(self.counts[FACTORS]) if self.is_divided else self.W
+
+    def mean_weights(self, sums: np.ndarray) -> np.ndarray:
+        """Return the mean of the weights over all rounds, from the sum of their changes, each times
+        the rounds before it.
+        """
+        rounds = self.machine_rounds()
+        among = np.maximum(self.per_column(rounds), 1)
+        if not self.is_divided:
+            return self.W - sums / among
+        elapsed, since = self.per_machine(ELAPSED, np.float64), self.per_machine(SINCE)
+        elapsed = elapsed + (np.maximum(rounds, 1) - since) * self.counts[FACTORS]
+        return (self.W * self.per_column(elapsed) - sums) / among
+
     def per_column(self, numbers: np.ndarray) -> np.ndarray:
         """Expand one number per machine to one per column of W, 0 for padding."""
         if self.n_classes == 2:
@@ -200,6 +228,7 @@ class State:
         """Reset all but the weights and the arrays of these names, for a new run that starts from
         them.
         """
+        self.W = self.actual_weights()
         kept = {name: array for name, array in self.shaped.items() if name in ("W", *but)}
         counts = {name: array for name, array in self.counts.items() if name in but}
         self.shaped, self.counts, self.rounds = kept, counts, 0

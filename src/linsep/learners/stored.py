@@ -1,10 +1,10 @@
 """An online classifier in files: what it has learnt, and where its fit stands, and back.
 
 Both are arrays and plain JSON. The arrays of what was learnt: ``coef`` and ``intercept`` to predict
-with, ``last.*`` the current weights if others predict, ``weights.NAME.*`` other arrays of their
-shape, ``weights.NAME.square`` those with a square for each of their columns, ``counts.NAME`` one
-number per machine, ``vote.*`` the changes of a vote, ``calibration.K`` its curves. A kernel
-classifier adds ``support.*``.
+with, ``last.*`` the current weights as a state stores them, if those are others, ``weights.NAME.*``
+other arrays of their shape, ``weights.NAME.square`` those with a square for each of their columns,
+``counts.NAME`` one number per machine, ``vote.*`` the changes of a vote, ``calibration.K`` its
+curves. A kernel classifier adds ``support.*``.
 """
 
 from hashlib import blake2b
@@ -94,7 +94,7 @@ def arrays_of(model: Any) -> Arrays:
     state, keeping = run.state, run.keeping
     coef, intercept = run.weights()
     found = {"coef": coef, "intercept": intercept}
-    if model.keep != "last":
+    if model.keep != "last" or state.is_divided:
         found["last.coef"], found["last.intercept"] = state.split(state.W)
     for name, array in state.shaped.items():
         if is_square(array):

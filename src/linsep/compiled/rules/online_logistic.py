@@ -7,7 +7,7 @@ import numpy as np
 from linsep.compiled.jit import generic, inlined
 from linsep.compiled.loop import NO_STEP, step
 from linsep.compiled.rows import U, entry, plain, scale, span
-from linsep.compiled.weights import Column, Pair, Vector, begin, machine, nudge
+from linsep.compiled.weights import Column, Pair, Vector, begin, machine, nudge, put, value
 
 #: largest value of a row, whose square is in floats
 LARGEST = 1e150
@@ -68,16 +68,6 @@ def sign(weights, rule, y, k):
     """Return what a row is multiplied by in vector k."""
 
 
-@generic(0)
-def value(weights, array, j):
-    """Return the number in ``array`` where ``weights`` has its weight of feature j."""
-
-
-@generic(0)
-def put(weights, array, j, number):
-    """Write a number there."""
-
-
 def _one(weights, rule):
     return U(1)
 
@@ -109,26 +99,6 @@ def _class(weights, k):
 @sign.when(Pair)
 def _sign_of_class(weights, rule, y, k):
     return rule.signs[k]
-
-
-@value.when(Vector)
-def _value_in_vector(weights, array, j):
-    return array[j]
-
-
-@value.when(Column)
-def _value_in_column(weights, array, j):
-    return array[j, weights.k]
-
-
-@put.when(Vector)
-def _put_in_vector(weights, array, j, number):
-    array[j] = number
-
-
-@put.when(Column)
-def _put_in_column(weights, array, j, number):
-    array[j, weights.k] = number
 
 
 @inlined
