@@ -17,9 +17,10 @@ class ALMA(LinearClassifier):
 
     Rows, with their constant feature, are scaled to length 1. Correction k is made if
     y <w, z> <= (1 - alpha) B / sqrt(k): w grows by C y z / sqrt(k), and is divided by its length if
-    that is above 1. So steps, and the margin that is asked for, get smaller and smaller. On rows separable with margin g at most (2 / g^2) (2 / alpha - 1)^2 + 8 / alpha - 4
-    corrections are made with the default B and C, and a pass without one leaves every row a margin
-    of (1 - alpha) g, which need not be known.
+    that is above 1. So steps, and the margin that is asked for, get smaller and smaller. On rows
+    separable with margin g at most (2 / g^2) (2 / alpha - 1)^2 + 8 / alpha - 4 corrections are made
+    with the default B and C, and a pass without one leaves every row a margin of (1 - alpha) g,
+    which need not be known.
 
     A correction counts as a mistake, also of a row on the right side. There is no joint rule for
     several classes: they are learnt one against the rest, or in pairs.
@@ -166,7 +167,7 @@ class ALMALearner(Learner):
         if (self._factors < SMALLEST).any():
             return (
                 "the weights grew too far for a vote of all of them; keep their average, or choose "
-                "a larger alpha"
+                "a larger alpha or smaller weights of rows"
             )
         if not values_of(rows, row).any():
             return "it is all zeros and has no margin; leave such rows out or fit an intercept"

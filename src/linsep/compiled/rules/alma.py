@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.compiled.jit import generic
+from linsep.compiled.jit import generic, inlined
 from linsep.compiled.loop import NO_STEP, factor, step
 from linsep.compiled.rows import U, add, square
 from linsep.compiled.weights import (
@@ -129,11 +129,16 @@ def folded(keep, weights, rule, m):
     """
 
 
-def _fold(keep, weights, rule, m):
+@inlined
+def _multiplied(weights, rule, m):
     for j in range(U(weights.w.shape[0])):
         put(weights, weights.w, j, rule.factors[m] * value(weights, weights.w, j))
     rule.factors[m] = 1.0
     return True
+
+
+def _fold(keep, weights, rule, m):
+    return _multiplied(weights, rule, m)
 
 
 folded.when(Last)(_fold)
@@ -146,7 +151,7 @@ def _fold_average(keep, weights, rule, m):
     for j in range(U(weights.w.shape[0])):
         shift(weights, keep.sums, j, -rule.elapsed[m] * value(weights, weights.w, j))
     rule.elapsed[m] = 0.0
-    return _fold(keep, weights, rule, m)
+    return _multiplied(weights, rule, m)
 
 
 @folded.when(Vote)
