@@ -6,10 +6,9 @@ import numpy as np
 
 from linsep.compiled.rows import Csr, Dense, Unit, values_of
 from linsep.compiled.rules.alma import SMALLEST, ALMARule
-from linsep.errors import ParameterError, hint
 from linsep.learners.classifier import LinearClassifier
 from linsep.learners.state import ELAPSED, FACTORS, SINCE, TOO_LARGE, Learner, State
-from linsep.parameters import Control, Demonstration, Multiclass, parameter
+from linsep.parameters import Control, Demonstration, TwoSided, parameter
 
 
 class ALMA(LinearClassifier):
@@ -73,8 +72,8 @@ class ALMA(LinearClassifier):
     C: float | None = parameter(
         default=None, above=0.0, help="factor of a step; by default sqrt(2)"
     )
-    multiclass: Multiclass = parameter(
-        default="ovr", help="how to learn more than two classes: one-vs-rest or one-vs-one"
+    multiclass: TwoSided = parameter(
+        default="ovr", help="how to learn more than two classes: one-vs-rest, or one-vs-one"
     )
     normalize: ClassVar[bool] = False  # type: ignore[misc]  # the rule scales rows by itself
 
@@ -138,15 +137,6 @@ class ALMALearner(Learner):
     def __init__(self, alpha: float, B: float, C: float):
         super().__init__()
         self.reach, self.C = (1.0 - alpha) * B, C
-
-    def begin(self, state: State) -> None:
-        """Raise ParameterError for the joint rule of several classes."""
-        if state.n_machines < state.n_columns:
-            raise ParameterError(
-                "ALMA has no native rule of several classes, as it learns two sides",
-                hint("choose {}", multiclass="ovr"),
-                hint("{}", multiclass="ovo"),
-            )
 
     def start(self, state: State) -> None:
         """Compute the lengths of the weights."""
