@@ -98,10 +98,18 @@ def chosen_learner(
     in_shards : bool
         Whether the learner must be one whose shards can be mixed.
     """
-    kind = ESTIMATORS[OF_TEXT]
+    rows = _as_texts(source)
+    if rows is None:
+        return Chosen(USUAL_LEARNER)
+    kind = ESTIMATORS[OF_TEXT]  # which imports other learners, too
     named = {name for name, value in given.items() if value is not None}
     if named - parameters_of(kind).keys() or (in_shards and not kind.mixable):
         return Chosen(USUAL_LEARNER)
+    return Chosen(OF_TEXT, rows)
+
+
+def _as_texts(source: Source) -> str | None:
+    """Return in which way the rows of a source are texts or like texts; None if they are not."""
     # Rows of a converted file are those of the file that it was made from.
     made_from: dict[str, Any] = (
         source.recipe() if source.kind == "rows" else {"format": source.kind}
@@ -109,9 +117,8 @@ def chosen_learner(
     words: dict[str, Any] = source.options().get("text") or made_from.get("words") or {}
     if words:
         scaled = all(how.get("settings", how)["norm"] for how in words.values())
-        return Chosen(OF_TEXT, "text") if scaled else Chosen(USUAL_LEARNER)
-    like = like_texts(source) if made_from["format"] in ("svmlight", "vw") else None
-    return Chosen(USUAL_LEARNER) if like is None else Chosen(OF_TEXT, like)
+        return "text" if scaled else None
+    return like_texts(source) if made_from["format"] in ("svmlight", "vw") else None
 
 
 def like_texts(source: Source) -> str | None:
