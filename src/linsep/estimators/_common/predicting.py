@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import expit
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -195,6 +194,8 @@ def probabilities_of(model: Any, scores: np.ndarray) -> np.ndarray:
     if calibration is not None:
         return calibration.probabilities(scores)
     if scores.ndim > 1 and fitted_parameter(model, "multiclass") == "ovr":
+        from scipy.special import expit  # much to import, for few models
+
         return divided(expit(scores))
     return np.exp(log_probabilities(scores))
 
