@@ -202,20 +202,22 @@ def fit(
     >>> model.predict(rows.drop(columns="kind")).tolist()
     ['small', 'small', 'large', 'large']
     """
-    named, learner = learner, USUAL_LEARNER if learner is None else learner
-    if learner not in ESTIMATORS:
-        raise ParameterError(f"learner is {learner!r}: choose one of {', '.join(ESTIMATORS)}.")
-    kind = ESTIMATORS[learner]
-    own, takes = parameters_of(kind), signature(kind).parameters
     reading = signature(open_source).parameters
     how = {name: value for name, value in options.items() if name in reading}
     given = {name: value for name, value in options.items() if name not in how}
-    if unknown := [name for name in given if name not in own and name not in takes]:
-        known = get_close_matches(unknown[0], [*own, *reading], 1)
-        advice = f": did you mean {known[0]}?" if known else "."
-        if (told := advice_for(unknown[0])) is not None:
-            advice = f": {told.render(in_python)}."
-        raise TypeError(f"fit() has no option {unknown[0]!r} for {learner}{advice}")
+    first = USUAL_LEARNER if learner is None else learner
+    if first not in ESTIMATORS:
+        raise ParameterError(f"learner is {first!r}: choose one of {', '.join(ESTIMATORS)}.")
+    if learner is not None:
+        _check_options(learner, given, reading)
+    given = with_intercept(first, how.get("formula"), given)
+    source = opened_for(
+        first, data, target=target, intercept=given.get("fit_intercept") is not False, **how
+    )
+    if learner is None:
+        learner = chosen_learner(source, given).learner
+        _check_options(learner, given, reading)
+    takes = signature(ESTIMATORS[learner]).parameters
     others = {"random_state": random_state, "class_weight": class_weight, "reference": reference}
     for name, value in others.items():
         if name in takes:
@@ -223,12 +225,6 @@ def fit(
         elif value is not None and name != "random_state":
             raise TypeError(f"{learner} has no {name}: leave it out.")
     rule = decision_rule(None if threshold is None else Rule.of(threshold), learner, given)
-    given = with_intercept(learner, how.get("formula"), given)
-    source = opened_for(
-        learner, data, target=target, intercept=given.get("fit_intercept") is not False, **how
-    )
-    if named is None:
-        learner = chosen_learner(source, {n: x for n, x in given.items() if n in own}).learner
     in_folds = rule if calibrate is None and rule is not None and rule.needs_rows else None
     estimator = make_estimator(learner, given)
     model = _learnt(estimator, source, cv, in_folds, random_state)
@@ -245,6 +241,17 @@ def fit(
     if test is not None:
         model.test_scores_ = scores_of(model, open_source(test, recipe=model.recipe_, **again))
     return model
+
+
+def _check_options(learner: str, given: Mapping[str, Any], reading: Mapping[str, Any]) -> None:
+    """Raise TypeError for an option that neither reading nor a learner has."""
+    own, takes = parameters_of(ESTIMATORS[learner]), signature(ESTIMATORS[learner]).parameters
+    if unknown := [name for name in given if name not in own and name not in takes]:
+        known = get_close_matches(unknown[0], [*own, *reading], 1)
+        advice = f": did you mean {known[0]}?" if known else "."
+        if (told := advice_for(unknown[0])) is not None:
+            advice = f": {told.render(in_python)}."
+        raise TypeError(f"fit() has no option {unknown[0]!r} for {learner}{advice}")
 
 
 def _learnt(estimator: Any, source: Source, cv: Any, rule: Rule | None, seed: int) -> Any:

@@ -102,7 +102,10 @@ def test_a_frame_learns_what_the_command_learns(folder):
     saved = linsep.load(folder / "text.linsep")
     assert type(model) is type(saved) is linsep.AROW
     assert np.array_equal(model.coef_, saved.coef_)
+    assert linsep.fit(frame, target="kind", text="message", r=2.0).r == 2.0
     assert type(linsep.fit(frame, target="kind")) is linsep.Perceptron
+    with pytest.raises(TypeError, match="has no option 'r' for perceptron"):
+        linsep.fit(frame, target="kind", r=2.0)
     assert type(linsep.fit(frame, target="kind", text="message", schedule="inverse")) is (
         linsep.Perceptron
     )
