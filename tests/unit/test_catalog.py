@@ -29,7 +29,8 @@ def test_a_twin_is_a_public_rule_with_the_same_parameters(name):
     assert getattr(textbook, type(twin).__name__) is type(twin)
     shared = inspect.signature(type(twin)).parameters.keys() & parameters_of(kind).keys()
     assert shared
-    assert all(getattr(twin, one) == getattr(kind(), one) for one in shared)
+    for one in shared:  # None is a value that depends on others
+        assert getattr(kind(), one) in (None, getattr(twin, one))
 
 
 @pytest.mark.parametrize("name", LEARNERS)

@@ -14,10 +14,10 @@ from linsep import (
     KernelPerceptron,
     LinearRegression,
     LogisticRegression,
-    MarginPerceptron,
     Perceptron,
     datasets,
 )
+from linsep.parameters import parameters_of
 from thoroughness import interpreted
 
 pytestmark = pytest.mark.compiled
@@ -74,7 +74,7 @@ def test_the_equations_of_the_notes():
 @pytest.mark.parametrize("name", interpreted(list(LEARNERS), "perceptron"))
 def test_the_text_predicts_as_the_model(name, normalize):
     kind, parameters, _ = LEARNERS[name]
-    unit = {} if kind is MarginPerceptron else {"normalize": normalize}
+    unit = {} if "normalize" not in parameters_of(kind) else {"normalize": normalize}
     model = kind(**parameters, **unit, max_iter=3).fit(FRAME[TWO], SPECIES[TWO])
     found = scores(model, FRAME[TWO])[0]
     known = np.asarray(model.decision_function(FRAME[TWO]))
