@@ -74,6 +74,7 @@ def test_blanks_among_numbers_are_told_with_what_reads_them(folder, command, nam
     assert done.returncode == (command != "describe")
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", BLANKS)
 def test_the_command_to_type_next_reads_blanks(folder, name):
     found = json.loads(here("describe", name, "--target", "y", "--json", cwd=folder).stdout)

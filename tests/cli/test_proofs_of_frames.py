@@ -123,6 +123,7 @@ def test_a_verdict_is_checked_on_the_frame(rows):
     assert read.verify(X, y)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("learner", ["perceptron", "kernel", "naive-bayes"])
 def test_a_model_is_drawn_with_the_frame(rows, learner):
     X, y = rows

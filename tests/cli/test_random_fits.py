@@ -11,7 +11,7 @@ import pytest
 from command_line import here
 from linsep.catalog import LEARNERS
 
-pytestmark = pytest.mark.uncompiled
+pytestmark = pytest.mark.compiled
 
 SAID = "the model predicts worse than the baseline"
 

@@ -9,7 +9,7 @@ import pytest
 import linsep
 from command_line import here
 
-pytestmark = pytest.mark.uncompiled
+pytestmark = pytest.mark.compiled
 
 
 def table(rows, classes=2, noise=3.0, levels=3, seed=0):

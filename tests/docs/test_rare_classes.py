@@ -9,7 +9,7 @@ import pytest
 from command_line import here
 from documents import ROOT, comparable, payments
 
-pytestmark = pytest.mark.uncompiled
+pytestmark = pytest.mark.compiled
 PAGE = ROOT / "docs" / "rare-classes.md"
 
 
