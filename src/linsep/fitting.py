@@ -9,6 +9,8 @@ from inspect import signature
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from linsep.catalog import ESTIMATORS, REGRESSIONS, is_scaled
 from linsep.errors import DataError, ParameterError, hint, in_python
 from linsep.estimators._common.thresholds import (
@@ -130,8 +132,11 @@ def like_texts(source: Source) -> str | None:
             X = next(batches).X[:FIRST_ROWS]
     except (DataError, StopIteration):
         return None  # learning, which reads the same rows, says it with its line
+    if isinstance(X, np.ndarray):  # rows that were converted from a table
+        return None
     features, stored = len(set(X.indices.tolist())), X.nnz / max(1, X.shape[0])
-    square = float(X.data @ X.data) / max(1, X.shape[0])
+    with np.errstate(over="ignore"):
+        square = float(X.data @ X.data) / max(1, X.shape[0])
     if features <= WIDE or stored >= SPARSE * features or not square <= SHORT:
         return None
     return f"{features:,} features, of which a row has {percent(stored / features)}"

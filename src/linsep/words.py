@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,6 +12,12 @@ _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 def counted(number: int, what: str) -> str:
     """Return a count with its noun: 1 row, 1,200 rows."""
     return f"{number:,} {what}" + ("" if number == 1 else "s")
+
+
+def either(names: Sequence[str]) -> str:
+    """Return a list in words: "a", "a or b", "a, b or c"."""
+    *first, last = names
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 def row_text(row: int) -> str:

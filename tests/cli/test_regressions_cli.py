@@ -232,7 +232,7 @@ def test_a_long_table_is_cut_to_what_says_most(folder):
         (("--learner", "naive-bayes", "--target", "pressure"), "linear", 1),
         (
             ("--learner", "linear", "--target", "age", "--class-weight", "balanced"),
-            "--class-weight is for --learner perceptron or .* not linear",
+            "--class-weight is for --learner perceptron, .* not linear",
             2,
         ),
         (
@@ -240,7 +240,11 @@ def test_a_long_table_is_cut_to_what_says_most(folder):
             "--reference is for --learner .*, not naive-bayes",
             2,
         ),
-        (("--learner", "linear", "--target", "age", "--l2", 1), "--l2 is for --learner log", 2),
+        (
+            ("--learner", "linear", "--target", "age", "--l2", 1),
+            "--l2 is for --learner online-logistic or logistic",
+            2,
+        ),
         (("--learner", "logistic", "--target", "ill", "--l2", -1), "--l2 must be .* least 0", 2),
         (("--learner", "linear", "--target", "age", "--curve"), "--curve needs", 2),
     ],

@@ -21,6 +21,7 @@ from linsep import (
 )
 from linsep.errors import LinsepError
 from linsep.exports import sklearn_onnx
+from linsep.exports.scoring import rule_of
 from storages import store
 from thoroughness import THOROUGH
 
@@ -42,7 +43,7 @@ def assert_same(model, X, path, least=1e-9):
     """onnxruntime gives the labels of ``predict``, and its scores but for rounding."""
     labels, values = of_onnx(export(model, path), X)
     assert labels.tolist() == model.predict(X).tolist()
-    probable = hasattr(model, "predict_proba")
+    probable = hasattr(model, "predict_proba") and rule_of(model).probabilities
     wanted = model.predict_proba(X) if probable else model.decision_function(X)
     assert values.shape == wanted.shape
     size = np.maximum(1.0, np.abs(wanted))

@@ -25,7 +25,7 @@ from linsep.fitting import USUAL, USUAL_LEARNER, make_estimator
 from linsep.other_names import advice_for
 from linsep.parameters import Parameter, parameters_of
 from linsep.sources.base import Source
-from linsep.words import counted
+from linsep.words import counted, either
 
 #: defaults of commands for learners in passes
 DEFAULTS: dict[str, dict[str, Any]] = {
@@ -370,7 +370,7 @@ def not_of(learner: str, option: str) -> str:
 def _not_of(learner: str, option: str, owners: list[str]) -> str:
     advice = advice_for(option)
     told = "." if advice is None else f"; {advice.render(in_options)}."
-    return f"{flag_of(option)} is for --learner {' or '.join(owners)}, not {learner}{told}"
+    return f"{flag_of(option)} is for --learner {either(owners)}, not {learner}{told}"
 
 
 def options_of_model(model: Any) -> str:
@@ -480,7 +480,7 @@ class InitialWeights:
             return
         if learner not in LINEAR:
             raise click.BadParameter(
-                f"--init-weights is for --learner {' or '.join(LINEAR)}, not {learner}."
+                f"--init-weights is for --learner {either(list(LINEAR))}, not {learner}."
             )
         if estimator.positive_only and min(map(min, vectors)) <= 0:
             kind = type(estimator).__name__

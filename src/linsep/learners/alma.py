@@ -73,7 +73,8 @@ class ALMA(LinearClassifier):
         default=None, above=0.0, help="factor of a step; by default sqrt(2)"
     )
     multiclass: TwoSided = parameter(
-        default="ovr", help="how to learn more than two classes: one-vs-rest, or one-vs-one"
+        default="ovr",
+        help="how to learn more than two classes: each against the rest, or each pair",
     )
     normalize: ClassVar[bool] = False  # type: ignore[misc]  # the rule scales rows by itself
 

@@ -101,7 +101,8 @@ class SCW(ConfidenceClassifier):
         help="variances, those that a whole matrix would leave, or the whole matrix",
     )
     multiclass: TwoSided = parameter(
-        default="ovr", help="how to learn more than two classes: one-vs-rest, or one-vs-one"
+        default="ovr",
+        help="how to learn more than two classes: each against the rest, or each pair",
     )
 
     def learner(self) -> Learner:

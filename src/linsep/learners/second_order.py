@@ -65,7 +65,8 @@ class SecondOrderPerceptron(ConfidenceClassifier):
         default=1.0, above=0.0, help="penalty of the ridge regression on mistakes that it is"
     )
     multiclass: TwoSided = parameter(
-        default="ovr", help="how to learn more than two classes: one-vs-rest, or one-vs-one"
+        default="ovr",
+        help="how to learn more than two classes: each against the rest, or each pair",
     )
 
     def learner(self) -> Learner:

@@ -23,7 +23,6 @@ import scipy.linalg as sla
 import scipy.sparse as sp
 
 from linsep.batches import weighed
-from linsep.certificate.numbers import padded
 from linsep.logistic.likelihood import Likelihood, Moves, Point, Sums
 from linsep.logistic.rows import Task
 
@@ -67,6 +66,8 @@ def column_without_maximum(task: Task) -> bool:
     As the column's weight for this class goes to infinity, against that of the others, no row gets
     a worse score.
     """
+    from linsep.certificate.numbers import padded  # which estimators load without
+
     shape = task.q + 1, task.n_features
     low, high = np.full(shape, np.inf), np.full(shape, -np.inf)
     for batch in weighed(task.batches()):
