@@ -132,10 +132,6 @@ class Linsep:
         self.source = open_source(posts() / "posts.csv", target="computers", text="post")
         self.model = self.learner.fit(self.source)
 
-    def progressive(self) -> float:
-        """The accuracy on rows before they were learnt."""
-        return float(self.model.progressive_accuracy_)
-
     def predictions(self, texts: list[str]) -> Any:
         """Whether each text is said to be about computers."""
         return self.model.predict(Text().transform(texts)) == "yes"
@@ -170,13 +166,7 @@ class VowpalWabbit:
 
         folder = posts()
         how = "-b 18 --loss_function hinge --binary --quiet"
-        learner = Workspace(f"-d {folder / 'posts.vw'} -f {folder / 'posts.model'} {how}")
-        self.loss = learner.get_sum_loss() / learner.get_weighted_examples()
-        learner.finish()
-
-    def progressive(self) -> float:
-        """The accuracy on rows before they were learnt."""
-        return 1.0 - self.loss
+        Workspace(f"-d {folder / 'posts.vw'} -f {folder / 'posts.model'} {how}").finish()
 
     def predictions(self, texts: list[str]) -> Any:
         """Whether each text is said to be about computers."""
@@ -189,15 +179,12 @@ class VowpalWabbit:
 
 
 def race(
-    name: str, theirs: Any, goal: float, learner: Any = None, kind: str = "an averaged perceptron",
-    progressive: bool = False,
-) -> Race:  # fmt: skip
-    """Raw text to a model; with ``progressive`` accuracies are those before learning each row."""
+    name: str, theirs: Any, goal: float, learner: Any = None, kind: str = "an averaged perceptron"
+) -> Race:
+    """Raw text to a model."""
     ours = Linsep(Perceptron(keep="average", max_iter=1) if learner is None else learner)
 
     def accuracies() -> tuple[float, float]:
-        if progressive:
-            return ours.progressive(), theirs.progressive()
         texts, groups = documents("test")
         about = np.char.startswith(groups, "comp.")
         found = [float(np.mean(side.predictions(texts) == about)) for side in (ours, theirs)]
@@ -207,7 +194,6 @@ def race(
     return Race(
         f"text: {MEGABYTES} MB of CSV to {kind}, one pass", Side("linsep", ours),
         Side(name, theirs), goal, 3, accuracies,
-        "progressive accuracy" if progressive else "accuracy",
     )  # fmt: skip
 
 
@@ -217,8 +203,6 @@ def races() -> dict[str, Callable[[], Race]]:
     found: dict[str, Callable[[], Race]] = {
         "text": lambda: race("scikit-learn HashingVectorizer + SGD", ScikitLearn(), 15),
         "text-vw": lambda: race(vw, VowpalWabbit(), 3),
-        "text-vw-arow": lambda: race(
-            vw, VowpalWabbit(), 1, AROW(max_iter=1), "AROW", progressive=True
-        ),
+        "text-vw-arow": lambda: race(vw, VowpalWabbit(), 1, AROW(max_iter=1), "AROW"),
     }
     return found if SHARED.is_dir() else {}
