@@ -17,8 +17,8 @@ BEGIN, END = "<!-- measured: {} -->", "<!-- end -->"
 SHORT = {
     "dense": "dense 500,000 × 128, one pass",
     "csr-shuffled": "sparse 400,000 × 47,236, ten passes",
-    "process-vw": "1 GB of svmlight text, one pass",
-    "text-vw": "500 MB of raw text, one pass",
+    "process-vw-arow": "AROW, 1 GB of svmlight text",
+    "text-vw-arow": "AROW, 500 MB of raw text",
     "text": "500 MB of raw text, one pass",
     "mnist-kernels-svc-fit": "kernel perceptron on MNIST",
     "least-squares": "least squares, 1,000,000 × 100",
