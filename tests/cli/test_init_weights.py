@@ -98,8 +98,8 @@ def test_a_fit_from_a_file_starts_as_in_python(notes, options, model, start):
         (("1,2,3;4,5",), "must be lists of as many numbers each, not '1,2,3;4,5'", 2),
         (("1,-1", "--learner", "winnow"), "above 0 for Winnow", 2),
         (("1,2,3", "--learner", "margin"), "needs a --gamma that is given, not 'auto'", 2),
-        (("1,2,3", "--learner", "linear"), "is for --learner perceptron or|must be", 2),
-        (("1,2,3", "--learner", "kernel"), "is for --learner perceptron or|must be", 2),
+        (("1,2,3", "--learner", "linear"), "is for --learner perceptron, |must be", 2),
+        (("1,2,3", "--learner", "kernel"), "is for --learner perceptron, |must be", 2),
     ],
 )  # fmt: skip
 def test_weights_that_do_not_fit_are_refused(notes, command, options, said, code):
