@@ -8,6 +8,7 @@ norms and losses of the result are then computed with outward rounding.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
@@ -298,21 +299,34 @@ def _multiples(problem: Problem, price: float, w: np.ndarray) -> list[np.ndarray
     return [factor * w for factor in factors if 0 < factor < np.inf]
 
 
-@one_blas_thread  # threads would only wait for each other in the small steps of L-BFGS
 def _solved(problem: Problem, price: float) -> list[np.ndarray]:
-    """Return solutions of programs with less and less smoothing, with equilibrated columns."""
+    """Return solutions of programs with less and less smoothing."""
     A, rivals = problem.A, problem.rivals
+
+    def smoothed(w: np.ndarray, width: float) -> tuple[float, np.ndarray]:
+        short = (1.0 - np.asarray(A @ w)).reshape(-1, rivals) / width
+        loss, share = _soft(short)
+        gradient = 2 * w - price * np.asarray(A.T @ share.ravel())
+        return float(w @ w) + price * width * float(loss.sum()), gradient
+
+    return minimized(A, smoothed)
+
+
+@one_blas_thread  # threads would only wait for each other in the small steps of L-BFGS
+def minimized(
+    A: Any, smoothed: Callable[[np.ndarray, float], tuple[float, np.ndarray]]
+) -> list[np.ndarray]:
+    """Return the weights that minimise an objective about the rows of A, by less and less smoothing
+    and with equilibrated columns; ``smoothed`` returns value and gradient at weights, by a width.
+    """
     squares = np.ravel(A.multiply(A).sum(axis=0)) if sp.issparse(A) else (A**2).sum(axis=0)
     scale = 1.0 / np.sqrt(np.where(squares > 0, squares / A.shape[0], 1.0))
     found, v = [], np.zeros(A.shape[1])
     for width in SMOOTHING:
 
         def objective(v: np.ndarray, width: float = width) -> tuple[float, np.ndarray]:
-            w = v * scale
-            short = (1.0 - np.asarray(A @ w)).reshape(-1, rivals) / width
-            loss, share = _soft(short)
-            gradient = 2 * w - price * np.asarray(A.T @ share.ravel())
-            return float(w @ w) + price * width * float(loss.sum()), gradient * scale
+            value, gradient = smoothed(v * scale, width)
+            return value, gradient * scale
 
         v = minimize(objective, v, jac=True, method="L-BFGS-B", options={"maxiter": 500}).x
         found.append(v * scale)

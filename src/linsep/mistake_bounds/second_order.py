@@ -19,14 +19,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import cholesky
-from scipy.optimize import minimize
 from scipy.special import expit
 
-from linsep._system.threads import one_blas_thread
 from linsep.mistake_bounds.bounding import Theorem, brought
 from linsep.mistake_bounds.bounds import Unknown
 from linsep.mistake_bounds.margins import lengths
-from linsep.mistake_bounds.problems import SMOOTHING, Problem, comparator
+from linsep.mistake_bounds.problems import Problem, comparator, minimized
 from linsep.mistake_bounds.rounding import ROUNDING, length, share_of
 
 #: relative rounding error of one operation
@@ -164,29 +162,22 @@ def _value(seen: Seen, u: np.ndarray, log_det: float, least: int, most: int) -> 
     return (float(np.sqrt(a * (log_det + worst))) + hinge) * (1 + ROUNDING) - worst * (1 - ROUNDING)
 
 
-@one_blas_thread  # threads would only wait for each other in the small steps of L-BFGS
 def _searched(seen: Seen, slope: float) -> list[np.ndarray]:
     """Return weights with small ``slope sqrt(r |u|^2 + u'X u) + H(u)``, by less and less smoothing
-    of both terms, with columns of one size.
+    of both terms.
     """
     A, rounds = seen.problem.A, seen.rounds
-    squares = np.ravel(A.multiply(A).sum(axis=0)) if sp.issparse(A) else (A**2).sum(axis=0)
-    scale = 1.0 / np.sqrt(np.where(squares > 0, squares / A.shape[0], 1.0))
-    found, v = [], np.zeros(A.shape[1])
-    for width in SMOOTHING:
 
-        def objective(v: np.ndarray, width: float = width) -> tuple[float, np.ndarray]:
-            u = v * scale
-            scores = np.asarray(A @ u)
-            root = np.sqrt(seen.r * (u @ u) + rounds * (scores @ scores) + width**2)
-            short = (1.0 - scores) / width
-            loss, share = np.logaddexp(0.0, short).sum(), expit(short)
-            pull = rounds * (slope * scores / root - share)
-            gradient = slope * seen.r * u / root + np.asarray(A.T @ pull)
-            return slope * root + rounds * width * float(loss), gradient * scale
+    def smoothed(u: np.ndarray, width: float) -> tuple[float, np.ndarray]:
+        scores = np.asarray(A @ u)
+        root = np.sqrt(seen.r * (u @ u) + rounds * (scores @ scores) + width**2)
+        short = (1.0 - scores) / width
+        loss, share = np.logaddexp(0.0, short).sum(), expit(short)
+        pull = rounds * (slope * scores / root - share)
+        gradient = slope * seen.r * u / root + np.asarray(A.T @ pull)
+        return slope * root + rounds * width * float(loss), gradient
 
-        v = minimize(objective, v, jac=True, method="L-BFGS-B", options={"maxiter": 500}).x
-        found.append(v * scale)
+    found = minimized(A, smoothed)
     if seen.problem.margin is not None:
         separator = seen.problem.separator
         least = float(seen.problem.values(separator).min())
