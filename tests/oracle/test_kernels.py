@@ -1,6 +1,7 @@
 """Kernels on rows of numbers: as defined, in any storage, sliced, stored, with clear errors."""
 
 import copy
+import decimal
 import json
 import re
 
@@ -14,6 +15,7 @@ from sklearn.svm import SVC
 
 import linsep
 from linsep.compiled.jit import COMPILING
+from linsep.compiled.kernels import radial
 from linsep.errors import DataError, ParameterError
 from linsep.kernels import (
     RBF,
@@ -95,6 +97,20 @@ def test_as_the_textbook_defines_it(kernel, define, rows, storage, other):
     prepared = kernel.prepare(store(A, storage))
     assert rows_of(prepared) == len(A)
     np.testing.assert_allclose(kernel.diagonal(prepared), [define(x, x) for x in A], **close)
+
+
+def test_radial_values_are_within_one_unit_in_the_last_place():
+    random = np.random.default_rng(0)
+    squared = np.concatenate([
+        [0.0, 1e-300, 2.0**-60, np.log(2) / 2, np.log(2), 708.3, 708.4, 744.4, 745.2, 1e6, 1e308],
+        random.uniform(0, 1, 600), random.uniform(0, 50, 600), random.uniform(700, 746, 600),
+    ])  # fmt: skip
+    found = np.zeros((1, squared.size))
+    radial(found, np.zeros(1), squared, 1.0)
+    with decimal.localcontext(prec=60):
+        for value, at in zip(found[0], squared, strict=True):
+            exact = decimal.Decimal(-at).exp()
+            assert abs(decimal.Decimal(float(value)) - exact) <= np.spacing(value), at
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=by_name)

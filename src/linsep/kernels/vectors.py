@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep._system.threads import split_rows
-from linsep.compiled.kernels import all_subsets, distances, multiply_sparse, powers
+from linsep.compiled.kernels import all_subsets, distances, multiply_sparse, powers, radial
 from linsep.compiled.rows import Whole, csr_rows, read_only
 from linsep.errors import DataError, ParameterError
 from linsep.kernels.base import (
@@ -223,17 +223,12 @@ class RBF(WithGamma):
 
     def _gram(self, A: Any, B: Any) -> np.ndarray:
         K, left, right = products(A.parts[0], B.parts[0]), A.parts[1], B.parts[1]
-        step = max(1, CACHED // max(1, len(right)))
-        factor = self.factor
-        with np.errstate(over="ignore", invalid="ignore"):  # the error names the kernel
-            for start in range(0, len(K), step):
-                part = K[start : start + step]
-                part *= -2
-                part += left[start : start + step, None]
-                part += right
-                np.maximum(part, 0, out=part)  # rounding may make it negative
-                part *= -factor
-                np.exp(part, out=part)
+
+        def work(start: int, stop: int) -> None:
+            with np.errstate(over="ignore", invalid="ignore"):  # the error names the kernel
+                radial(K[start:stop], left[start:stop], right, self.factor)
+
+        split_rows(work, len(K), 3.0 * K.size)
         if A is B:
             np.fill_diagonal(K, 1)
         return K
