@@ -106,8 +106,7 @@ def split_rows(work: Callable[[int, int], None], n_rows: int, cost: float) -> No
     ``work`` must release the interpreter lock, as compiled loops do. ``cost`` is its estimated
     total time in ns; below a millisecond no threads are used.
     """
-    threads = thread_count()
-    if threads == 1 or n_rows < 2 or cost < 1e6:
+    if n_rows < 2 or cost < 1e6 or (threads := thread_count()) == 1:  # counting takes 0.1 ms
         work(0, n_rows)
         return
     blocks = min(n_rows, TURNS * threads)

@@ -430,12 +430,27 @@ class Block(NamedTuple):
     effect of each change on the scores of later rows, which is a row of the Gram matrix.
 
     ``scores`` has the shape of the weights, (rows,) or (rows, columns), and is updated as they
-    change; ``gram`` has shape (rows, rows); row i is the feature ``features[i]``.
+    change; row i is the feature ``features[i]``, and ``gram[places[i]]`` has its kernel values with
+    all rows. Where ``places[i]`` is -1, a change is not yet in the scores: it is added to ``owed``,
+    of shape (1,) or (1, columns), ``waiting[0]`` is i, and no other row is learnt.
     """
 
     scores: np.ndarray
     gram: np.ndarray
     features: np.ndarray
+    places: np.ndarray
+    owed: np.ndarray
+    waiting: np.ndarray
+
+
+def block(scores: np.ndarray, gram: np.ndarray, features: np.ndarray, places: np.ndarray) -> Block:
+    """Return a block that waits for nothing."""
+    return Block(scores, gram, features, places, np.zeros_like(scores[:1]), np.full(1, -1))
+
+
+def is_waiting(rows: Any) -> bool:
+    """Return whether rows are a block that waits for kernel values."""
+    return isinstance(rows, Block) and bool(rows.waiting[0] >= 0)
 
 
 @dot.when(Block)
@@ -455,16 +470,16 @@ def _block_dots_at(rows, i, W, chosen, scores):
         scores[q] = rows.scores[i, chosen[q]]
 
 
-@square.when(Block)
-def _block_square(rows, i):
-    return np.float64(rows.gram[i, i])
-
-
 @add_features.when(Block)
 def _block_add(rows, i, weights, amount):
     nudge(weights, U(rows.features[i]), amount)
+    if rows.places[i] < 0:
+        rows.waiting[0] = i
+        shift(weights, rows.owed, 0, amount)
+        return
+    place = U(rows.places[i])
     for j in range(U(rows.gram.shape[1])):
-        shift(weights, rows.scores, j, amount * rows.gram[i, j])
+        shift(weights, rows.scores, j, amount * rows.gram[place, j])
 
 
 @ahead.when(Block)
@@ -474,7 +489,7 @@ def _block_ahead(rows, i):
 
 @inside.when(Block)
 def _block_inside(rows, i, width):
-    return True
+    return rows.waiting[0] < 0
 
 
 @compiled

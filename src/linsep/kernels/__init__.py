@@ -2,7 +2,8 @@
 
 ``base`` has prepared rows, sums, products and multiples; ``vectors``, ``strings`` and ``foreign``
 (of other libraries) the kernels; ``naming`` their names. ``exact`` computes values without
-rounding; ``gram_matrices`` are checked and aligned.
+rounding; ``gram_matrices`` are checked and aligned; ``kept_rows`` of them are computed when a
+learner needs them.
 """
 
 import lazy_loader

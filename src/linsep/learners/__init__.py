@@ -17,8 +17,9 @@ in files.
 In the space of a kernel, the dual weights ``a_j`` are ordinary weights, with one feature per
 example: state, schemes, rules, ``keep``, votes and the pass loop are the same. Rows of that space
 come as a ``Block`` (``compiled/rows.py``): their scores, and their Gram matrix, with which each
-update corrects the scores of later rows. ``learners/kernel_rows.py`` prepares the scores: it tracks
-which updates each row lacks, and adds those of a whole block with one Gram matrix (cached if all
-values fit). A budget projects all arrays of weights onto fewer support vectors. The kernel values
-of new rows are scored as dense rows.
+update corrects the scores of later rows. ``learners/kernel_rows.py`` prepares the scores. If a Gram
+matrix of all rows fits in the cache, they are one block, and the loop stops where it needs a row of
+the matrix that is not yet computed; else it tracks which updates each row lacks, and adds those of
+a whole block with one Gram matrix. A budget projects all arrays of weights onto fewer support
+vectors. The kernel values of new rows are scored as dense rows.
 """

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep import kernels
 from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
-from linsep._system.threads import in_background
+from linsep._system.threads import in_background, one_blas_thread
 from linsep.batches import joined
 from linsep.checkpoints.saving import Saving
 from linsep.compiled.rows import as_rows
@@ -97,10 +97,10 @@ GRAM_VALUES = 1 << 24
 class KernelPerceptron(OnlineClassifier):
     """The perceptron in the space of a kernel: on a mistake, the row becomes a support vector.
 
-    Scores are f(x) = sum_i a_i K(x_i, x), without an intercept; use ``RBF() + 1`` for one. Rows are
-    learnt in blocks of 512 with one Gram matrix each. The mistakes are those of the algorithm that
-    scores one row at a time: exactly if kernel values are whole numbers, else up to rounding, which
-    decides a score that is zero in exact arithmetic. (Tenths are not exact in floats; 10 X is.)
+    Scores are f(x) = sum_i a_i K(x_i, x), without an intercept; use ``RBF() + 1`` for one. Kernel
+    values are computed many at a time. The mistakes are those of the algorithm that scores one row
+    at a time: exactly if kernel values are whole numbers, else up to rounding, which decides a
+    score that is zero in exact arithmetic. (Tenths are not exact in floats; 10 X is.)
 
     Parameters
     ----------
@@ -129,8 +129,8 @@ class KernelPerceptron(OnlineClassifier):
         call, and whenever there are 512 too many (for a function, twice the budget if that is
         less). Not with ``keep="vote"``.
     cache_mb : float, default=200
-        If the Gram matrix of all rows (8 bytes per value) fits in so many megabytes, its values are
-        cached; otherwise none are kept between blocks.
+        If the Gram matrix of all rows (8 bytes per value) fits in so many megabytes, the values
+        that are needed are cached; otherwise none are kept between blocks of rows.
     shuffle : bool, default=True
         Visit the rows in random order in every pass after the first.
     random_state : int, RandomState or None, default=0
@@ -309,7 +309,7 @@ class KernelPerceptron(OnlineClassifier):
                 grams, self.budget, codes, counted, seed, bool(self.shuffle), hold
             )
             stream.begin(run.state, run.keeping)
-            with self._forgetting():
+            with one_blas_thread, self._forgetting():  # the same bits with any number of processors
                 self._learn_rows(stream, X, y, sample_weight, saving)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:

@@ -1,10 +1,11 @@
 """Passes over rows in the feature space of a kernel.
 
 The dual weights of the rows are weights like any others for the loop, the schemes and the keepers.
-The stream provides the scores: the scores of a block of rows are updated with one Gram matrix for
-all weights that have changed since the rows were last scored; within the block the loop updates
-them (:class:`linsep.compiled.rows.Block`). So the mistakes are those of the algorithm that
-scores one row at a time, up to rounding.
+The stream provides the scores of a block of rows; within the block the loop updates them
+(:class:`linsep.compiled.rows.Block`). If kernel values are cached, all rows are one block, and the
+loop stops at a row whose kernel values are needed for the first time. Otherwise the scores of a
+block are updated with one Gram matrix for all weights that have changed since its rows were last
+scored. So the mistakes are those of the algorithm that scores one row at a time, up to rounding.
 """
 
 import os
@@ -16,9 +17,10 @@ from scipy.linalg import lapack, solve_triangular
 
 from linsep._system.interrupts import interruption_point, interrupts_allowed
 from linsep.batches import NO_IMPORTANCE
-from linsep.compiled.rows import Block, catch_up, csr_rows
+from linsep.compiled.rows import block, catch_up, csr_rows, is_waiting
 from linsep.errors import DataError, hint
 from linsep.kernels.foreign import GramRows
+from linsep.kernels.kept_rows import KeptRows
 from linsep.learners.keeping import KeepLast
 from linsep.learners.state import State
 from linsep.rows.arrays import MemoryStream, RowBatch, slices
@@ -43,54 +45,50 @@ class Grams:
         self.cached = size <= cache_bytes
         #: the cached values, NaN where unknown, once there are any
         self._known: np.ndarray | None = None
-        self._all_known = False
+        self._rows: KeptRows | None = None
         if self.cached:
             _check_memory(size, n_examples)
 
-    def whole(self) -> np.ndarray | None:
-        """Return the Gram matrix of all examples if it is cached and no value is expensive; None
-        otherwise. Most of its values are needed in a few passes, and looking for those that are not
-        yet known takes longer than to compute them.
+    def rows(self) -> KeptRows | None:
+        """Return the rows of the Gram matrix computed so far, if values are cached and none is
+        expensive, so that it takes longer to look for those of a row that are needed; else None.
         """
         given = isinstance(self.examples, GramRows)
         cheap = given or (self.kernel.takes == "vectors" and self.rows_at_once > 1)
-        if not self.cached or not cheap:
-            return None
-        if self._known is None:
-            known = self.examples.whole if given else None
-            if known is None:
-                numbers = np.arange(self.n_examples)
-                known = np.ascontiguousarray(self._computed(numbers, numbers))
-            self._known, self._all_known = known, True
-        return self._known if self._all_known else None
+        if self._rows is None and self.cached and cheap:
+            self._rows = KeptRows(self.kernel, self.examples, self.n_examples)
+        return self._rows
 
     def forget(self) -> None:
         """Forget the cached values: among other rows, they could differ in the last digit."""
-        self._known, self._all_known = None, False
+        self._known = self._rows = None
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the cached values, NaN where unknown: computed among other rows, they could differ
         in the last digit.
         """
+        if self._rows is not None:
+            return self._rows.arrays()
         return {} if self._known is None else {"gram": self._known}
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         """Restore what :meth:`arrays` returned; raise ValueError if it does not fit."""
+        if "gram.rows" in arrays and (rows := self.rows()) is not None:
+            rows.restore(arrays)
         if self.cached and "gram" in arrays:
             if arrays["gram"].shape != 2 * (self.n_examples,):
                 raise ValueError(f"a Gram matrix of shape {arrays['gram'].shape}")
             self._known = np.array(arrays["gram"])
-            self._all_known = not np.isnan(self._known).any()
 
     def between(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Return kernel values of shape (a.size, b.size)."""
         interruption_point()
         if not self.cached:
             return self._computed(a, b)
+        if self._rows is not None:
+            return self._rows.between(a, b)
         if self._known is None:
             self._known = np.full(2 * (self.n_examples,), np.nan)
-        if self._all_known:
-            return self._known[np.ix_(a, b)]
         found = self._known[np.ix_(a, b)]
         missing = np.isnan(found)
         if missing.any():
@@ -160,8 +158,12 @@ def reduced_support(
 
 #: most kernel values in memory beside a cache
 GRAM_VALUES = 1 << 21
+#: kernel values, and rows of them, computed at least before the loop learns on: that costs as much
+AT_ONCE, ROWS_AT_ONCE = 1 << 16, 16
 #: most support vectors beyond the budget before a reduction, which costs the same for one or many
 WAITING = 512
+#: most rows of a block without a budget: their own Gram matrix is cheap beside their handling
+MOST_ROWS = 256
 
 
 #: arrays of one number per change
@@ -325,32 +327,54 @@ class KernelStream(MemoryStream):
     def row_batches(self, pass_number: int, start: int = 0) -> Iterator[RowBatch]:
         """Yield the training rows in blocks, in the order of a pass, from the ``start``-th on."""
         order = self.order(pass_number)
-        if (gram := self._whole_gram()) is not None:
-            yield self._all_rows(gram, order[start:])
+        alone = self.budget is None and not self.offset and not self.changes.end
+        if alone and (kept := self.grams.rows()) is not None:
+            yield from self._all_rows(kept, np.asarray(order[start:]))
             return
         if start:  # the run was interrupted before or after this
             self._reduce_support(self._waiting)
-        for piece in slices(order[start:], self.grams.rows_at_once):
+        most = self.grams.rows_at_once
+        for piece in slices(order[start:], most if self.budget else min(most, MOST_ROWS)):
             yield from self._block(piece)
         self._reduce_support(waiting=0)
         self.changes.drop(int(self.seen[order].min(initial=self.changes.end)))
 
-    def _whole_gram(self) -> np.ndarray | None:
-        """Return the Gram matrix of the rows if all scores are updated at once: none is behind."""
-        alone = self.budget is None and not self.offset and not self.changes.end
-        return self.grams.whole() if alone else None
+    def _all_rows(self, kept: KeptRows, order: np.ndarray) -> Iterator[RowBatch]:
+        """Yield all rows as one block, whose scores every change updates, until one of them needs
+        kernel values, and go on with those after it.
+        """
+        numbers = np.arange(self.codes.size)
+        rows = block(self.scores, kept.values, numbers, kept.places)
+        while order.size:
+            yield RowBatch(rows, self.codes, self.importance, order, self.n_features, None)
+            if not is_waiting(rows):
+                return
+            i = rows.waiting[0]
+            order = order[np.flatnonzero(order == i)[0] + 1 :]
+            kept.keep(np.concatenate([rows.waiting, self._next_mistakes(order, kept.places)]))
+            columns = np.flatnonzero(rows.owed)
+            nothing, values = np.zeros(numbers.size, np.int64), kept.values[kept.places[i]]
+            catch_up(
+                values[:, None], nothing, np.zeros_like(columns), columns,
+                rows.owed.reshape(-1)[columns], self.scores.reshape(numbers.size, -1),
+            )  # fmt: skip
+            rows.owed[:], rows.waiting[:] = 0.0, -1
 
-    def _all_rows(self, gram: np.ndarray, order: np.ndarray | range) -> RowBatch:
-        """Return all rows as one block, whose scores every change updates."""
-        block = Block(self.scores, gram, np.arange(self.codes.size))
-        return RowBatch(block, self.codes, self.importance, order, self.n_features, None)
+    def _next_mistakes(self, order: np.ndarray, places: np.ndarray) -> np.ndarray:
+        """Guess which rows without kernel values will be the next mistakes."""
+        some = order[:WAITING]
+        some = some[places[some] < 0]
+        scores = self.scores[some]
+        predicted = scores > 0.0 if scores.ndim == 1 else scores.argmax(axis=1)
+        return some[predicted != self.codes[some]][: max(ROWS_AT_ONCE, AT_ONCE // places.size)]
 
     def _block(self, rows: np.ndarray) -> Iterator[RowBatch]:
         examples = rows + self.offset
         scores, before = self._caught_up(rows), self._weights()[examples]
-        block = Block(scores, self.grams.between(examples, examples), examples)
+        gram = self.grams.between(examples, examples)
+        found = block(scores, gram, examples, np.arange(rows.size))
         importance = self.importance[rows] if self.importance.size else NO_IMPORTANCE
-        yield RowBatch(block, self.codes[rows], importance, range(rows.size), self.n_features, None)
+        yield RowBatch(found, self.codes[rows], importance, range(rows.size), self.n_features, None)
         self.changes.add(examples, before, self._weights()[examples])
         self.scores[rows], self.seen[rows] = scores, self.changes.end
         self._reduce_support(self._waiting)

@@ -11,7 +11,7 @@ import numpy as np
 from linsep._system.interrupts import interruption_point, interrupts_deferred
 from linsep.checkpoints.saving import Saving
 from linsep.compiled.loop import MISTAKES, UPDATES, pass_loop
-from linsep.compiled.rows import Block
+from linsep.compiled.rows import Block, is_waiting
 from linsep.compiled.weights import Last
 from linsep.errors import DataError, hint
 from linsep.estimators._common.fitted_state import StopReason
@@ -328,7 +328,7 @@ def learn_batch(
             progress.rows += done
             keeping.take(state)
         learner.check_updates(state)
-        if done < piece.size:
+        if done < piece.size and not is_waiting(row_batch.rows):
             row, first = int(piece[done]), row_batch.first
             message = learner.complaint(row_batch.rows, row)
             bad = too_large(row_batch.rows, row, learner.step) if message == TOO_LARGE else None
