@@ -52,35 +52,43 @@ class Learners(Mapping[str, Any]):
         return sum(1 for _ in self)
 
 
-class Regressions(Mapping[str, Any]):
-    """The regressions by their names."""
+class Named(Mapping[str, Any]):
+    """Estimators by their names, which are given with those of their classes."""
+
+    def __init__(self, classes: dict[str, str]):
+        self.classes = classes
 
     def __getitem__(self, name: str) -> Any:
-        return getattr(linsep, REGRESSION_CLASSES[name])
+        return getattr(linsep, self.classes[name])
 
     def __iter__(self) -> Iterator[str]:
-        return iter(REGRESSION_CLASSES)
+        return iter(self.classes)
 
     def __len__(self) -> int:
-        return len(REGRESSION_CLASSES)
+        return len(self.classes)
 
 
 LEARNER_CLASSES = tuple(_learners())
+MARGIN_CLASSES = {"soft-margin": "SoftMargin"}
 REGRESSION_CLASSES = {
     "linear": "LinearRegression",
     "logistic": "LogisticRegression",
     "naive-bayes": "GaussianNaiveBayes",
 }
 #: names of all classes
-CLASSES = (*LEARNER_CLASSES, *REGRESSION_CLASSES.values())
+CLASSES = (*LEARNER_CLASSES, *MARGIN_CLASSES.values(), *REGRESSION_CLASSES.values())
 
 LEARNERS = Learners()
 #: those with a weight for every feature, which have a plain-Python twin, and mistake bounds
 LINEAR = Learners(_has_weights)
 #: statistical models, fitted without passes and mistakes
-REGRESSIONS = Regressions()
+REGRESSIONS = Named(REGRESSION_CLASSES)
+#: support vector machines, solved without passes and mistakes, too
+MARGINS = Named(MARGIN_CLASSES)
+#: what makes no passes of an online learner
+WITHOUT_PASSES: Mapping[str, Any] = ChainMap(REGRESSIONS, MARGINS)  # type: ignore[arg-type]
 #: all, learners first; a name is looked up in the first map first, which imports least
-ESTIMATORS: Mapping[str, Any] = ChainMap(REGRESSIONS, LEARNERS)  # type: ignore[arg-type]
+ESTIMATORS: Mapping[str, Any] = ChainMap(REGRESSIONS, MARGINS, LEARNERS)  # type: ignore[arg-type]
 
 
 def class_named(name: str) -> Any:
@@ -94,9 +102,15 @@ def is_regression(model: Any) -> bool:
     return kind.__name__ in REGRESSION_CLASSES.values()
 
 
+def is_margin(model: Any) -> bool:
+    """Return whether a model, or its class, is a soft margin."""
+    kind = model if isinstance(model, type) else type(model)
+    return kind.__name__ in MARGIN_CLASSES.values()
+
+
 def is_scaled(name: str) -> bool:
     """Return whether commands scale columns by default for the estimator of this name.
 
     They do not if it takes no negative values, or if its estimates are in units of the columns.
     """
-    return name not in REGRESSIONS and not LEARNERS[name].positive_only
+    return name not in REGRESSIONS and not getattr(ESTIMATORS[name], "positive_only", False)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.catalog import ESTIMATORS, REGRESSIONS, is_scaled
+from linsep.catalog import ESTIMATORS, REGRESSIONS, WITHOUT_PASSES, is_scaled
 from linsep.errors import DataError, ParameterError, hint, in_python
 from linsep.estimators._common.thresholds import (
     Rule,
@@ -347,7 +347,7 @@ def with_intercept(
 
 def make_estimator(learner: str, given: Mapping[str, Any], usual: Mapping[str, Any] = USUAL) -> Any:
     """Return the learner of this name with the given parameters, and ``usual`` ones for the rest,
-    which regressions do not have.
+    which others than online learners do not have.
     """
-    others = {} if learner in REGRESSIONS else dict(usual)
+    others = {} if learner in WITHOUT_PASSES else dict(usual)
     return ESTIMATORS[learner](**others | dict(given))

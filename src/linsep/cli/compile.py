@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from sklearn.base import is_regressor
 
-from linsep.catalog import ESTIMATORS, REGRESSIONS
+from linsep.catalog import ESTIMATORS, WITHOUT_PASSES
 from linsep.cli.learner_options import DEFAULTS
 from linsep.cli.options import LearnerName, Repeatable, command
 from linsep.cli.predict import score_source
@@ -95,7 +95,7 @@ def _files(folder: Path, values: np.ndarray, y: np.ndarray) -> Iterator[tuple[Pa
 
 def _from_file(name: str, path: Path, target: str | None) -> None:
     source = open_source([str(path)], target=target, cache=None)
-    estimator = ESTIMATORS[name](**{} if name in REGRESSIONS else DEFAULTS["fit"]).fit(source)
+    estimator = ESTIMATORS[name](**{} if name in WITHOUT_PASSES else DEFAULTS["fit"]).fit(source)
     score_source(estimator, open_source([str(path)], recipe=source.layout()))
 
 

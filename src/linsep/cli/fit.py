@@ -20,13 +20,13 @@ from linsep.cli import (
     options,
     report,
 )
+from linsep.cli.baselines import worse_than_baseline
 from linsep.cli.errors import interrupted_code, note, told_once
 from linsep.cli.learner_options import InitialWeights, LearningCommand
 from linsep.cli.options import Option, Repeatable, choice, command
 from linsep.cli.output import check_all_free, never_overwrite, print_json, watching
 from linsep.cli.predict import score_source
 from linsep.cli.reading import READING, Reading, connected_to, dask_needed
-from linsep.cli.report import worse_than_baseline
 from linsep.cli.standard_input import NAME
 from linsep.cli.validating import FOLDS, described
 from linsep.errors import CheckpointError, LinsepError, ParameterError

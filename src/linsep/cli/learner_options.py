@@ -15,7 +15,7 @@ from linsep.catalog import (
     ESTIMATORS,
     LEARNERS,
     LINEAR,
-    is_regression,
+    WITHOUT_PASSES,
 )
 from linsep.cli.errors import flag_of, in_options
 from linsep.cli.options import Argument, Command, Option, Value, write_section
@@ -42,6 +42,7 @@ FIXED = {
 NEEDED: dict[str, tuple[str, tuple[Any, ...]]] = {
     "validation_fraction": ("early_stopping", (True,)),
     "n_iter_no_change": ("early_stopping", (True,)),
+    "penalize_intercept": ("fit_intercept", (True,)),
     "vote_mb": ("keep", ("vote",)),
     "degree": ("kernel", ("poly", "polynomial")),
     "coef0": ("kernel", ("poly", "polynomial", "sigmoid")),
@@ -311,6 +312,7 @@ GRIDS = {
     "kernel": "gamma=scale,0.01,0.1,1",
     "linear": "",
     "logistic": "l2=0.01,0.1,1,10",
+    "soft-margin": "C=0.01,0.1,1,10,100",
     "naive-bayes": "variances=shared,by_class",
 }
 
@@ -408,7 +410,7 @@ def _owners(learners: Mapping[str, type]) -> dict[str, list[str]]:
 def _default(kind: Any, name: str, defaults: Mapping[str, Any]) -> Any:
     """Return the default of a parameter of a class, or that of commands for learners in passes."""
     usual = signature(kind).parameters[name].default
-    return usual if is_regression(kind) else defaults.get(name, usual)
+    return usual if kind in WITHOUT_PASSES.values() else defaults.get(name, usual)
 
 
 def reference_class(given: str | None, source: Source) -> Any:

@@ -27,7 +27,7 @@ from linsep.cli.output import (
     write_picture,
 )
 from linsep.cli.reading import MOST_ROWS, open_like, rows_of
-from linsep.cli.report import kernel_pairs, passes_text, stopped_text
+from linsep.cli.report import course_pairs, kernel_pairs
 from linsep.drawing import display
 from linsep.errors import DataError
 from linsep.estimators._common.explaining import (
@@ -122,8 +122,9 @@ def _weights(model: Any) -> tuple[np.ndarray, list[float]]:
     """Return weights (of features or support vectors) and intercepts of every machine."""
     if hasattr(model, "to_logistic"):
         model = model.to_logistic()
-    if hasattr(model, "dual_coef_"):
-        return model.dual_coef_, [0.0] * len(model.dual_coef_)
+    if hasattr(model, "kernel_"):
+        intercept = getattr(model, "intercept_", np.zeros(len(model.dual_coef_)))
+        return model.dual_coef_, intercept.tolist()
     return np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_).tolist()
 
 
@@ -181,8 +182,7 @@ def _training_pairs(model: Any, summary: dict[str, Any]) -> list[tuple[str, str]
         *kernel_pairs(summary),
         *([("calibrated", summary["calibration"])] if summary["calibration"] else []),
         *report.threshold_pairs(summary),
-        ("passes", passes_text(summary)),
-        ("stopped", stopped_text(model)),
+        *course_pairs(model, summary),
     ]
 
 

@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linsep.catalog import is_regression
-from linsep.cli.errors import in_options
+from linsep.catalog import is_margin, is_regression
 from linsep.cli.output import label_text, labels_text, print_pairs, print_table
 from linsep.cli.validating import validation_pairs
-from linsep.errors import LinsepError, hint
 from linsep.estimators._common.explaining import is_curved
 from linsep.estimators._common.fitted_state import ALL_PASSES, StopReason
 from linsep.estimators._common.labels import plain_labels, words_and_signs
@@ -165,6 +163,8 @@ def training_summary(model: Any) -> dict[str, Any]:
     """Return how a model was trained, as plain JSON; of a regression with its table."""
     if is_regression(model):
         return _estimated(model)
+    if is_margin(model):
+        return _solved(model)
     passes = model.fitted_run().reports
     rows = passes[0].rows if passes else 0
     return threshold_of(model) | {
@@ -199,6 +199,25 @@ def training_summary(model: Any) -> dict[str, Any]:
     }
 
 
+def _solved(model: Any) -> dict[str, Any]:
+    """Return how a soft margin was found, and how near to the best it is."""
+    return threshold_of(model) | {
+        "learner": type(model).__name__,
+        "rows": model.n_rows_,
+        "features": getattr(model, "n_features_in_", None),
+        "classes": plain_labels(model.classes_),
+        "kernel": repr(model.kernel_) if hasattr(model, "kernel_") else None,
+        "support_vectors": model.n_support_.tolist(),
+        "at_bound": model.n_bounded_.tolist(),
+        "equation": equation_text(model),
+        "objective": model.objective_,
+        "lower_bound": model.lower_bound_,
+        "duality_gap": model.duality_gap_,
+        "stop_reason": model.stop_reason_,
+        **training_scores(model),
+    }
+
+
 def _estimated(model: Any) -> dict[str, Any]:
     """Return how a regression was estimated, with its table."""
     classes = getattr(model, "classes_", None)
@@ -228,7 +247,7 @@ def training_text(model: Any, summary: dict[str, Any]) -> str:
         which = f" of {rows:,} rows drawn evenly"
     elif rows > summary["rows"]:
         which, rest = f" of {rows:,} rows", f" ({rows - summary['rows']:,} were not learnt)"
-    weights = f", {WEIGHTS[model.keep]}" if hasattr(model, "keep") else ""
+    weights = f", {WEIGHTS[model.keep]}" if "keep" in model.get_params() else ""
     baseline = percent(summary["training_baseline"])
     return f"{percent(right)}{which} right{rest}{weights}; baseline {baseline}"
 
@@ -264,14 +283,16 @@ def print_fit(model: Any, summary: dict[str, Any], untested: str | None = None) 
 
 def _run_pairs(model: Any, summary: dict[str, Any]) -> list[tuple[str, str]]:
     """Return how well the rows of a run are predicted, and how the run was made."""
-    held_out, training, pairs = summary["validation_accuracy"], summary["training_accuracy"], []
+    held_out, training, pairs = (
+        summary.get("validation_accuracy"), summary["training_accuracy"], [],
+    )  # fmt: skip
     if held_out is not None:
         then = "rows kept from learning (best pass)"
         if model.fitted_run().trial is not None:
             made = f"{summary['passes']:,} pass{'es' * (summary['passes'] != 1)}"
             then = f"best pass; then learnt from all rows in {made}"
         pairs.append(("held out", f"{percent(held_out)} right, {then}"))
-    if summary["progressive_accuracy"] is not None:
+    if summary.get("progressive_accuracy") is not None:
         share = percent(summary["progressive_accuracy"])
         pairs.append(("progressive", f"{share} right, first pass, each row before it was learnt"))
     why = interruption(model) if summary["interrupted"] else "the rows were not kept"
@@ -289,9 +310,25 @@ def _run_pairs(model: Any, summary: dict[str, Any]) -> list[tuple[str, str]]:
         *calibration_pairs(summary),
         *threshold_pairs(summary),
         *shard_pairs(summary),
-        ("passes", passes_text(summary)),
-        ("stopped", stopped_text(model)),
+        *course_pairs(model, summary),
         *margin_pairs(model),
+    ]
+
+
+def course_pairs(model: Any, summary: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return what a fit came to, and why it ended."""
+    if "duality_gap" not in summary:
+        return [("passes", passes_text(summary)), ("stopped", stopped_text(model))]
+    many, at_bound = sum(summary["support_vectors"]), sum(summary["at_bound"])
+    machines = len(summary["support_vectors"])
+    of = "" if machines == 1 else f" in {machines} machines"
+    bounded = f", {at_bound:,} of them inside the margin" * (model.loss == "hinge")
+    gap = summary["duality_gap"]
+    proved = f"within {gap:.1g} of the best" if gap < 1 else "how near the best is not proved"
+    return [
+        ("objective", f"{summary['objective']:.6g}, {proved}"),
+        ("support", f"{counted(many, 'support vector')}{of}{bounded}"),
+        ("stopped", f"{model.stop_reason_}: {model.stop_sentence_}"),
     ]
 
 
@@ -357,9 +394,9 @@ def kernel_pairs(summary: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the kernel of a model and its number of support vectors, if any."""
     if summary["kernel"] is None:
         return []
-    return [
-        ("kernel", f"{summary['kernel']}, {counted(summary['support_vectors'], 'support vector')}")
-    ]
+    many = summary["support_vectors"]
+    with_them = "" if isinstance(many, list) else f", {counted(many, 'support vector')}"
+    return [("kernel", f"{summary['kernel']}{with_them}")]
 
 
 def passes_text(summary: dict[str, Any]) -> str:
@@ -438,7 +475,7 @@ def metric_pairs(summary: dict[str, Any]) -> list[tuple[str, str]]:
 
 def shard_pairs(summary: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the number of shards of a fit on a cluster, and how their weights were mixed."""
-    if summary["shards"] is None:
+    if summary.get("shards") is None:
         return []
     how = {"uniform": "in equal shares", "mistakes": "by their mistakes"}[summary["mixing"]]
     return [("shards", f"{summary['shards']:,}, whose weights were mixed {how} after every pass")]
@@ -680,92 +717,3 @@ def how_good(test: dict[str, Any]) -> str:
         f"{counted(test['rows'], 'row')}; baseline {test['standard_deviation']:.6g}, "
         "always the mean"
     )
-
-
-#: tolerance for rounding
-ROUNDING = 1e-9
-
-
-def worse_than_baseline(model: Any, summary: dict[str, Any]) -> list[str]:
-    """Return a warning if ``model`` is worse than its baseline on training or test rows.
-
-    ``summary`` is what ``fit`` prints. The list is empty if there is nothing to warn of.
-    """
-    about = _of_classes if hasattr(model, "classes_") else _of_numbers
-    found = about(model, summary)
-    if not found:
-        return []
-    problem = f"the model predicts worse than the baseline: {'; '.join(found)}"
-    return [
-        LinsepError(problem, *_advice(model, summary)).render(lambda hint: hint.render(in_options))
-    ]
-
-
-def _of_classes(model: Any, summary: dict[str, Any]) -> list[str]:
-    if hasattr(model, "threshold_"):  # chosen for another purpose than accuracy
-        return []
-    if getattr(model, "class_weight", None) is not None:
-        return _of_weighed_classes(model, summary)
-    found, test = [], summary["test"]
-    right, baseline = summary["training_accuracy"], summary["training_baseline"]
-    if right is not None and right < baseline - ROUNDING:
-        found.append(
-            f"{percent(right)} of the training rows are right, where always predicting the "
-            f"commonest class gets {percent(baseline)}"
-        )
-    if test is not None and test["accuracy"] < test["most_frequent"] - ROUNDING:
-        found.append(
-            f"{percent(test['accuracy'])} of the test rows are right, where always predicting "
-            f"{label_text(test['most_frequent_class'])} gets {percent(test['most_frequent'])}"
-        )
-    return found
-
-
-def _of_weighed_classes(model: Any, summary: dict[str, Any]) -> list[str]:
-    """Return the same where classes have weights, which trade accuracy for recall."""
-    learnt, test = getattr(model, "training_balanced_accuracy_", None), summary["test"]
-    each = [("training", learnt, 1 / len(model.classes_))]
-    if test is not None:
-        of_test = test["metrics"]["balanced_accuracy"]
-        each.append(("test", of_test["value"], of_test["baseline"]))
-    return [
-        f"the mean recall of the classes is {percent(found)} on the {rows} rows, where always "
-        f"predicting one class gets {percent(baseline)}"
-        for rows, found, baseline in each
-        if found is not None and found < baseline - ROUNDING
-    ]
-
-
-def _of_numbers(model: Any, summary: dict[str, Any]) -> list[str]:
-    fitted, test = model.inference_.fit, summary["test"]
-    errors = [
-        ("the training rows", np.sqrt(fitted.rss / fitted.total_weight), model.training_deviation_)
-    ]
-    if test is not None:
-        errors.append(
-            ("the test rows", test["root_mean_squared_error"], test["standard_deviation"])
-        )
-    return [
-        f"its rms error on {rows} is {error:.6g}, where always predicting their mean has "
-        f"{deviation:.6g}"
-        for rows, error, deviation in errors
-        if error > deviation * (1 + ROUNDING)
-    ]
-
-
-def _advice(model: Any, summary: dict[str, Any]) -> list[Any]:
-    """Return hints about options that may help and were not used."""
-    hints: list[Any] = []
-    online = not is_regression(model)
-    unscaled = online and model.recipe_["format"] == "table" and summary["scale"] == "none"
-    if unscaled and not model.positive_only:
-        hints.append(hint("choose {}", scale="standard"))
-    if online and model.keep == "last":
-        hints.append(hint("choose {}", keep="average"))
-    if getattr(model, "class_weight", None) is not None:
-        hints.append(hint("leave out {}", class_weight=None))
-    if online and model.stop_reason_ == "max_iter":
-        hints.append(hint("raise {}", max_iter=None))
-    if getattr(model, "fit_intercept", True) is False:
-        hints.append(hint("leave out {}", no_fit_intercept=None))
-    return [*hints, hint("choose another {}", learner=None)]

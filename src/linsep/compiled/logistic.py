@@ -3,12 +3,11 @@
 With q rows of weights, class code q is the reference, whose scores are zero.
 """
 
-from functools import partial
-
 import numpy as np
 
 from linsep.compiled.jit import compiled, exact, generic, inlined
 from linsep.compiled.rows import Csr, Dense, U
+from linsep.compiled.twofold import two_product, two_sum
 
 #: smaller probabilities count as this
 TINY = 1e-300
@@ -304,33 +303,6 @@ def sparse_diagonal(rows, weights, first, last, shares, out):
                 out[j, k] += square * amounts[k]
 
 
-# Rounding errors are found by differences that a compiler which may fuse would change.
-whole = partial(inlined, fastmath=False)
-#: splits a float into two of 26 bits (Dekker 1971)
-SPLIT = float(2**27 + 1)
-
-
-@whole
-def _two_sum(a, b):
-    """Return the rounded sum and its rounding error (Knuth)."""
-    whole = a + b
-    part = whole - a
-    return whole, (a - (whole - part)) + (b - part)
-
-
-@whole
-def _two_product(a, b):
-    """Return the rounded product and its rounding error (Dekker)."""
-    whole = a * b
-    up = SPLIT * a
-    a_hi = up - (up - a)
-    a_lo = a - a_hi
-    up = SPLIT * b
-    b_hi = up - (up - b)
-    b_lo = b - b_hi
-    return whole, ((a_hi * b_hi - whole) + a_hi * b_lo + a_lo * b_hi) + a_lo * b_lo
-
-
 @exact
 def pair_sums(D, hi, lo, out):
     """Write the sum over j of D[i, j] (hi[k, j] + lo[k, j]), rounded once, to out[i, k]: sums of
@@ -344,7 +316,7 @@ def pair_sums(D, hi, lo, out):
         for i in range(out.shape[0]):
             total, rest = hi[k, d], lo[k, d]
             for j in used:
-                product, error = _two_product(D[i, j], hi[k, j])
-                total, lost = _two_sum(total, product)
+                product, error = two_product(D[i, j], hi[k, j])
+                total, lost = two_sum(total, product)
                 rest += lost + (error + D[i, j] * lo[k, j])
             out[i, k] = total + rest

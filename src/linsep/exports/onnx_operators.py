@@ -274,7 +274,7 @@ def predictions(graph: Graph, model: Any, X: str) -> Predicted:
     features ``X``.
     """
     rule = rule_of(model)
-    if hasattr(model, "dual_coef_"):
+    if hasattr(model, "kernel_"):
         X = kernel_values(graph, model, X)
     rows = ScaledRows(X, scales(graph, X, model.n_features_in_) if rule.normalize else None)
     if hasattr(model, "fitted_run") and isinstance(model.fitted_run().keeping, KeepVote):
@@ -291,10 +291,11 @@ def predictions(graph: Graph, model: Any, X: str) -> Predicted:
 
 def weights_of(model: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Return weights, intercepts and a centre, of support vectors if there is a kernel."""
-    if not hasattr(model, "dual_coef_"):
+    if not hasattr(model, "kernel_"):
         return linear_scores(model)
     sign = -1.0 if is_turned(model) else 1.0
-    return sign * model.dual_coef_, np.zeros(len(model.dual_coef_)), None
+    intercept = getattr(model, "intercept_", np.zeros(len(model.dual_coef_)))
+    return sign * model.dual_coef_, sign * intercept, None
 
 
 def scales(graph: Graph, X: str, width: int) -> str:

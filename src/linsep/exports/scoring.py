@@ -239,7 +239,7 @@ def read_scoring(model: Any) -> Scoring:
     """
     kind = kind_of(model)
     model = fitted(model)
-    if hasattr(model, "dual_coef_"):
+    if hasattr(model, "kernel_"):
         raise ExportError(
             f"A {kind} has a kernel and no weights of columns: only ONNX can hold it (model.onnx)."
         )

@@ -25,6 +25,7 @@ from linsep.estimators._common.labels import (
     check_two_classes,
     label_a_row,
 )
+from linsep.estimators._common.reading import describe_rows
 from linsep.kernels.base import Kernel, listed, refuse_text
 from linsep.kernels.naming import NAMES, as_kernel, described, kernel_from_dict
 from linsep.learners.keeping import KeepLast
@@ -585,15 +586,7 @@ def fit_source(estimator: Any, source: Source, saving: Saving) -> None:
             if hasattr(estimator, "progress_"):
                 estimator.progress_.reading += reading
             if hasattr(estimator, "_run"):
-                _describe(estimator, source)
-
-
-def _describe(estimator: Any, source: Source) -> None:
-    """Set ``recipe_`` and the feature names."""
-    estimator.recipe_ = source.recipe()
-    estimator.__dict__.pop("feature_names_in_", None)
-    if source.feature_names:
-        estimator.feature_names_in_ = np.array(source.feature_names, dtype=object)
+                describe_rows(estimator, source)
 
 
 def supports_of(model: KernelPerceptron) -> dict[str, np.ndarray]:

@@ -111,6 +111,7 @@ class PredictsOnline(PlotsDecision, HasReference):
     _run: Run
     _learnt_with: dict[str, Any]
     stop_reason_: StopReason | None
+    training_accuracy_: float | None
 
     classes_: np.ndarray
     random_state: Any

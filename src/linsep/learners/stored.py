@@ -69,10 +69,16 @@ def set_state(model: Any, arrays: Arrays, facts: dict[str, Any]) -> None:
         model.n_features_in_ = model._run.state.n_features
     _remember_training(model, **training)
     if facts.get("calibration") is not None:
-        model.calibration_ = _calibrated(model, arrays, facts["calibration"])
+        model.calibration_ = calibration_of(model, arrays, facts["calibration"])
 
 
-def _calibrated(model: Any, arrays: Arrays, method: str) -> Calibration:
+def calibration_arrays(model: Any) -> Arrays:
+    """Return the curves of the calibration of a model, if it has one."""
+    curves = model.calibration_.curves if hasattr(model, "calibration_") else []
+    return {f"calibration.{k}": curve for k, curve in enumerate(curves)}
+
+
+def calibration_of(model: Any, arrays: Arrays, method: str) -> Calibration:
     """Return the calibration of a model file; raise ValueError if its curves are none."""
     k = model.classes_.size
     curves = [arrays[f"calibration.{number}"] for number in range(1 if k == 2 else k)]
@@ -102,8 +108,7 @@ def arrays_of(model: Any) -> Arrays:
         elif name == "pocket" or (name != "W" and array.any()):
             found[f"weights.{name}.coef"], found[f"weights.{name}.intercept"] = state.split(array)
     found |= {f"counts.{name}": array for name, array in state.counts.items()}
-    if calibration := getattr(model, "calibration_", None):
-        found |= {f"calibration.{k}": curve for k, curve in enumerate(calibration.curves)}
+    found |= calibration_arrays(model)
     if isinstance(keeping, KeepVote) and keeping.first is not None:
         first = keeping.first_weights(state)
         found["vote.first.coef"], found["vote.first.intercept"] = state.split(first)

@@ -1,0 +1,13 @@
+"""Soft margins, which are support vector machines, with proofs of how near the best they are.
+
+::
+
+  classes - machines of two classes each - solving - certificate - weights (linear) or dual weights
+            (machines)                     |         (problem)
+                                           +- coordinate_descent: any size, a large C slows it down
+                                           +- interior_point: few rows or few features, any C
+
+Every method ends with dual variables, of whatever quality. ``problem`` makes them feasible without
+rounding error, and rounds their objective downwards and that of the weights upwards: the gap
+between the two holds, converged or not.
+"""

@@ -1,0 +1,400 @@
+"""What the soft margins of features and of kernels share as scikit-learn estimators."""
+
+from collections.abc import Callable
+from copy import copy
+from math import inf
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.callback import CallbackSupportMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from linsep._system.interrupts import interruption_point, interrupts_deferred
+from linsep._system.threads import in_background
+from linsep.batches import joined
+from linsep.errors import ParameterError, warn_caller
+from linsep.estimators._common import labels
+from linsep.estimators._common.fitted_state import (
+    StopReason,
+    calls_back,
+    classes_of,
+    count,
+    described,
+    finite,
+)
+from linsep.estimators._common.frames import to_learn
+from linsep.estimators._common.labels import brings_labels, codes_given, is_turned
+from linsep.estimators._common.reading import describe_rows
+from linsep.learners.keeping import KeepLast
+from linsep.learners.passes import Run
+from linsep.learners.predicting import PredictsOnline
+from linsep.learners.state import Learner, State
+from linsep.learners.stored import calibration_arrays, calibration_of
+from linsep.logistic.outcomes import Callbacks, Stopped
+from linsep.parameters import HasParameters, TwoSided, check_parameters, parameter
+from linsep.soft_margins.machines import Machine, Solution, machines_of, signed_dual
+from linsep.soft_margins.problem import Certificate
+from linsep.sources.base import Source
+
+Loss = Literal["hinge", "squared_hinge"]
+
+#: attributes that a fit sets
+LEARNT = (
+    "_run", "_solution", "support_", "_dual_coef", "trace_", "n_rows_", "stop_reason_",
+    "training_accuracy_", "training_rows_", "training_baseline_", "training_sampled_",
+    "training_balanced_accuracy_", "calibration_", "threshold_", "recipe_",
+)  # fmt: skip
+
+
+class SoftMarginClassifier(
+    PredictsOnline, CallbackSupportMixin, ClassifierMixin, HasParameters, BaseEstimator
+):
+    """Base of the soft margins: parameters, several classes, certificates, files.
+
+    A subclass says how rows are checked and how a machine is solved.
+    """
+
+    C: float = parameter(
+        default=1.0, above=0.0, also=(inf,), help="cost of errors, against the squared weights"
+    )
+    loss: Loss = parameter(
+        default="hinge", help="cost of a row inside the margin: by how far, or its square"
+    )
+    fit_intercept: bool = parameter(default=True, help="learn an intercept")
+    penalize_intercept: bool = parameter(
+        default=False, help="penalize the intercept as a weight, as LIBLINEAR does"
+    )
+    multiclass: TwoSided = parameter(
+        default="ovr", help="how to learn more than two classes: one-vs-rest, or one-vs-one"
+    )
+    tol: float = parameter(
+        default=1e-4, above=0.0, help="relative gap to the best objective to stop at"
+    )
+    max_iter: int = parameter(default=1000, at_least=1, help="maximum number of passes over rows")
+    random_state: Any = 0
+    class_weight: Any = None
+    reference: Any = None
+
+    # What online learners choose: scores of zero are the smaller class.
+    tie = "negative"
+    keep = "last"
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    # What a subclass does.
+
+    def _checked(self, X: Any) -> Any:
+        """Return rows checked for a fit."""
+        raise NotImplementedError
+
+    def _solver(self, X: Any) -> Callable[[Machine, np.ndarray, Any], Certificate]:
+        """Return what solves a machine of these rows, given the cost of each of its rows and a
+        function of the best certificate so far.
+        """
+        raise NotImplementedError
+
+    def _take(self, X: Any, machines: list[Machine], found: list[Certificate]) -> None:
+        """Hold what solving the machines has found."""
+        raise NotImplementedError
+
+    # Fits.
+
+    @calls_back
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the soft margin of the rows, and prove how near to the best it is.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (rows, features), or a Source
+            A source is read into memory; it has its own labels, so omit y.
+        y : array of shape (rows,)
+            Labels of any type; of two, the one that is not the ``reference`` is +1.
+        sample_weight : array of shape (rows,), default ones
+            Multiplies the cost of the row.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a parameter, row, label or weight is invalid; the message says which, where, and what
+            to do.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the gap is larger than ``tol``.
+        """
+        check_parameters(self)
+        if inf == self.C:
+            raise ParameterError(
+                "C=inf asks for the hard margin, which separable classes have alone: "
+                'linsep.separation(X, y, margin="max") finds it, with a proof'
+            )
+        X, y, sample_weight = to_learn(X, y, sample_weight)
+        if brings_labels(X, y, sample_weight):
+            self._fit_source(X)
+        else:
+            self._fit_rows(X, y, sample_weight)
+        return self
+
+    def _fit_source(self, source: Source) -> None:
+        """Fit to the rows of a source, in memory."""
+        from linsep.learners.from_source import worse_by_class_weights
+        from linsep.sources.arrays import ArraySource
+
+        with interrupts_deferred():
+            X, y, _, weights, *_ = joined(list(in_background(source.batches())))
+            labels.check_two_classes(np.unique(y), source.name)
+            source.stage, source.doing = "fitting", self._doing
+            try:
+                self._fit_rows(self._of_source(X), y, weights)
+            finally:
+                source.doing = None
+            source.stage = "measuring"
+            self.training_accuracy_ = self.score(X, y, weights)
+            self.training_rows_, self.training_sampled_ = len(y), False
+            totals = np.bincount(np.unique(y, return_inverse=True)[1], weights)
+            self.training_baseline_ = float(totals.max() / (totals.sum() or 1.0))
+            self.training_balanced_accuracy_ = None
+            if worse_by_class_weights(self):
+                found = self.predictions(ArraySource(X, y, weights))
+                self.training_balanced_accuracy_ = found.balanced_accuracy()
+            describe_rows(self, source)  # not before, as X has no names
+
+    def _doing(self) -> str:
+        """Return where a fit stands."""
+        at = getattr(self, "_at", None)
+        return "" if at is None or at.gap == 1.0 else f"within {at.gap:.1g} of the best"
+
+    def _of_source(self, X: Any) -> Any:
+        """Return the rows of a source as a fit takes them."""
+        return X
+
+    def _fit_rows(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Fit to rows in memory."""
+        given, X = X, self._checked(X)
+        y = labels.label_a_row(self, y, X.shape[0])
+        classes, codes = labels.encode(y)
+        labels.check_two_classes(classes)
+        weights = labels.check_sample_weight(sample_weight, len(y))
+        weights = labels.importance(self.class_weight, classes, codes, weights)
+        if weights.size:
+            labels.warn_of_weightless(classes, np.bincount(codes, weights, classes.size))
+        codes = codes_given(self, classes, codes)
+        for name in LEARNT:
+            self.__dict__.pop(name, None)
+        self._learnt_with = self.get_params(deep=False)
+        self.classes_, self.n_rows_ = classes, len(y)
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        machines = [*machines_of(codes, classes.size, self.multiclass, weights)]
+        with interrupts_deferred():
+            self._solve(X, machines, weights, {"X": given, "y": y, "metadata": metadata})
+
+    def _solve(
+        self, X: Any, machines: list[Machine], weights: np.ndarray, given: dict[str, Any]
+    ) -> None:
+        """Solve the machines one after the other, and call callbacks for the steps of each."""
+        costs = [
+            self.C * (weights[one.rows] if weights.size else np.ones(one.rows.size))
+            for one in machines
+        ]
+        #: the best of the machine that is being solved
+        self._at: Certificate | None = None
+        found: list[Certificate] = []
+        steps: list[tuple[int, float, float]] = []
+        callbacks = Callbacks(self, given)
+
+        def snapshot(so_far: Certificate) -> dict[str, Any]:
+            model = copy(self)
+            rest = [self._nothing(X, one) for one in machines[len(found) + 1 :]]
+            model._finish(X, machines, [*found, so_far, *rest], costs, steps)
+            return dict(vars(model))
+
+        def told(so_far: Certificate) -> bool:
+            interruption_point()
+            self._at = so_far
+            steps.append((len(found), so_far.primal, so_far.bound))
+            try:
+                callbacks.iterated(lambda: snapshot(so_far))
+            except Stopped:
+                self.stop_reason_ = StopReason.EARLY_STOP
+            return hasattr(self, "stop_reason_")
+
+        solve = self._solver(X)
+        try:
+            for one, cost in zip(machines, costs, strict=True):
+                self._at = None
+                found.append(solve(one, cost, told))
+        except KeyboardInterrupt:
+            if self._at is None:
+                raise
+            self.stop_reason_ = StopReason.INTERRUPTED
+            rest = [self._nothing(X, one) for one in machines[len(found) + 1 :]]
+            self._finish(X, machines, [*found, self._at, *rest], costs, steps)
+            raise
+        self._finish(X, machines, found, costs, steps)
+        self._warn_of_gap()
+        callbacks.ended(lambda: dict(vars(self)))
+
+    def _nothing(self, X: Any, machine: Machine) -> Certificate:
+        """Return the certificate of a machine that has learnt nothing yet."""
+        return Certificate(np.zeros(X.shape[1]), 0.0, np.zeros(machine.rows.size), inf, 0.0)
+
+    def _finish(
+        self, X: Any, machines: list[Machine], found: list[Certificate],
+        costs: list[np.ndarray], steps: list[tuple[int, float, float]],
+    ) -> None:  # fmt: skip
+        """Hold what was found."""
+        self.trace_ = np.array(steps, dtype=np.float64).reshape(-1, 3)
+        self._solution = Solution.of(found, costs, self.loss != "hinge")
+        self.support_, self._dual_coef = signed_dual(machines, found, self.n_rows_)
+        self._take(X, machines, found)
+        if not hasattr(self, "stop_reason_"):
+            near = self.duality_gap_ <= self.tol
+            self.stop_reason_ = StopReason.CONVERGED if near else StopReason.MAX_ITER
+
+    def _hold(self, coef: np.ndarray, intercept: np.ndarray) -> None:
+        """Hold the weights of all machines."""
+        state = State(self.multiclass, self.classes_.size, coef.shape[1], bool(self.fit_intercept))
+        state.set_weights(coef, intercept)
+        self._run = Run(state, Learner(), KeepLast())
+
+    def _warn_of_gap(self) -> None:
+        """Warn if the objective is not proved to be as near to the best as ``tol`` says."""
+        if self.stop_reason_ == StopReason.MAX_ITER:
+            warn_caller(
+                ConvergenceWarning(
+                    f"The objective is within {self.duality_gap_:.1g} of the best, and "
+                    f"tol={self.tol:g} asks for less: raise max_iter or tol, or scale the features."
+                )
+            )
+
+    # What is known of a fit.
+
+    @property
+    def objective_(self) -> float:
+        """|w|^2 / 2 + C times the losses, rounded up, added up over the machines."""
+        self.fitted_run()
+        return float(self._solution.objectives.sum())
+
+    @property
+    def lower_bound_(self) -> float:
+        """The objective of the dual, below which no weights have theirs, rounded down, added up."""
+        self.fitted_run()
+        return float(self._solution.bounds.sum())
+
+    @property
+    def duality_gap_(self) -> float:
+        """How far the objective may be above the best, as a share of itself, rounded up: proved by
+        the dual variables. Of several machines the largest.
+        """
+        self.fitted_run()
+        return float(self._solution.gaps.max())
+
+    @property
+    def n_support_(self) -> np.ndarray:
+        """Number of support vectors of each machine, shape (machines,)."""
+        self.fitted_run()
+        return self._solution.support
+
+    @property
+    def n_bounded_(self) -> np.ndarray:
+        """Number of those whose dual variable is at its bound, C times the weight of the row: they
+        lie inside the margin or on the wrong side. Zeros for the squared hinge loss, which has no
+        bound. Shape (machines,).
+        """
+        self.fitted_run()
+        return self._solution.bounded
+
+    @property
+    def dual_coef_(self) -> np.ndarray:
+        """y_i a_i of the support vectors, shape (machines, support vectors)."""
+        self.fitted_run()
+        return self._dual_coef
+
+    @property
+    def n_iter_(self) -> int:
+        """Number of steps after which the gap was computed, over all machines."""
+        self.fitted_run()
+        return max(1, len(self.trace_))
+
+    @property
+    def stop_sentence_(self) -> str:
+        """Why the fit ended, in one sentence."""
+        self.fitted_run()
+        near = f"the objective is within {self.duality_gap_:.1g} of the best"
+        if self.stop_reason_ == StopReason.CONVERGED:
+            return near
+        who: dict[Any, str] = {
+            StopReason.EARLY_STOP: "a callback ended the fit",
+            StopReason.INTERRUPTED: "it was interrupted",
+        }
+        ended = "all passes allowed were made, or floats reach no further"
+        return f"{who.get(self.stop_reason_, ended)}; {near}"
+
+    # Files.
+
+    def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Return what was learnt as arrays and plain JSON.
+
+        Returns
+        -------
+        arrays : dict
+            ``coef`` and ``intercept`` of the machines; ``objectives``, ``bounds``, ``support`` and
+            ``bounded``, each of shape (machines,); ``trace``; ``calibration.K``.
+        facts : dict
+            ``classes``, ``calibration``, ``n_rows``, ``stop_reason`` and ``accuracy``.
+        """
+        coef, intercept = self.fitted_run().weights()
+        arrays = {"coef": coef, "intercept": intercept, "trace": self.trace_}
+        arrays |= self._solution._asdict() | calibration_arrays(self)
+        calibration = getattr(self, "calibration_", None)
+        return {name: np.ascontiguousarray(array) for name, array in arrays.items()}, {
+            "classes": described(self.classes_),
+            "calibration": getattr(calibration, "method", None),
+            "n_rows": self.n_rows_,
+            "stop_reason": self.stop_reason_,
+            "accuracy": getattr(self, "training_accuracy_", None),
+        }
+
+    def set_state(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
+        """Take what :meth:`get_state` returned; raise ValueError if it is inconsistent."""
+        self.classes_ = classes_of(**facts["classes"])
+        is_turned(self.reference, self.classes_)  # refuses one that is no class
+        self._learnt_with = self.get_params(deep=False)
+        self.n_rows_, self.stop_reason_ = (
+            count(facts["n_rows"], 1),
+            StopReason(facts["stop_reason"]),
+        )
+        coef, k = arrays["coef"], self.classes_.size
+        machines = 1 if k == 2 else k if self.multiclass == "ovr" else k * (k - 1) // 2
+        self._hold(
+            finite(arrays, "coef", (machines, coef.shape[-1])),
+            finite(arrays, "intercept", (machines,)),
+        )
+        self.trace_ = finite(arrays, "trace", (len(arrays["trace"]), 3))
+        known = [arrays[name] for name in Solution._fields]
+        if any(one.shape != (machines,) for one in known) or any(map(_no_counts, known[2:])):
+            raise ValueError("invalid certificates")
+        self._solution = Solution(*known)
+        if not isinstance(facts["accuracy"], float | int | None):
+            raise ValueError("an invalid accuracy")
+        self.training_accuracy_, self.n_features_in_ = facts["accuracy"], coef.shape[-1]
+        if facts.get("calibration") is not None:
+            self.calibration_ = calibration_of(self, arrays, facts["calibration"])
+
+    def seed(self) -> int:
+        """Return the seed of the order in which rows are visited."""
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+
+def _no_counts(array: np.ndarray) -> bool:
+    return array.dtype != np.int64 or bool((array < 0).any())

@@ -1,0 +1,145 @@
+"""The soft margin by coordinate descent on its dual, for any number of rows and features.
+
+C. Hsieh, K. Chang, C. Lin, S. Keerthi and S. Sundararajan, A dual coordinate descent method for
+large-scale linear SVM, ICML 2008, with their shrinking. A free intercept b is penalized by its
+distance from where it was, over 2 rho; that place moves there from time to time (the proximal
+method of multipliers; R. Rockafellar, Augmented Lagrangians and applications of the proximal point
+algorithm, Math. Oper. Res. 1, 1976). So it costs no more than one that is penalized.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from linsep._system.interrupts import interruption_point
+from linsep.compiled.soft_margin import descend
+from linsep.soft_margins.problem import Certificate, Problem, certified
+
+#: passes between two moves of the free intercept; rows visited, as a share of all, after which the
+#: gap is looked at: always, or if the slopes of all rows are nearly equal
+MOVE, LOOK, SOONER = 3, 20, 4
+#: how near slopes are to each other where that is so at first, and then by a factor each time
+WIDE, NARROWER = 0.3, 0.3
+
+
+class Outlook:
+    """How many rows a descent has still to visit, judging by how the gap has fallen.
+
+    Parameters
+    ----------
+    tol : float, the gap that is wanted
+    otherwise : float, the rows in whose time another method would reach it
+    """
+
+    def __init__(self, tol: float, otherwise: float):
+        self.goal, self.otherwise = math.log(tol), otherwise
+        self.seen: list[tuple[int, float]] = []
+
+    def is_poor(self, visited: int, gap: float) -> bool:
+        """Return whether the other method would be quicker, after the gap at so many rows."""
+        self.seen.append((visited, math.log(gap)))
+        before, then = self.seen[len(self.seen) // 2 - 1]
+        fell, left = then - self.seen[-1][1], self.seen[-1][1] - self.goal
+        if len(self.seen) < 3:
+            return False
+        return fell <= 0 or (visited - before) * left / fell > self.otherwise
+
+
+def coordinate_descent(
+    problem: Problem, tol: float, passes: int, start: np.ndarray | None = None,
+    told: Callable[[Certificate], bool] = lambda found: False, outlook: Outlook | None = None,
+    seed: int = 0,
+) -> tuple[Certificate, bool]:  # fmt: skip
+    """Return weights whose gap is at most ``tol``, or the best when as many rows have been visited
+    as in so many passes, when ``told``, which hears of the best so far, returns True, or when the
+    outlook is poor; and whether it is.
+    """
+    descent = Descent(problem, start, seed)
+    best, looked, rows = certified(problem, descent.dual), 0, len(problem.signs)
+    number = 0
+    while best.gap > tol and descent.visited < passes * rows:
+        descent.visit()
+        interruption_point()
+        number += 1
+        since = descent.visited - looked
+        if since >= LOOK * rows or (descent.even and since >= SOONER * rows):
+            looked = descent.visited
+            best = min(best, certified(problem, descent.dual), key=lambda each: each.gap)
+            if told(best):
+                break
+            if outlook is not None and outlook.is_poor(descent.visited, best.gap):
+                return best, best.gap > tol
+            descent.settle()
+        elif number % MOVE == 0 or descent.even:
+            descent.move()
+    return best, False
+
+
+class Descent:
+    """Dual variables, their weights, and the rows that are still visited."""
+
+    def __init__(self, problem: Problem, start: np.ndarray | None, seed: int):
+        self.problem, self.random = problem, np.random.default_rng(seed)
+        costs, squares = problem.costs, row_squares(problem.X)
+        # The place of a free intercept, and how far it may go from there.
+        self.place, self.rho = 0.0, float(np.median(squares)) or float(squares.mean()) or 1.0
+        self.bias = np.sqrt(self.rho) if problem.free else problem.bias
+        self.curvature = squares + self.bias**2 + np.finfo(float).tiny
+        if problem.squared:
+            self.curvature += 0.5 / costs
+        self.dual = np.zeros(len(costs)) if start is None else start.copy()
+        self.order, self.active = np.arange(len(costs)), len(costs)
+        self.limits, self.width, self.even, self.visited = (np.inf, -np.inf), WIDE, False, 0
+        self.weights = problem.combined(self.dual)
+        self.settle()
+
+    def visit(self) -> None:
+        """Visit all rows that are not set aside once, in random order."""
+        order = self.order[: self.active]
+        self.random.shuffle(order)
+        whole, problem = self.active == len(self.order), self.problem
+        self.visited += self.active
+        high, low, self.active = descend(
+            problem.rows, order, self.dual, problem.signs, problem.costs,
+            self.curvature, self.weights, self.bias, problem.squared, np.array(self.limits),
+        )  # fmt: skip
+        self.limits = (high if high > 0 else np.inf), (low if low < 0 else -np.inf)
+        narrow = high - low <= self.width or not self.active
+        self.even = narrow and whole
+        if self.even:
+            self.width *= NARROWER
+        elif narrow:  # look at those set aside
+            self.active, self.limits = len(self.order), (np.inf, -np.inf)
+
+    def move(self) -> None:
+        """Move the place of a free intercept to where the intercept is."""
+        if self.problem.free:
+            self.place = self.bias * self.weights[-1]
+            balance = float(self.problem.signs @ self.dual)
+            self.weights[-1] = self.place / self.bias + self.bias * balance
+
+    def settle(self) -> None:
+        """Remove what rounding has added to the weights, and move the free intercept."""
+        last = self.weights[-1]
+        self.weights = self.problem.combined(self.dual)
+        if self.problem.free:
+            self.weights[-1] = last
+            self.move()
+
+
+def row_squares(X: Any) -> np.ndarray:
+    """Return the squared length of every row."""
+    if not sp.issparse(X):
+        return np.einsum("ij,ij->i", X, X, dtype=np.float64)
+    squares = sp.csr_matrix((np.square(X.data, dtype=np.float64), X.indices, X.indptr), X.shape)
+    found: np.ndarray = np.asarray(squares.sum(axis=1)).ravel()
+    return found
+
+
+def cost_of_row(X: Any) -> float:
+    """Return about how many seconds the visit of a row takes."""
+    stored = X.nnz if sp.issparse(X) else X.size
+    return (2.0 * stored / X.shape[0] + 60.0) * 1e-9

@@ -1,0 +1,142 @@
+"""The soft margin of features, a linear support vector machine, as a scikit-learn estimator."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from linsep.compiled.rows import as_rows
+from linsep.errors import DataError
+from linsep.estimators._common.labels import FLOATS
+from linsep.estimators._common.showing import HasEquation
+from linsep.rows.arrays import summed
+from linsep.soft_margins.classifier import SoftMarginClassifier
+from linsep.soft_margins.coordinate_descent import row_squares
+from linsep.soft_margins.machines import Machine, rows_of
+from linsep.soft_margins.problem import Certificate, Problem
+from linsep.soft_margins.solving import solve
+from linsep.validation.sparse import as_csr
+from linsep.validation.values import check_prepared, faults_named
+from linsep.words import row_text
+
+
+class SoftMargin(HasEquation, SoftMarginClassifier):
+    """Linear support vector machine, with a proof of how near its objective is to the best.
+
+    Minimizes |w|^2 / 2 + C sum_i c_i loss(1 - y_i (<w, x_i> + b)), where c_i is the weight of row i
+    and loss(t) is max(0, t), or its square. Dual variables prove a lower bound of the objective of
+    any weights (:attr:`lower_bound_`), and so that these are within ``duality_gap_`` of the best.
+
+    With more rows or features than a few hundred, coordinate descent on the dual comes first; an
+    interior point method finishes where it would take longer, for up to 3,000 rows or features.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Cost of the losses. As C grows, the soft margin of separable classes becomes the widest
+        margin, which :func:`linsep.separation` finds with ``margin="max"``.
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+    fit_intercept : bool, default=True
+    penalize_intercept : bool, default=False
+        True adds b^2 / 2 to the objective, as LIBLINEAR and :class:`sklearn.svm.LinearSVC` do. Then
+        the result depends on the origin of the features.
+    multiclass : {"ovr", "ovo"}, default="ovr"
+        For more than two classes: one machine per class against the rest, or one per pair.
+    tol : float, default=1e-4
+        Stop when the objective is proved to be within this share of the best. The interior point
+        method goes on to 1e-8, and to 1e-12 where that costs nothing.
+    max_iter : int, default=1000
+        Maximum number of passes of coordinate descent over the rows.
+    random_state : int, RandomState or None, default=0
+        Seed of the order in which coordinate descent visits the rows.
+    class_weight : dict {label: weight}, "balanced" or None, default=None
+        Multiplies the weight of each row.
+    reference : label or None, default=None
+        Which of two classes is -1. None: the smaller.
+
+    Attributes
+    ----------
+    classes_ : array of shape (classes,)
+    coef_ : array of shape (1, features), (classes, features) or (pairs, features)
+    intercept_ : array of shape (1,), (classes,) or (pairs,)
+    objective_, lower_bound_ : float, summed over the machines of several classes
+    duality_gap_ : float, (objective - bound) / objective rounded up, the largest of all machines
+    support_ : array of shape (support vectors,), rows with a dual variable above zero; not in files
+    dual_coef_ : array of shape (machines, support vectors), y_i a_i; not in files
+    n_support_, n_bounded_ : arrays of shape (machines,), how many there are, and at their bound
+    trace_ : array of shape (steps, 3): machine, objective and bound whenever they were computed
+    n_iter_, n_rows_, n_features_in_, feature_names_in_, stop_reason_, stop_sentence_, reference_,
+    equation_, recipe_
+
+    References
+    ----------
+    C. Cortes and V. Vapnik, Support-vector networks, Machine Learning 20 (1995). C. Hsieh and
+    others, A dual coordinate descent method for large-scale linear SVM, ICML 2008. M. Ferris and
+    T. Munson, Interior-point methods for massive support vector machines, SIAM J. Optim. 13 (2002).
+
+    Examples
+    --------
+    >>> from linsep import SoftMargin
+    >>> X, y = [[2, 1], [4, 3], [3, 5], [1, 3], [5, 6]], [1, 1, 1, -1, -1]
+    >>> model = SoftMargin().fit(X, y)
+    >>> model.coef_.round(4).tolist(), model.intercept_.round(4).tolist()
+    ([[0.6667, -0.8889]], [1.0])
+    >>> model.duality_gap_ < 1e-6, model.n_support_.tolist()
+    (True, [4])
+    """
+
+    command_name = "soft-margin"
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights, one row per machine."""
+        return self.fitted_run().weights()[0]
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Intercepts, one per row of ``coef_``."""
+        return self.fitted_run().weights()[1]
+
+    def _checked(self, X: Any) -> Any:
+        with faults_named(X, self):
+            X = validate_data(self, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C")
+        X = summed(X)
+        squares = row_squares(X)
+        if not (squares < 1e280).all():
+            row = int(np.argmax(squares))
+            raise DataError(
+                f"The values of {row_text(row)} are too large for the squares of a margin; scale "
+                "the features."
+            )
+        return X
+
+    def _solver(self, X: Any) -> Callable[[Machine, np.ndarray, Any], Certificate]:
+        intercept = None
+        if self.fit_intercept:
+            intercept = "penalized" if self.penalize_intercept else "free"
+        seed = self.seed()
+
+        def of(machine: Machine, costs: np.ndarray, told: Any) -> Certificate:
+            rows, squared = rows_of(X, machine), self.loss != "hinge"
+            problem = Problem(rows, machine.signs, costs, squared, intercept)
+            return solve(problem, self.tol, self.max_iter, told=told, seed=seed)
+
+        return of
+
+    def _take(self, X: Any, machines: list[Machine], found: list[Certificate]) -> None:
+        self._hold(
+            np.array([one.coef for one in found]), np.array([one.intercept for one in found])
+        )
+
+    def _rows_to_score(self, X: Any) -> Any:
+        check_prepared(self, X)
+        with faults_named(X, self):
+            return validate_data(
+                self, as_csr(X, columns=False), accept_sparse="csr", dtype=FLOATS, order="C",
+                reset=False, ensure_all_finite=False,
+            )  # fmt: skip
+
+    def machine_scores(self, X: Any, whole: Any) -> np.ndarray:
+        """Return the scores of every machine."""
+        return self._run.keeping.scores(self._run.state, as_rows(X), X.shape[0])

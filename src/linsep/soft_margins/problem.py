@@ -1,0 +1,237 @@
+"""The soft margin of two classes: its objective, its dual, and the gap between them as a proof.
+
+Primal: |w|^2 / 2 + sum_i u_i loss(1 - y_i (<w, x_i> + b)), where loss(t) is max(0, t) or its square
+and u_i is C times the weight of row i. Dual: sum_i a_i - |sum_i a_i y_i x_i|^2 / 2, less
+sum_i a_i^2 / (4 u_i) for squares, over 0 <= a_i (<= u_i for the hinge), with sum_i a_i y_i = 0
+where b is free. With a penalized intercept, b is the weight of a feature that is always 1. The dual
+of any such a is at most the primal of any (w, b) (C. Cortes and V. Vapnik, Support-vector networks,
+Machine Learning 20, 1995), so the two prove how far (w, b) may be from the best.
+"""
+
+import math
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linsep.compiled.rows import as_rows
+from linsep.compiled.soft_margin import add_carefully, score_carefully
+
+#: bits of dual variables, which are multiples of one power of two: their sums are exact
+BITS = 50
+#: unit roundoff, and a number above all errors of underflow
+EPS, TINY = 2.0**-53, 1e-290
+
+
+class Problem:
+    """Rows of two classes and what their errors cost.
+
+    Parameters
+    ----------
+    X : float array or CSR matrix of shape (rows, features)
+    signs : float64 array of shape (rows,), the class of each row, 1 or -1
+    costs : float64 array of shape (rows,), C times the weight of each row, above 0
+    squared : bool, whether the loss is squared
+    intercept : "free", "penalized" or None
+
+    Weights are arrays of shape (features + 1,), whose last is a penalized intercept.
+    """
+
+    def __init__(
+        self, X: Any, signs: np.ndarray, costs: np.ndarray, squared: bool, intercept: str | None
+    ):
+        self.X, self.signs, self.costs, self.squared = X, signs, costs, squared
+        self.free, self.bias = intercept == "free", float(intercept == "penalized")
+
+    @cached_property
+    def rows(self) -> Any:
+        """The rows as compiled loops take them."""
+        return as_rows(self.X)
+
+    def combined(self, dual: np.ndarray) -> np.ndarray:
+        """Return sum_i a_i y_i x_i, the weights of dual variables."""
+        amounts = self.signs * dual
+        return np.append(self.X.T @ amounts, self.bias * amounts.sum())
+
+    def combined_carefully(self, dual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the same in twice the precision, rounded, and bounds on the errors."""
+        sums, rest, reach = np.zeros((3, self.X.shape[1] + 1))
+        amounts = self.signs * dual
+        add_carefully(self.rows, amounts, sums, rest, reach)
+        sums[-1], reach[-1] = self.bias * math.fsum(amounts), self.bias * dual.sum()
+        unit = 2 * (len(dual) + 4) * EPS
+        found = sums + rest
+        return found, 2 * EPS * np.abs(found) + unit * unit * reach + TINY
+
+    def scores(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return <w, x> of every row, without a free intercept, and bounds on their errors."""
+        scores, reach = np.empty((2, len(self.signs)))
+        score_carefully(self.rows, weights, self.bias, scores, reach)
+        unit = 2 * (len(weights) + 4) * EPS
+        return scores, 2 * EPS * np.abs(scores) + unit * unit * reach + TINY
+
+    def losses(self, shortfalls: np.ndarray) -> np.ndarray:
+        """Return the loss of each row from 1 - y s, times its cost."""
+        short = np.maximum(shortfalls, 0.0)
+        return self.costs * (short * short if self.squared else short)
+
+    def penalty(self, dual: np.ndarray) -> float:
+        """Return what the dual loses by the squares of a squared loss."""
+        return float((dual * dual / self.costs).sum()) / 4 if self.squared else 0.0
+
+    def best_multiple(self, dual: np.ndarray) -> float:
+        """Return the factor, up to 1 for the hinge, by which dual variables have the largest
+        objective.
+        """
+        weights = self.combined(dual)
+        square = float(weights @ weights) + 2 * self.penalty(dual)
+        if not 0.0 < square < math.inf:
+            return 1.0
+        found = float(dual.sum()) / square
+        return found if self.squared else min(1.0, found)
+
+
+def best_intercept(problem: Problem, scores: np.ndarray) -> float:
+    """Return the free b of least loss beside scores <w, x>; of several the one in their middle.
+
+    The slope of the loss in b is linear between kinks at y_i - s_i, below which rows of sign 1
+    lose, and above which those of sign -1 do.
+    """
+    order = np.argsort(problem.signs - scores, kind="stable")
+    at, u, up = (problem.signs - scores)[order], problem.costs[order], problem.signs[order] > 0
+    if not problem.squared:
+        slope = np.cumsum(u) - u[up].sum()
+        rounding = EPS * len(u) * float(u.sum())
+        first = int(np.searchsorted(slope, -rounding))
+        last = int(np.searchsorted(slope, rounding, side="right"))
+        return float((at[min(first, len(at) - 1)] + at[min(last, len(at) - 1)]) / 2)
+    above, below = np.where(up, u, 0.0), np.where(up, 0.0, u)
+
+    def slopes(values: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """Sums over the rows that lose just above each kink."""
+        return np.append(np.cumsum(values[::-1])[::-1][1:], 0.0) + np.cumsum(others)
+
+    weight, moment = slopes(above, below), slopes(above * at, below * at)
+    k = int(np.searchsorted(weight * at - moment, 0.0))
+    if k == 0:
+        return float(at[0])
+    # between kinks k - 1 and k
+    return float(moment[k - 1] / weight[k - 1]) if weight[k - 1] > 0 else float(at[k - 1])
+
+
+class Certificate(NamedTuple):
+    """Weights, and a proof of how far they may be from the best.
+
+    Attributes
+    ----------
+    coef : float64 array of shape (features,)
+    intercept : float
+    dual : float64 array of shape (rows,), feasible without rounding
+    primal : float, at least the objective of ``coef`` and ``intercept``
+    bound : float, at most the objective of any weights
+    """
+
+    coef: np.ndarray
+    intercept: float
+    dual: np.ndarray
+    primal: float
+    bound: float
+
+    @property
+    def gap(self) -> float:
+        """How far the objective may be above the best, as a share of itself, rounded up."""
+        return relative_gap(self.primal, self.bound)
+
+
+def relative_gap(primal: float, bound: float) -> float:
+    """Return how far an objective may be above the best, of which a bound is known, as a share of
+    itself, rounded up; 1 is no proof of anything.
+    """
+    if primal <= bound:
+        return 0.0
+    if not 0.0 < bound < primal < math.inf:
+        return 1.0
+    return min(1.0, math.nextafter((primal - bound) / primal, math.inf))
+
+
+def certified(problem: Problem, dual: np.ndarray, weights: np.ndarray | None = None) -> Certificate:
+    """Return the certificate of dual variables, made feasible, and of weights: by default theirs.
+
+    ``dual`` may be any numbers; the nearer to the best ones, the smaller the gap.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        dual, total = feasible(problem, dual * problem.best_multiple(dual))
+        own, error = problem.combined_carefully(dual)
+        weights = own if weights is None else weights
+        scores, error_of_scores = problem.scores(weights)
+        intercept = best_intercept(problem, scores) if problem.free else 0.0
+        slack = error_of_scores + 4 * EPS * (np.abs(scores + intercept) + 1.0)
+        short = 1.0 - problem.signs * (scores + intercept) + slack
+        above = 1.0 + 2 * (len(dual) + len(weights) + 12) * EPS
+        primal = (float(weights @ weights) / 2 + float(problem.losses(short).sum())) * above + TINY
+        square = float(np.square(np.abs(own) + error).sum()) * above / 2
+        bound = total - (square + problem.penalty(dual) * above + TINY)
+    return Certificate(
+        weights[:-1], float(intercept + problem.bias * weights[-1]), dual,
+        math.nextafter(primal, math.inf), math.nextafter(bound, -math.inf),
+    )  # fmt: skip
+
+
+def feasible(problem: Any, dual: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return dual variables that satisfy the constraints without rounding, and their sum, rounded
+    down.
+
+    They are multiples of a power of two. Where the intercept is free, those of the class with the
+    larger sum are scaled down until both sums are equal.
+    """
+    dual = np.maximum(np.nan_to_num(dual, nan=0.0, posinf=0.0, neginf=0.0), 0.0)
+    if not problem.squared:
+        dual = np.minimum(dual, problem.costs)
+    largest = float(dual.max(initial=0.0))
+    if largest == 0.0:
+        return np.zeros_like(dual), 0.0
+    unit = 2.0 ** max(math.frexp(largest)[1] - BITS, -1022)
+    units = np.floor(dual / unit).astype(np.int64)
+    if problem.free:
+        sides = [np.flatnonzero(problem.signs > 0), np.flatnonzero(problem.signs < 0)]
+        sums = [_sum(units[side]) for side in sides]
+        large = int(sums[1] > sums[0])
+        side, least = sides[large], sums[1 - large]
+        if sums[large]:
+            units[side] = np.floor(units[side] * (least / sums[large])).astype(np.int64)
+        _lower(units, sides, _sum(units[side]) - least, large)
+    return units * unit, math.nextafter(float(_sum(units)) * unit, -math.inf)
+
+
+def _lower(units: np.ndarray, sides: list[np.ndarray], excess: int, large: int) -> None:
+    """Take ``excess`` units from a side, or from the other if it is negative, a few from each."""
+    side = sides[large if excess > 0 else 1 - large]
+    left = abs(excess)
+    while left:
+        some = side[units[side] > 0]
+        each = max(1, left // len(some))
+        taken = np.minimum(units[some], each)[: max(1, left // each)]
+        units[some[: len(taken)]] -= taken
+        left -= int(taken.sum())
+
+
+def _sum(units: np.ndarray) -> int:
+    """Return the sum of whole numbers up to 2^50, without overflow."""
+    return (int((units >> 25).sum()) << 25) + int((units & ((1 << 25) - 1)).sum())
+
+
+def purified(problem: Problem, found: Certificate, tol: float) -> Certificate:
+    """Return a certificate in which the rows that seem to be no support vectors have dual variables
+    of zero, and those inside the margin variables at their bound, if its gap is no larger than
+    ``tol``; else the one that was found.
+
+    An interior point method comes near to those bounds, and never to them.
+    """
+    weights = np.append(found.coef, found.intercept if problem.bias else 0.0)
+    scores = problem.scores(weights)[0] + (0.0 if problem.bias else found.intercept)
+    beyond, share = problem.signs * scores - 1.0, found.dual / problem.costs
+    dual = np.where(beyond > share, 0.0, found.dual)
+    if not problem.squared:
+        dual = np.where(-beyond > 1.0 - share, problem.costs, dual)
+    better = certified(problem, dual, weights)
+    return better if better.gap <= max(tol, found.gap) else found
