@@ -189,14 +189,25 @@ class SoftMarginClassifier(
         if weights.size:
             labels.warn_of_weightless(classes, np.bincount(codes, weights, classes.size))
         codes = codes_given(self, classes, codes)
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        with interrupts_deferred():
+            known = {"X": given, "y": y, "metadata": metadata}
+            self._fit_codes(X, classes, codes, weights, known)
+
+    def _fit_codes(
+        self, X: Any, classes: np.ndarray, codes: np.ndarray, weights: np.ndarray,
+        given: dict[str, Any] | None = None,
+    ) -> None:  # fmt: skip
+        """Fit to rows with codes of their classes, and weights unless all are 1; ``given`` is what
+        callbacks are told of them.
+        """
         for name in LEARNT:
             self.__dict__.pop(name, None)
         self._learnt_with = self.get_params(deep=False)
-        self.classes_, self.n_rows_ = classes, len(y)
-        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        self.classes_, self.n_rows_ = classes, len(codes)
         machines = [*machines_of(codes, classes.size, self.multiclass, weights)]
-        with interrupts_deferred():
-            self._solve(X, machines, weights, {"X": given, "y": y, "metadata": metadata})
+        known = {"X": None, "y": None, "metadata": None} if given is None else given
+        self._solve(X, machines, weights, known)
 
     def _solve(
         self, X: Any, machines: list[Machine], weights: np.ndarray, given: dict[str, Any]
@@ -382,7 +393,8 @@ class SoftMarginClassifier(
         )
         self.trace_ = finite(arrays, "trace", (len(arrays["trace"]), 3))
         known = [arrays[name] for name in Solution._fields]
-        if any(one.shape != (machines,) for one in known) or any(map(_no_counts, known[2:])):
+        shaped = all(one.shape == (machines,) for one in known)
+        if not shaped or any(map(_no_bounds, known[:2])) or any(map(_no_counts, known[2:])):
             raise ValueError("invalid certificates")
         self._solution = Solution(*known)
         if not isinstance(facts["accuracy"], float | int | None):
@@ -394,6 +406,10 @@ class SoftMarginClassifier(
     def seed(self) -> int:
         """Return the seed of the order in which rows are visited."""
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+
+def _no_bounds(array: np.ndarray) -> bool:
+    return array.dtype != np.float64 or bool(np.isnan(array).any())
 
 
 def _no_counts(array: np.ndarray) -> bool:

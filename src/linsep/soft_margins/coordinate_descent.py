@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from linsep._system.interrupts import interruption_point
 from linsep.compiled.soft_margin import descend
+from linsep.soft_margins.blocks import row_squares
 from linsep.soft_margins.problem import Certificate, Problem, certified
 
 #: passes between two moves of the free intercept; rows visited, as a share of all, after which the
@@ -91,28 +92,34 @@ class Descent:
         if problem.squared:
             self.curvature += 0.5 / costs
         self.dual = np.zeros(len(costs)) if start is None else start.copy()
-        self.order, self.active = np.arange(len(costs)), len(costs)
+        #: the rows of each block in the order of visits, and how many of them are not set aside
+        self.orders = [np.arange(where.stop - where.start) for where, _ in problem.rows]
+        self.active = [order.size for order in self.orders]
         self.limits, self.width, self.even, self.visited = (np.inf, -np.inf), WIDE, False, 0
         self.weights = problem.combined(self.dual)
         self.settle()
 
     def visit(self) -> None:
-        """Visit all rows that are not set aside once, in random order."""
-        order = self.order[: self.active]
-        self.random.shuffle(order)
-        whole, problem = self.active == len(self.order), self.problem
-        self.visited += self.active
-        high, low, self.active = descend(
-            problem.rows, order, self.dual, problem.signs, problem.costs,
-            self.curvature, self.weights, self.bias, problem.squared, np.array(self.limits),
-        )  # fmt: skip
+        """Visit all rows that are not set aside once, in random order within each block."""
+        problem, limits = self.problem, np.array(self.limits)
+        left = sum(self.active)
+        whole, high, low = left == len(self.dual), -np.inf, np.inf
+        self.visited += left
+        for k, (where, rows) in enumerate(problem.rows):
+            order = self.orders[k][: self.active[k]]
+            self.random.shuffle(order)
+            highest, lowest, self.active[k] = descend(
+                rows, order, self.dual[where], problem.signs[where], problem.costs[where],
+                self.curvature[where], self.weights, self.bias, problem.squared, limits,
+            )  # fmt: skip
+            high, low = max(high, highest), min(low, lowest)
         self.limits = (high if high > 0 else np.inf), (low if low < 0 else -np.inf)
-        narrow = high - low <= self.width or not self.active
+        narrow = high - low <= self.width or not any(self.active)
         self.even = narrow and whole
         if self.even:
             self.width *= NARROWER
         elif narrow:  # look at those set aside
-            self.active, self.limits = len(self.order), (np.inf, -np.inf)
+            self.active, self.limits = [o.size for o in self.orders], (np.inf, -np.inf)
 
     def move(self) -> None:
         """Move the place of a free intercept to where the intercept is."""
@@ -130,16 +137,7 @@ class Descent:
             self.move()
 
 
-def row_squares(X: Any) -> np.ndarray:
-    """Return the squared length of every row."""
-    if not sp.issparse(X):
-        return np.einsum("ij,ij->i", X, X, dtype=np.float64)
-    squares = sp.csr_matrix((np.square(X.data, dtype=np.float64), X.indices, X.indptr), X.shape)
-    found: np.ndarray = np.asarray(squares.sum(axis=1)).ravel()
-    return found
-
-
 def cost_of_row(X: Any) -> float:
     """Return about how many seconds the visit of a row takes."""
-    stored = X.nnz if sp.issparse(X) else X.size
-    return (2.0 * stored / X.shape[0] + 60.0) * 1e-9
+    stored = X.nnz / X.shape[0] if sp.issparse(X) else X.shape[1]
+    return (2.0 * stored + 60.0) * 1e-9

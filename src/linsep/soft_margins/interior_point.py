@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 from linsep.compiled.rows import as_rows
 from linsep.compiled.soft_margin import add_gram
+from linsep.soft_margins.blocks import Blocks
 from linsep.soft_margins.problem import Certificate, Problem, certified
 
 #: a step ends at this share of the way to the boundary
@@ -56,12 +57,12 @@ def interior_point(
 
 
 def cost_of_steps(X: Any) -> float:
-    """Return about how many seconds the usual number of steps take; infinity if the matrix of each
-    step is too large.
+    """Return about how many seconds the usual number of steps take; infinity if the rows, or the
+    matrix of each step, are too large.
     """
     rows, features = X.shape
     small = min(rows, features)
-    if small > MOST_WIDE:
+    if small > MOST_WIDE or isinstance(X, Blocks):
         return float("inf")
     products = rows * features * small
     if sp.issparse(X) and features <= rows:

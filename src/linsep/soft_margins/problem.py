@@ -9,13 +9,14 @@ Machine Learning 20, 1995), so the two prove how far (w, b) may be from the best
 """
 
 import math
-from functools import cached_property
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from linsep.compiled.rows import as_rows
 from linsep.compiled.soft_margin import add_carefully, score_carefully
+from linsep.soft_margins.blocks import blocks_of
 
 #: bits of dual variables, which are multiples of one power of two: their sums are exact
 BITS = 50
@@ -28,7 +29,8 @@ class Problem:
 
     Parameters
     ----------
-    X : float array or CSR matrix of shape (rows, features)
+    X : float array, CSR matrix or :class:`linsep.soft_margins.blocks.Blocks` of shape
+        (rows, features)
     signs : float64 array of shape (rows,), the class of each row, 1 or -1
     costs : float64 array of shape (rows,), C times the weight of each row, above 0
     squared : bool, whether the loss is squared
@@ -43,21 +45,25 @@ class Problem:
         self.X, self.signs, self.costs, self.squared = X, signs, costs, squared
         self.free, self.bias = intercept == "free", float(intercept == "penalized")
 
-    @cached_property
-    def rows(self) -> Any:
-        """The rows as compiled loops take them."""
-        return as_rows(self.X)
+    @property
+    def rows(self) -> Iterator[tuple[slice, Any]]:
+        """The rows, block by block, as compiled loops take them."""
+        return ((where, as_rows(part)) for where, part in blocks_of(self.X))
 
     def combined(self, dual: np.ndarray) -> np.ndarray:
         """Return sum_i a_i y_i x_i, the weights of dual variables."""
-        amounts = self.signs * dual
-        return np.append(self.X.T @ amounts, self.bias * amounts.sum())
+        amounts, found = self.signs * dual, np.zeros(self.X.shape[1] + 1)
+        for where, part in blocks_of(self.X):
+            found[: part.shape[1]] += part.T @ amounts[where]
+        found[-1] = self.bias * amounts.sum()
+        return found
 
     def combined_carefully(self, dual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the same in twice the precision, rounded, and bounds on the errors."""
         sums, rest, reach = np.zeros((3, self.X.shape[1] + 1))
         amounts = self.signs * dual
-        add_carefully(self.rows, amounts, sums, rest, reach)
+        for where, rows in self.rows:
+            add_carefully(rows, amounts[where], sums, rest, reach)
         sums[-1], reach[-1] = self.bias * math.fsum(amounts), self.bias * dual.sum()
         unit = 2 * (len(dual) + 4) * EPS
         found = sums + rest
@@ -66,7 +72,8 @@ class Problem:
     def scores(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return <w, x> of every row, without a free intercept, and bounds on their errors."""
         scores, reach = np.empty((2, len(self.signs)))
-        score_carefully(self.rows, weights, self.bias, scores, reach)
+        for where, rows in self.rows:
+            score_carefully(rows, weights, self.bias, scores[where], reach[where])
         unit = 2 * (len(weights) + 4) * EPS
         return scores, 2 * EPS * np.abs(scores) + unit * unit * reach + TINY
 

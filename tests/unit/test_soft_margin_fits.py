@@ -1,0 +1,230 @@
+"""Fits of the soft margin: sources, blocks, files of models, callbacks, Ctrl-C and bad input."""
+
+import json
+import pickle
+import re
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+import linsep
+from command_line import here
+from linsep import SoftMargin, rows
+from linsep.errors import LinsepError, ModelFileError, ParameterError
+from linsep.sources.arrays import ArraySource
+from thoroughness import THOROUGH
+
+pytestmark = pytest.mark.uncompiled
+
+RANDOM = np.random.default_rng(8)
+X = RANDOM.normal(size=(120, 4)) + np.array([0, 3, 0, 0])
+Y = np.where(X @ [1, -2, 0.5, 0] + 5.5 + RANDOM.normal(size=120) > 0, "yes", "no")
+THREE = np.digitize(X[:, 0] + 0.4 * RANDOM.normal(size=120), [-0.4, 0.6])
+
+
+def source(labels=Y, weights=None, batch_rows=25, memory=None):
+    found = ArraySource(X, labels, weights, batch_rows=batch_rows)
+    if memory is not None:
+        found.memory_bytes = memory
+    return found
+
+
+@pytest.mark.parametrize("how", [{}, {"class_weight": "balanced"}, {"multiclass": "ovo"}])
+def test_a_source_has_the_margin_of_its_rows(how):
+    labels = THREE if "multiclass" in how else Y
+    weights = RANDOM.uniform(0, 2, 120) * (RANDOM.uniform(size=120) < 0.9)
+    streamed = SoftMargin(**how).fit(source(labels, weights))
+    arrays = SoftMargin(**how).fit(X, labels, weights)
+    assert streamed.coef_ == pytest.approx(arrays.coef_, abs=1e-9)
+    assert streamed.training_accuracy_ == arrays.score(X, labels, weights)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("how", [{}, {"multiclass": "ovo"}, {"penalize_intercept": True}])
+def test_rows_beyond_memory_are_read_again_block_by_block(how, loss, monkeypatch):
+    """The certificate of coordinate descent over blocks, some rows of which weigh nothing."""
+    monkeypatch.setattr(rows.source_stream, "BATCH_BYTES", 1 << 11)
+    labels = THREE if "multiclass" in how else Y
+    weights = np.where(np.arange(120) % 7 == 0, 0.0, 1.5)
+    one = SoftMargin(C=0.1, loss=loss, **how)
+    memory = clone(one).fit(source(labels, weights))
+    blocks = one.set_params(tol=1e-3).fit(source(labels, weights, memory=0))
+    assert blocks.duality_gap_ <= 1e-3
+    assert blocks.lower_bound_ <= memory.objective_ <= blocks.objective_ * (1 + 1e-9)
+    assert blocks.coef_ == pytest.approx(memory.coef_, abs=0.05)
+    assert not np.isin(blocks.support_, np.flatnonzero(weights == 0)).any()
+    own = np.array([coef @ X[blocks.support_] for coef in blocks.dual_coef_])
+    assert own == pytest.approx(blocks.coef_, abs=1e-9)
+
+
+@pytest.mark.parametrize("calibrated", [False, True])
+def test_a_model_file_keeps_the_certificate(calibrated, tmp_path):
+    model = SoftMargin(C=2, class_weight={"yes": 2.0, "no": 1.0}).fit(source())
+    if calibrated:
+        linsep.calibrate(model, X, Y)
+    linsep.save(model, tmp_path / "m.linsep")
+    loaded = linsep.load(tmp_path / "m.linsep")
+    for name in ("coef_", "intercept_", "n_support_", "n_bounded_", "trace_", "classes_"):
+        assert np.array_equal(getattr(loaded, name), getattr(model, name)), name
+    for name in ("objective_", "lower_bound_", "duality_gap_", "stop_sentence_", "n_rows_"):
+        assert getattr(loaded, name) == getattr(model, name), name
+    assert loaded.get_params() == model.get_params()
+    assert np.array_equal(loaded.decision_function(X), model.decision_function(X))
+    if calibrated:
+        assert np.array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    again = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(again.dual_coef_, model.dual_coef_)
+
+
+FORGERIES = {
+    "weights of two machines": ("coef", lambda a: np.repeat(a, 2, axis=0)),
+    "two intercepts": ("intercept", lambda a: np.repeat(a, 2)),
+    "support that is negative": ("support", lambda a: -a - 1),
+    "support of floats": ("support", lambda a: a.astype(float)),
+    "a trace of one column": ("trace", lambda a: a[:, :1]),
+    "two objectives": ("objectives", lambda a: np.repeat(a, 2)),
+    "bounds of text": ("bounds", lambda a: a.astype("S1")),
+    "weights that are not finite": ("coef", lambda a: a * np.nan),
+}
+
+
+@pytest.mark.parametrize("what", FORGERIES)
+def test_forged_states_are_refused(what):
+    name, forged = FORGERIES[what]
+    arrays, facts = SoftMargin().fit(X, Y).get_state()
+    with pytest.raises((LookupError, TypeError, ValueError)):
+        SoftMargin().set_state(arrays | {name: forged(arrays[name])}, facts)
+    for fact in ("n_rows", "stop_reason", "accuracy", "classes"):
+        with pytest.raises((LookupError, TypeError, ValueError)):
+            SoftMargin().set_state(arrays, facts | {fact: "forged"})
+
+
+def test_a_reference_turns_the_signs():
+    one, other = SoftMargin().fit(X, Y), SoftMargin(reference="yes").fit(X, Y)
+    assert other.coef_ == pytest.approx(-one.coef_)
+    assert other.reference_ == "yes"
+    assert other.decision_function(X) == pytest.approx(one.decision_function(X))
+    assert np.array_equal(one.predict(X), other.predict(X))
+
+
+class Stops:
+    """Stops a fit after a step, and keeps the models of all."""
+
+    def __init__(self, after, press=False):
+        self.after, self.press, self.models = after, press, []
+
+    def setup(self, estimator, context):
+        """Nothing."""
+
+    def teardown(self, estimator, context):
+        """Nothing."""
+
+    def on_fit_task_begin(self, estimator, context):
+        """Nothing."""
+
+    def on_fit_task_end(
+        self, estimator, context, *, X=None, y=None, metadata=None, fitted_estimator=None
+    ):
+        self.models.append(fitted_estimator)
+        if self.press and len(self.models) == self.after:
+            raise KeyboardInterrupt
+        return len(self.models) == self.after
+
+
+def test_callbacks_see_every_step_and_may_stop():
+    seen = Stops(10**9)
+    model = SoftMargin().set_callbacks(seen).fit(X, Y)
+    assert len(seen.models) == model.n_iter_ + 1
+    assert seen.models[-2].objective_ == pytest.approx(model.objective_)
+    stops = Stops(6)
+    model = SoftMargin().set_callbacks(stops).fit(X, THREE)
+    assert model.stop_reason_ == "early_stop"
+    assert model.stop_sentence_.startswith("a callback ended the fit; ")
+    assert model.predict(X).shape == (120,)
+    assert model.duality_gap_ > 1e-6
+
+
+def test_ctrl_c_keeps_the_best_so_far():
+    model = SoftMargin(multiclass="ovo").set_callbacks(Stops(9, press=True))
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, THREE)
+    assert model.stop_reason_ == "interrupted"
+    assert model.stop_sentence_.startswith("it was interrupted; ")
+    assert model.coef_.shape == (3, 4)
+    assert model.duality_gap_ == 1.0  # a machine that was not begun
+
+
+def test_the_hard_margin_is_elsewhere():
+    with pytest.raises(ParameterError, match=r"C=inf asks for the hard margin.*margin=\"max\""):
+        SoftMargin(C=np.inf).fit(X, Y)
+    for C in (0.0, -1.0, "much"):
+        with pytest.raises(ParameterError, match="C of SoftMargin must be a number above 0"):
+            SoftMargin(C=C).fit(X, Y)
+
+
+def test_bad_rows_are_named():
+    with pytest.raises(LinsepError, match="Only one class"):
+        SoftMargin().fit(X, np.ones(120))
+    huge = X.copy()
+    huge[17, 2] = 1e200
+    with pytest.raises(LinsepError, match=r"values of row 18 \(index 17\) are too large"):
+        SoftMargin().fit(huge, Y)
+    huge[17, 2] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        SoftMargin().fit(huge, Y)
+
+
+def test_rows_that_contradict_each_other_have_weights_of_zero():
+    found = SoftMargin().fit([[1.0, 2.0]] * 5, [0, 0, 1, 1, 1])
+    assert found.coef_.tolist() == [[0.0, 0.0]]
+    assert found.objective_ == pytest.approx(4.0)
+    assert found.predict([[1.0, 2.0]]).tolist() == [1]
+
+
+def test_tiny_values_and_a_class_without_weight():
+    tiny = SoftMargin().fit(X * 1e-150, Y)
+    assert tiny.duality_gap_ < 1e-6
+    with pytest.warns(UserWarning, match="weight 0"):
+        model = SoftMargin(class_weight={0: 1.0, 1: 0.0, 2: 1.0}).fit(X, THREE)
+    assert model.duality_gap_ <= 1e-4
+    assert not (model.predict(X) == 1).any()
+
+
+def test_a_gap_that_is_not_reached_is_told():
+    wide = sp.csr_matrix(RANDOM.normal(size=(20, 90)) * (RANDOM.uniform(size=(20, 90)) < 0.1))
+    labels = RANDOM.integers(0, 2, 20)
+    with pytest.warns(ConvergenceWarning, match=r"within .* of the best, and tol=1e-20 asks"):
+        model = SoftMargin(tol=1e-20).fit(wide, labels)
+    assert model.stop_reason_ == "max_iter"
+    assert 0 < model.duality_gap_ < 1e-9
+
+
+def test_the_command_prints_the_certificate(tmp_path):
+    path = tmp_path / "rows.csv"
+    lines = [",".join(map(str, [*row.tolist(), label])) for row, label in zip(X, Y, strict=True)]
+    path.write_text("a,b,c,d,kind\n" + "\n".join(lines) + "\n")
+    how = "fit", "rows.csv", "--target", "kind", "--learner", "soft-margin"
+    told = here(*how, "--C", "0.5", "--model", "m.linsep", cwd=tmp_path).stdout
+    assert re.search(r"^objective +[\d.]+, within \de-1\d of the best$", told, re.MULTILINE)
+    assert re.search(r"^support +\d+ support vectors, \d+ of them inside", told, re.MULTILINE)
+    plain = json.loads(here(*how, "--json", cwd=tmp_path).stdout)
+    assert plain["lower_bound"] <= plain["objective"]
+    assert plain["duality_gap"] < 1e-9
+    shown = here("inspect", "m.linsep", cwd=tmp_path).stdout
+    assert "--C 0.5" in shown
+    assert "objective" in shown
+    tuned = here("tune", *how[1:4], "--cv", "3", *how[4:], cwd=tmp_path).stdout
+    assert "--learner soft-margin --C" in tuned
+
+
+if THOROUGH:
+
+    def test_a_model_file_of_another_learner_is_none(tmp_path):
+        linsep.save(SoftMargin().fit(X, Y), tmp_path / "m.linsep")
+        data = (tmp_path / "m.linsep").read_bytes().replace(b"SoftMargin", b"Perceptron")
+        (tmp_path / "m.linsep").write_bytes(data)
+        with pytest.raises(ModelFileError):
+            linsep.load(tmp_path / "m.linsep")
