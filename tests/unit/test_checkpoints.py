@@ -202,12 +202,23 @@ def test_a_pass_that_is_learnt_but_not_measured_goes_on(tmp_path, monkeypatch, m
     [
         {"keep": "average", "budget": 20},
         {"cache_mb": 0.0, "budget": 20},
+        {"cache_mb": 0.0, "multiclass": "ovr"},
+        {"keep": "average"},
         {"kernel": "poly", "keep": "vote", "multiclass": "ovo"},
         {"early_stopping": True, "cache_mb": 0.0},
         {"early_stopping": True, "keep": "average", "budget": 20},
         {"kernel": "linear", "shuffle": False},
     ],
-    ids=["budget", "no cache", "vote", "held out", "learnt in the end", "in order"],
+    ids=[
+        "budget",
+        "no cache",
+        "blocks",
+        "rows",
+        "vote",
+        "held out",
+        "at last",
+        "in order",
+    ],
 )
 def test_kernels_go_on(tmp_path, interrupted, monkeypatch, how):
     monkeypatch.setattr("linsep.kernels.base.Kernel.rows_at_once", 32)

@@ -508,6 +508,16 @@ def catch_up(gram, first, places, columns, amounts, scores):
             scores[i, columns[e]] += amounts[e] * gram[i, places[e]]
 
 
+def settle(rows: Block, values: np.ndarray) -> None:
+    """Add what is owed to the scores of a block; ``values`` are the kernel values it waited for."""
+    columns = np.flatnonzero(rows.owed)
+    catch_up(
+        values[:, None], np.zeros(values.size, np.int64), np.zeros_like(columns), columns,
+        rows.owed.reshape(-1)[columns], rows.scores.reshape(values.size, -1),
+    )  # fmt: skip
+    rows.owed[:], rows.waiting[:] = 0.0, -1
+
+
 #: most indices that are copied rather than compiled for
 FEW_INDICES = 1 << 20
 

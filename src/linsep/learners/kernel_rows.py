@@ -10,6 +10,7 @@ scored. So the mistakes are those of the algorithm that scores one row at a time
 
 import os
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from scipy.linalg import lapack, solve_triangular
 
 from linsep._system.interrupts import interruption_point, interrupts_allowed
 from linsep.batches import NO_IMPORTANCE
-from linsep.compiled.rows import block, catch_up, csr_rows, is_waiting
+from linsep.compiled.rows import Block, block, catch_up, csr_rows, settle
 from linsep.errors import DataError, hint
 from linsep.kernels.foreign import GramRows
 from linsep.kernels.kept_rows import KeptRows
@@ -43,21 +44,28 @@ class Grams:
         size = 8 * n_examples**2
         #: whether values are cached
         self.cached = size <= cache_bytes
-        #: the cached values, NaN where unknown, once there are any
+        #: whether it takes longer to look for values that are needed than to compute a whole row
+        self.cheap = isinstance(examples, GramRows) or (
+            kernel.takes == "vectors" and self.rows_at_once > 1
+        )
+        #: the cached values, NaN where unknown, once there are any, or cached rows
         self._known: np.ndarray | None = None
         self._rows: KeptRows | None = None
         if self.cached:
             _check_memory(size, n_examples)
 
-    def rows(self) -> KeptRows | None:
-        """Return the rows of the Gram matrix computed so far, if values are cached and none is
-        expensive, so that it takes longer to look for those of a row that are needed; else None.
-        """
-        given = isinstance(self.examples, GramRows)
-        cheap = given or (self.kernel.takes == "vectors" and self.rows_at_once > 1)
-        if self._rows is None and self.cached and cheap:
+    def all_rows(self) -> KeptRows | None:
+        """Return the rows of the whole Gram matrix computed so far, if they are cached."""
+        if self._rows is None and self.cached and self.cheap:
             self._rows = KeptRows(self.kernel, self.examples, self.n_examples)
         return self._rows
+
+    def rows_among(self, examples: np.ndarray) -> KeptRows:
+        """Return the rows of the Gram matrix of some examples, for the time being."""
+        if self.cheap:
+            return KeptRows(self.kernel, self.examples[examples], examples.size)
+        there = GramRows(self.between(examples, examples), np.arange(examples.size))
+        return KeptRows(self.kernel, there, examples.size)
 
     def forget(self) -> None:
         """Forget the cached values: among other rows, they could differ in the last digit."""
@@ -73,7 +81,7 @@ class Grams:
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         """Restore what :meth:`arrays` returned; raise ValueError if it does not fit."""
-        if "gram.rows" in arrays and (rows := self.rows()) is not None:
+        if "gram.rows" in arrays and (rows := self.all_rows()) is not None:
             rows.restore(arrays)
         if self.cached and "gram" in arrays:
             if arrays["gram"].shape != 2 * (self.n_examples,):
@@ -83,10 +91,10 @@ class Grams:
     def between(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Return kernel values of shape (a.size, b.size)."""
         interruption_point()
-        if not self.cached:
-            return self._computed(a, b)
         if self._rows is not None:
             return self._rows.between(a, b)
+        if not self.cached or self.cheap:
+            return self._computed(a, b)
         if self._known is None:
             self._known = np.full(2 * (self.n_examples,), np.nan)
         found = self._known[np.ix_(a, b)]
@@ -159,11 +167,27 @@ def reduced_support(
 #: most kernel values in memory beside a cache
 GRAM_VALUES = 1 << 21
 #: kernel values, and rows of them, computed at least before the loop learns on: that costs as much
-AT_ONCE, ROWS_AT_ONCE = 1 << 16, 16
+AT_ONCE, ROWS_AT_ONCE = 1 << 15, 16
 #: most support vectors beyond the budget before a reduction, which costs the same for one or many
 WAITING = 512
-#: most rows of a block without a budget: their own Gram matrix is cheap beside their handling
-MOST_ROWS = 256
+#: times as many rows in a block, without a budget, if few rows of their own Gram matrix are needed
+LAZY = 2
+
+
+def _next_mistakes(rows: Block, codes: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Guess which of the next rows of a block will be mistakes and lack kernel values."""
+    some = order[:WAITING]
+    some = some[rows.places[some] < 0]
+    scores = rows.scores[some]
+    predicted = scores > 0.0 if scores.ndim == 1 else scores.argmax(axis=1)
+    return some[predicted != codes[some]][: max(ROWS_AT_ONCE, AT_ONCE // rows.places.size)]
+
+
+def _provide(rows: Block, kept: KeptRows, codes: np.ndarray, rest: np.ndarray) -> None:
+    """Compute the kernel values that a block waits for, and those of some rows of its ``rest``."""
+    row = int(rows.waiting[0])
+    kept.keep(np.append(_next_mistakes(rows, codes, rest), row))
+    settle(rows, kept.values[kept.places[row]])
 
 
 #: arrays of one number per change
@@ -327,54 +351,34 @@ class KernelStream(MemoryStream):
     def row_batches(self, pass_number: int, start: int = 0) -> Iterator[RowBatch]:
         """Yield the training rows in blocks, in the order of a pass, from the ``start``-th on."""
         order = self.order(pass_number)
+        several = LAZY if self.grams.cheap and self.budget is None else 1
+        pieces = slices(order[start:], several * self.grams.rows_at_once)
         alone = self.budget is None and not self.offset and not self.changes.end
-        if alone and (kept := self.grams.rows()) is not None:
-            yield from self._all_rows(kept, np.asarray(order[start:]))
+        if alone and (kept := self.grams.all_rows()) is not None:
+            whole = block(self.scores, kept.values, np.arange(self.codes.size), kept.places)
+            for piece in pieces:
+                yield self._batch(whole, kept, self.codes, self.importance, piece)
             return
         if start:  # the run was interrupted before or after this
             self._reduce_support(self._waiting)
-        most = self.grams.rows_at_once
-        for piece in slices(order[start:], most if self.budget else min(most, MOST_ROWS)):
+        for piece in pieces:
             yield from self._block(piece)
         self._reduce_support(waiting=0)
         self.changes.drop(int(self.seen[order].min(initial=self.changes.end)))
 
-    def _all_rows(self, kept: KeptRows, order: np.ndarray) -> Iterator[RowBatch]:
-        """Yield all rows as one block, whose scores every change updates, until one of them needs
-        kernel values, and go on with those after it.
-        """
-        numbers = np.arange(self.codes.size)
-        rows = block(self.scores, kept.values, numbers, kept.places)
-        while order.size:
-            yield RowBatch(rows, self.codes, self.importance, order, self.n_features, None)
-            if not is_waiting(rows):
-                return
-            i = rows.waiting[0]
-            order = order[np.flatnonzero(order == i)[0] + 1 :]
-            kept.keep(np.concatenate([rows.waiting, self._next_mistakes(order, kept.places)]))
-            columns = np.flatnonzero(rows.owed)
-            nothing, values = np.zeros(numbers.size, np.int64), kept.values[kept.places[i]]
-            catch_up(
-                values[:, None], nothing, np.zeros_like(columns), columns,
-                rows.owed.reshape(-1)[columns], self.scores.reshape(numbers.size, -1),
-            )  # fmt: skip
-            rows.owed[:], rows.waiting[:] = 0.0, -1
-
-    def _next_mistakes(self, order: np.ndarray, places: np.ndarray) -> np.ndarray:
-        """Guess which rows without kernel values will be the next mistakes."""
-        some = order[:WAITING]
-        some = some[places[some] < 0]
-        scores = self.scores[some]
-        predicted = scores > 0.0 if scores.ndim == 1 else scores.argmax(axis=1)
-        return some[predicted != self.codes[some]][: max(ROWS_AT_ONCE, AT_ONCE // places.size)]
+    def _batch(
+        self, rows: Block, kept: KeptRows, codes: np.ndarray, importance: np.ndarray, order: Any
+    ) -> RowBatch:
+        provide = partial(_provide, rows, kept, codes)
+        return RowBatch(rows, codes, importance, order, self.n_features, None, provide)
 
     def _block(self, rows: np.ndarray) -> Iterator[RowBatch]:
         examples = rows + self.offset
         scores, before = self._caught_up(rows), self._weights()[examples]
-        gram = self.grams.between(examples, examples)
-        found = block(scores, gram, examples, np.arange(rows.size))
+        kept = self.grams.rows_among(examples)
+        found = block(scores, kept.values, examples, kept.places)
         importance = self.importance[rows] if self.importance.size else NO_IMPORTANCE
-        yield RowBatch(found, self.codes[rows], importance, range(rows.size), self.n_features, None)
+        yield self._batch(found, kept, self.codes[rows], importance, range(rows.size))
         self.changes.add(examples, before, self._weights()[examples])
         self.scores[rows], self.seen[rows] = scores, self.changes.end
         self._reduce_support(self._waiting)

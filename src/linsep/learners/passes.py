@@ -296,6 +296,13 @@ class Course:
         self.n_updates = self.run.state.n_updates
 
 
+def _unlearnable(learner: Learner, row_batch: RowBatch, row: int) -> Unlearnable:
+    """Return the error about a row without a finite score, or with features beyond the weights."""
+    message = learner.complaint(row_batch.rows, row)
+    bad = too_large(row_batch.rows, row, learner.step) if message == TOO_LARGE else None
+    return Unlearnable(None if row_batch.first is None else row_batch.first + row, message, bad)
+
+
 def learn_batch(
     run: Run, scheme: Any, row_batch: RowBatch, progress: Progress,
     pause: Callable[[], None] = interruption_point,
@@ -315,24 +322,26 @@ def learn_batch(
         at_once = len(row_batch.order)
     for piece in slices(row_batch.order, at_once):
         pause()
-        changes = len(piece) * count_changes(state, longest)
-        # Where a pass makes one update, the versions in between are not to be kept.
-        keep = Last() if learner.by_pass else keeping.compiled(state, changes)
-        rule = learner.rule(state)
-        with interrupts_deferred():  # weights and counts must stay consistent
-            done = pass_loop(
-                scheme, rule, keep, state.W, state.bias, row_batch.rows,
-                row_batch.codes, row_batch.importance, piece, state.rounds, progress.tally,
-            )  # fmt: skip
-            state.rounds += 0 if learner.by_pass else done
-            progress.rows += done
-            keeping.take(state)
-        learner.check_updates(state)
-        if done < piece.size and not is_waiting(row_batch.rows):
-            row, first = int(piece[done]), row_batch.first
-            message = learner.complaint(row_batch.rows, row)
-            bad = too_large(row_batch.rows, row, learner.step) if message == TOO_LARGE else None
-            raise Unlearnable(None if first is None else first + row, message, bad)
+        rest = piece
+        while rest.size:
+            changes = rest.size * count_changes(state, longest)
+            # Where a pass makes one update, the versions in between are not to be kept.
+            keep = Last() if learner.by_pass else keeping.compiled(state, changes)
+            rule = learner.rule(state)
+            with interrupts_deferred():  # weights and counts must stay consistent
+                done = pass_loop(
+                    scheme, rule, keep, state.W, state.bias, row_batch.rows,
+                    row_batch.codes, row_batch.importance, rest, state.rounds, progress.tally,
+                )  # fmt: skip
+                state.rounds += 0 if learner.by_pass else done
+                progress.rows += done
+                keeping.take(state)
+            learner.check_updates(state)
+            rest = rest[done:]
+            if is_waiting(row_batch.rows):
+                row_batch.provide(rest)
+            elif rest.size:
+                raise _unlearnable(learner, row_batch, int(rest[0]))
     progress.learning += perf_counter() - started
 
 

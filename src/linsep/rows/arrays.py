@@ -198,6 +198,7 @@ class RowBatch(NamedTuple):
 
     ``order`` lists row numbers within ``rows`` (a range, or an array if some are left out or
     shuffled). ``first`` is the number of the first row in the data, None for shuffled rows.
+    ``provide`` is called with the rest of the order where a block waits for kernel values.
     """
 
     rows: Any
@@ -206,6 +207,7 @@ class RowBatch(NamedTuple):
     order: np.ndarray | range
     n_features: int
     first: int | None
+    provide: Any = None
 
     def as_batch(self) -> Batch:
         """Return all rows, in any order and with those left out, as a batch whose y are codes."""
