@@ -2,15 +2,18 @@
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.datasets import make_classification
 from sklearn.linear_model import Perceptron as TheirPerceptron, SGDClassifier
+from sklearn.svm import SVC
 
 from benchmarks.accuracy import SHARED, digits
 from benchmarks.data import sparse
 from benchmarks.harness import Race, Side
-from linsep import AROW, PassiveAggressive, Perceptron
+from linsep import AROW, KernelPerceptron, PassiveAggressive, Perceptron
 
 HELD_OUT = 20_000
 
@@ -82,9 +85,20 @@ def mnist() -> Race:
     )  # fmt: skip
 
 
+def radial(n_rows: int) -> Race:
+    """Five passes of the kernel perceptron, with the kernel of an SVC that is fitted whole."""
+    X, y = make_classification(n_rows + 2_000, 20, n_informative=10, random_state=0)
+    return race(
+        f"KernelPerceptron, {n_rows:,} x 20, radial kernel, five passes", "scikit-learn SVC",
+        KernelPerceptron(max_iter=5), SVC(), (X[:n_rows], y[:n_rows], X[n_rows:], y[n_rows:]),
+        1, 5,
+    )  # fmt: skip
+
+
 def races() -> dict[str, Callable[[], Race]]:
     """Every race of this file by its short name."""
     warnings.simplefilter("ignore", FutureWarning)
     found = {"average": average, "average-costs": average_costs, "pa": passive_aggressive}
     found |= {"arow-costs": arow_costs}
+    found |= {f"kernel-{n}": partial(radial, n) for n in (1_000, 2_000, 4_000, 6_000, 16_000)}
     return found | ({"mnist": mnist} if SHARED.is_dir() else {})
