@@ -57,8 +57,13 @@ ROUNDED = {"cosine", "rbf", "laplacian", "normalized", "sum"}
 
 @pytest.fixture(params=[512 if COMPILING else 5])
 def block(request, monkeypatch):
-    """Blocks of so many rows: one with the compiler, many without."""
+    """Blocks of so many rows, and kernel values of few at once: one with the compiler, many
+    without.
+    """
     monkeypatch.setattr(kernels.Kernel, "rows_at_once", request.param)
+    if not COMPILING:
+        monkeypatch.setattr("linsep.learners.kernel_rows.AT_ONCE", 1)
+        monkeypatch.setattr("linsep.learners.kernel_rows.ROWS_AT_ONCE", 2)
     return request.param
 
 

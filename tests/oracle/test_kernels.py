@@ -38,7 +38,7 @@ from linsep.kernels import (
     kernel_from_dict,
 )
 from linsep.kernels.base import rows_of
-from linsep.kernels.kept_rows import KeptRows
+from linsep.kernels.gram_cache import GramCache
 from linsep.kernels.naming import NAMES
 from linsep.teaching.textbook import kernels as twin
 from storages import STORAGES, store
@@ -118,7 +118,7 @@ def test_radial_values_are_within_one_unit_in_the_last_place():
 def test_rows_that_are_kept_make_room_for_others_and_can_be_stored(most_rows):
     rows = RBF(0.3).prepare(X)
     whole, random = RBF(0.3).gram(rows, rows), np.random.default_rng(0)
-    kept = KeptRows(RBF(0.3), rows, most_rows)
+    kept = GramCache(RBF(0.3), rows, most_rows)
     for _ in range(30):
         some = random.permutation(12)[: random.integers(1, 6)]
         kept.keep(some)
@@ -127,7 +127,7 @@ def test_rows_that_are_kept_make_room_for_others_and_can_be_stored(most_rows):
         assert there.size <= min(most_rows, 12)
         np.testing.assert_allclose(kept.values[kept.places[there]], whole[there], **CLOSE)
         np.testing.assert_allclose(kept.between(there, some), whole[np.ix_(there, some)], **CLOSE)
-    again = KeptRows(RBF(0.3), rows, most_rows)
+    again = GramCache(RBF(0.3), rows, most_rows)
     again.restore(kept.arrays())
     new = np.flatnonzero(kept.places < 0)[:2]
     for each in (kept, again):
@@ -137,7 +137,7 @@ def test_rows_that_are_kept_make_room_for_others_and_can_be_stored(most_rows):
 
 def test_a_gram_matrix_is_kept_as_it_is():
     K = X @ X.T
-    kept = KeptRows(Precomputed(), Precomputed().prepare(K), 1)
+    kept = GramCache(Precomputed(), Precomputed().prepare(K), 1)
     kept.keep(np.arange(12))
     assert kept.values is K
     assert not kept.arrays()["gram.examples"].size

@@ -2,7 +2,7 @@
 
 ``base`` has prepared rows, sums, products and multiples; ``vectors``, ``strings`` and ``foreign``
 (of other libraries) the kernels; ``naming`` their names. ``exact`` computes values without
-rounding; ``gram_matrices`` are checked and aligned; ``kept_rows`` of them are computed when a
+rounding; ``gram_matrices`` are checked and aligned; ``gram_cache`` has rows of one, computed when a
 learner needs them.
 """
 

@@ -21,7 +21,7 @@ from linsep.batches import NO_IMPORTANCE
 from linsep.compiled.rows import Block, block, catch_up, csr_rows, settle
 from linsep.errors import DataError, hint
 from linsep.kernels.foreign import GramRows
-from linsep.kernels.kept_rows import KeptRows
+from linsep.kernels.gram_cache import GramCache
 from linsep.learners.keeping import KeepLast
 from linsep.learners.state import State
 from linsep.rows.arrays import MemoryStream, RowBatch, slices
@@ -50,22 +50,22 @@ class Grams:
         )
         #: the cached values, NaN where unknown, once there are any, or cached rows
         self._known: np.ndarray | None = None
-        self._rows: KeptRows | None = None
+        self._rows: GramCache | None = None
         if self.cached:
             _check_memory(size, n_examples)
 
-    def all_rows(self) -> KeptRows | None:
+    def all_rows(self) -> GramCache | None:
         """Return the rows of the whole Gram matrix computed so far, if they are cached."""
         if self._rows is None and self.cached and self.cheap:
-            self._rows = KeptRows(self.kernel, self.examples, self.n_examples)
+            self._rows = GramCache(self.kernel, self.examples, self.n_examples)
         return self._rows
 
-    def rows_among(self, examples: np.ndarray) -> KeptRows:
+    def rows_among(self, examples: np.ndarray) -> GramCache:
         """Return the rows of the Gram matrix of some examples, for the time being."""
         if self.cheap:
-            return KeptRows(self.kernel, self.examples[examples], examples.size)
+            return GramCache(self.kernel, self.examples[examples], examples.size)
         there = GramRows(self.between(examples, examples), np.arange(examples.size))
-        return KeptRows(self.kernel, there, examples.size)
+        return GramCache(self.kernel, there, examples.size)
 
     def forget(self) -> None:
         """Forget the cached values: among other rows, they could differ in the last digit."""
@@ -183,7 +183,7 @@ def _next_mistakes(rows: Block, codes: np.ndarray, order: np.ndarray) -> np.ndar
     return some[predicted != codes[some]][: max(ROWS_AT_ONCE, AT_ONCE // rows.places.size)]
 
 
-def _provide(rows: Block, kept: KeptRows, codes: np.ndarray, rest: np.ndarray) -> None:
+def _provide(rows: Block, kept: GramCache, codes: np.ndarray, rest: np.ndarray) -> None:
     """Compute the kernel values that a block waits for, and those of some rows of its ``rest``."""
     row = int(rows.waiting[0])
     kept.keep(np.append(_next_mistakes(rows, codes, rest), row))
@@ -367,7 +367,7 @@ class KernelStream(MemoryStream):
         self.changes.drop(int(self.seen[order].min(initial=self.changes.end)))
 
     def _batch(
-        self, rows: Block, kept: KeptRows, codes: np.ndarray, importance: np.ndarray, order: Any
+        self, rows: Block, kept: GramCache, codes: np.ndarray, importance: np.ndarray, order: Any
     ) -> RowBatch:
         provide = partial(_provide, rows, kept, codes)
         return RowBatch(rows, codes, importance, order, self.n_features, None, provide)

@@ -12,7 +12,7 @@ from linsep.kernels.base import Kernel, rows_of
 from linsep.kernels.foreign import GramRows
 
 
-class KeptRows:
+class GramCache:
     """Rows of the Gram matrix of examples: kernel values of one of them with all.
 
     Parameters
