@@ -49,6 +49,7 @@ from .model_files import load as load, save as save
 from .naive_bayes import GaussianNaiveBayes as GaussianNaiveBayes
 from .scoring.scores import score as score
 from .separating import separation as separation
+from .soft_margins.kernel import KernelSoftMargin as KernelSoftMargin
 from .soft_margins.linear import SoftMargin as SoftMargin
 from .sources.opening import open_source as open_source
 from .sources.text import Text as Text

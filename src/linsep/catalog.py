@@ -69,7 +69,7 @@ class Named(Mapping[str, Any]):
 
 
 LEARNER_CLASSES = tuple(_learners())
-MARGIN_CLASSES = {"soft-margin": "SoftMargin"}
+MARGIN_CLASSES = {"soft-margin": "SoftMargin", "kernel-soft-margin": "KernelSoftMargin"}
 REGRESSION_CLASSES = {
     "linear": "LinearRegression",
     "logistic": "LogisticRegression",

@@ -313,6 +313,7 @@ GRIDS = {
     "linear": "",
     "logistic": "l2=0.01,0.1,1,10",
     "soft-margin": "C=0.01,0.1,1,10,100",
+    "kernel-soft-margin": "C=0.1,1,10,100 gamma=scale,0.01,0.1,1",
     "naive-bayes": "variances=shared,by_class",
 }
 

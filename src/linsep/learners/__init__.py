@@ -21,5 +21,6 @@ update corrects the scores of later rows. ``learners/kernel_rows.py`` prepares t
 matrix of all rows fits in the cache, they are one block, and the loop stops where it needs a row of
 the matrix that is not yet computed; else it tracks which updates each row lacks, and adds those of
 a whole block with one Gram matrix. A budget projects all arrays of weights onto fewer support
-vectors. The kernel values of new rows are scored as dense rows.
+vectors. The kernel values of new rows are scored as dense rows (``support_vectors``, also for soft
+margins).
 """

@@ -12,7 +12,7 @@ from linsep.errors import DataError
 from linsep.estimators._common.labels import feature_names, label_text, positive_code
 from linsep.kernels import as_kernel
 from linsep.kernels.base import Kernel, rows_of
-from linsep.learners.kernel import checked_for_kernel
+from linsep.learners.support_vectors import checked_for_kernel
 from linsep.parameters import fitted_parameter
 from linsep.plot.display import (
     COLOURS,

@@ -7,6 +7,10 @@
                                            +- coordinate_descent: any size, a large C slows it down
                                            +- interior_point: few rows or few features, any C
 
+With a kernel (``kernel``), rows are known by their kernel values alone (``in_kernel_space``, with
+the proof there), and dual variables are found in working sets with their Gram matrix
+(``decomposition``; ``refining`` finishes where descent crawls).
+
 Every method ends with dual variables, of whatever quality. ``problem`` makes them feasible without
 rounding error, and rounds their objective downwards and that of the weights upwards: the gap
 between the two holds, converged or not.

@@ -34,7 +34,13 @@ from linsep.learners.state import Learner, State
 from linsep.learners.stored import calibration_arrays, calibration_of
 from linsep.logistic.outcomes import Callbacks, Stopped
 from linsep.parameters import HasParameters, TwoSided, check_parameters, parameter
-from linsep.soft_margins.machines import Machine, Solution, machines_of, signed_dual
+from linsep.soft_margins.machines import (
+    Machine,
+    Solution,
+    at_bound,
+    machines_of,
+    signed_dual,
+)
 from linsep.soft_margins.problem import Certificate
 from linsep.sources.base import Source
 
@@ -42,7 +48,8 @@ Loss = Literal["hinge", "squared_hinge"]
 
 #: attributes that a fit sets
 LEARNT = (
-    "_run", "_solution", "support_", "_dual_coef", "trace_", "n_rows_", "stop_reason_",
+    "_run", "_solution", "support_", "bounded_support_", "_dual_coef", "trace_", "n_rows_",
+    "stop_reason_",
     "training_accuracy_", "training_rows_", "training_baseline_", "training_sampled_",
     "training_balanced_accuracy_", "calibration_", "threshold_", "recipe_",
 )  # fmt: skip
@@ -77,6 +84,8 @@ class SoftMarginClassifier(
     class_weight: Any = None
     reference: Any = None
 
+    #: what to do about it
+    _hard_margin = 'linsep.separation(X, y, margin="max") finds it, with a proof'
     # What online learners choose: scores of zero are the smaller class.
     tie = "negative"
     keep = "last"
@@ -136,9 +145,9 @@ class SoftMarginClassifier(
         if inf == self.C:
             raise ParameterError(
                 "C=inf asks for the hard margin, which separable classes have alone: "
-                'linsep.separation(X, y, margin="max") finds it, with a proof'
+                + self._hard_margin
             )
-        X, y, sample_weight = to_learn(X, y, sample_weight)
+        X, y, sample_weight = self._to_learn(X, y, sample_weight)
         if brings_labels(X, y, sample_weight):
             self._fit_source(X)
         else:
@@ -173,6 +182,10 @@ class SoftMarginClassifier(
         """Return where a fit stands."""
         at = getattr(self, "_at", None)
         return "" if at is None or at.gap == 1.0 else f"within {at.gap:.1g} of the best"
+
+    def _to_learn(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+        """Return rows, labels and weights as a fit takes them."""
+        return to_learn(X, y, sample_weight)
 
     def _of_source(self, X: Any) -> Any:
         """Return the rows of a source as a fit takes them."""
@@ -267,10 +280,20 @@ class SoftMarginClassifier(
         self.trace_ = np.array(steps, dtype=np.float64).reshape(-1, 3)
         self._solution = Solution.of(found, costs, self.loss != "hinge")
         self.support_, self._dual_coef = signed_dual(machines, found, self.n_rows_)
+        self.bounded_support_ = self._at_bound(machines, found, costs)
         self._take(X, machines, found)
         if not hasattr(self, "stop_reason_"):
             near = self.duality_gap_ <= self.tol
             self.stop_reason_ = StopReason.CONVERGED if near else StopReason.MAX_ITER
+
+    def _at_bound(
+        self, machines: list[Machine], found: list[Certificate], costs: list[np.ndarray]
+    ) -> np.ndarray:
+        """Return the rows whose dual variables are at their bound in any machine."""
+        if self.loss != "hinge":
+            return np.empty(0, np.int64)
+        parts = zip(machines, found, costs, strict=True)
+        return np.unique(np.concatenate([one.rows[at_bound(own, u)] for one, own, u in parts]))
 
     def _hold(self, coef: np.ndarray, intercept: np.ndarray) -> None:
         """Hold the weights of all machines."""

@@ -56,19 +56,24 @@ class Solution(NamedTuple):
     @classmethod
     def of(cls, found: list[Certificate], costs: list[np.ndarray], squared: bool) -> "Solution":
         """Return that of certificates of machines whose errors cost so much."""
-        at_bound = [
-            0 if squared else int((one.dual >= cost * (1 - 1e-9)).sum())
+        bounded = [
+            0 if squared else int(at_bound(one, cost).sum())
             for one, cost in zip(found, costs, strict=True)
         ]
         return cls(
             np.array([one.primal for one in found]), np.array([one.bound for one in found]),
-            np.array([int((one.dual > 0).sum()) for one in found]), np.array(at_bound),
+            np.array([int((one.dual > 0).sum()) for one in found]), np.array(bounded),
         )  # fmt: skip
 
     @property
     def gaps(self) -> np.ndarray:
         """The gap of each machine."""
         return np.array([*map(relative_gap, self.objectives, self.bounds)])
+
+
+def at_bound(found: Certificate, costs: np.ndarray) -> np.ndarray:
+    """Return which dual variables of the hinge loss are at their bound, up to rounding."""
+    return found.dual >= costs * (1 - 1e-9)
 
 
 def signed_dual(

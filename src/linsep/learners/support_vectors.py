@@ -1,0 +1,201 @@
+"""What classifiers in the space of a kernel share: their rows, of any type, and support vectors."""
+
+import json
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from linsep.compiled.rows import as_rows
+from linsep.errors import DataError, ModelFileError
+from linsep.estimators._common.labels import FLOATS
+from linsep.kernels.base import Kernel, listed, refuse_text
+from linsep.kernels.naming import as_kernel, described, kernel_from_dict
+from linsep.learners.predicting import PredictsOnline, numbered, numbered_texts
+from linsep.validation.sparse import as_csr
+from linsep.validation.values import check_prepared, faults_named
+
+
+def checked_for_kernel(estimator: Any, kernel: Any, X: Any, *, reset: bool) -> Any:
+    """Return X as an array or CSR matrix if its rows are numeric, else as an array of objects.
+
+    Raises
+    ------
+    DataError, ValueError
+        If X has NaN, infinity, another number of features than in fit or no rows, or is not of the
+        type the kernel takes.
+    """
+    if kernel.takes in ("vectors", "gram") and getattr(X, "ndim", 1) == 1:
+        refuse_text(X, kernel)
+    if kernel.takes == "strings" and getattr(X, "ndim", 1) != 1:
+        raise DataError(
+            f"X is a table of shape {X.shape}, but {kernel!r} takes a list of strings: give one "
+            "column of it."
+        )
+    if kernel.takes in ("vectors", "gram") or (kernel.takes == "anything" and _is_table(X)):
+        if kernel.takes == "gram" and sp.issparse(X):
+            raise DataError(
+                "A precomputed Gram matrix must be dense, not sparse: give X.toarray()."
+            )
+        if not reset:
+            check_prepared(estimator, X)
+        with faults_named(X, estimator):
+            return validate_data(
+                estimator, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=reset
+            )
+    rows = listed(X)
+    if not len(rows):
+        raise DataError("X has no rows to learn from or to score.")
+    return rows
+
+
+def _is_table(X: Any) -> bool:
+    """Return whether X is a table of numbers rather than a list of strings or objects."""
+    if getattr(X, "ndim", 0) == 1 and not sp.issparse(X):
+        return getattr(getattr(X, "dtype", None), "kind", "") not in "OSU"
+    return hasattr(X, "shape") or hasattr(X, "__dataframe__")
+
+
+#: number of kernel values computed at once to score rows
+GRAM_VALUES = 1 << 24
+
+
+class HasSupportVectors(PredictsOnline, ClassifierMixin, BaseEstimator):
+    """Base of a classifier whose features are its examples, by their kernel values: it has the
+    parameters of a kernel, and holds the examples with a weight in its run.
+    """
+
+    kernel: Any
+    degree: int
+    gamma: Any
+    coef0: float
+
+    _examples: Any
+    #: the examples in the form of the kernel; None if there are none
+    _prepared: Any
+    kernel_: Kernel
+    support_: np.ndarray
+
+    def chosen_kernel(self) -> Kernel:
+        """Return the kernel that the parameters describe, before it has seen rows."""
+        return as_kernel(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        kernel = described(self.kernel)
+        tags.input_tags.pairwise = kernel.takes == "gram"
+        tags.input_tags.sparse = kernel.sparse
+        tags.input_tags.positive_only = kernel.positive_only
+        tags.input_tags.string = kernel.takes == "strings"
+        return tags
+
+    @property
+    def support_vectors_(self) -> Any:
+        """The support vectors; empty for a precomputed Gram matrix."""
+        self.fitted_run()
+        return np.empty((0, 0)) if self.kernel_.takes == "gram" else self._examples
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the prepared examples."""
+        stored: Any = super().__getstate__()
+        return {name: value for name, value in stored.items() if name != "_prepared"}
+
+    def __setstate__(self, stored: dict[str, Any]) -> None:
+        super().__setstate__(stored)
+        if "_examples" in stored and self.kernel_.takes != "gram":
+            self._prepare_examples()
+
+    def _prepare_examples(self) -> None:
+        """Prepare the examples for the kernel; None if there are none."""
+        some = self._examples.shape[0] > 0
+        self._prepared = self.kernel_.prepare(self._examples) if some else None
+
+    def _rows_to_score(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return checked_for_kernel(self, self.kernel_, X, reset=False)
+
+    def _numbered(self, X: Any) -> np.ndarray:
+        """Hash numeric rows by their values, strings by their characters and other objects by
+        their kernel values.
+        """
+        if X.ndim > 1:
+            return numbered(X, X.shape[1])
+        if all(isinstance(row, str | bytes) for row in X):
+            return numbered_texts(X)
+        return numbered(self._kernel_values(X), self.support_.size)
+
+    def _kernel_values(self, X: Any) -> np.ndarray:
+        """Return kernel values, shape (rows, support vectors)."""
+        if not self.support_.size:
+            return np.empty((X.shape[0], 0))
+        if self.kernel_.takes == "gram":
+            return X[:, self.support_].astype(np.float64, copy=False)
+        return self.kernel_.gram(self.kernel_.prepare(X), self._prepared)
+
+    def machine_scores(self, X: Any, whole: Any) -> np.ndarray:
+        """Return the scores of every machine by kernel values with the support vectors."""
+        if sp.issparse(X) and X.shape[1] < self.n_features_in_:
+            X = X.copy()
+            X.resize(X.shape[0], self.n_features_in_)
+        if sp.issparse(X) and not self.kernel_.sparse:  # from a source; arrays have been checked
+            X = X.toarray()
+        at_once = max(1, GRAM_VALUES // max(1, self.support_.size))
+        parts = [self._block_scores(X[k : k + at_once]) for k in range(0, X.shape[0], at_once)]
+        return np.concatenate(parts)
+
+    def _block_scores(self, X: Any) -> np.ndarray:
+        gram = self._kernel_values(X)
+        rows = as_rows(np.ascontiguousarray(gram))
+        return self._run.keeping.scores(self._run.state, rows, len(gram))
+
+
+def supports_of(model: HasSupportVectors) -> dict[str, np.ndarray]:
+    """Return the numbers of the support vectors and their rows."""
+    rows, found = model.support_vectors_, {"support.numbers": model.support_}
+    if sp.issparse(rows):
+        parts = {"values": rows.data, "columns": rows.indices, "starts": rows.indptr}
+        return found | {f"support.{name}": part for name, part in parts.items()}
+    if rows.dtype != object:
+        return found | {"support.rows": rows}
+    return found | {"support.text": np.frombuffer(_as_json(rows), np.uint8)}
+
+
+def _as_json(rows: np.ndarray) -> bytes:
+    plain = [row.decode("latin-1") if isinstance(row, bytes) else row for row in rows]
+    if not all(isinstance(row, str) for row in plain):
+        raise ModelFileError("Only support vectors of numbers or strings can be saved.")
+    kind = "bytes" if len(rows) and isinstance(rows[0], bytes) else "str"
+    return json.dumps({kind: plain}).encode()
+
+
+def restore_supports(
+    model: HasSupportVectors, arrays: dict[str, np.ndarray], kernel: dict[str, Any],
+    width: int | None,
+) -> None:  # fmt: skip
+    """Restore kernel and support vectors of ``model``, which has a state; raise ValueError if they
+    are inconsistent.
+    """
+    numbers, many = arrays["support.numbers"], model._run.state.n_features
+    model.kernel_ = kernel_from_dict(kernel)
+    if numbers.shape != (many,) or numbers.dtype != np.int64:
+        raise ValueError(f"{numbers.dtype} numbers of shape {numbers.shape}")
+    if "support.text" in arrays:
+        ((kind, texts),) = json.loads(arrays["support.text"].tobytes()).items()
+        rows: Any = listed([text.encode("latin-1") if kind == "bytes" else text for text in texts])
+    elif "support.values" in arrays:
+        parts = (arrays[f"support.{name}"] for name in ("values", "columns", "starts"))
+        rows = sp.csr_matrix(tuple(parts), shape=(many, width))
+        rows.check_format()
+    elif model.kernel_.takes == "gram":
+        rows = np.empty((many, 0))
+    else:
+        rows = arrays["support.rows"]
+        if rows.shape[1:] != (width,) or rows.dtype not in (np.float64, np.float32):
+            raise ValueError(f"{rows.dtype} support vectors of shape {rows.shape}")
+    if rows.shape[0] != many:
+        raise ValueError(f"{rows.shape[0]} support vectors for {many} weights")
+    model.support_, model._examples = numbers, rows
+    if model.kernel_.takes != "gram":
+        model._prepare_examples()

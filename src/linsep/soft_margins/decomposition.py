@@ -1,0 +1,352 @@
+"""The soft margin in the space of a kernel: working sets with their Gram matrix, in rounds.
+
+Each round takes the rows that violate optimality most, the free support vectors and those next to
+them, as many as a Gram matrix in memory has room for, and solves their part of the dual (T.
+Joachims, Making large-scale SVM learning practical, 1999, with sets of thousands of rows): by
+descent on pairs, and where that crawls by Newton's method. All rows are one set if they fit.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from linsep._system.interrupts import interruption_point
+from linsep._system.threads import one_blas_thread
+from linsep.compiled.soft_margin_kernels import descend_by_one, descend_by_pairs
+from linsep.soft_margins.in_kernel_space import KernelProblem, certified, unit_of
+from linsep.soft_margins.problem import TINY, Certificate, best_intercept
+from linsep.soft_margins.refining import corrected, refined
+
+#: steps of a descent between two looks at Ctrl-C, as kernel values that they read
+VALUES_BETWEEN_LOOKS = 1 << 29
+#: steps of a descent per row, from which on it crawls
+CRAWLS = 40
+#: rounds at most
+MOST_ROUNDS = 200
+#: rounds in which the gap must halve
+PATIENCE = 30
+#: violations, in units of the margin, at which a descent pauses first, and at last
+COARSE, FINEST = 1e-2, 1e-13
+#: the same of the sample to begin with
+ROUGH = 5e-2
+#: fewest rows of a working set, whatever the memory, and most that are refined at once
+LEAST_ROOM, MOST_REFINED = 1000, 3000
+
+
+class Dual:
+    """Dual variables b_i = y_i a_i of all rows, between ``low`` and ``high``, and their scores."""
+
+    def __init__(self, problem: KernelProblem):
+        self.problem, y, u = problem, problem.signs, problem.costs
+        large = np.full(len(y), np.inf) if problem.squared else u
+        self.low, self.high = np.where(y > 0, 0.0, -large), np.where(y > 0, large, 0.0)
+        self.ridge = 0.5 / u if problem.squared else np.zeros(len(y))
+        self.curvatures = problem.X.squares + self.ridge
+        self.flat = 1e-14 * float(np.abs(self.curvatures).max(initial=0.0)) + 1e-300
+        self.b, self.scores = np.zeros(len(y)), np.zeros(len(y))
+        #: errors of scores are at most this many times sqrt(K(x, x))
+        self.error = 0.0
+        self._roots = np.sqrt(np.maximum(problem.X.squares, 0.0))
+
+    @property
+    def slopes(self) -> np.ndarray:
+        """The gradient of the objective in b, without the free intercept."""
+        return self.scores - self.problem.signs + self.ridge * self.b
+
+    def certificate(self) -> Certificate:
+        """Return the proof of how near to the best these variables are."""
+        return certified(self.problem, np.abs(self.b), self.scores, self.error)
+
+    def set(self, rows: np.ndarray, b: np.ndarray) -> None:
+        """Set the variables of ``rows``, and update the scores of all."""
+        moved = b - self.b[rows]
+        some = np.flatnonzero(moved)
+        self.b[rows] = b
+        self._add(rows[some], moved[some])
+
+    def score_anew(self) -> None:
+        """Compute the scores again, without the rounding of many changes."""
+        some = np.flatnonzero(self.b)
+        self.scores[:], self.error = 0.0, 0.0
+        self._add(some, self.b[some])
+
+    def _add(self, rows: np.ndarray, amounts: np.ndarray) -> None:
+        self.problem.X.add_products(None, rows, amounts, self.scores)
+        length = float(np.abs(amounts) @ self._roots[rows])
+        everything = float(np.abs(self.b) @ self._roots)  # |w|, by which scores are bounded
+        self.error += 1.1 * unit_of(rows.size) * length + 2.0**-52 * everything
+
+    def violations(self) -> np.ndarray:
+        """Return by how much each variable violates optimality; below zero, how far it is from
+        that.
+        """
+        return _violations(self.slopes, self.b, self.low, self.high, self.problem.free)
+
+    @property
+    def free(self) -> np.ndarray:
+        """Whether each variable is between its bounds."""
+        return (self.b > self.low) & (self.b < self.high)
+
+
+class WorkingSet:
+    """Some of the rows, with their Gram matrix.
+
+    Parameters
+    ----------
+    dual : Dual
+    rows : int64 array, the numbers of the rows; changed by :meth:`exchange`
+    K : float64 array of shape (rows, rows), changed likewise
+    """
+
+    def __init__(self, dual: Dual, rows: np.ndarray, K: np.ndarray):
+        self.dual, self.rows, self.K = dual, rows, K
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Take the variables of the rows and their slopes from all."""
+        dual, rows = self.dual, self.rows
+        self.b, self.slopes = dual.b[rows].copy(), dual.slopes[rows].copy()
+        self.low, self.high, self.ridge = dual.low[rows], dual.high[rows], dual.ridge[rows]
+        self.curvatures = dual.curvatures[rows]
+
+    def exchange(self, rows: np.ndarray) -> None:
+        """Become the set of these rows, as many as now."""
+        places = np.flatnonzero(~np.isin(self.rows, rows))
+        fresh = np.setdiff1d(rows, self.rows)
+        self.rows[places] = fresh
+        values = self.dual.problem.X.between(fresh, self.rows)
+        self.K[places] = values
+        self.K[:, places] = values.T
+        self.refresh()
+
+    def descend(self, tolerance: float, steps: int) -> tuple[int, float]:
+        """Take so many steps, or until the violation is at most ``tolerance``: return both."""
+        descend = descend_by_pairs if self.dual.problem.free else descend_by_one
+        at_once, taken = max(1, VALUES_BETWEEN_LOOKS // len(self.rows)), 0
+        while True:
+            some, violation = descend(
+                self.K, self.curvatures, self.slopes, self.b, self.low, self.high, self.ridge,
+                self.dual.flat, tolerance, min(at_once, steps - taken),
+            )  # fmt: skip
+            taken += some
+            interruption_point()
+            if violation <= tolerance or taken >= steps:
+                return taken, violation
+
+    def refine(self) -> None:
+        """Find the best variables at once: of the rows that violate optimality, are between their
+        bounds or nearest to that, if there are too many.
+        """
+        problem, some = self.dual.problem, np.arange(len(self.rows))
+        if some.size > MOST_REFINED:
+            violations = _violations(self.slopes, self.b, self.low, self.high, problem.free)
+            some = np.sort(np.argpartition(-violations, MOST_REFINED)[:MOST_REFINED])
+        start = problem.costs[self.rows[some]] / 2
+        self._solve(some, lambda Q, slope, upper, y, s: refined(Q, slope, upper, start, y, s))
+
+    def polish(self) -> None:
+        """Find the best variables of the rows that are between their bounds now."""
+        some = np.flatnonzero((self.b > self.low) & (self.b < self.high))
+        if 0 < some.size <= MOST_REFINED:
+            a = np.abs(self.b[some])
+            self._solve(some, lambda Q, slope, upper, y, s: corrected(Q, slope, upper, y, s, a))
+
+    def _solve(self, some: np.ndarray, solve: Callable[..., np.ndarray]) -> None:
+        """Let ``solve`` find variables a = y b of some rows beside the others."""
+        problem, y = self.dual.problem, self.dual.problem.signs[self.rows[some]]
+        Q = self.K[np.ix_(some, some)] * y
+        Q *= y[:, None]
+        Q.flat[:: len(Q) + 1] += self.ridge[some]
+        a, upper = y * self.b[some], np.maximum(self.high, -self.low)[some]
+        slope = y * self.slopes[some] - Q @ a
+        found = solve(Q, slope, upper, y if problem.free else None, float(y @ a))
+        moved = y * found - self.b[some]
+        self.slopes += self.K[:, some] @ moved
+        self.slopes[some] += self.ridge[some] * moved
+        self.b[some] = y * found
+
+
+def _violations(
+    slopes: np.ndarray, b: np.ndarray, low: np.ndarray, high: np.ndarray, sum_is_fixed: bool
+) -> np.ndarray:
+    """Return by how much each variable violates optimality; below zero, how far it is from that.
+
+    Where their sum is fixed, the slope of variables between their bounds is minus the intercept.
+    """
+    up, down, level = b < high, b > low, 0.0
+    if sum_is_fixed:
+        both = up & down
+        ends = slopes[up].min(initial=np.inf), slopes[down].max(initial=-np.inf)
+        level = float(slopes[both].mean()) if both.any() else sum(ends) / 2
+        level = level if np.isfinite(level) else 0.0
+    return np.maximum(
+        np.where(up, level - slopes, -np.inf), np.where(down, slopes - level, -np.inf)
+    )
+
+
+def decomposition(
+    problem: KernelProblem, tol: float, cache_bytes: float, rounds: int = MOST_ROUNDS,
+    told: Callable[[Certificate], bool] = lambda found: False, seed: int = 0,
+) -> Certificate:  # fmt: skip
+    """Return dual variables whose gap is at most ``tol``, or the best found.
+
+    Parameters
+    ----------
+    problem : KernelProblem
+    tol : float
+    cache_bytes : float, memory for a Gram matrix of all rows or of a working set
+    rounds : int, how often the gap is computed at most
+    told : function of the best certificate so far, which returns whether to stop
+    seed : int, of the sample of rows to begin with if not all fit in memory
+    """
+    if problem.free and abs(problem.signs.sum()) == len(problem.signs):  # one class only
+        return Certificate(
+            np.empty(0), float(problem.signs[0]), np.zeros(len(problem.signs)), 0.0, 0.0
+        )
+    with one_blas_thread:
+        return _decomposed(problem, tol, cache_bytes, rounds, told, seed)
+
+
+def _decomposed(
+    problem: KernelProblem, tol: float, cache_bytes: float, rounds: int,
+    told: Callable[[Certificate], bool], seed: int,
+) -> Certificate:  # fmt: skip
+    rows, room = len(problem.signs), max(LEAST_ROOM, int((cache_bytes / 8) ** 0.5))
+    search = Search(Dual(problem), tol, told)
+    if search.is_over():
+        return search.best
+    if rows <= room:
+        search.all_at_once(rounds)
+        return search.best
+    uncertain = _guess(search.dual, room // 2, seed)
+    search.round(np.argpartition(uncertain, room - 1)[:room])
+    gaps = [search.best.gap]
+    for number in range(rounds):
+        if search.is_over() or (number > PATIENCE and gaps[-1] > 0.5 * gaps[-PATIENCE]):
+            break
+        gaps.append(search.best.gap)
+        search.round(search.chosen(room))
+    return search.best
+
+
+class Search:
+    """Variables on their way to the best ones.
+
+    Parameters
+    ----------
+    dual, tol, told : as in :func:`decomposition`
+    """
+
+    def __init__(self, dual: Dual, tol: float, told: Callable[[Certificate], bool]):
+        self.dual, self.tol, self.told = dual, tol, told
+        self.best, self._gap = dual.certificate(), 1.0
+        self._set: WorkingSet | None = None
+
+    def is_over(self) -> bool:
+        """Prove how good the variables are, and return whether that, or the user, ends it."""
+        found = self.dual.certificate()
+        self._gap = found.gap
+        if found.gap <= self.best.gap:
+            self.best = found
+        return self.best.gap <= self.tol or self.told(self.best)
+
+    def all_at_once(self, rounds: int) -> None:
+        """Find the best variables of all rows, whose Gram matrix is in memory."""
+        rows = np.arange(len(self.dual.b))
+        everything, tolerance = WorkingSet(self.dual, rows, self.dual.problem.X.whole()), COARSE
+        left, before = CRAWLS * rows.size, math.inf
+        for _ in range(rounds):
+            if left > 0 and tolerance > FINEST:
+                left -= everything.descend(tolerance, left)[0]
+            elif self.best.gap > 0.5 * before:
+                return
+            else:
+                before, left, tolerance = self.best.gap, 0, FINEST
+                everything.refine()
+            if self._take(everything):
+                break
+            tolerance *= min(0.3, max(1e-3, 0.5 * self.tol / self._gap))
+        everything.polish()
+        self._take(everything)
+
+    def _take(self, everything: WorkingSet) -> bool:
+        """Take the variables of all rows from their set, and return whether that ends it."""
+        self.dual.b[:] = everything.b
+        self.dual.score_anew()
+        everything.refresh()
+        return self.is_over()
+
+    def chosen(self, room: int) -> np.ndarray:
+        """Return the rows of the next round: those between their bounds, and those that violate
+        optimality most, or least satisfy it, in either direction.
+        """
+        dual = self.dual
+        slopes, chosen = dual.slopes, dual.free
+        inside = np.flatnonzero(chosen)
+        if inside.size > room // 2:
+            chosen[:] = False
+            far = np.abs(slopes[inside] - slopes[inside].mean())
+            chosen[inside[np.argpartition(-far, room // 2)[: room // 2]]] = True
+        up, down = (
+            np.where(dual.b < dual.high, slopes, np.inf),
+            np.where(dual.b > dual.low, -slopes, np.inf),
+        )
+        for side, share in ((up, 2), (down, 1)):
+            many = (room - int(chosen.sum())) // share
+            side[chosen] = np.inf
+            if many:
+                chosen[np.argpartition(side, many - 1)[:many]] = True
+        return np.flatnonzero(chosen)
+
+    def round(self, rows: np.ndarray) -> None:
+        """Find the best variables of some rows, as many as in every other round."""
+        if self._set is None:
+            self._set = WorkingSet(self.dual, rows, self.dual.problem.X.between(rows, rows))
+        else:
+            self._set.exchange(rows)
+        worst, some = float(self.dual.violations().max()), self._set
+        wanted = worst * min(3e-3, max(1e-4, 0.03 * self.tol / self._gap))
+        steps = CRAWLS * rows.size
+        if some.descend(wanted, steps)[0] >= steps:
+            some.refine()
+        self.dual.set(some.rows, some.b)
+
+
+def _guess(dual: Dual, size: int, seed: int) -> np.ndarray:
+    """Begin near the best point as a sample of the rows has it, and return how uncertain its answer
+    is for each row: the smaller, the more.
+    """
+    problem, y, u = dual.problem, dual.problem.signs, dual.problem.costs
+    sample = np.sort(np.random.RandomState(seed).permutation(len(y))[:size])
+    intercept = "free" if problem.free else None
+    some = KernelProblem(
+        problem.X.some(sample), y[sample], u[sample] * (len(y) / size), problem.squared, intercept
+    )
+    rough = Dual(some)
+    of_sample = WorkingSet(rough, np.arange(size), some.X.whole())
+    of_sample.descend(ROUGH, CRAWLS * size)
+    scores, used = np.zeros(len(y)), np.flatnonzero(of_sample.b)
+    problem.X.add_products(None, sample[used], of_sample.b[used], scores)
+    level = best_intercept(some, scores[sample]) if problem.free else 0.0
+    short = 1.0 - y * (scores + level)
+    a = 2 * u * np.maximum(short, 0.0) if problem.squared else np.where(short > 0, u, 0.0)
+    dual.set(np.arange(len(y)), y * (_balanced(a, short, problem) if problem.free else a))
+    return np.abs(short)
+
+
+def _balanced(a: np.ndarray, short: np.ndarray, problem: KernelProblem) -> np.ndarray:
+    """Return dual variables with equal sums in both classes, near some that have others."""
+    y, u = problem.signs, problem.costs
+    sides = [np.flatnonzero(y == sign) for sign in (-1.0, 1.0)]
+    goal = sum(float(a[side].sum()) for side in sides) / 2
+    if not problem.squared:
+        goal = min(goal, *(float(u[side].sum()) for side in sides))
+    found = np.zeros_like(a)
+    for side in sides:
+        if problem.squared:
+            found[side] = a[side] * (goal / max(float(a[side].sum()), TINY))
+        else:
+            order = side[np.argsort(-short[side], kind="stable")]
+            found[order] = np.clip(goal - (np.cumsum(u[order]) - u[order]), 0.0, u[order])
+    return found

@@ -1,0 +1,247 @@
+"""The soft margin in the space of a kernel, as a scikit-learn estimator."""
+
+from collections.abc import Callable
+from math import inf, nan
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+
+from linsep.errors import warn_caller
+from linsep.estimators._common.fitted_state import count
+from linsep.estimators._common.frames import to_learn
+from linsep.kernels.base import Combined, Kernel
+from linsep.kernels.foreign import Callable as OfFunction, Pairwise
+from linsep.kernels.gram_matrices import MOST_ROWS, NotPositiveSemidefiniteWarning, check_gram
+from linsep.kernels.naming import NAMES
+from linsep.learners.support_vectors import (
+    HasSupportVectors,
+    checked_for_kernel,
+    restore_supports,
+    supports_of,
+)
+from linsep.parameters import TwoSided, parameter
+from linsep.soft_margins.classifier import SoftMarginClassifier
+from linsep.soft_margins.decomposition import decomposition
+from linsep.soft_margins.in_kernel_space import KernelProblem, KernelRows
+from linsep.soft_margins.machines import Machine
+from linsep.soft_margins.problem import Certificate
+
+
+class KernelSoftMargin(HasSupportVectors, SoftMarginClassifier):
+    """Support vector machine in the space of a kernel, with a proof of how near its objective is to
+    the best.
+
+    Scores are f(x) = sum_i a_i y_i K(x_i, x) + b. The a_i minimize the objective of
+    :class:`linsep.SoftMargin` for the features of the kernel, and prove how near to the best it is.
+
+    Rows are learnt in working sets, each with its Gram matrix: all rows at once if their matrix
+    fits in ``cache_mb``. Pairs of variables are changed where that helps most, and Newton's method
+    finishes where that would take too long.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Cost of the losses.
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+    kernel, degree, gamma, coef0
+        As in :class:`linsep.KernelPerceptron`: a name, a function of two rows, a kernel of
+        :mod:`linsep.kernels` on numbers or strings, or "precomputed".
+    fit_intercept : bool, default=True
+    penalize_intercept : bool, default=False
+        True adds b^2 / 2 to the objective, as if the kernel were K + 1.
+    multiclass : {"ovo", "ovr"}, default="ovo"
+        For more than two classes: one machine per pair, as in libsvm, or one per class against the
+        rest.
+    tol : float, default=1e-6
+        Stop when the objective is proved to be within this share of the best.
+    max_iter : int, default=200
+        How often the gap is computed at most, of each machine: after every working set, or after
+        every descent if all rows are one.
+    cache_mb : float, default=200
+        Memory for the Gram matrix of a working set (8 bytes per value, at least 8 MB).
+    random_state : int, RandomState or None, default=0
+        Seed of the sample of rows to begin with if not all fit in one working set.
+    class_weight, reference
+        As in :class:`linsep.SoftMargin`.
+
+    Attributes
+    ----------
+    support_ : array of shape (support vectors,)
+        Row numbers of the support vectors, ascending: those of any machine.
+    bounded_support_ : array of row numbers
+        Those whose dual variable is at its bound, C times the weight of the row, in any machine:
+        they lie inside the margin or on the wrong side. None with the squared hinge loss.
+    support_vectors_ : array, CSR matrix or array of objects
+        The support vectors; empty for "precomputed".
+    dual_coef_ : array of shape (machines, support vectors), y_i a_i
+    intercept_ : array of shape (machines,)
+    kernel_ : the kernel with the parameters it took from the data
+    duality_gap_, lower_bound_ : float
+        NaN if the kernel is known not to be positive semidefinite, as the proof needs: a Gram
+        matrix, a function or a kernel of scikit-learn is checked on up to 2,000 rows.
+    objective_, classes_, n_support_, n_bounded_, trace_, n_iter_, n_rows_, n_features_in_,
+    feature_names_in_, stop_reason_, stop_sentence_, reference_, recipe_
+        As in :class:`linsep.SoftMargin`.
+
+    References
+    ----------
+    C. Cortes and V. Vapnik, Support-vector networks, Machine Learning 20 (1995). R. Fan, P. Chen
+    and C. Lin, Working set selection using second order information for training support vector
+    machines, JMLR 6 (2005). T. Joachims, Making large-scale SVM learning practical, in Advances in
+    Kernel Methods (1999).
+
+    Examples
+    --------
+    >>> from linsep import KernelSoftMargin
+    >>> X = [[1, 1], [1, -1], [-1, 1], [-1, -1]]
+    >>> model = KernelSoftMargin(kernel="poly", degree=2).fit(X, [1, 0, 0, 1])
+    >>> model.predict(X).tolist(), model.duality_gap_ < 1e-6
+    ([1, 0, 0, 1], True)
+    """
+
+    command_name = "kernel-soft-margin"
+    _hard_margin = (
+        "linsep.separation(K=K, y=y) proves whether they are, and C=1e6, say, comes near it"
+    )
+
+    kernel: Any = parameter(
+        default="rbf",
+        choices=NAMES,
+        called_with="two rows, or a kernel of linsep.kernels",
+        help="kernel, the similarity of two rows",
+    )
+    degree: int = parameter(default=3, at_least=1, help="degree of the polynomial kernel")
+    gamma: float | Literal["scale"] | None = parameter(
+        default=None, above=0.0, help="factor of the product or distance in the kernel"
+    )
+    coef0: float = parameter(
+        default=1.0,
+        at_least=0.0,
+        help="constant added to the product in the polynomial kernel",
+    )
+    multiclass: TwoSided = parameter(
+        default="ovo", help="how to learn more than two classes: one-vs-one, or one-vs-rest"
+    )
+    tol: float = parameter(
+        default=1e-6, above=0.0, help="relative gap to the best objective to stop at"
+    )
+    max_iter: int = parameter(
+        default=200, at_least=1, help="how often the gap to the best is computed at most"
+    )
+    cache_mb: float = parameter(
+        default=200.0, at_least=0.0, help="memory in MB for kernel values to reuse"
+    )
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Intercepts, one per row of ``dual_coef_``."""
+        return self.fitted_run().weights()[1]
+
+    @property
+    def duality_gap_(self) -> float:
+        """As in :class:`linsep.SoftMargin`; NaN if the kernel is not positive semidefinite."""
+        return nan if self._indefinite else super().duality_gap_
+
+    @property
+    def lower_bound_(self) -> float:
+        """As in :class:`linsep.SoftMargin`; NaN if the kernel is not positive semidefinite."""
+        return nan if self._indefinite else super().lower_bound_
+
+    @property
+    def stop_sentence_(self) -> str:
+        """Why the fit ended, in one sentence."""
+        if self._indefinite:
+            return (
+                "the kernel is not positive semidefinite, so how near the best the objective is "
+                "cannot be proved"
+            )
+        return super().stop_sentence_
+
+    # Fits.
+
+    def _to_learn(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+        if self.chosen_kernel().takes != "vectors":
+            return X, y, sample_weight
+        return to_learn(X, y, sample_weight)
+
+    def _of_source(self, X: Any) -> Any:
+        return X.toarray() if sp.issparse(X) and not self.chosen_kernel().sparse else X
+
+    def _checked(self, X: Any) -> Any:
+        kernel = self.chosen_kernel()
+        rows = checked_for_kernel(self, kernel, X, reset=True)
+        self.kernel_, self._indefinite = kernel.fitted(rows), False
+        if kernel.takes == "gram" or (_is_unknown(kernel) and rows.shape[0] <= MOST_ROWS):
+            why = check_gram(rows if kernel.takes == "gram" else self.kernel_(rows))
+            if why is not None:
+                self._indefinite = True
+                warn_caller(NotPositiveSemidefiniteWarning(why))
+        return rows
+
+    def _solver(self, X: Any) -> Callable[[Machine, np.ndarray, Any], Certificate]:
+        intercept = "free" if self.fit_intercept and not self.penalize_intercept else None
+        shift = float(self.fit_intercept and self.penalize_intercept)
+        rows = KernelRows(self.kernel_, self.kernel_.prepare(X), shift)
+        cache, seed = self.cache_mb * 1e6, self.seed()
+        if len(rows) ** 2 * 8 <= cache and self.classes_.size > 2:
+            rows.whole()  # which the machines share
+
+        def of(machine: Machine, costs: np.ndarray, told: Any) -> Certificate:
+            space, squared = rows.some(machine.rows), self.loss != "hinge"
+            problem = KernelProblem(space, machine.signs, costs, squared, intercept)
+            return decomposition(problem, self.tol, cache, self.max_iter, told, seed)
+
+        return of
+
+    def _nothing(self, X: Any, machine: Machine) -> Certificate:
+        return Certificate(np.empty(0), 0.0, np.zeros(machine.rows.size), inf, 0.0)
+
+    def _take(self, X: Any, machines: list[Machine], found: list[Certificate]) -> None:
+        intercept = np.array([one.intercept for one in found])
+        if self.fit_intercept and self.penalize_intercept:  # the weight of a constant feature
+            intercept = self._dual_coef.sum(axis=1)
+        self._hold(self._dual_coef, intercept)
+        self._examples = X[self.support_]
+        if self.kernel_.takes == "gram":
+            self._examples = np.empty((self.support_.size, 0))
+        else:
+            self._prepare_examples()
+
+    def _warn_of_gap(self) -> None:
+        if not self._indefinite:
+            super()._warn_of_gap()
+
+    # Files.
+
+    def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Return what was learnt as arrays and plain JSON: as :meth:`SoftMargin.get_state` does,
+        with the support vectors as in :meth:`KernelPerceptron.get_state`, and
+        ``support.bounded``.
+        """
+        arrays, facts = super().get_state()
+        facts |= {"kernel": self.kernel_.to_dict(), "indefinite": self._indefinite}
+        return arrays | supports_of(self) | {"support.bounded": self.bounded_support_}, facts
+
+    def set_state(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
+        """Take what :meth:`get_state` returned; ``facts`` has the number of ``features``, too, or
+        None if the rows are not numeric.
+        """
+        super().set_state(arrays, facts)
+        del self.n_features_in_
+        width = None if facts["features"] is None else count(facts["features"], 1)
+        restore_supports(self, arrays, facts["kernel"], width)
+        self._indefinite, self._dual_coef = facts["indefinite"] is True, self._run.weights()[0]
+        bounded = arrays["support.bounded"]
+        if bounded.dtype != np.int64 or not np.isin(bounded, self.support_).all():
+            raise ValueError("rows at their bound that are no support vectors")
+        self.bounded_support_ = bounded
+        if width is not None:
+            self.n_features_in_ = width
+
+
+def _is_unknown(kernel: Kernel) -> bool:
+    """Return whether a kernel may be none: a function, or one of another library."""
+    if isinstance(kernel, Combined):
+        return any(_is_unknown(getattr(kernel, name)) for name in kernel.made_of)
+    return isinstance(kernel, OfFunction | Pairwise)

@@ -1,0 +1,331 @@
+"""The soft margin in the space of a kernel: certificates in fractions, libsvm, the linear one."""
+
+import pickle
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, strategies as st
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC
+from test_soft_margin import NOTES, WORKED, exactly
+
+import linsep
+from linsep import KernelSoftMargin, SoftMargin, separation
+from linsep.kernels import RBF, Linear, NotPositiveSemidefiniteWarning, Polynomial, Spectrum
+from linsep.soft_margins import decomposition as solving
+from linsep.soft_margins.in_kernel_space import KernelProblem, KernelRows, certified
+from linsep.soft_margins.refining import refined
+from thoroughness import examples
+
+pytestmark = pytest.mark.uncompiled
+
+MB = 1e6
+
+
+def problem_of(kernel, X, signs, costs, squared=False, intercept="free"):
+    kernel = kernel.fitted(X)
+    rows = KernelRows(kernel, kernel.prepare(X), 1.0 * (intercept == "penalized"))
+    return KernelProblem(rows, signs, costs, squared, "free" if intercept == "free" else None)
+
+
+def check(problem, found):
+    """The two numbers of a certificate are true of the kernel values, in fractions."""
+    everything = np.arange(len(problem.signs))
+    K = [exactly(row) for row in problem.X.between(everything, everything)]
+    y, u, a = exactly(problem.signs), exactly(problem.costs), exactly(found.dual)
+    b = [p * q for p, q in zip(a, y, strict=True)]
+    scores = [sum(p * q for p, q in zip(row, b, strict=True)) for row in K]
+    square = sum(p * q for p, q in zip(b, scores, strict=True))
+    c = Fraction(found.intercept)
+    short = [max(Fraction(0), 1 - s * (f + c)) for s, f in zip(y, scores, strict=True)]
+    losses = sum(p * (t * t if problem.squared else t) for p, t in zip(u, short, strict=True))
+    assert square / 2 + losses <= Fraction(found.primal)
+    bound = sum(a) - square / 2
+    if problem.squared:
+        bound -= sum(p * p / (4 * q) for p, q in zip(a, u, strict=True))
+    assert Fraction(found.bound) <= bound
+    assert all(p >= 0 and (problem.squared or p <= q) for p, q in zip(a, u, strict=True))
+    assert not problem.free or sum(b) == 0
+
+
+@pytest.mark.parametrize(("squared", "intercept"), WORKED)
+def test_the_worked_numbers(squared, intercept):
+    (b, *w), over, best = WORKED[squared, intercept]
+    X, y = NOTES
+    model = KernelSoftMargin(
+        kernel="linear", loss="squared_hinge" if squared else "hinge",
+        penalize_intercept=intercept == "penalized", tol=1e-9,
+    ).fit(X, y)  # fmt: skip
+    assert model.dual_coef_ @ X[model.support_] == pytest.approx(np.array([w]) / over)
+    assert model.intercept_ == pytest.approx([b / over])
+    assert Fraction(model.lower_bound_) <= best <= Fraction(model.objective_)
+    assert model.duality_gap_ < 1e-9
+    if (squared, intercept) == (False, "free"):
+        assert 81 * np.abs(model.dual_coef_[0]) == pytest.approx([68, 81, 71, 78])
+        assert model.support_.tolist() == [1, 2, 3, 4]
+        assert model.bounded_support_.tolist() == [2]
+        assert (model.n_support_.tolist(), model.n_bounded_.tolist()) == ([4], [1])
+
+
+@st.composite
+def problems(draw):
+    n, d = draw(st.tuples(st.integers(2, 7), st.integers(1, 3)))
+    small = st.integers(-3, 3)
+    X = np.array(draw(st.lists(small, min_size=n * d, max_size=n * d)), float).reshape(n, d)
+    X *= draw(st.sampled_from([1.0, 0.5, 1e3]))
+    signs = np.array(draw(st.lists(st.sampled_from([-1.0, 1.0]), min_size=n, max_size=n)))
+    signs[:2] = 1.0, -1.0
+    costs = np.array(draw(st.lists(st.sampled_from([0.3, 1.0, 2.0, 17.0]), min_size=n, max_size=n)))
+    costs *= draw(st.sampled_from([1e-3, 1.0, 1e3]))
+    kernel = draw(st.sampled_from([Linear(), Polynomial(2), RBF(0.5), RBF(1e-3), Linear() + 1]))
+    squared = draw(st.booleans())
+    return problem_of(
+        kernel, X, signs, costs, squared, draw(st.sampled_from(["free", "penalized", None]))
+    )
+
+
+@examples(60)
+@given(problems())
+def test_certificates_are_true_and_near_the_best(problem):
+    """Rows that are repeated, contradictory, zero or large."""
+    found = solving.decomposition(problem, 1e-6, MB)
+    check(problem, found)
+    if problem.costs.max() * problem.X.squares.max() < 1e8:  # else digits may run out
+        assert found.gap <= 1e-6
+
+
+@examples(60)
+@given(problems(), st.integers(0, 10**6))
+def test_any_dual_variables_make_a_true_certificate(problem, seed):
+    random, n = np.random.default_rng(seed), len(problem.signs)
+    dual = np.abs(random.normal(size=n)) * 10.0 ** random.integers(-4, 4)
+    search = solving.Dual(problem)
+    search.set(np.arange(n), problem.signs * dual)
+    check(problem, search.certificate())
+    search.set(np.arange(n)[::2], search.b[::2] * 0.75)
+    check(problem, search.certificate())
+    roots = np.sqrt(problem.X.squares)
+    scores = random.normal(size=n) * roots  # not theirs, but it is known by how much
+    K = problem.X.between(np.arange(n), np.arange(n))
+    off = np.abs(scores - K @ search.b)[roots > 0] / roots[roots > 0]
+    check(problem, certified(problem, np.abs(search.b), scores, 2 * off.max(initial=0.0)))
+
+
+def two_classes(n=60, d=4, seed=0):
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, d))
+    y = np.where(X[:, 0] + X[:, 1] ** 2 + 0.7 * random.normal(size=n) > 0.8, "yes", "no")
+    return X, y, random.uniform(0.2, 3, n)
+
+
+def objective(K, signs, costs, a, intercept):
+    """P of dual weights, for the hinge loss."""
+    scores = K @ a
+    return a @ scores / 2 + (costs * np.maximum(0, 1 - signs * (scores + intercept))).sum()
+
+
+KERNELS = {
+    "rbf": ({"kernel": "rbf"}, {"kernel": "rbf"}),
+    "narrow": ({"kernel": RBF(3.0)}, {"gamma": 3.0}),
+    "poly": ({"kernel": "poly", "gamma": "scale"}, {"kernel": "poly", "coef0": 1.0}),
+    "linear": ({"kernel": "linear"}, {"kernel": "linear"}),
+    "cosine": ({"kernel": "cosine"}, None),
+}
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize(("C", "weighted"), [(0.01, False), (1.0, True), (50.0, False)])
+def test_libsvm_is_not_below_the_bound_nor_this_above_it(kernel, C, weighted):
+    X, y, weights = two_classes()
+    given, theirs = KERNELS[kernel]
+    weights = weights if weighted else np.ones(len(y))
+    ours = KernelSoftMargin(C=C, **given).fit(X, y, weights)
+    signs, K = np.where(y == "yes", 1.0, -1.0), ours.kernel_(X)
+    if theirs is None:
+        svc = SVC(kernel="precomputed", C=C, tol=1e-10).fit(K, y, weights)
+    else:
+        svc = SVC(C=C, tol=1e-10, **theirs).fit(X, y, weights)
+    a = np.zeros(len(y))
+    a[svc.support_] = svc.dual_coef_[0]
+    other = objective(K, signs, C * weights, a, svc.intercept_[0])
+    assert ours.duality_gap_ <= 1e-6
+    assert ours.lower_bound_ <= other
+    assert ours.objective_ <= other * (1 + 1e-6)
+    own = np.zeros(len(y))
+    own[ours.support_] = ours.dual_coef_[0]
+    assert objective(K, signs, C * weights, own, ours.intercept_[0]) == pytest.approx(
+        ours.objective_, rel=1e-9
+    )
+    assert ours.decision_function(X) == pytest.approx(K @ own + ours.intercept_[0])
+    assert ours.decision_function(X) == pytest.approx(K @ a + svc.intercept_[0], abs=1e-3)
+    if kernel in ("rbf", "poly"):
+        assert ours.support_.tolist() == sorted(svc.support_.tolist())
+
+
+@pytest.mark.parametrize(("loss", "intercept"), [*product(["hinge", "squared_hinge"], "fpn")])
+def test_a_linear_kernel_is_the_linear_machine(loss, intercept):
+    X, y, weights = two_classes()
+    how = {
+        "loss": loss, "C": 0.7, "fit_intercept": intercept != "n",
+        "penalize_intercept": intercept == "p",
+    }  # fmt: skip
+    ours = KernelSoftMargin(kernel="linear", **how).fit(X, y, weights)
+    linear = SoftMargin(tol=1e-9, **how).fit(X, y, weights)
+    assert ours.objective_ == pytest.approx(linear.objective_, rel=1e-6)
+    assert ours.dual_coef_ @ X[ours.support_] == pytest.approx(linear.coef_, abs=1e-4)
+    assert ours.intercept_ == pytest.approx(linear.intercept_, abs=1e-4)
+
+
+@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize("intercept", ["free", "penalized", None])
+def test_working_sets_find_what_all_rows_at_once_find(monkeypatch, squared, intercept):
+    X, y, weights = two_classes(n=150, seed=1)
+    problem = problem_of(RBF(0.5), X, np.where(y == "yes", 1.0, -1.0), weights, squared, intercept)
+    whole = solving.decomposition(problem, 1e-6, MB)
+    monkeypatch.setattr(solving, "LEAST_ROOM", 60)
+    monkeypatch.setattr(solving, "CRAWLS", 5)  # so that sets are refined, too
+    parts = solving.decomposition(problem_like(problem), 1e-6, 0)
+    assert max(whole.gap, parts.gap) <= 1e-6
+    assert parts.bound <= whole.primal
+    assert whole.bound <= parts.primal
+    check(problem, parts)
+
+
+def problem_like(problem):
+    rows = KernelRows(problem.X.kernel, problem.X.prepared, problem.X.shift)
+    intercept = "free" if problem.free else None
+    return KernelProblem(rows, problem.signs, problem.costs, problem.squared, intercept)
+
+
+@pytest.mark.parametrize("upper", [3.0, np.inf])
+@pytest.mark.parametrize("constrained", [True, False])
+def test_refined_variables_satisfy_the_conditions_of_optimality(upper, constrained):
+    random = np.random.default_rng(0)
+    A = random.normal(size=(40, 15))
+    Q, slope, y = A @ A.T + np.eye(40) / 9, random.normal(size=40) - 0.5, np.repeat([1.0, -1], 20)
+    start = np.full(40, min(upper, 2.0) / 2)
+    a = refined(Q, slope, np.full(40, upper), start, y if constrained else None, 0.5)
+    slopes = Q @ a + slope
+    free = (a > 0) & (a < upper)
+    level = -(slopes * y)[free].mean() if constrained else 0.0
+    slopes = slopes + y * level
+    assert np.abs(slopes[free]).max() < 1e-9
+    assert (slopes[a == 0] > 0).all()
+    assert (slopes[a == upper] < 0).all()
+    assert not constrained or y @ a == pytest.approx(0.5)
+
+
+def test_kernels_of_strings_gram_matrices_and_functions():
+    texts = ["abab", "abba", "bbbb", "aaab", "ccdd", "dcdc", "cdcd", "dddc"]
+    y = ["x"] * 4 + ["z"] * 4
+    model = KernelSoftMargin(kernel=Spectrum(2), C=10).fit(texts, y)
+    assert model.predict(["abb", "ccc"]).tolist() == ["x", "z"]
+    K = Spectrum(2)(texts)
+    given = KernelSoftMargin(kernel="precomputed", C=10).fit(K, y)
+    assert given.decision_function(K) == pytest.approx(model.decision_function(texts))
+    assert given.support_vectors_.size == 0
+    X, y, _ = two_classes(30)
+    product_of = KernelSoftMargin(kernel=lambda a, b: a @ b).fit(X, y)
+    linear = KernelSoftMargin(kernel="linear").fit(X, y)
+    assert product_of.decision_function(X) == pytest.approx(linear.decision_function(X))
+    sparse = KernelSoftMargin(kernel="linear").fit(sp.csr_matrix(X), y)
+    assert sparse.decision_function(X) == pytest.approx(linear.decision_function(X))
+
+
+def test_what_is_no_kernel_proves_nothing():
+    K = np.array([[2.0, 1, -1.9], [1, 2, 1], [-1.9, 1, 2]])
+    with pytest.warns(NotPositiveSemidefiniteWarning, match="smallest eigenvalue is -0.65"):
+        model = KernelSoftMargin(kernel="precomputed").fit(K, [0, 1, 0])
+    assert np.isnan([model.duality_gap_, model.lower_bound_]).all()
+    assert model.stop_sentence_.startswith("the kernel is not positive semidefinite, so")
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    with pytest.warns(NotPositiveSemidefiniteWarning):
+        model = KernelSoftMargin(kernel="sigmoid", gamma=5.0).fit(X, [0, 1] * 15)
+    assert np.isnan(model.duality_gap_)
+    assert np.isnan(pickle.loads(pickle.dumps(model)).duality_gap_)
+
+
+def test_contradictory_equal_and_huge_rows():
+    y = [0, 1] * 3 + [1]
+    model = KernelSoftMargin().fit(np.ones((7, 2)), y)  # the heavier class everywhere
+    assert model.objective_ == pytest.approx(6)  # 3 (1 + b) + 4 (1 - b) at b = 1
+    assert model.predict([[1, 1]]).tolist() == [1]
+    model = KernelSoftMargin(kernel="linear").fit(np.zeros((7, 2)), y)
+    assert model.objective_ == pytest.approx(6)
+    X, labels, _ = two_classes(40)
+    doubled = KernelSoftMargin(C=1).fit(np.vstack([X, X]), np.append(labels, labels))
+    heavy = KernelSoftMargin(C=2, gamma=doubled.kernel_.gamma).fit(X, labels)
+    assert doubled.decision_function(X) == pytest.approx(heavy.decision_function(X), abs=1e-4)
+    for size in (1e-150, 1e70):
+        model = KernelSoftMargin(kernel="linear", C=size**-2).fit(X * size, labels)
+        usual = KernelSoftMargin(kernel="linear").fit(X, labels)
+        assert model.duality_gap_ <= 1e-6
+        found = model.decision_function(X * size)
+        assert found == pytest.approx(usual.decision_function(X), abs=1e-3)
+
+
+def test_as_c_grows_it_becomes_the_widest_margin():
+    X, y, _ = two_classes(20)
+    products = np.hstack([X, X[:, :1] * X, X[:, 1:2] * X[:, 1:]])
+    model = KernelSoftMargin(C=1e5, kernel="linear").fit(products, y)
+    low, high = separation(products, y, margin="max").margin
+    assert model.lower_bound_ <= 1 / (2 * low**2)
+    assert 1 / (2 * high**2) <= model.objective_
+    assert model.n_bounded_.tolist() == [0]
+
+
+@pytest.mark.parametrize("multiclass", ["ovo", "ovr"])
+def test_several_classes(multiclass, tmp_path):
+    X, _, weights = two_classes(75, seed=2)
+    y = np.digitize(X[:, 0] + X[:, 1] ** 2, [0.2, 1.2])
+    model = KernelSoftMargin(multiclass=multiclass, gamma=0.3).fit(X, y, weights)
+    for k, (a, b) in enumerate([(0, 1), (0, 2), (1, 2)]):
+        rows = np.isin(y, (a, b)) if multiclass == "ovo" else np.full(75, True)
+        own = KernelSoftMargin(gamma=0.3).fit(
+            X[rows], y[rows] == (b if multiclass == "ovo" else k), weights[rows]
+        )
+        assert model.n_support_[k] == own.n_support_[0]
+        assert model.intercept_[k] == pytest.approx(own.intercept_[0], abs=1e-6)
+    assert model.score(X, y) > 0.8
+    if multiclass == "ovo":
+        theirs = SVC(gamma=0.3, tol=1e-8).fit(X, y, weights).predict(X)
+        assert model.predict(X).tolist() == theirs.tolist()
+    linsep.save(model, tmp_path / "m.model")
+    for again in (linsep.load(tmp_path / "m.model"), pickle.loads(pickle.dumps(model))):
+        assert (again.decision_function(X) == model.decision_function(X)).all()
+        for name in ("support_", "bounded_support_", "dual_coef_", "n_support_", "n_bounded_"):
+            assert (getattr(again, name) == getattr(model, name)).all()
+        assert (again.duality_gap_, again.objective_) == (model.duality_gap_, model.objective_)
+
+
+def test_a_goal_that_is_not_reached_is_said():
+    X, y, _ = two_classes(50)
+    with pytest.warns(ConvergenceWarning, match="The objective is within .*tol=1e-16"):
+        model = KernelSoftMargin(C=100, tol=1e-16).fit(X, y)
+    assert model.stop_reason_ == "max_iter"
+    assert 1e-16 < model.duality_gap_ <= 1e-6
+    assert "floats reach no further" in model.stop_sentence_
+
+
+@pytest.mark.parametrize(("given", "message"), [
+    ({"C": 0}, "must be a number above 0, got 0"),
+    ({"C": np.inf}, r"linsep.separation\(K=K, y=y\) proves whether they are, and C=1e6"),
+    ({"kernel": "rbff"}, "kernel of KernelSoftMargin must be"),
+    ({"kernel": Spectrum(2)}, "takes a list of strings"),
+])  # fmt: skip
+def test_bad_parameters_are_refused_in_one_sentence(given, message):
+    X, y, _ = two_classes(20)
+    with pytest.raises(ValueError, match=message):
+        KernelSoftMargin(**given).fit(X, y)
+
+
+def test_bad_rows_are_refused_in_one_sentence():
+    with pytest.raises(ValueError, match="class"):
+        KernelSoftMargin().fit([[1.0], [2.0]], [1, 1])
+    with pytest.raises(ValueError, match="has strings, but RBF"):
+        KernelSoftMargin().fit(["ab", "cd"], [0, 1])
+    with pytest.raises(ValueError, match="beyond floating point"):
+        KernelSoftMargin(kernel="linear").fit([[1e200], [2.0]], [0, 1])
