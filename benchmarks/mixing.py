@@ -3,7 +3,8 @@
 ``python -m benchmarks mixing`` prints a table for MNIST, a9a and 20 newsgroups (the 10,000 most
 frequent words, weighted by tf-idf) and draws docs/mixing.svg. Rows are shuffled and cut
 into equal shards; weights are averaged perceptrons'. Beside the mixture after every pass stand
-models that each learnt one shard alone, averaged once at the end.
+models that each learnt one shard alone, averaged once at the end. Another table has other learners
+on the newsgroups, hashed into 2^18 columns.
 """
 
 from collections.abc import Iterator
@@ -11,18 +12,22 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 
 from benchmarks.accuracy import digits, svmlight
 from benchmarks.newsgroups import documents
-from linsep import Perceptron
+from linsep import ALMA, AROW, SCW, OnlineLogistic, Perceptron
 from linsep.batches import Batch
-from linsep.learners.mixing import Mixed, Setting, learn_here, mix, setting_of
+from linsep.learners.keeping import keeping_of
+from linsep.learners.mixing import Setting, arrays_of, learn_here, mix, setting_of
+from linsep.learners.passes import Run
 from linsep.learners.state import State
 
 SHARDS = (1, 4, 16, 64, 1000)
 PASSES = 10
 SHOWN = (1, 2, 5, 10)
+#: of the other learners
+FEW_SHARDS, FEW_PASSES = (1, 4, 8, 16), 5
 PICTURE = Path(__file__).parents[1] / "docs" / "mixing.svg"
 
 
@@ -45,12 +50,19 @@ def _sets() -> Iterator[Data]:
     yield Data("20 newsgroups", words.fit_transform(texts), y, words.transform(test), y_test)
 
 
-def _setting(data: Data) -> tuple[Setting, State]:
+def _setting(data: Data, model: Any) -> Setting:
     classes, codes = np.unique(data.y, return_inverse=True)
-    model = Perceptron(keep="average", max_iter=PASSES)
     totals = np.bincount(codes).astype(float)
-    setting = setting_of(model, classes, totals, data.X.shape[1], "uniform")
-    return setting, State("native", len(classes), data.X.shape[1], True)
+    return setting_of(model, classes, totals, data.X.shape[1], "uniform")
+
+
+def _run(setting: Setting) -> Run:
+    model = setting.estimator
+    learner = model.learner()
+    state = model.new_state(learner, setting.classes.size, setting.n_features)
+    learner.begin(state)
+    learner.start(state)
+    return Run(state, learner, keeping_of(model))
 
 
 def _cut(setting: Setting, data: Data, shards: int) -> list[Batch]:
@@ -66,43 +78,55 @@ def _accuracy(setting: Setting, state: State, weights: np.ndarray, data: Data) -
     return float(np.mean(setting.classes[codes] == data.y_test))
 
 
-def _mixed(setting: Setting, state: State, shards: list[Batch], data: Data) -> list[float]:
+def _mixed(setting: Setting, shards: list[Batch], data: Data, passes: int = PASSES) -> list[float]:
     """Accuracy of the mixture after each pass."""
-    learn, found = learn_here(setting, shards), []
-    mixed = Mixed(np.zeros_like(state.W), np.zeros_like(state.W))
-    for number in range(PASSES):
-        mixed = mix(mixed, learn(mixed, number), number)
-        assert mixed.average is not None
-        found.append(_accuracy(setting, state, mixed.average, data))
+    learn, run, found = learn_here(setting, shards), _run(setting), []
+    mixed = arrays_of(run)
+    for number in range(passes):
+        mixed = mix(run, mixed, learn(mixed, number), number)
+        found.append(_accuracy(setting, run.state, mixed["average"], data))
     return found
 
 
-def _alone(setting: Setting, state: State, shards: list[Batch], data: Data) -> list[float]:
+def _alone(setting: Setting, shards: list[Batch], data: Data) -> list[float]:
     """Accuracy of the mean of models that learnt one shard each, after so many passes."""
-    totals = np.zeros((PASSES, *state.W.shape))
+    run = _run(setting)
+    totals = np.zeros((PASSES, *run.state.W.shape))
     for rows in shards:
-        learn = learn_here(setting, [rows])
-        mixed = Mixed(np.zeros_like(state.W), np.zeros_like(state.W))
+        learn, mixed = learn_here(setting, [rows]), arrays_of(run)
         for number in range(PASSES):
-            mixed = mix(mixed, learn(mixed, number), number)
-            assert mixed.average is not None
-            totals[number] += mixed.average
-    return [_accuracy(setting, state, total, data) for total in totals]
+            mixed = mix(run, mixed, learn(mixed, number), number)
+            totals[number] += mixed["average"]
+    return [_accuracy(setting, run.state, total, data) for total in totals]
+
+
+def others() -> None:
+    """Print the accuracy of other learners by shards and passes, on hashed words."""
+    words = HashingVectorizer(n_features=1 << 18)
+    (texts, y), (test, y_test) = documents("train"), documents("test")
+    data = Data("20 newsgroups", words.transform(texts), y, words.transform(test), y_test)
+    for kind in (AROW, SCW, OnlineLogistic, ALMA, Perceptron):
+        setting = _setting(data, kind(keep="average", max_iter=FEW_PASSES))
+        for count in FEW_SHARDS:
+            found = _mixed(setting, _cut(setting, data, count), data, FEW_PASSES)
+            shown = "  ".join(f"{100 * accuracy:6.2f}" for accuracy in found)
+            print(f"{kind.__name__:14}{count:6}  {shown}", flush=True)
 
 
 def main() -> list[dict[str, Any]]:
     """Print the table, draw the picture, and return the rows."""
     rows = []
     for data in _sets():
-        setting, state = _setting(data)
+        setting = _setting(data, Perceptron(keep="average", max_iter=PASSES))
         for count in SHARDS:
             shards = _cut(setting, data, count)
-            for how, run in (("mixed", _mixed), ("once", _alone)):
-                accuracy = run(setting, state, shards, data)
+            for how, learn in (("mixed", _mixed), ("once", _alone)):
+                accuracy = learn(setting, shards, data)
                 rows.append({"name": data.name, "shards": count, "how": how, "accuracy": accuracy})
                 shown = "  ".join(f"{100 * accuracy[p - 1]:6.2f}" for p in SHOWN)
                 print(f"{data.name:14}{count:6}  {how:6}{shown}", flush=True)
     draw(rows)
+    others()
     return rows
 
 

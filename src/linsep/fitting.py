@@ -84,9 +84,7 @@ class Chosen(NamedTuple):
     rows: str | None = None
 
 
-def chosen_learner(
-    source: Source, given: Mapping[str, Any] = MappingProxyType({}), in_shards: bool = False
-) -> Chosen:
+def chosen_learner(source: Source, given: Mapping[str, Any] = MappingProxyType({})) -> Chosen:
     """Return what learns a source if no learner is named: AROW, if rows are texts or like texts,
     else the perceptron.
 
@@ -97,15 +95,13 @@ def chosen_learner(
     ----------
     source : as :func:`opened_for` opens it
     given : parameters, None where they are not given; those of the perceptron only choose it
-    in_shards : bool
-        Whether the learner must be one whose shards can be mixed.
     """
     rows = _as_texts(source)
     if rows is None:
         return Chosen(USUAL_LEARNER)
     kind = ESTIMATORS[OF_TEXT]  # which imports other learners, too
     named = {name for name, value in given.items() if value is not None}
-    if named - parameters_of(kind).keys() or (in_shards and not kind.mixable):
+    if named - parameters_of(kind).keys():
         return Chosen(USUAL_LEARNER)
     return Chosen(OF_TEXT, rows)
 

@@ -9,7 +9,6 @@ import pytest
 
 import linsep
 from command_line import here
-from linsep.fitting import chosen_learner
 
 pytestmark = pytest.mark.uncompiled
 
@@ -109,12 +108,6 @@ def test_a_frame_learns_what_the_command_learns(folder):
     assert type(linsep.fit(frame, target="kind", text="message", schedule="inverse")) is (
         linsep.Perceptron
     )
-
-
-def test_shards_that_cannot_be_mixed_are_averaged(folder):
-    source = linsep.open_source(folder / "wide.svm")
-    expected = "arow" if linsep.AROW.mixable else "perceptron"
-    assert chosen_learner(source, {}, in_shards=True).learner == expected
 
 
 def test_damaged_rows_are_told_by_learning(folder):

@@ -1,13 +1,25 @@
 """Iterative parameter mixing against its plain-Python twin, and its mistake bound."""
 
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from linsep import PassiveAggressive, Perceptron, textbook
-from linsep.errors import ParameterError
+from family import CONFIGURED
+from linsep import (
+    ALMA,
+    AROW,
+    SCW,
+    OnlineLogistic,
+    PassiveAggressive,
+    Perceptron,
+    SecondOrderPerceptron,
+    textbook,
+)
+from linsep.catalog import LINEAR
+from linsep.errors import DataError, ParameterError
 from linsep.learners.mixing import fit_in_shards
 
 RULES = {Perceptron: textbook.Perceptron(), PassiveAggressive: textbook.PassiveAggressive()}
@@ -55,6 +67,203 @@ def test_the_same_as_in_plain_python(learner, seed, n_classes, rows, mixing, mul
         )
         assert model.mixture_.mistakes[-1].tolist() == last.mistakes
         np.testing.assert_allclose(model.mixture_.shares[-1], last.mixture)
+
+
+#: learners with arrays beside their weights, by their names in the family
+REMEMBERING = [
+    "arow", "arow-drop", "arow-full", "scw", "scw2", "scw-full", "second-order", "online-logistic",
+    "online-logistic-plain", "alma",
+]  # fmt: skip
+
+
+def remembering(name, **more):
+    command, parameters = CONFIGURED[name]
+    return LINEAR[command](**parameters, shuffle=False, **more)
+
+
+def adds_matrices(model):
+    return (
+        isinstance(model, SecondOrderPerceptron)
+        or getattr(model, "covariance_type", None) == "full"
+    )
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize("name", REMEMBERING)
+@pytest.mark.parametrize(
+    ("n_classes", "multiclass", "mixing"),
+    [(2, "ovr", "uniform"), (2, "ovr", "mistakes"), (3, "ovr", "mistakes"), (3, "ovo", "uniform"),
+     (3, "native", "uniform")],
+)  # fmt: skip
+def test_what_is_beside_the_weights_is_mixed_as_in_plain_python(
+    name, n_classes, multiclass, mixing
+):
+    rows = [12, 3, 25]
+    X, y = drawn(7, n_classes, rows, whole=False)
+    X[:12, 2] = 0.0  # a feature that the first shard does not know
+    model = remembering(name)
+    twin, scheme = model.twin(), "binary" if n_classes == 2 else multiclass
+    if (multiclass == "native" and twin.native is None) or (
+        mixing == "mistakes" and adds_matrices(model)
+    ):
+        return
+    *_, last = textbook.parameter_mixing(
+        twin, scheme, cut(X, y, rows), n_classes, mixing=mixing, max_iter=3
+    )
+    for keep, weights, intercept in (
+        ("last", last.weights, last.intercept),
+        ("average", last.average, last.average_intercept),
+    ):
+        model = remembering(name, multiclass=multiclass, max_iter=3, keep=keep)
+        fit_in_shards(model, X, y, rows, mixing)
+        np.testing.assert_allclose(model.coef_, np.atleast_2d(weights), rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(model.intercept_, np.atleast_1d(intercept), atol=1e-9)
+        assert model.mixture_.mistakes[-1].tolist() == last.mistakes
+        if hasattr(model, "variances_"):
+            memory = last.memory[0]
+            first = memory.variances[0] if hasattr(memory, "variances") else scaled(model, memory)
+            found = [*model.variances_[0], model.intercept_variances_[0]]
+            np.testing.assert_allclose(found, first, rtol=1e-9)
+
+
+def scaled(model, sums):
+    return model.a * np.linalg.inv(np.array(sums.matrix, float)).diagonal()
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize("keep", ["last", "average"])
+@pytest.mark.parametrize("name", REMEMBERING)
+def test_one_shard_is_an_ordinary_fit_of_every_learner(name, keep):
+    X, y = drawn(3, 3, [40], whole=False)
+    one = remembering(name, max_iter=4, keep=keep).fit(X, y)
+    mixed = fit_in_shards(remembering(name, max_iter=4, keep=keep), X, y, [40])
+    assert mixed.mistakes_.tolist() == one.mistakes_.tolist()
+    assert mixed.stop_reason_ == one.stop_reason_
+    assert mixed.n_updates_ == one.n_updates_
+    np.testing.assert_allclose(mixed.coef_, one.coef_, rtol=1e-10, atol=1e-12)
+    # It goes on as one machine does.
+    for model in (one, mixed):
+        model.partial_fit(X, y)
+    np.testing.assert_allclose(mixed.coef_, one.coef_, rtol=1e-10, atol=1e-12)
+
+
+#: five rows of the notes, of which two shards have the first two, and the third
+NOTES = ([[1, 1], [3, 2], [2, 4]], [0, 1, 1])
+
+
+def test_variances_in_fractions():
+    """From the published steps: the precisions of shards are 3, 11, 6 and 2, 5, 17."""
+    first, second = (Fraction(-3, 32), Fraction(7, 32), Fraction(2, 32)), Fraction(1, 22)
+    grown = [(2, 10, 5), (1, 4, 16)]
+    means = [
+        (n * w + m * v) / (n + m)
+        for n, m, w, v in zip(*grown, first, (second, 2 * second, 4 * second), strict=True)
+    ]
+    X, y = [[Fraction(v) for v in row] for row in NOTES[0]], NOTES[1]
+    shards = [(X[:2], y[:2]), (X[2:], y[2:])]
+    (epoch,) = textbook.parameter_mixing(textbook.AROW(), "binary", shards, max_iter=1)
+    assert [epoch.intercept, *epoch.weights] == means
+    # What one machine knows after the three rows.
+    assert epoch.memory[0].variances == [[Fraction(1, 15), Fraction(1, 22), Fraction(1, 4)]]
+    model = fit_in_shards(AROW(max_iter=1, shuffle=False), np.array(X, float), np.array(y), [2, 1])
+    np.testing.assert_allclose([*model.intercept_, *model.coef_[0]], np.array(means, float))
+    np.testing.assert_allclose(model.variances_, [[1 / 15, 1 / 22]])
+
+
+@pytest.mark.parametrize("name", ["AROW", "SecondOrderPerceptron"])
+def test_matrices_know_what_one_machine_knows_of_the_same_updates(name):
+    """The published weights after three rows, all of which are learnt in shards, too."""
+    expected = [Fraction(-26, 51), Fraction(13, 51), Fraction(11, 51)]
+    how = {"covariance_type": "full"} if name == "AROW" else {}
+    X, y = [[Fraction(v) for v in row] for row in NOTES[0]], NOTES[1]
+    shards = [(X[:2], y[:2]), (X[2:], y[2:])]
+    rule = getattr(textbook, name)(**how)
+    (epoch,) = textbook.parameter_mixing(rule, "binary", shards, max_iter=1)
+    assert [epoch.intercept, *epoch.weights] == expected
+    learner = AROW if name == "AROW" else SecondOrderPerceptron
+    model = learner(max_iter=1, shuffle=False, **how)
+    fit_in_shards(model, np.array(X, float), np.array(y), [2, 1])
+    found = [*model.intercept_, *model.coef_[0]]
+    np.testing.assert_allclose(found, np.array(expected, float), rtol=1e-14)
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize("name", ["arow", "scw", "online-logistic"])
+def test_a_feature_that_one_shard_alone_knows_keeps_its_weight(name):
+    X, y = drawn(2, 2, [20, 20], whole=False)
+    X[20:, 1] = 0.0
+    model = fit_in_shards(remembering(name, keep="last", max_iter=1), X, y, [20, 20])
+    alone = remembering(name, keep="last", max_iter=1).fit(X[:20], y[:20])
+    assert model.coef_[0, 1] == pytest.approx(alone.coef_[0, 1], rel=1e-14)
+    assert model.coef_[0, 0] != pytest.approx(alone.coef_[0, 0], rel=1e-3)
+
+
+@pytest.mark.uncompiled
+@pytest.mark.parametrize("how", [{}, {"adaptive": False}, {"multiclass": "ovo"}])
+def test_units_of_features_do_not_matter_though_shards_have_other_scales(how):
+    X, y = drawn(6, 3, [15, 25, 5], whole=False)
+    X[:15] /= 8  # scales grow from shard to shard
+    units, orders = np.array([0.25, 1.0, 64.0]), {"shuffle": False, "max_iter": 3, "keep": "last"}
+    one, other = (
+        fit_in_shards(OnlineLogistic(**how, **orders), rows, y, [15, 25, 5])
+        for rows in (X, X * units)
+    )
+    assert np.array_equal(other.coef_ * units, one.coef_)
+    assert np.array_equal(other.intercept_, one.intercept_)
+
+
+@pytest.mark.uncompiled
+def test_given_weights_of_features_that_no_shard_knows_stay():
+    from linsep.batches import Batch
+    from linsep.learners.mixing import fit_mixed, learn_here, setting_of
+
+    X, y = drawn(2, 2, [8, 8], whole=False)
+    X[:, 1], X[:8, 2] = 0.0, 0.0
+    for name in ("arow", "online-logistic", "alma", "arow-full"):
+        model = remembering(name, keep="last", max_iter=2)
+        model.n_features_in_ = 3
+        setting = setting_of(model, np.array([0, 1]), np.bincount(y).astype(float), 3, "uniform")
+        shards = [setting.coded(Batch(X[a:b], y[a:b])) for a, b in ((0, 8), (8, 16))]
+        given = {"coef_init": [[0.3, 0.2, 0.1]]}
+        fit_mixed(model, setting, learn_here(setting, shards), 2, False, **given)
+        if name == "alma":  # which divides all weights by their length
+            assert model.coef_[0, 1] != 0.0
+        else:
+            assert model.coef_[0, 1] == pytest.approx(0.2, rel=1e-12), name
+
+
+@pytest.mark.uncompiled
+def test_a_pass_without_a_mistake_ends_and_is_mixed():
+    X, y = drawn(4, 2, [20, 20], separable=True)
+    X[:, 0] += 9.0 * (2 * y - 1)
+    found = {}
+    for mixing in ("uniform", "mistakes"):
+        for passes in (1, 20):
+            model = AROW(keep="last", max_iter=passes, shuffle=False)
+            found[mixing, passes] = fit_in_shards(model, X, y, [20, 20], mixing)
+        assert model.stop_reason_ == "clean"
+        assert model.mistakes_.tolist()[1:] == [0]
+        assert model.n_updates_ > model.mistakes_.sum()
+    # Rows of a margin below 1 change weights without a mistake, by which shards have no share then.
+    one, two = (found["uniform", passes].coef_ for passes in (1, 20))
+    assert not np.array_equal(one, two)
+    one, two = (found["mistakes", passes].coef_ for passes in (1, 20))
+    assert np.array_equal(one, two)
+    assert model.mixture_.shares[-1].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("learner", [
+    AROW(covariance_type="full"), SCW(covariance_type="full"), SecondOrderPerceptron(),
+])  # fmt: skip
+def test_matrices_that_cannot_be_added_are_refused(learner):
+    X, y = drawn(5, 2, [40])
+    with pytest.raises(ParameterError, match="adds up, so that none can count by its mistakes"):
+        fit_in_shards(learner, X, y, [20, 20], "mistakes")
+    X[:, 0] = np.where(np.arange(40) % 2, 1e9, 1e9 + 1)
+    X[:, 1] = X[:, 0] + 1
+    for factor in (1.0, 1e100):
+        with pytest.raises(DataError, match="cannot be added up in floating point: scale the feat"):
+            fit_in_shards(learner, factor * X, y, [20, 20])
 
 
 @pytest.mark.parametrize("shards", [2, 4, 32])
@@ -164,3 +373,6 @@ def test_a_mixed_model_states_no_bound_that_it_does_not_keep(tmp_path):
     assert "mixed other weights" in model.bounds(X, y).left_out["mistake bounds"]
     aggressive = fit_in_shards(PassiveAggressive(), X, y, [20, 20])
     assert "about the perceptron" in aggressive.bounds(X, y).left_out["mistake bounds"]
+    for other in (ALMA(), SecondOrderPerceptron(), AROW(covariance_type="full")):
+        mixed = fit_in_shards(other, X, y, [20, 20])
+        assert "about the perceptron" in mixed.bounds(X, y).left_out["mistake bounds"]

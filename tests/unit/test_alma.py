@@ -7,7 +7,6 @@ import scipy.sparse as sp
 import linsep
 from linsep import ALMA, textbook
 from linsep.compiled.rules import alma
-from linsep.learners.mixing import fit_in_shards
 from storages import blobs
 
 pytestmark = pytest.mark.uncompiled
@@ -188,8 +187,6 @@ def test_rows_and_parameters_that_are_refused():
         ALMA().fit(X, y, sample_weight=[0.0] * 5)
     with pytest.raises(ValueError, match="not in classes: 7"):
         ALMA().partial_fit(X, y, classes=[0, 1]).partial_fit(X[:1], [7])
-    with pytest.raises(ValueError, match="ALMA cannot be learnt in shards"):
-        fit_in_shards(ALMA(), X, np.array(y), [2, 3])
 
 
 @pytest.mark.filterwarnings("ignore:overflow")

@@ -5,7 +5,6 @@ import pytest
 
 import linsep
 from linsep import AROW
-from linsep.learners.mixing import fit_in_shards
 from storages import blobs
 
 pytestmark = pytest.mark.uncompiled
@@ -116,13 +115,11 @@ def test_variances_that_underflow_leave_weights_where_they_are():
         assert model.predict(A).tolist() == [1, 0] * 3
 
 
-def test_parameters_and_shards_that_are_refused():
+def test_parameters_that_are_refused():
     with pytest.raises(ValueError, match="r of AROW must be a number above 0, got 0"):
         AROW(r=0).fit(X, y)
     with pytest.raises(ValueError, match="covariance_type"):
         AROW(covariance_type="tied").fit(X, y)
-    with pytest.raises(ValueError, match="AROW cannot be learnt in shards"):
-        fit_in_shards(AROW(), X, np.array(y), [2, 3])
 
 
 def test_no_bound_is_stated():

@@ -9,7 +9,6 @@ import scipy.sparse as sp
 import linsep
 from linsep import AROW, SCW, SecondOrderPerceptron, textbook
 from linsep.learners import confidence
-from linsep.learners.mixing import fit_in_shards
 from linsep.sources import ArraySource
 from storages import blobs
 
@@ -291,8 +290,6 @@ def test_labels_and_weights_that_are_refused(model):
     ):
         with pytest.raises(ValueError, match=said):
             call(with_parameters(model))
-    with pytest.raises(ValueError, match="cannot be learnt in shards"):
-        fit_in_shards(with_parameters(model), X, np.array(y), [2, 3])
     # Rows of weight 0 in a call change nothing.
     fresh = with_parameters(model).partial_fit(X, y, classes=[0, 1], sample_weight=[0.0] * 5)
     assert fresh.n_updates_ == 0

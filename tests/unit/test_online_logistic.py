@@ -13,7 +13,6 @@ import linsep
 from exported import module, of_onnx
 from linsep import OnlineLogistic, textbook
 from linsep.compiled.rules.online_logistic import invariant_step
-from linsep.learners.mixing import fit_in_shards
 from linsep.sources import ArraySource
 from storages import blobs
 
@@ -288,5 +287,3 @@ def test_classes_and_weights_that_are_refused():
     model = OnlineLogistic().partial_fit(X, y, classes=[0, 1])
     with pytest.raises(ValueError, match="not in classes: 7"):
         model.partial_fit(X[:1], [7])
-    with pytest.raises(ValueError, match="OnlineLogistic cannot be learnt in shards"):
-        fit_in_shards(OnlineLogistic(), X, np.array(y), [2, 3])

@@ -183,9 +183,7 @@ def fit(
     never_overwrite(source.paths, model, checkpoint)
     _check_calibration(calibrate, calibration, first)
     reading.check(source, test=test, calibrate=calibrate)
-    learner, chosen_for = (
-        Chosen(learner) if learner else chosen_learner(source, parameters, cluster is not None)
-    )
+    learner, chosen_for = Chosen(learner) if learner else chosen_learner(source, parameters)
     estimator = learners.make_learner(
         "fit", learner, parameters, random_state=random_state,
         class_weight=learners.class_weights(class_weight, source),

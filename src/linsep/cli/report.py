@@ -477,8 +477,8 @@ def shard_pairs(summary: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the number of shards of a fit on a cluster, and how their weights were mixed."""
     if summary.get("shards") is None:
         return []
-    how = {"uniform": "in equal shares", "mistakes": "by their mistakes"}[summary["mixing"]]
-    return [("shards", f"{summary['shards']:,}, whose weights were mixed {how} after every pass")]
+    how = ", by their mistakes" if summary["mixing"] == "mistakes" else ""
+    return [("shards", f"{summary['shards']:,}, whose weights were mixed after every pass{how}")]
 
 
 def calibration_pairs(summary: dict[str, Any]) -> list[tuple[str, str]]:

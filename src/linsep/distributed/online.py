@@ -11,7 +11,6 @@ from linsep.errors import DataError
 from linsep.lanes import in_tree
 from linsep.learners.mixing import (
     LearnAll,
-    Mixed,
     MixingName,
     Setting,
     ShardSums,
@@ -19,6 +18,7 @@ from linsep.learners.mixing import (
     fit_mixed,
     setting_of,
 )
+from linsep.learners.state import Arrays
 
 
 def fit_online(
@@ -50,7 +50,7 @@ def _coded(setting: Setting, rows: ShardRows, width: int, name: str) -> Batch:
 
 
 def _learnt(
-    setting: Setting, k: int, rows: Batch, start: Mixed, number: int, name: str
+    setting: Setting, k: int, rows: Batch, start: Arrays, number: int, name: str
 ) -> ShardSums:
     try:
         return setting.learn(k, rows, start, number)
@@ -64,7 +64,7 @@ def _learning(
     """Return a function that makes one pass: its tasks get the mixed weights and return sums."""
     cluster, sizes = rows.cluster, [about.rows for about in rows.about]
 
-    def learn(start: Mixed, number: int) -> ShardSums:
+    def learn(start: Arrays, number: int) -> ShardSums:
         progress = estimator.progress_
         progress.total = sum(sizes)
         weights = cluster.submit("mixed weights", given, start, priority=FIRST)

@@ -55,6 +55,7 @@ class ALMA(LinearClassifier):
     """
 
     command_name = "alma"
+    mixable = True
     scales_rows = True
     grid_example = "alpha=0.5,0.9"
     demonstrations = (
@@ -133,10 +134,11 @@ class ALMALearner(Learner):
 
     needs_lengths = True
     step = "C"
-    beside = (CORRECTIONS,)
 
     def __init__(self, alpha: float, B: float, C: float):
         super().__init__()
+        # The mean of the weights goes about as far as one shard: steps and margins go on as in it.
+        self.beside = {CORRECTIONS: "largest"}
         self.reach, self.C = (1.0 - alpha) * B, C
 
     def start(self, state: State) -> None:

@@ -281,6 +281,8 @@ class LinearClassifier(HasEquation, OnlineClassifier):
     euclidean: ClassVar[bool] = True
     #: whether the rule scales rows, with their constant feature, to length 1
     scales_rows: ClassVar[bool] = False
+    #: whether its theorems are about shards that were mixed
+    bounds_of_mixtures: ClassVar[bool] = False
     #: whether :func:`linsep.bounds` states its bounds, for its best parameters
     bounded_in_advance: ClassVar[bool] = False
     #: whether the state counts the rates of the updates, which is restored with the weights
@@ -300,7 +302,11 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         """Return why mistake bounds do not apply to this run, or None if they do."""
         if type(self).theorems is LinearClassifier.theorems:
             return f"no theorem about {type(self).__name__} is known"
-        return self._run.obstacle() if hasattr(self, "_run") else None
+        if not hasattr(self, "_run"):
+            return None
+        if self._run.mixture is not None and not self.bounds_of_mixtures:
+            return "the theorem of mixing is about the perceptron"
+        return self._run.obstacle()
 
     def beyond_floats(self, case: Any) -> str | None:
         """Return why underflow or saturation may have affected a run, or None."""

@@ -2,7 +2,8 @@
 
 R. McDonald, K. Hall and G. Mann, Distributed training strategies for the structured perceptron,
 NAACL 2010, Figure 3. Which process learns a shard, and when, changes nothing: what the shards
-learnt is summed in a fixed tree over their order.
+learnt is summed in a fixed tree over their order. What becomes of arrays beside the weights, such
+as variances, a :class:`linsep.learners.state.Learner` declares.
 """
 
 from collections.abc import Callable, Iterator
@@ -33,27 +34,13 @@ from linsep.learners.passes import (
     check_some_rows,
     one_pass,
 )
-from linsep.learners.state import Unlearnable
+from linsep.learners.state import Arrays, Unlearnable
 from linsep.parameters import check_parameters
 from linsep.rows.arrays import ArrayStream, summed
 from linsep.validation.sparse import as_csr
 
 #: how the weights of shards are mixed
 MixingName = Literal["uniform", "mistakes"]
-
-
-class Mixed(NamedTuple):
-    """Weights that every shard starts a pass with.
-
-    Attributes
-    ----------
-    W : array of the shape of :attr:`linsep.learners.state.State.W`
-    average : array of that shape, or None
-        The mean over the passes before of the mixed averages; for ``keep="average"``.
-    """
-
-    W: np.ndarray
-    average: np.ndarray | None
 
 
 class Counts(NamedTuple):
@@ -71,17 +58,20 @@ class Counts(NamedTuple):
 
 
 class ShardSums(NamedTuple):
-    """What some shards learnt in a pass: sums of their weights times their amounts.
+    """What some shards learnt in a pass, in the form in which their learner mixes it.
 
     Attributes
     ----------
-    W, average : arrays of the shape of the weights; average None unless it is kept
+    sums : arrays by name
+        Sums of changes, and of arrays times the amounts of their shards; "say" is the sum of how
+        much shards count in the mean of each weight, if they do not count alike.
+    largest : arrays by name, largest values
     rounds : array, the examples that each machine has seen
     counts : list of Counts, one for each shard, in order
     """
 
-    W: np.ndarray
-    average: np.ndarray | None
+    sums: Arrays
+    largest: Arrays
     rounds: np.ndarray
     counts: list[Counts]
 
@@ -90,26 +80,86 @@ def added_sums(parts: list[ShardSums]) -> ShardSums:
     """Return the sum of parts, from the first to the last."""
 
     def add(a: ShardSums, b: ShardSums) -> ShardSums:
-        average = None if a.average is None or b.average is None else a.average + b.average
-        return ShardSums(a.W + b.W, average, a.rounds + b.rounds, a.counts + b.counts)
+        sums = {name: array + b.sums[name] for name, array in a.sums.items()}
+        largest = {name: np.maximum(array, b.largest[name]) for name, array in a.largest.items()}
+        return ShardSums(sums, largest, a.rounds + b.rounds, a.counts + b.counts)
 
     return reduce(add, parts)
 
 
-def mix(before: Mixed, total: ShardSums, number: int) -> Mixed:
-    """Return the mixed weights after pass ``number`` (from 0); a pass without a mistake changes no
-    weights.
+def arrays_of(run: Run) -> Arrays:
+    """Return what shards begin a pass with: the weights, the mean over earlier passes of their
+    averages, if these are kept, and what belongs to the weights.
+    """
+    state, learner = run.state, run.learner
+    found = {"W": state.actual_weights().copy()}
+    if isinstance(run.keeping, KeepAverage):
+        found["average"] = np.zeros_like(state.W)
+    if learner.beside:
+        learner.rule(state)  # which makes them
+    return found | {name: state.array(name).copy() for name in learner.beside}
+
+
+def sums_of(run: Run, start: Arrays, amount: int) -> tuple[Arrays, Arrays]:
+    """Return the sums and the largest values of one shard, which has learnt from ``start``."""
+    state, learner = run.state, run.learner
+    own = {"W": state.actual_weights()} | {name: state.array(name) for name in learner.beside}
+    if "average" in start:
+        own["average"] = run.keeping.weights(state)
+    sums: Arrays = {}
+    largest: Arrays = {}
+    say = learner.say(state, start, own)
+    if say is not None:
+        sums["say"] = amount * say
+    before = learner.to_mix(state, _begun(start))
+    for name, array in learner.to_mix(state, own).items():
+        how = learner.beside.get(name, learner.of_weights)
+        if how == "sum":
+            sums[name] = array - before[name]
+        elif how == "largest":
+            largest[name] = array.copy()
+        else:
+            counted = say is not None and say.shape == array.shape
+            sums[name] = amount * (say * array if counted else array)
+    return sums, largest
+
+
+def _begun(start: Arrays) -> Arrays:
+    """Return what a pass begins with; the average of a pass without rows is that of no change."""
+    return start | {"average": start["W"]} if "average" in start else start
+
+
+def mix(run: Run, before: Arrays, total: ShardSums, number: int) -> Arrays:
+    """Return what is mixed after pass ``number`` (from 0). A pass without a mistake and without an
+    update changes nothing, nor does one in which no shard has a share.
     """
     amounts = sum(counts.amount for counts in total.counts)
-    average: np.ndarray | None
-    if not sum(counts.mistakes for counts in total.counts):
-        W, average = before.W, before.W
-    else:
-        W = total.W / amounts
-        average = None if total.average is None else total.average / amounts
-    if before.average is None or average is None:
-        return Mixed(W, None)
-    return Mixed(W, (number * before.average + average) / (number + 1))
+    found = _begun(before)
+    if amounts and any(counts.mistakes or counts.updates for counts in total.counts):
+        learner = run.learner
+        form = dict(learner.to_mix(run.state, found))
+        for name, array in form.items():
+            how = learner.beside.get(name, learner.of_weights)
+            if how == "sum":
+                form[name] = array + total.sums[name]
+            elif how == "largest":
+                form[name] = total.largest[name]
+            else:
+                form[name] = _mean(array, total.sums[name], total.sums.get("say"), amounts)
+        found = learner.from_mix(run.state, form)
+    if "average" in before:
+        mean = (number * before["average"] + found["average"]) / (number + 1)
+        found = found | {"average": mean}
+    return found
+
+
+def _mean(
+    before: np.ndarray, total: np.ndarray, say: np.ndarray | None, amounts: int
+) -> np.ndarray:
+    """Return the mean of an array over shards; as before, where no shard counts."""
+    if say is None or say.shape != before.shape:
+        return total / amounts
+    return np.where(say > 0.0, total / np.where(say > 0.0, say, 1.0), before)
 
 
 class Mixture(NamedTuple):
@@ -119,7 +169,8 @@ class Mixture(NamedTuple):
     ----------
     mistakes : int array of shape (passes, shards)
     amounts : int array of that shape
-        Relative shares of the shards in the mixed weights.
+        Relative shares of the shards in the mixed weights; some learners multiply them by what a
+        shard knows of a weight.
     rows : tuple of int, rows in each shard
     mixing : "uniform" or "mistakes"
     """
@@ -200,15 +251,14 @@ class Setting(NamedTuple):
         of_class = self.class_weights[codes_given(self.estimator, self.classes, rows.y)]
         return of_class if rows.weights is None else of_class * rows.weights
 
-    def learn(self, shard: int, rows: Batch, start: Mixed, number: int) -> ShardSums:
-        """Return what a shard learns from the mixed weights in pass ``number``, from 0."""
+    def learn(self, shard: int, rows: Batch, start: Arrays, number: int) -> ShardSums:
+        """Return what a shard learns from what was mixed before pass ``number``, from 0."""
         model, n_classes = self.estimator, self.classes.size
         learner = model.learner()
         state = model.new_state(learner, n_classes, self.n_features)
         learner.begin(state)
-        learner.start(state)
-        state.W[:] = start.W
         run = Run(state, learner, keeping_of(model))
+        _put(run, start)
         progress = Progress()
         importance = self.importance(rows)
         some = rows.size and (not importance.size or importance.any())
@@ -227,16 +277,23 @@ class Setting(NamedTuple):
                 raise DataError(f"{row}shard {shard + 1:,}: {problem}.") from None
         mistakes, updates, errors = (int(n) for n in progress.tally)
         amount = mistakes if self.mixing == "mistakes" else int(bool(some))
-        average = None
-        if isinstance(run.keeping, KeepAverage):
-            average = amount * run.keeping.weights(state)
         zeros = int(learner.leaves_zeros(state))
         counts = Counts(progress.rows, mistakes, updates, errors, amount, zeros)
-        return ShardSums(amount * state.W, average, state.machine_rounds().copy(), [counts])
+        return ShardSums(*sums_of(run, start, amount), state.machine_rounds().copy(), [counts])
 
 
-#: returns the sum of what all shards learn in a pass, given the mixed weights and its number
-LearnAll = Callable[[Mixed, int], ShardSums]
+def _put(run: Run, mixed: Arrays) -> None:
+    """Give a state what was mixed, but for the average."""
+    state, learner = run.state, run.learner
+    if learner.beside:
+        learner.rule(state)
+    for name in ("W", *learner.beside):
+        state.array(name)[:] = mixed[name]
+    learner.start(state)
+
+
+#: returns the sum of what all shards learn in a pass, given what was mixed and its number
+LearnAll = Callable[[Arrays, int], ShardSums]
 
 
 def refuse_unmixable(estimator: Any, mixing: str) -> None:
@@ -247,7 +304,7 @@ def refuse_unmixable(estimator: Any, mixing: str) -> None:
     if not getattr(estimator, "mixable", False):
         raise ParameterError(
             f"{name} cannot be learnt in shards: mixing is for learners whose updates add examples "
-            "to the weights, such as Perceptron."
+            "to the weights, such as Perceptron and AROW."
         )
     check_parameters(estimator)
     for parameter, allowed in MIXABLE.items():
@@ -260,6 +317,11 @@ def refuse_unmixable(estimator: Any, mixing: str) -> None:
     if callable(getattr(estimator, "learning_rate", None)):
         raise ParameterError(
             f"{name} with a function as learning_rate cannot be learnt in shards: give a number."
+        )
+    if mixing == "mistakes" and estimator.learner().of_weights == "sum":
+        raise ParameterError(
+            f"What shards of {name} with covariance matrices learn adds up, so that none can count "
+            "by its mistakes: choose mixing='uniform'."
         )
 
 
@@ -300,38 +362,39 @@ class _Between:
 
     of_features = True
 
-    def __init__(self, run: Run, mixed: Mixed) -> None:
+    def __init__(self, run: Run, mixed: Arrays) -> None:
         self.run, self.mixed = run, mixed
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Return the mixed weights and the counts of all passes."""
+    def arrays(self) -> Arrays:
+        """Return what was mixed and the counts of all passes."""
         mixture = self.run.mixture
-        found = {"W": self.mixed.W, "mistakes": mixture.mistakes, "amounts": mixture.amounts}
-        if self.mixed.average is not None:
-            found["average"] = self.mixed.average
-        return found | {"rows": np.array(mixture.rows, np.int64)}
+        counts = {"mistakes": mixture.mistakes, "amounts": mixture.amounts}
+        return self.mixed | counts | {"rows": np.array(mixture.rows, np.int64)}
 
-    def resume(self, passes: int, arrays: dict[str, np.ndarray]) -> None:
+    def resume(self, passes: int, arrays: Arrays) -> None:
         """Restore what :meth:`arrays` returned; raise ValueError if it does not fit."""
-        mixture, shape = self.run.mixture, self.mixed.W.shape
-        average = None if self.mixed.average is None else arrays["average"]
-        wrong = [a.shape for a in (arrays["W"], average) if a is not None and a.shape != shape]
+        mixture = self.run.mixture
+        mixed = {name: arrays[name] for name in self.mixed}
+        wrong = [n for n, a in mixed.items() if _kind(a) != _kind(self.mixed[n])]
         mistakes, amounts = arrays["mistakes"], arrays["amounts"]
         expected = (passes, mixture.mistakes.shape[1])
         if wrong or mistakes.shape != expected or amounts.shape != expected:
             raise ValueError("weights or counts of other shards")
-        self.mixed = Mixed(arrays["W"], average)
+        self.mixed = mixed
         rows = tuple(arrays["rows"].tolist())
         self.run.mixture = Mixture(mistakes, amounts, rows, mixture.mixing)
+
+
+def _kind(array: np.ndarray) -> tuple[Any, ...]:
+    return array.dtype, array.shape
 
 
 def _passes(
     estimator: Any, run: Run, learn: LearnAll, plan: Plan, saving: Saving
 ) -> Iterator[PassReport]:
     """Yield a report of every pass; weights are those mixed after it."""
-    state, progress = run.state, estimator.progress_
-    average = np.zeros_like(state.W) if isinstance(run.keeping, KeepAverage) else None
-    between = _Between(run, Mixed(state.W.copy(), average))
+    progress = estimator.progress_
+    between = _Between(run, arrays_of(run))
     course = Course(run, between, plan, progress)
     saving.resume(course)
     if course.over:
@@ -345,7 +408,7 @@ def _passes(
             with interrupts_allowed():
                 total = learn(between.mixed, course.number)
             progress.learning += perf_counter() - started
-            between.mixed = mix(between.mixed, total, course.number)
+            between.mixed = mix(run, between.mixed, total, course.number)
             _take_mixed(run, between.mixed, total)
             report = _report(course.number, total.counts, plan)
             progress.tally[:] = report.mistakes, report.updates, report.errors
@@ -367,19 +430,19 @@ def _passes(
         raise
 
 
-def _take_mixed(run: Run, mixed: Mixed, total: ShardSums) -> None:
-    """Set the state to the mixed weights, and count."""
-    state = run.state
-    if not np.isfinite([mixed.W.min(), mixed.W.max()]).all():
+def _take_mixed(run: Run, mixed: Arrays, total: ShardSums) -> None:
+    """Set the state to what was mixed, and count."""
+    state, W = run.state, mixed["W"]
+    if not np.isfinite([W.min(), W.max()]).all():
         raise DataError("A mixed weight is beyond floating point: scale the features.")
-    state.W[:] = mixed.W
+    _put(run, mixed)
     state.rounds += sum(counts.rows for counts in total.counts)
     state.n_updates += sum(counts.updates for counts in total.counts)
     if state.multiclass == "ovo" and state.n_classes > 2:
         state.per_machine("rounds")[:] += total.rounds
-    if mixed.average is not None:
+    if "average" in mixed:
         rounds = state.per_column(state.machine_rounds())
-        state.like_weights("sums")[:] = (mixed.W - mixed.average) * rounds
+        state.like_weights("sums")[:] = (W - mixed["average"]) * rounds
     run.mixture = run.mixture.and_pass(total.counts)
 
 
@@ -396,7 +459,7 @@ def _report(number: int, counts: list[Counts], plan: Plan) -> PassReport:
 def learn_here(setting: Setting, shards: list[Batch]) -> LearnAll:
     """Return a function that learns all shards in this process."""
 
-    def learn(start: Mixed, number: int) -> ShardSums:
+    def learn(start: Arrays, number: int) -> ShardSums:
         tree = Tree(lambda a, b: added_sums([a, b]))  # which holds few parts at a time
         for k, rows in enumerate(shards):
             tree.push(setting.learn(k, rows, start, number))

@@ -65,7 +65,7 @@ class OnlineClassifier(
     grid_example: ClassVar[str] = "keep=last,average"
     #: whether features and initial weights must not be negative
     positive_only: ClassVar[bool] = False
-    #: whether updates add examples, so that the weights of shards can be mixed
+    #: whether what shards learn can be mixed
     mixable: ClassVar[bool] = False
     #: how pages show it
     demonstrations: ClassVar[tuple[Demonstration, ...]] = ()

@@ -6,7 +6,7 @@ import numpy as np
 
 from linsep.compiled.rules.online_logistic import OnlineLogisticRule
 from linsep.learners.classifier import LinearClassifier
-from linsep.learners.state import Learner, State
+from linsep.learners.state import Arrays, Learner, State
 from linsep.parameters import Control, Demonstration, Keep, fitted_parameter, parameter
 
 
@@ -76,6 +76,7 @@ class OnlineLogistic(LinearClassifier):
     """
 
     command_name = "online-logistic"
+    mixable = True
     grid_example = "learning_rate=0.1,0.5,2"
     demonstrations = (
         Demonstration(
@@ -137,18 +138,25 @@ SEEN, LENGTHS = "seen", "lengths"
 
 
 class OnlineLogisticLearner(Learner):
-    """Online logistic regression."""
+    """Online logistic regression.
+
+    Scales of shards become the largest, by which weights are divided as in learning, before their
+    mean is taken over the shards that know the feature. The mean of the sums of squares belongs to
+    it, as the mean of the weights goes about as far as one shard.
+    """
 
     needs_lengths = True
     moves_all_classes = True
     step = "learning rate"
-    beside = (SQUARES, SCALES, SEEN, LENGTHS)
 
     def __init__(
         self, learning_rate: float, adaptive: bool, rescale: bool, invariant: bool, l2: float
     ):
         super().__init__()
+        self.beside = {SQUARES: "mean", SCALES: "largest", SEEN: "mean", LENGTHS: "mean"}
         self.parameters = learning_rate, adaptive, rescale, invariant, l2
+        #: which power of the scales weights are divided by when these grow
+        self.power = (1 if adaptive else 2) if rescale else 0
 
     def rule(self, state: State) -> Any:
         """Return the rule with what the rates depend on."""
@@ -157,3 +165,26 @@ class OnlineLogisticLearner(Learner):
             state.per_machine(SEEN, np.float64), state.per_machine(LENGTHS, np.float64),
             np.empty(state.n_columns),
         )  # fmt: skip
+
+    def say(self, state: State, before: Arrays, after: Arrays) -> np.ndarray | None:
+        """Return 1 for the features that a shard knows."""
+        return (after[SQUARES] > 0.0).astype(np.float64)
+
+    def to_mix(self, state: State, arrays: Arrays) -> Arrays:
+        """Return the weights in units that do not depend on scales."""
+        unit = self._unit(state, arrays)
+        return arrays | {name: arrays[name] * unit for name in arrays.keys() - self.beside.keys()}
+
+    def from_mix(self, state: State, arrays: Arrays) -> Arrays:
+        """Return the weights in the units of the scales."""
+        unit = self._unit(state, arrays)
+        return arrays | {name: arrays[name] / unit for name in arrays.keys() - self.beside.keys()}
+
+    def _unit(self, state: State, arrays: Arrays) -> np.ndarray:
+        """Return the scales of features that are known; those of a joint rule are in the first
+        column.
+        """
+        scales = arrays[SCALES]
+        if state.n_machines < state.n_columns:
+            scales = scales[:, :1]
+        return np.where(arrays[SQUARES] > 0.0, scales, 1.0) ** self.power

@@ -171,6 +171,7 @@ class Perceptron(LinearClassifier):
     command_name = "perceptron"
     bounded_in_advance = True
     mixable = True
+    bounds_of_mixtures = True
     demonstrations = (
         Demonstration(
             name="perceptron", title="perceptron", controls=CONTROLS, fixed={"update": "single"}

@@ -1,7 +1,8 @@
 """The state of a linear learner, the classes that scores mean, and the base class of learners."""
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection, Mapping
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,10 @@ from linsep.compiled.rules.perceptron import SparingRule
 from linsep.errors import LinsepError
 from linsep.estimators._common.labels import pairs
 
+#: arrays by name
+Arrays = dict[str, np.ndarray]
+#: how arrays that shards have learnt become one: their changes add up, their mean, or the largest
+Mix = Literal["sum", "mean", "largest"]
 #: function from row numbers to a 64-bit number each
 Draws = Callable[[np.ndarray], np.ndarray]
 SIMD_WIDTH = 8
@@ -224,7 +229,7 @@ class State:
         if intercept is not None:
             own_intercept[:] = intercept
 
-    def forget(self, but: tuple[str, ...] = ()) -> None:
+    def forget(self, but: Collection[str] = ()) -> None:
         """Reset all but the weights and the arrays of these names, for a new run that starts from
         them.
         """
@@ -232,6 +237,10 @@ class State:
         kept = {name: array for name, array in self.shaped.items() if name in ("W", *but)}
         counts = {name: array for name, array in self.counts.items() if name in but}
         self.shaped, self.counts, self.rounds = kept, counts, 0
+
+    def array(self, name: str) -> np.ndarray:
+        """Return the array of this name, of the weights or of the machines, which exists."""
+        return self.shaped[name] if name in self.shaped else self.counts[name]
 
     def is_finite(self) -> bool:
         """Return whether all weights and sums of changes are finite."""
@@ -429,8 +438,11 @@ class Learner:
     step = ""
     #: initial weight of a feature
     fill = 0.0
-    #: arrays of a state that belong to its weights, and are kept with them
-    beside: tuple[str, ...] = ()
+    #: arrays of a state that belong to its weights, and are kept with them; how those of shards are
+    #: mixed
+    beside: Mapping[str, Mix] = MappingProxyType({})
+    #: how the weights of shards are mixed
+    of_weights: Mix = "mean"
     #: whether a step of the native rule moves the weights of all classes, not of two
     moves_all_classes = False
     #: most rows to learn with one rule
@@ -495,3 +507,25 @@ class Learner:
     def restarts(self, state: State) -> bool:
         """Return whether learning restarts with other parameters after a pass with mistakes."""
         return False
+
+    # Shards of a cluster, which :mod:`linsep.learners.mixing` mixes. Arrays are those ``beside``
+    # the weights, "W", and "average", if that is kept.
+
+    def say(self, state: State, before: Arrays, after: Arrays) -> np.ndarray | None:
+        """Return how much a shard counts in the mean of each weight, of their shape; None if all
+        shards count alike.
+
+        Parameters
+        ----------
+        state : what the arrays are of
+        before, after : what it began a pass with, and what it has learnt in it
+        """
+        return None
+
+    def to_mix(self, state: State, arrays: Arrays) -> Arrays:
+        """Return arrays in the form in which they are mixed."""
+        return arrays
+
+    def from_mix(self, state: State, arrays: Arrays) -> Arrays:
+        """Return what :meth:`to_mix` was given."""
+        return arrays

@@ -4,6 +4,7 @@ Reference: C. Gentile, A new approximate maximal margin classification algorithm
 theorem 3.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
 
@@ -50,15 +51,24 @@ class ALMA(Rule):
 
     def asks(self, machine: Machine, example: Example, y: int, s: Number, wrong: bool) -> bool:
         """Return whether the margin of the example is too small."""
-        return wrong or y * s / length(example.z) <= self.threshold(machine.updates + 1)
+        return wrong or y * s / length(example.z) <= self.threshold((machine.memory or 0) + 1)
 
     def update(
         self, machine: Machine, example: Example, y: int, s: Number, importance: Number
     ) -> bool:
         """W += importance C y z / (|z| sqrt(k)), and W /= max(1, |W|)."""
-        rate = importance * self.C / (length(example.z) * sqrt(machine.updates + 1))
-        machine.add(example, rate * y)
+        k = (machine.memory or 0) + 1
+        machine.add(example, importance * self.C / (length(example.z) * sqrt(k)) * y)
+        machine.memory = k
         most = max(1.0, machine.length)
         machine.weights = [w / most for w in machine.weights]
         machine.intercept = [b / most for b in machine.intercept]
         return True
+
+    def mixed(
+        self, before: Machine, shards: Sequence[Machine], amounts: Sequence[Number]
+    ) -> Machine:
+        """Return the mean, which has made as many corrections as the shard that made most."""
+        machine = super().mixed(before, shards, amounts)
+        machine.memory = max(m.memory or 0 for m in shards)
+        return machine

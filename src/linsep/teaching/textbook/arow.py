@@ -4,10 +4,11 @@ References: K. Crammer, A. Kulesza and M. Dredze, Adaptive regularization of wei
 22 (2009), sections 3 and 4, and Machine Learning 91 (2013).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from linsep.teaching.textbook.covariance import Covariance, check_type, dot
-from linsep.teaching.textbook.machine import Example, Machine, Number, Rule, ratio
+from linsep.teaching.textbook.covariance import Covariance, check_type, mixed_gaussians
+from linsep.teaching.textbook.machine import Example, Machine, Number, Rule, dot, ratio
 
 
 @dataclass(frozen=True)
@@ -57,3 +58,9 @@ class AROW(Rule):
         machine.add(direction, ratio(1 - y * s, v + r) * y)
         machine.memory = sigma.after(example, r)
         return True
+
+    def mixed(
+        self, before: Machine, shards: Sequence[Machine], amounts: Sequence[Number]
+    ) -> Machine:
+        """Add precisions."""
+        return mixed_gaussians(self.covariance_type, before, shards, amounts)

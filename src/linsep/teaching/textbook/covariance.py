@@ -4,7 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linsep.teaching.textbook.machine import Example, Number, Row, joined, ratio
+from linsep.teaching.textbook.logistic import solve
+from linsep.teaching.textbook.machine import (
+    Example,
+    Machine,
+    Number,
+    Row,
+    Rows,
+    dot,
+    joined,
+    mean_machine,
+    ratio,
+)
 
 #: how covariances of weights are kept
 COVARIANCE_TYPES = ("diagonal", "diagonal-drop", "full")
@@ -83,6 +94,65 @@ class Covariance:
         ]
 
 
-def dot(x: Sequence[Number], w: Sequence[Number]) -> Number:
-    """Return <x, w>."""
-    return sum((p * q for p, q in zip(x, w, strict=True)), start=0)
+def mixed_gaussians(
+    kind: str, before: Machine, shards: Sequence[Machine], amounts: Sequence[Number]
+) -> Machine:
+    """Return the machine of shards whose memories are covariances: precisions, Sigma^-1, add up.
+
+    With variances s_k of the shards, s_0 before, and p_k = 1 / s_k - 1 / s_0: 1 / s = 1 / s_0 + sum
+    of p_k, and w is the mean of the w_k that counts them n_k p_k, their amounts times what they
+    have learnt of the weight. With matrices :func:`added_information`.
+    """
+    identity = Covariance.first(kind, Example(before.weights, before.intercept))
+    own = [m.memory or before.memory or identity for m in shards]
+    first = before.memory or identity
+    if kind == "full":
+        blocks = zip(first.blocks, *[sigma.blocks for sigma in own], strict=True)
+        weights = zip(before.parts, *[m.parts for m in shards], strict=True)
+        found = [
+            added_information(*[(inverse(S), w) for S, w in zip(group, columns, strict=True)])
+            for group, columns in zip(blocks, weights, strict=True)
+        ]
+        joint = joined([w for _, w in found])
+        machine = Machine(joint.x, joint.ones)
+        machine.memory = Covariance(kind, tuple(inverse(P) for P, _ in found))
+        return machine
+    known = [precisions(first), *map(precisions, own)]
+    grown = [[q - p for p, q in zip(known[0], after, strict=True)] for after in known[1:]]
+    counts = [[n * p for p in one] for n, one in zip(amounts, grown, strict=True)]
+    machine = mean_machine(before, shards, counts)
+    total = [sum(column) for column in zip(known[0], *grown, strict=True)]
+    n = len(before.weights)
+    spread = Example([ratio(1, p) for p in total[:n]], [ratio(1, p) for p in total[n:]])
+    machine.memory = Covariance(kind, tuple(spread.parts))
+    return machine
+
+
+def precisions(sigma: Covariance) -> list:
+    """Return 1 / s_j of all variances, those of the intercepts last."""
+    return [ratio(1, s) for s in joined(sigma.blocks).z]
+
+
+def added_information(
+    before: tuple[Rows, Row], *shards: tuple[Rows, Row]
+) -> tuple[list[list], list]:
+    """Return P = P_0 + sum of (P_k - P_0), and w with P w = P_0 w_0 + sum of (P_k w_k - P_0 w_0).
+
+    Pairs are precision matrices and weights: those before, and those of each shard. The product of
+    the normal distributions of the shards, each divided by that before, times that before.
+    """
+    n = len(before[1])
+    P = [
+        [q + sum(own[i][j] - q for own, _ in shards) for j, q in enumerate(row)]
+        for i, row in enumerate(before[0])
+    ]
+    begun = [dot(row, before[1]) for row in before[0]]
+    h = [begun[i] + sum(dot(own[i], w) - begun[i] for own, w in shards) for i in range(n)]
+    return P, solve(P, h)
+
+
+def inverse(A: Rows) -> list[list]:
+    """Return the inverse of a symmetric matrix."""
+    n = len(A)
+    exact = [[ratio(p, 1) for p in row] for row in A]
+    return [solve(exact, [int(i == j) for i in range(n)]) for j in range(n)]

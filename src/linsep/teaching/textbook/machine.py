@@ -64,9 +64,19 @@ class Machine:
         self.intercept = moved(self.intercept, example.ones, amount)
 
     @property
+    def z(self) -> list:
+        """All weights, those of the constant features last."""
+        return [*self.weights, *self.intercept]
+
+    @property
+    def parts(self) -> list[list]:
+        """The weights by constant features, as of :attr:`Example.parts`."""
+        return Example(self.weights, self.intercept).parts
+
+    @property
     def length(self) -> float:
         """Return ||w||, with the intercept as a weight."""
-        return length([*self.weights, *self.intercept])
+        return length(self.z)
 
 
 class Rule:
@@ -127,10 +137,27 @@ class Rule:
         """Return, after a pass with mistakes, the rule to restart with from zero, or None."""
         return None
 
+    def mixed(
+        self, before: Machine, shards: Sequence[Machine], amounts: Sequence[Number]
+    ) -> Machine:
+        """Return one machine from those that shards made of ``before``, which count ``amounts``."""
+        return mean_machine(before, shards, [[n] * len(before.z) for n in amounts])
+
+
+def mean_machine(before: Machine, shards: Sequence[Machine], counts: Rows) -> Machine:
+    """Return a machine with the mean weights of those of the shards; ``counts`` has how much each
+    shard counts for each weight, intercepts last. Where none counts, weights are as ``before``.
+    """
+    each = zip(before.z, zip(*counts, strict=True), zip(*[m.z for m in shards], strict=True),
+               strict=True)  # fmt: skip
+    found = [dot(n, own) / sum(n) if any(n) else first for first, n, own in each]
+    n = len(before.weights)
+    return Machine(found[:n], found[n:])
+
 
 def score(x: Row, w: Row, b: Number) -> Number:
     """Return <w, x> + b."""
-    return sum((p * q for p, q in zip(w, x, strict=True)), start=0) + b
+    return dot(x, w) + b
 
 
 def scores(x: Row, W: Rows, b: Row) -> list:
@@ -141,6 +168,11 @@ def scores(x: Row, W: Rows, b: Row) -> list:
 def moved(w: Row, x: Row, amount: Number) -> list:
     """Return w + amount * x."""
     return [p + amount * q for p, q in zip(w, x, strict=True)]
+
+
+def dot(x: Row, w: Row) -> Number:
+    """Return <x, w>."""
+    return sum((p * q for p, q in zip(x, w, strict=True)), start=0)
 
 
 def ratio(a: Number, b: Number) -> Number:

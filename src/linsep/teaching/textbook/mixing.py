@@ -1,5 +1,7 @@
 """Iterative parameter mixing: shards learn from the same weights, which are then mixed.
 
+What becomes of what rules remember beside weights, each rule defines (``mixed``).
+
 Reference: R. McDonald, K. Hall and G. Mann, Distributed training strategies for the structured
 perceptron, NAACL 2010, Figure 3 and theorem 3.
 """
@@ -9,7 +11,7 @@ from typing import Any, NamedTuple
 
 from linsep.teaching.textbook.keeping import kept
 from linsep.teaching.textbook.machine import Machine, Number, Rows, Rule
-from linsep.teaching.textbook.running import run
+from linsep.teaching.textbook.running import run, start
 from linsep.teaching.textbook.schemes import SCHEMES
 
 
@@ -24,6 +26,7 @@ class Epoch(NamedTuple):
         The mean over the passes so far of the mixed averages of the shards.
     mistakes : list of int, one for each shard
     mixture : list of numbers, the share of each shard
+    memory : tuple, what the rule remembers of each mixed machine
     """
 
     pass_number: int
@@ -33,6 +36,7 @@ class Epoch(NamedTuple):
     average_intercept: Any
     mistakes: list[int]
     mixture: list[Number]
+    memory: tuple
 
 
 def parameter_mixing(
@@ -60,45 +64,48 @@ def parameter_mixing(
     orders : function from shard and pass to the row numbers in visiting order; default: as given
     """
     made = SCHEMES[scheme](n_classes, tie)
-    weights = intercept = None
+    machines = start(rule, made, len(shards[0][0][0]), None, None)
     mean: list[Machine] = []
     for pass_number in range(max_iter):
-        learnt, averages, mistakes = [], [], []
+        learnt, averages, mistakes, updates = [], [], [], 0
+        weights, intercept = made.weights(machines)
+        memory = [machine.memory for machine in machines]
         for number, (X, y) in enumerate(shards):
             order = None if orders is None else list(orders(number, pass_number))
             steps = list(
                 run(rule, scheme, X, y, n_classes, fit_intercept=fit_intercept, max_iter=1,
                     orders=None if order is None else lambda _, rows=order: rows,  # type: ignore[misc]
-                    weights=weights, intercept=intercept, tie=tie)
+                    weights=weights, intercept=intercept, memory=memory, tie=tie)
             )  # fmt: skip
-            learnt.append(made.machines(steps[-1].weights, steps[-1].intercept))
             average = kept(steps, "average", scheme, n_classes, tie=tie)
+            learnt.append(made.machines(steps[-1].weights, steps[-1].intercept))
             averages.append(made.machines(average.weights, average.intercept))
+            for machine, own, remembered in zip(
+                learnt[-1], averages[-1], steps[-1].memory, strict=True
+            ):
+                machine.memory = own.memory = remembered
             mistakes.append(sum(step.mistakes for step in steps))
+            updates += sum(step.updates for step in steps)
         amounts = mistakes if mixing == "mistakes" else [1] * len(shards)
-        if any(mistakes):
-            mixed, of_pass = mixture_of(learnt, amounts), mixture_of(averages, amounts)
-        else:  # all shards kept the weights they started with
-            mixed = of_pass = learnt[0]
+        mixed = of_pass = machines
+        if any(amounts) and (any(mistakes) or updates):
+            mixed = mixture_of(rule, machines, learnt, amounts)
+            of_pass = mixture_of(rule, machines, averages, amounts)
         counts = [pass_number, 1]
-        mean = mixture_of([mean, of_pass], counts) if mean else of_pass
-        weights, intercept = made.weights(mixed)
+        mean = mixture_of(Rule(), machines, [mean, of_pass], counts) if mean else of_pass
+        machines = mixed
         yield Epoch(
-            pass_number, weights, intercept, *made.weights(mean), mistakes,
+            pass_number, *made.weights(mixed), *made.weights(mean), mistakes,
             [amount / max(1, sum(amounts)) for amount in amounts],
+            tuple(machine.memory for machine in machines),
         )  # fmt: skip
         if not any(mistakes):
             return
 
 
-def mixture_of(shards: list[list[Machine]], amounts: Sequence[int]) -> list[Machine]:
-    """Return machines with the mean weights of those of the shards, which count ``amounts``."""
-
-    def mean(parts: Iterable[Sequence[Number]]) -> list[Number]:
-        scaled = [[n * w for w in part] for part, n in zip(parts, amounts, strict=True)]
-        return [sum(column) / sum(amounts) for column in zip(*scaled, strict=True)]
-
-    return [
-        Machine(mean(m.weights for m in machines), mean(m.intercept for m in machines))
-        for machines in zip(*shards, strict=True)
-    ]
+def mixture_of(
+    rule: Rule, before: list[Machine], shards: Sequence[list[Machine]], amounts: Sequence[int]
+) -> list[Machine]:
+    """Return what the rule makes of the machines of the shards."""
+    each = zip(before, zip(*shards, strict=True), strict=True)
+    return [rule.mixed(machine, list(own), amounts) for machine, own in each]

@@ -6,11 +6,20 @@ online learning, UAI (2013), algorithms 1 (NG) and 2 (NAG); N. Karampatziakis an
 Online importance weight aware updates, UAI (2011), table 1.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, expm1, log, log1p, sqrt
 from typing import NamedTuple
 
-from linsep.teaching.textbook.machine import Example, Machine, Number, Row, Rule, joined
+from linsep.teaching.textbook.machine import (
+    Example,
+    Machine,
+    Number,
+    Row,
+    Rule,
+    joined,
+    mean_machine,
+)
 
 
 class Progress(NamedTuple):
@@ -94,6 +103,34 @@ class OnlineLogistic(Rule):
         machine.weights, machine.intercept = (list(v) for v in joined(weights))
         machine.memory = progress._replace(scales=scales)
         return scales != progress.scales
+
+    def mixed(
+        self, before: Machine, shards: Sequence[Machine], amounts: Sequence[Number]
+    ) -> Machine:
+        """Return the means, of a feature over the shards that know it; scales are the largest.
+
+        Weights are divided by the scales that grow, as in learning, before their mean is taken.
+        """
+        first = before.memory or start(before.parts)
+        own = [m.memory or first for m in shards]
+        scales = [max(column) for column in zip(*[p.scales for p in own], strict=True)]
+        squares = [Machine(*joined(p.squares)) for p in own]
+        counts = [[n * bool(G) for G in m.z] for n, m in zip(amounts, squares, strict=True)]
+        grown = [self.rescaled(m, p.scales, scales) for m, p in zip(shards, own, strict=True)]
+        machine = mean_machine(before, grown, counts)
+        mean = mean_machine(Machine(*joined(first.squares)), squares, counts)
+        machine.memory = Progress(
+            scales, mean.parts,
+            sum(n * p.seen for n, p in zip(amounts, own, strict=True)) / sum(amounts),
+            sum(n * p.length for n, p in zip(amounts, own, strict=True)) / sum(amounts),
+        )  # fmt: skip
+        return machine
+
+    def rescaled(self, machine: Machine, before: Row, after: Row) -> Machine:
+        """Return a machine whose scales have grown."""
+        power = (1 if self.adaptive else 2) if self.normalized else 0
+        shrunk = [(s / t) ** power if s else 1.0 for s, t in zip(before, after, strict=True)]
+        return Machine(*joined([times(part, shrunk) for part in machine.parts]))
 
     def asks(self, machine: Machine, example: Example, y: int, s: Number, wrong: bool) -> bool:
         """Return True: every example is learnt."""

@@ -78,6 +78,7 @@ def run(
     row_weights: Sequence[Number] | None = None,
     weights: Any = None,
     intercept: Any = None,
+    memory: Sequence[Any] = (),
     tie: str = "negative",
 ) -> Iterator[Step]:
     """Learn until a pass makes no mistake, for at most ``max_iter`` passes; yield every Step.
@@ -94,6 +95,7 @@ def run(
         order; default: as given
     row_weights : factors of the updates of rows, default 1; rows of weight 0 are skipped
     weights, intercept : initial values, in the shapes of those of steps; default: those of the rule
+    memory : what the rule remembers of each machine, as in steps; default: nothing
     tie : "negative" (of equal scores the smallest class wins), "positive" (the largest) or
         "random": any may be drawn, so that native learning counts a tie as a mistake
 
@@ -107,6 +109,8 @@ def run(
     how = SCHEMES[(rule.native or scheme) if scheme == "native" else scheme](n_classes, tie)
     one = int(fit_intercept and rule.learns_intercept)
     machines = start(rule, how, len(X[0]), weights, intercept)
+    for machine, remembered in zip(machines, memory, strict=False):
+        machine.memory = remembered
     for row in visited(len(X), 0, row_weights, orders):
         rule.check(row, X[row], one)
     rounds = attempt = 0

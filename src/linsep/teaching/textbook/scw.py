@@ -4,12 +4,13 @@ Reference: J. Wang, P. Zhao and S. Hoi, Exact soft confidence-weighted learning,
 propositions 1 and 2.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
 from statistics import NormalDist
 
-from linsep.teaching.textbook.covariance import Covariance, check_type, dot
-from linsep.teaching.textbook.machine import Example, Machine, Number, Rule
+from linsep.teaching.textbook.covariance import Covariance, check_type, mixed_gaussians
+from linsep.teaching.textbook.machine import Example, Machine, Number, Rule, dot
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,12 @@ class SCW(Rule):
         machine.add(direction, alpha * y)
         machine.memory = sigma.after(example, root / (alpha * self.phi))
         return True
+
+    def mixed(
+        self, before: Machine, shards: Sequence[Machine], amounts: Sequence[Number]
+    ) -> Machine:
+        """Add precisions."""
+        return mixed_gaussians(self.covariance_type, before, shards, amounts)
 
     def step(self, m: Number, v: Number, C: Number) -> float:
         """Return alpha for an example with y s = m and z'Sigma z = v."""

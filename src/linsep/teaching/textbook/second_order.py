@@ -4,11 +4,13 @@ Reference: N. Cesa-Bianchi, A. Conconi and C. Gentile, A second-order perceptron
 Journal on Computing 34 (2005), theorem 3.1.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from linsep.teaching.textbook.covariance import added_information
 from linsep.teaching.textbook.logistic import solve
-from linsep.teaching.textbook.machine import Example, Machine, Number, Rule, moved, ratio
+from linsep.teaching.textbook.machine import Example, Machine, Number, Rule, dot, moved, ratio
 
 
 class Sums(NamedTuple):
@@ -57,3 +59,14 @@ class SecondOrderPerceptron(Rule):
     def start(self, n: int) -> Sums:
         """Return the sums before the first mistake."""
         return Sums([[self.a * (i == j) for j in range(n)] for i in range(n)], [0] * n)
+
+    def mixed(
+        self, before: Machine, shards: Sequence[Machine], amounts: Sequence[Number]
+    ) -> Machine:
+        """Add the sums of the mistakes of all shards, whatever their amounts."""
+        first = before.memory or self.start(len(before.z))
+        own = [((m.memory or first).matrix, m.z) for m in shards]
+        A, w = added_information((first.matrix, before.z), *own)
+        machine = Machine(w[:-1], w[-1:])
+        machine.memory = Sums(A, [dot(row, w) for row in A])
+        return machine
