@@ -15,14 +15,20 @@ import pyarrow.parquet as pq
 import pytest
 from distributed import Client, LocalCluster, process
 from distributed.scheduler import KilledWorker
+from sklearn.base import clone
 
 from linsep import (
+    AROW,
     Checkpoint,
     LinearRegression,
     LogisticRegression,
+    OnlineLogistic,
     PassiveAggressive,
     Perceptron,
+    SecondOrderPerceptron,
+    load,
     open_source,
+    save,
 )
 from linsep.distributed import ClusterError, cluster as clusters, fit, rows
 from linsep.errors import CheckpointError, DataError, ParameterError
@@ -49,6 +55,25 @@ def table(tmp_path_factory, drawn):
     labels = np.array(["low", "middle", "up"])[y]
     pq.write_table(pa.table(columns | {"y": labels}), path, row_group_size=50)
     return path
+
+
+#: with arrays beside their weights: sums and means, scales, whole matrices
+REMEMBERING = [AROW(), OnlineLogistic(multiclass="ovo"), SecondOrderPerceptron()]
+
+
+@pytest.mark.parametrize("learner", REMEMBERING, ids=lambda model: type(model).__name__)
+def test_what_is_beside_the_weights_has_the_same_bits(client, table, drawn, tmp_path, learner):
+    X, y = drawn
+    model, alone = (clone(learner).set_params(max_iter=3, keep="average") for _ in range(2))
+    fit(model, open_source(table, target="y"), client=client, shard_mb=SHARD_MB)
+    fit_in_shards(alone, X, y, list(model.mixture_.rows))
+    save(model, tmp_path / "m.linsep")
+    arrays, expected = load(tmp_path / "m.linsep").get_state()[0], alone.get_state()[0]
+    assert arrays.keys() == expected.keys()
+    assert len(arrays) > 4
+    for name, array in expected.items():
+        assert np.array_equal(arrays[name], array), name
+    assert model.training_accuracy_ > 0.7
 
 
 @pytest.mark.parametrize(("keep", "mixing"), [("last", "mistakes"), ("average", "uniform")])
@@ -242,14 +267,19 @@ def test_what_is_no_address_is_said_at_once(address):
         assert clusters.ADDRESS.fullmatch(known)
 
 
-@pytest.mark.parametrize("keep", ["last", "average"])
-def test_a_fit_whose_client_was_lost_goes_on(client, table, tmp_path, monkeypatch, keep):
+@pytest.mark.parametrize(("learner", "keep", "mixing_by"), [
+    (Perceptron(), "last", "mistakes"), (Perceptron(), "average", "mistakes"),
+    (AROW(), "average", "mistakes"), (SecondOrderPerceptron(), "average", "uniform"),
+])  # fmt: skip
+def test_a_fit_whose_client_was_lost_goes_on(
+    client, table, tmp_path, monkeypatch, learner, keep, mixing_by
+):
     path = tmp_path / "c"
 
     def learnt(**more):
-        model = Perceptron(max_iter=5, keep=keep)
+        model = clone(learner).set_params(max_iter=5, keep=keep)
         source = open_source(table, target="y", cache=None)
-        return fit(model, source, client=client, shard_mb=SHARD_MB, mixing="mistakes", **more)
+        return fit(model, source, client=client, shard_mb=SHARD_MB, mixing=mixing_by, **more)
 
     mix, count = mixing.mix, []
 
@@ -268,7 +298,8 @@ def test_a_fit_whose_client_was_lost_goes_on(client, table, tmp_path, monkeypatc
     with pytest.raises(ClusterError, match=going_on):
         learnt(checkpoint=path)
     model = learnt(checkpoint=path)
-    assert model.coef_.tolist() == expected.coef_.tolist()
+    arrays, others = (one.get_state()[0] for one in (model, expected))
+    assert all(np.array_equal(arrays[name], array) for name, array in others.items())
     assert model.mistakes_.tolist() == expected.mistakes_.tolist()
     assert model.mixture_.mistakes.tolist() == expected.mixture_.mistakes.tolist()
     assert model.mixture_.amounts.tolist() == expected.mixture_.amounts.tolist()

@@ -57,6 +57,7 @@ def fit(
         Regressions are those of one machine, to the bit. Online learners learn by iterative
         parameter mixing (McDonald, Hall and Mann 2010): in every pass each shard is learnt from the
         same weights, and what the shards have learnt is mixed. ``keep="average"`` mixes averages.
+        Variances, scales and what else belongs to weights are mixed, too (docs/cluster.md).
     source : Source, or Dask Array or DataFrame of shape (rows, features)
         Files, opened by :func:`linsep.open_source`; or numbers, of which a partition is a shard.
     y, sample_weight : Dask Array or Series of shape (rows,)
@@ -65,7 +66,7 @@ def fit(
         None takes the current one; in a task of a worker, that of its cluster.
     mixing : {"uniform", "mistakes"}, default="uniform"
         Shares of the shards in the mixed weights: equal, or proportional to their mistakes in the
-        pass.
+        pass; covariance matrices add up, and take "uniform" only.
     shard_mb : float, default=64
         Size of a shard in MB: of text on disk, of Parquet without compression.
     coef_init, intercept_init : as for ``estimator.fit``
