@@ -51,6 +51,7 @@ from .scoring.scores import score as score
 from .separating import separation as separation
 from .soft_margins.kernel import KernelSoftMargin as KernelSoftMargin
 from .soft_margins.linear import SoftMargin as SoftMargin
+from .soft_margins.path import soft_margin_path as soft_margin_path
 from .sources.opening import open_source as open_source
 from .sources.text import Text as Text
 from .teaching import datasets as datasets, textbook as textbook

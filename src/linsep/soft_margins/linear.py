@@ -190,7 +190,9 @@ class SoftMargin(HasEquation, SoftMarginClassifier):
         def of(machine: Machine, costs: np.ndarray, told: Any) -> Certificate:
             rows, squared = rows_of(X, machine), self.loss != "hinge"
             problem = Problem(rows, machine.signs, costs, squared, intercept)
-            return solve(problem, self.tol, self.max_iter, told=told, seed=seed)
+            known = getattr(self, "_start", None)  # which a path has
+            start = None if known is None else known[machine.rows]
+            return solve(problem, self.tol, self.max_iter, start, told, seed)
 
         return of
 

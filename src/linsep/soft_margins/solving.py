@@ -14,8 +14,8 @@ from linsep.soft_margins.problem import Certificate, Problem, purified
 QUICK, DIGITS = 0.05, 1e-12
 #: the goal of longer ones
 FEWER_DIGITS = 1e-8
-#: the gap at which support vectors are told from others
-PURE = 1e-6
+#: the gap that may be left when support vectors are told from others, after either
+PURER, PURE = 1e-9, 1e-6
 
 
 def solve(
@@ -43,7 +43,7 @@ def solve(
         cost = cost_of_steps(problem.X)
         if cost <= QUICK:
             goal = min(tol, DIGITS)
-            return purified(problem, interior_point(problem, goal, told), goal)
+            return purified(problem, interior_point(problem, goal, told), min(tol, PURER))
         outlook = Outlook(tol, cost / cost_of_row(problem.X))
         best, poor = coordinate_descent(problem, tol, passes, start, told, outlook, seed)
         if not poor:

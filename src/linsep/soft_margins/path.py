@@ -1,0 +1,546 @@
+"""The soft margin as C grows, from where nothing but the length of the weights changes to where
+nothing changes any more."""
+
+import math
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+from itertools import islice
+from textwrap import wrap
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import lsq_linear
+from sklearn.exceptions import ConvergenceWarning
+
+from linsep.batches import joined
+from linsep.certificate.verdicts import Separable
+from linsep.drawing import display
+from linsep.errors import DataError, ParameterError, hint, warn_caller
+from linsep.estimators._common import labels
+from linsep.estimators._common.frames import to_learn
+from linsep.separating import separation
+from linsep.soft_margins.coordinate_descent import row_squares
+from linsep.soft_margins.linear import SoftMargin
+from linsep.words import counted, escaped
+
+#: the grid has 1 and 3 times powers of ten, and at most so many of them
+MANTISSAS, MOST = (1.0, 3.0), 25
+#: how near a score is to 1 or -1 that is on the margin
+ON_MARGIN = 1e-6
+#: relative size of a sum that counts as zero
+ZERO = 1e-8
+#: share of the objective below which losses are rounding errors
+ROUNDING = 1e-9
+#: change by which squares have come near enough to their limit
+NEAR = 1e-3
+#: seconds for the proof of the widest margin
+TIME_LIMIT = 20.0
+#: characters in a line of text
+WIDTH = 80
+#: numbers in the equations that tell whether a larger C changes anything
+MOST_NUMBERS = 10_000_000
+
+
+class Rows(NamedTuple):
+    """Rows of two classes as a path takes them.
+
+    Attributes
+    ----------
+    X : float array or CSR matrix of shape (rows, features)
+    y, sample_weight : as for :meth:`linsep.SoftMargin.fit`
+    signs : float64 array of shape (rows,), 1 for the positive class
+    weights : float64 array of shape (rows,), also those of classes
+    bias : "free", "penalized" or None
+    names : names of the features, or None
+    """
+
+    X: Any
+    y: Any
+    sample_weight: Any
+    signs: np.ndarray
+    weights: np.ndarray
+    bias: str | None
+    names: Any
+
+
+@dataclass(frozen=True, eq=False)
+class SoftMarginPath:
+    """What :func:`soft_margin_path` found; ``print(path)`` shows a table.
+
+    Attributes
+    ----------
+    Cs : array of shape (costs,), ascending
+    models : list of fitted :class:`linsep.SoftMargin`, one for each C
+    losses : array of shape (costs,), the sum of the losses, which C multiplies in the objective
+    errors : int array of shape (costs,), rows that are predicted wrongly
+    objectives, bounds, gaps : arrays of shape (costs,), of :class:`linsep.SoftMargin`
+    norms, margins : arrays of shape (costs,), |w|, and 1 / |w|, the distance of the lines of score
+        1 and -1 from that of 0 (with a penalized intercept, which counts as a weight, too)
+    free, bounded : int arrays of shape (costs,), numbers of support vectors
+    coef : array of shape (costs, features)
+    intercepts : array of shape (costs,)
+    n_rows : int
+    final : int or None, the number of the first C from which on nothing changes
+    separable : bool, whether the last weights separate the classes, as far as floats tell
+    verdict : Separable or None, with the proof of the widest margin where they do
+    """
+
+    Cs: np.ndarray
+    models: list[SoftMargin]
+    losses: np.ndarray
+    errors: np.ndarray
+    n_rows: int
+    final: int | None
+    separable: bool
+    verdict: Separable | None
+
+    def _each(self, name: str) -> np.ndarray:
+        return np.array([np.ravel(getattr(model, name)) for model in self.models])
+
+    @property
+    def objectives(self) -> np.ndarray:
+        """Objective at each C, rounded up."""
+        return self._each("objective_")[:, 0]
+
+    @property
+    def bounds(self) -> np.ndarray:
+        """Lower bound of the objective of any weights, at each C."""
+        return self._each("lower_bound_")[:, 0]
+
+    @property
+    def gaps(self) -> np.ndarray:
+        """Proved relative gap between the two."""
+        return self._each("duality_gap_")[:, 0]
+
+    @property
+    def free(self) -> np.ndarray:
+        """Number of support vectors on the margin: their dual variables are below their bound."""
+        return self._each("n_support_")[:, 0] - self.bounded
+
+    @property
+    def bounded(self) -> np.ndarray:
+        """Number of support vectors inside the margin or on the wrong side."""
+        return self._each("n_bounded_")[:, 0]
+
+    @property
+    def coef(self) -> np.ndarray:
+        """Weights at each C."""
+        return self._each("coef_")
+
+    @property
+    def intercepts(self) -> np.ndarray:
+        """Intercept at each C."""
+        return self._each("intercept_")[:, 0]
+
+    @property
+    def norms(self) -> np.ndarray:
+        """Length of the weights at each C."""
+        penalized = self.models[0].fit_intercept and self.models[0].penalize_intercept
+        extra = self.intercepts if penalized else np.zeros(len(self.Cs))
+        return np.hypot(np.linalg.norm(self.coef, axis=1), extra)
+
+    @property
+    def margins(self) -> np.ndarray:
+        """1 / |w| at each C."""
+        with np.errstate(divide="ignore"):
+            return 1.0 / self.norms
+
+    @property
+    def feature_names(self) -> list[str]:
+        """Names of the features."""
+        return labels.feature_names(self.models[0])
+
+    @property
+    def limit(self) -> str:
+        """What happens as C grows, in a sentence or two."""
+        return " ".join(_limit(self))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers as plain lists, with the limit in words."""
+        names = ("Cs", "objectives", "bounds", "gaps", "norms", "margins", "losses")
+        names += ("free", "bounded", "errors", "intercepts", "coef")
+        found: dict[str, Any] = {name: getattr(self, name).tolist() for name in names}
+        verdict = self.verdict
+        return found | {
+            "features": self.feature_names,
+            "classes": labels.plain_labels(self.models[0].classes_),
+            "separable": self.separable,
+            "widest_margin": None if verdict is None else list(verdict.margin),
+            "constant_from": None if self.final is None else float(self.Cs[self.final]),
+            "limit": self.limit,
+        }
+
+    def plot(self, **kwargs: Any) -> Any:
+        """Draw weights and support vectors over C, by
+        :meth:`linsep.plot.SoftMarginPathDisplay.from_path`.
+        """
+        return display("SoftMarginPathDisplay").from_path(self, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<SoftMarginPath: {len(self.Cs)} values of C, {self.Cs[0]:g} to {self.Cs[-1]:g}>"
+
+    def __str__(self) -> str:
+        table = [HEADINGS, *_cells(self)]
+        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+        lines = [
+            "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+            for row in table
+        ]
+        said = [line for text in _limit(self) for line in wrap(text, WIDTH)]
+        return escaped("\n".join([_about(self), *lines, *said]), lines=True)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            "".join(f"<{tag} style='text-align:right'>{escape(cell)}</{tag}>" for cell in row)
+            for tag, row in [("th", HEADINGS), *(("td", row) for row in _cells(self))]
+        ]
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
+        after = "<br>".join(map(escape, _limit(self)))
+        return f"<p>{escape(_about(self))}</p><table>{body}</table><p>{after}</p>"
+
+
+HEADINGS = ["C", "objective", "gap", "|w|", "margin", "loss", "free", "bounded", "errors"]
+
+
+def _cells(path: SoftMarginPath) -> Iterator[list[str]]:
+    """Yield the lines of the table of a path."""
+    for k, C in enumerate(path.Cs.tolist()):
+        numbers = path.objectives[k], path.norms[k], path.margins[k], path.losses[k]
+        objective, norm, margin, loss = (f"{x:.5g}" for x in numbers)
+        loss = "0" if C * path.losses[k] < ROUNDING * path.objectives[k] else loss
+        counts = [f"{int(x[k]):,}" for x in (path.free, path.bounded, path.errors)]
+        yield [f"{C:g}", objective, f"{path.gaps[k]:.0e}", norm, margin, loss, *counts]
+
+
+def _about(path: SoftMarginPath) -> str:
+    model = path.models[0]
+    plus = labels.positive_code(model)
+    sides = [labels.label_text(label) for label in (model.classes_[plus], model.classes_[1 - plus])]
+    said = {"hinge": "the hinge", "squared_hinge": "squares of the hinge"}[model.loss]
+    return (
+        f"{sides[0]} against {sides[1]}, {counted(path.n_rows, 'row')}, "
+        f"{counted(path.coef.shape[1], 'feature')}; loss: {said}"
+    )
+
+
+def _limit(path: SoftMarginPath) -> list[str]:
+    """Return what happens as C grows, in lines."""
+    squares, constant = path.models[0].loss != "hinge", "the weights stay the same"
+    since = "" if path.final is None else f"From C = {path.Cs[path.final]:g} on {constant}"
+    if path.separable:
+        tends = "The classes are separable: with a larger C it tends to the hard margin."
+        found = [f"{since}: they are the hard margin." if since else tends]
+        if path.verdict is not None:
+            low, high = path.verdict.margin
+            found.append(
+                'That is separation(X, y, margin="max"), which proves that the widest margin is '
+                f"from {low:.7g} to {high:.7g}."
+            )
+        return found
+    if since:
+        return [f"{since}: no others have less total loss, and of those that have as little they "
+                "are the shortest."]  # fmt: skip
+    if squares:
+        return ["With a larger C the weights tend to those of the least sum of squares."]
+    return [f"At C = {path.Cs[-1]:g} a larger C may still change the weights."]
+
+
+def soft_margin_path(
+    X: Any,
+    y: Any = None,
+    Cs: Any = None,
+    *,
+    sample_weight: Any = None,
+    loss: str = "hinge",
+    fit_intercept: bool = True,
+    penalize_intercept: bool = False,
+    class_weight: Any = None,
+    reference: Any = None,
+    tol: float = 1e-4,
+    max_iter: int = 1000,
+) -> SoftMarginPath:
+    """Fit the soft margin of two classes for growing C, each from the dual variables of the last.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or data frame of shape (rows, features), or a source
+        A source is read into memory; it has its own labels, so omit y.
+    y : array of shape (rows,)
+        Labels of two classes.
+    Cs : numbers above 0, default None
+        None takes 1 and 3 times powers of ten. The first is the last of them below which only the
+        length of the weights grows, in proportion to C: where no row of the smaller class (without
+        a free intercept, no row) has left the inside of the margin. The last is the first from
+        which on the weights stay the same: of separable classes the hard margin, of others the
+        least total loss. Squares only tend to it, and end where no step changes their sum or the
+        length of the weights by a thousandth. There are at most 25.
+    sample_weight, loss, fit_intercept, penalize_intercept, class_weight, reference, tol, max_iter
+        As for :class:`linsep.SoftMargin`.
+
+    Returns
+    -------
+    SoftMarginPath
+        ``print(path)`` is a table, ``path.plot()`` draws the weights, ``path.models`` has the
+        fitted models, and ``path.limit`` says in words what a larger C does. Of separable classes
+        it has the widest margin, which ``separation(X, y, margin="max")`` proves within 20 seconds.
+
+    Raises
+    ------
+    ValueError
+        For other than two classes, a C that is not above 0 or not finite, and what
+        :class:`linsep.SoftMargin` refuses.
+
+    Warns
+    -----
+    ConvergenceWarning
+        Once, if a gap is larger than ``tol``.
+
+    Notes
+    -----
+    That a larger C changes nothing is decided in floats. The weights w and b at C are final exactly
+    if 0 is a subgradient of the total hinge there, which the rows on the margin decide: there are
+    0 <= l_i <= c_i with sum_i l_i y_i x_i = 0 (and sum_i l_i y_i = 0), where l_i is c_i inside the
+    margin and 0 outside. For -w/C is a subgradient, too, and subgradients are convex, so that
+    -w/C' is one for every C' > C (T. Hastie, S. Rosset, R. Tibshirani and J. Zhu, The entire
+    regularization path for the support vector machine, JMLR 5, 2004).
+
+    Examples
+    --------
+    >>> from linsep import soft_margin_path
+    >>> X, y = [[2, 1], [4, 3], [3, 5], [1, 3], [5, 6]], [1, 1, 1, -1, -1]
+    >>> path = soft_margin_path(X, y, Cs=[0.1, 1, 10])
+    >>> path.losses.round(4).tolist(), path.margins.round(4).tolist()
+    ([3.05, 2.4444, 2.4444], [2.0, 0.9, 0.9])
+    """
+    shared = {
+        "loss": loss, "fit_intercept": fit_intercept, "penalize_intercept": penalize_intercept,
+        "class_weight": class_weight, "reference": reference, "tol": tol, "max_iter": max_iter,
+    }  # fmt: skip
+    given = None if Cs is None else _checked(Cs)
+    rows = _rows(X, y, sample_weight, SoftMargin(**shared))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found = [*_fits(rows, shared, given)]
+    path = _path(rows, found)
+    worst = int(np.argmax(path.gaps))
+    if path.gaps[worst] > tol:
+        warn_caller(
+            ConvergenceWarning(
+                f"At C={path.Cs[worst]:g} the objective is within {path.gaps[worst]:.1g} of the "
+                f"best, and tol={tol:g} asks for less: raise max_iter or tol, or scale the "
+                "features."
+            )
+        )
+    return path
+
+
+def _checked(Cs: Any) -> np.ndarray:
+    """Return given values of C, ascending and each once."""
+    try:
+        found = np.unique(np.asarray(Cs, dtype=np.float64))
+    except (TypeError, ValueError):
+        found = np.array([math.nan])
+    if not found.size or not (np.isfinite(found) & (found > 0)).all():
+        raise ParameterError(
+            f"Cs is {Cs!r}, and has to hold finite numbers above 0", hint("leave out {}", Cs=None)
+        )
+    return found
+
+
+def _rows(X: Any, y: Any, sample_weight: Any, model: SoftMargin) -> Rows:
+    """Return the rows of a path, which are checked as for a fit."""
+    X, y, sample_weight = to_learn(X, y, sample_weight)
+    names = None
+    if labels.brings_labels(X, y, sample_weight):
+        read = joined(list(X.batches()))
+        names = X.feature_names
+        X, y, sample_weight = read.X, read.y, read.weights
+    X = model._checked(X)
+    names = getattr(model, "feature_names_in_", names)
+    y = labels.label_a_row(model, y, X.shape[0])
+    classes, codes = labels.encode(y)
+    labels.check_two_classes(classes)
+    if classes.size > 2:
+        one = labels.listed(classes[:1].tolist())
+        raise DataError(
+            f"A path is of two classes, and y has {classes.size:,}: give y == {one} for one of "
+            "them against the rest."
+        )
+    weights = labels.check_sample_weight(sample_weight, len(y))
+    weights = labels.importance(model.class_weight, classes, codes, weights)
+    weights = weights if weights.size else np.ones(len(y))
+    signs = 2.0 * labels.codes_given(model, classes, codes) - 1.0
+    bias = None
+    if model.fit_intercept:
+        bias = "penalized" if model.penalize_intercept else "free"
+    return Rows(X, y, sample_weight, signs, weights, bias, names)
+
+
+class Fit(NamedTuple):
+    """A model, its C, and the scores of all rows, times their signs."""
+
+    C: float
+    model: SoftMargin
+    scores: np.ndarray
+
+
+def _fits(rows: Rows, shared: dict[str, Any], Cs: np.ndarray | None) -> Iterator[Fit]:
+    """Yield the fits of a path."""
+    last: Fit | None = None
+    if Cs is not None:
+        for C in Cs.tolist():
+            last = _fit(rows, shared, C, last)
+            yield last
+        return
+    for C in islice(_grid_from(_first(rows, shared)), MOST):
+        before, last = last, _fit(rows, shared, C, last)
+        yield last
+        if _ends(rows, last, before):
+            return
+
+
+def _fit(rows: Rows, shared: dict[str, Any], C: float, before: Fit | None) -> Fit:
+    """Fit at C, beginning with the dual variables at the C before it, which grow as C does."""
+    model = SoftMargin(C=C, **shared)
+    if before is not None:
+        start = np.zeros(len(rows.signs))
+        start[before.model.support_] = np.abs(before.model.dual_coef_[0]) * (C / before.C)
+        model._start = start
+    model.fit(rows.X, rows.y, rows.sample_weight)
+    model.__dict__.pop("_start", None)
+    towards_plus = 1.0 if labels.positive_code(model) else -1.0
+    return Fit(C, model, rows.signs * towards_plus * model.decision_function(rows.X))
+
+
+def _grid_from(C: float) -> Iterator[float]:
+    """Yield the numbers of the grid from the largest that is at most C on."""
+    power = math.floor(math.log10(C))
+    for exponent in range(power - 1, power + MOST):
+        for mantissa in MANTISSAS:
+            each = float(f"{mantissa:g}e{exponent}")
+            if each > C / (3.4 if mantissa == 1.0 else 3.3):
+                yield each
+
+
+def _first(rows: Rows, shared: dict[str, Any]) -> float:
+    """Return the C up to which nothing but the length of the weights changes; of squares, which
+    change from the beginning, about that.
+
+    The weights are C v at first. With a free intercept, the duals of both classes have equal sums,
+    at most that of the smaller class, W, so that |v| is at most W times the diameter D of the rows.
+    Then a C of 2 / (W D^2) is below the one that is sought, to which scores are extrapolated.
+    """
+    counted = rows.weights > 0
+    sides = [float(rows.weights[counted & (rows.signs == side)].sum()) for side in (1.0, -1.0)]
+    scale = float(np.sqrt(row_squares(rows.X[counted]).max())) or 1.0
+    if rows.bias == "penalized":
+        scale = math.hypot(scale, 1.0)
+    weight = min(sides) if rows.bias == "free" else sum(sides)
+    C = 1.0 / (2 * weight * scale * scale) * (1.0 if shared["loss"] == "hinge" else 1e-3)
+    if not 1e-280 < C < 1e280:
+        return 1.0
+    fit = _fit(rows, shared, C, None)
+    base = np.zeros(len(rows.signs))  # the score times the sign at C = 0
+    if rows.bias == "free":
+        lean = (sides[0] - sides[1]) / sum(sides)
+        base = rows.signs * (np.sign(lean) if shared["loss"] == "hinge" else lean)
+    rises = (fit.scores - base)[counted & (base < 1.0 - 1e-9)]
+    room = (1.0 - base)[counted & (base < 1.0 - 1e-9)]
+    quickest = float((rises / room).max(initial=0.0))
+    return C / quickest if quickest > 1e-12 else C
+
+
+def _ends(rows: Rows, last: Fit, before: Fit | None) -> bool:
+    """Return whether a grid ends: nothing changes any more, or floats reach no further."""
+    if last.model.duality_gap_ > 0.1:
+        return True
+    if last.model.loss == "hinge":
+        return _is_final(rows, last)
+    if before is None:
+        return False
+    pairs = [
+        [float(np.linalg.norm(one.model.coef_)), float(_losses(rows, one).sum())]
+        for one in (before, last)
+    ]
+    near = np.abs(np.subtract(*pairs)) <= NEAR * np.abs(pairs[1])
+    return bool(near[0] and (near[1] or _separated(rows, last)))
+
+
+def _losses(rows: Rows, fit: Fit) -> np.ndarray:
+    """Return the loss of each row, times its weight."""
+    short = np.maximum(1.0 - fit.scores, 0.0)
+    return rows.weights * (short if fit.model.loss == "hinge" else short * short)
+
+
+def _separated(rows: Rows, fit: Fit) -> bool:
+    """Return whether all rows that count are on their side."""
+    return bool((fit.scores[rows.weights > 0] > 0).all())
+
+
+def _is_final(rows: Rows, fit: Fit) -> bool:
+    """Return whether 0 is a subgradient of the total hinge, so that a larger C changes nothing."""
+    used = rows.weights > 0
+    inside = used & (fit.scores < 1.0 - ON_MARGIN)
+    on = np.flatnonzero(used & (np.abs(fit.scores - 1.0) <= ON_MARGIN))
+    X = rows.X
+    if on.size * (X.shape[1] + 1) > MOST_NUMBERS:
+        return False
+    if not inside.any():
+        return True
+
+    def summed(numbers: np.ndarray, amounts: np.ndarray, size: bool = False) -> np.ndarray:
+        some = abs(X[numbers]) if size else X[numbers]
+        found = np.asarray(some.T @ amounts).ravel()
+        return found if rows.bias is None else np.append(found, amounts.sum())
+
+    amounts = rows.weights * rows.signs
+    rest = summed(inside, amounts[inside])
+    scale = summed(inside, np.abs(amounts[inside]), size=True)
+    scale = np.where(scale > 0, scale, 1.0)
+    columns = X[on].toarray() if sp.issparse(X) else X[on]
+    if rows.bias is not None:
+        columns = np.column_stack([columns, np.ones(on.size)])
+    left = -rest
+    if on.size:
+        A = (columns * amounts[on][:, None] / scale).T
+        method = "bvls" if on.size <= 500 else "trf"
+        found = lsq_linear(A, -rest / scale, (0.0, 1.0), method=method, tol=1e-14)
+        left = (A @ found.x) * scale + rest
+    return bool((np.abs(left) <= ZERO * scale).all())
+
+
+def _path(rows: Rows, found: list[Fit]) -> SoftMarginPath:
+    """Return the path of fits, with what is known of its limit."""
+    final = None
+    if found[0].model.loss == "hinge":
+        final = next((k for k, one in enumerate(found) if _is_final(rows, one)), None)
+    separable = _separated(rows, found[-1])
+    errors = [int((one.model.predict(rows.X) != rows.y).sum()) for one in found]
+    for one in found if rows.names is not None else ():
+        one.model.feature_names_in_ = np.array(rows.names, dtype=object)
+    return SoftMarginPath(
+        Cs=np.array([one.C for one in found]),
+        models=[one.model for one in found],
+        losses=np.array([float(_losses(rows, one).sum()) for one in found]),
+        errors=np.array(errors),
+        n_rows=len(rows.signs), final=final, separable=separable,
+        verdict=_widest(rows) if separable else None,
+    )  # fmt: skip
+
+
+def _widest(rows: Rows) -> Separable | None:
+    """Return the proof of the widest margin, if time is enough; an intercept that is penalized is
+    the weight of a feature that is always 1.
+    """
+    used = rows.weights > 0
+    X = rows.X[used]
+    if rows.bias == "penalized":
+        ones = np.ones((X.shape[0], 1))
+        X = sp.hstack([X, ones], "csr") if sp.issparse(X) else np.hstack([X, ones])
+    found = separation(
+        X, rows.signs[used], fit_intercept=rows.bias == "free", margin="max", time_limit=TIME_LIMIT
+    )
+    return found if isinstance(found, Separable) else None
