@@ -35,6 +35,7 @@ def models(tmp_path_factory):
             50,
         ),
         "kernel.linsep": ("two.csv", "--target", "kind", "--learner", "kernel"),
+        "soft.linsep": ("two.csv", "--target", "kind", "--learner", "soft-margin"),
         "linear.linsep": ("two.csv", "--target", "b", "--learner", "linear", "--exclude", "kind"),
     }.items():
         assert here("fit", *options, "--model", name, cwd=folder).returncode == 0
@@ -51,6 +52,8 @@ def models(tmp_path_factory):
         ("decision", "svm.linsep", "wider.svm"),
         ("margins", "p.linsep", "two.csv"),
         ("curve", "p.linsep"),
+        ("gap", "soft.linsep"),
+        ("decision", "soft.linsep", "two.csv"),
         ("coefficients", "logistic.linsep", "--odds"),
         ("probability", "logistic.linsep", "two.csv"),
         ("augmentation", "p.linsep", "two.csv"),
@@ -103,6 +106,7 @@ def test_the_ending_is_the_format(models, tmp_path, ending):
         (("curve", "p.linsep", "two.csv"), "linsep plot curve is drawn without DATA", 1),
         (("curve", "logistic.linsep"), "does not learn in passes", 1),
         (("coefficients", "p.linsep"), "Perceptron has no intervals", 1),
+        (("gap", "p.linsep"), "Perceptron has no gap; draw a SoftMargin", 1),
         (("margins", "p.linsep", "unlabelled.csv"), "label", 1),
         (("decision", "p.linsep", "two.csv", "--feature", "z"), "features names two", 1),
         (("decision", "linear.linsep", "two.csv"), "decision draws a classifier", 1),

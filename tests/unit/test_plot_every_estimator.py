@@ -38,12 +38,13 @@ ONLINE = {
     "balanced": linsep.BalancedWinnow(max_iter=9),
     "kernel": linsep.KernelPerceptron(max_iter=9),
 }
+MARGINS = {"soft-margin": linsep.SoftMargin()}
 REGRESSIONS = {
     "logistic": linsep.LogisticRegression(l2=1.0),
     "bayes": linsep.GaussianNaiveBayes(),
     "linear": linsep.LinearRegression(),
 }
-EVERY = ONLINE | REGRESSIONS
+EVERY = ONLINE | MARGINS | REGRESSIONS
 LINEAR = set(EVERY) - {"kernel", "linear"}
 #: which estimators of two classes and one or two features each picture accepts
 ACCEPTED = {
@@ -55,6 +56,7 @@ ACCEPTED = {
     "BoundDisplay": {"perceptron", "average", "vote", "ovr", "ovo", "second-order"},
     "ConvergenceDisplay": {"perceptron", "vote", "ovr", "ovo"},
     "MarginDisplay": LINEAR - {"bayes"},
+    "GapDisplay": {"soft-margin"},
     "CoefficientDisplay": {"logistic", "linear", "scw", "second-order"},
     "WeightImageDisplay": LINEAR - {"bayes"},
     "RegressionDisplay": {"linear"},
@@ -74,6 +76,7 @@ OF_ONE_FEATURE = ("WeightSpaceDisplay", "RegressionDisplay")
 #: arguments of a picture other than the estimator, rows and labels
 OTHERS = {
     "LearningCurveDisplay": lambda X, y: ((), {}),
+    "GapDisplay": lambda X, y: ((), {}),
     "CoefficientDisplay": lambda X, y: ((), {}),
     "WeightImageDisplay": lambda X, y: ((), {"shape": (1, X.shape[1])}),
 }

@@ -411,6 +411,7 @@ PICTURES = {
     "regression": Picture("RegressionDisplay", "line and bands", "some", "regression"),
     "assumptions": Picture("AssumptionsDisplay", "residuals and tests", "all", "regression"),
     "curve": Picture("LearningCurveDisplay", "mistakes by pass"),
+    "gap": Picture("GapDisplay", "how a soft margin came near the best"),
     "coefficients": Picture("CoefficientDisplay", "with intervals or standard deviations"),
     "images": Picture("WeightImageDisplay", "weights of pixels"),
 }  # fmt: skip
@@ -423,7 +424,7 @@ DRAWN_ROWS = options.Argument(
     "data",
     metavar="DATA...",
     help="Rows to draw: the training rows for updates, bounds, cycle and assumptions, none for "
-    "curve, coefficients and images.",
+    "curve, gap, coefficients and images.",
 )
 PICTURE_OUT = options.Option(
     "--output", "-o", required=True, type=options.PicturePath(), metavar="FILE",

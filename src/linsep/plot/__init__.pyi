@@ -24,6 +24,10 @@ from .runs import (
     LearningCurveDisplay as LearningCurveDisplay,
 )
 from .separation import MarginDisplay as MarginDisplay, SeparationDisplay as SeparationDisplay
+from .soft_margin import (
+    GapDisplay as GapDisplay,
+    SoftMarginPathDisplay as SoftMarginPathDisplay,
+)
 from .steps import DescentDisplay as DescentDisplay, UpdateDisplay as UpdateDisplay
 from .weight_space import (
     AugmentationDisplay as AugmentationDisplay,

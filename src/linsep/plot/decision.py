@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from linsep.catalog import is_margin
 from linsep.errors import DataError
 from linsep.plot.display import (
     MOST_POINTS,
@@ -35,6 +36,8 @@ from linsep.validation.labels import check_beside
 
 #: values of the rows of a grid that are asked at a time
 GRID_VALUES = 1 << 24
+#: what rows inside a soft margin are called, which have squares around them rather than rings
+INSIDE = ("inside it", "inside the margin")
 
 
 class DecisionDisplay(Display):
@@ -58,6 +61,9 @@ class DecisionDisplay(Display):
     line : tuple (normal, offset) or None
         Of a linear classifier of two classes in coordinates of the plane: ``normal @ p + offset``
         is the score.
+    sides : pair of float or None
+        Of a soft margin of two classes: where its margin ends, as scores beside that of the
+        boundary.
     points : array of shape (n, 2)
         Coordinates of the rows.
     y : int array of shape (n,) or None
@@ -75,7 +81,8 @@ class DecisionDisplay(Display):
     line_ : Line2D of the boundary of a linear classifier of two classes, or None
     curve_ : ContourSet of the boundary of other classifiers of two classes, or None
     borders_ : list of ContourSet, around the region of each of several classes
-    margin_lines_ : list of Line2D, the band without rows around a line that separates them
+    margin_lines_ : list of Line2D, where the scores of a soft margin are -1 and 1, or the band
+        without rows around a line that separates them; of a kernel a ContourSet
     normal_ : Annotation, the weight vector as an arrow from the line, or None
     points_ : list of PathCollection, one a class, or of PolyCollection, the density of many rows
     mistakes_ : PathCollection of rings, or None
@@ -102,6 +109,7 @@ class DecisionDisplay(Display):
     boundary: np.ndarray | None = None
     undecided: np.ndarray | None = None
     line: tuple[np.ndarray, float] | None = None
+    sides: tuple[float, float] | None = None
     points: np.ndarray
     y: np.ndarray | None = None
     wrong: np.ndarray
@@ -176,7 +184,8 @@ class DecisionDisplay(Display):
         return cls(
             plane=plane, xs=xs, ys=ys, codes=said, classes=estimator.classes_, boundary=boundary,
             undecided=undecided, line=line if line and np.any(line[0]) else None, points=points,
-            y=codes, wrong=wrong, marked=_marked(estimator, len(points), marked),
+            sides=_sides(estimator), y=codes, wrong=wrong,
+            marked=_marked(estimator, X, codes, marked),
         ).plot(ax, **kwargs)  # fmt: skip
 
     def plot(self, ax: Any = None, *, alpha: float = 0.25, size: float = 22.0) -> Self:
@@ -224,7 +233,8 @@ class DecisionDisplay(Display):
             normal, offset = self.line
             (self.line_,) = self.ax_.plot(*self._ends(0.0), color=ink(), linewidth=1.5, zorder=3)
             margin = self._margin(normal, offset)
-            for side in (-margin, margin) if margin > 0 else ():
+            band = (-margin, margin) if margin > 0 else ()
+            for side in self.sides or band:
                 ends = self._ends(side)
                 self.margin_lines_ += self.ax_.plot(*ends, color=ink(), linewidth=0.8, ls="--")
             self._draw_normal(normal, offset)
@@ -242,6 +252,19 @@ class DecisionDisplay(Display):
                 self.xs, self.ys, self.boundary, levels=[0.0], colors=[ink()], linewidths=1.5,
                 zorder=3,
             )  # fmt: skip
+            self._draw_curved_sides()
+
+    def _draw_curved_sides(self) -> None:
+        """The curves on which a soft margin ends, where they are in the picture."""
+        assert self.boundary is not None
+        low, high = float(self.boundary.min()), float(self.boundary.max())
+        inside = [side for side in self.sides or () if low < side < high]
+        if inside:
+            drawn = self.ax_.contour(
+                self.xs, self.ys, self.boundary, levels=inside, colors=[ink()], linewidths=0.8,
+                linestyles="--", zorder=3,
+            )  # fmt: skip
+            self.margin_lines_.append(drawn)
 
     def _ends(self, score: float) -> tuple[np.ndarray, np.ndarray]:
         """Both ends of the line on which the score is so much, at the edges of the axes."""
@@ -288,7 +311,11 @@ class DecisionDisplay(Display):
         for k, (name, rows) in enumerate(self.marked.items()):
             chosen = self.points[np.isin(np.arange(len(self.points)), rows)]
             said = f"{name} ({len(chosen):,})"
-            self.marked_.append(draw_rings(self.ax_, chosen, (6 + 3 * k) * size, ":", said))
+            if name in INSIDE:
+                drawn = draw_rings(self.ax_, chosen, 3.5 * size, "-", said, "s", 0.6)
+            else:
+                drawn = draw_rings(self.ax_, chosen, (6 + 3 * k) * size, ":", said)
+            self.marked_.append(drawn)
 
     def _handles(self) -> list[Any]:
         """What the legend names: classes that there are, rings, and hatches."""
@@ -340,11 +367,43 @@ def _scores(estimator: Any, rows: Any) -> np.ndarray:
     return np.zeros(rows.shape[0])
 
 
-def _marked(estimator: Any, n_rows: int, marked: dict[str, Any] | None) -> dict[str, np.ndarray]:
+def _sides(estimator: Any) -> tuple[float, float] | None:
+    """Return the scores -1 and 1 beside that of the boundary, of a soft margin of two classes."""
+    if not is_margin(estimator) or len(estimator.classes_) != 2:
+        return None
+    cut = _cut(estimator)
+    return -1.0 - cut, 1.0 - cut
+
+
+def _marked(
+    estimator: Any, X: Any, codes: np.ndarray | None, marked: dict[str, Any] | None
+) -> dict[str, np.ndarray]:
     """Rows to mark: the support vectors, where X may be what was learnt, and those given."""
     found = {}
     support = getattr(estimator, "support_", None)
     numbers = np.asarray([] if support is None else support)  # those of RFE are features
-    if numbers.dtype.kind in "iu" and n_rows > int(np.max(numbers, initial=-1)):
+    if numbers.dtype.kind in "iu" and X.shape[0] > int(np.max(numbers, initial=-1)):
         found["support vectors"] = numbers
+    if _sides(estimator) is not None:
+        found = _in_the_margin(estimator, X, codes, numbers)
     return found | {name: np.asarray(rows) for name, rows in (marked or {}).items()}
+
+
+def _in_the_margin(
+    model: Any, X: Any, codes: np.ndarray | None, support: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Return the rows on a soft margin and inside it: the support vectors if X has the rows of the
+    fit, of which those at their bound are the ones that are most inside; of others, such as rows
+    that a loaded model did not learn, those inside.
+    """
+    scores = model.decision_function(X)
+    if len(support) and X.shape[0] == model.n_rows_:
+        depth = np.sign(model.dual_coef_[0]) * scores[support]
+        inside = support[np.argsort(depth, kind="stable")[: int(model.n_bounded_[0])]]
+        on = np.setdiff1d(support, inside)
+        if not model.n_bounded_[0]:  # of a separable problem, or of squares
+            return {"support vectors": on}
+        return {"support vectors on the margin": on, "inside it": inside}
+    if codes is None:
+        return {}
+    return {"inside the margin": np.flatnonzero(np.where(codes == 1, scores, -scores) < 1.0)}

@@ -266,11 +266,14 @@ def class_handles(drawn: list[Any], n_rows: int, classes: np.ndarray) -> list[An
     return [points for points in drawn if len(points.get_offsets())][:MOST_IN_LEGEND]
 
 
-def draw_rings(ax: Any, points: np.ndarray, size: float, style: str, name: str) -> Any:
-    """Draw rings around points, which a legend names."""
+def draw_rings(
+    ax: Any, points: np.ndarray, size: float, style: str, name: str, marker: str = "o",
+    width: float = 1.0,
+) -> Any:  # fmt: skip
+    """Draw rings around points, or what else a marker is, which a legend names."""
     return ax.scatter(
-        *points.T, s=size, facecolors="none", edgecolors=[ink()], linewidths=1.0, linestyles=style,
-        zorder=4, label=name,
+        *points.T, s=size, facecolors="none", edgecolors=[ink()], linewidths=width,
+        linestyles=style, zorder=4, label=name, marker=marker,
     )  # fmt: skip
 
 

@@ -160,8 +160,10 @@ class SoftMarginPath:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers as plain lists, with the limit in words."""
-        names = ("Cs", "objectives", "bounds", "gaps", "norms", "margins", "losses")
-        names += ("free", "bounded", "errors", "intercepts", "coef")
+        names = (
+            "Cs", "objectives", "bounds", "gaps", "norms", "margins", "losses", "free", "bounded",
+            "errors", "intercepts", "coef",
+        )  # fmt: skip
         found: dict[str, Any] = {name: getattr(self, name).tolist() for name in names}
         verdict = self.verdict
         return found | {
@@ -461,11 +463,11 @@ def _ends(rows: Rows, last: Fit, before: Fit | None) -> bool:
         return _is_final(rows, last)
     if before is None:
         return False
-    pairs = [
-        [float(np.linalg.norm(one.model.coef_)), float(_losses(rows, one).sum())]
+    old, new = (
+        np.array([np.linalg.norm(one.model.coef_), _losses(rows, one).sum()])
         for one in (before, last)
-    ]
-    near = np.abs(np.subtract(*pairs)) <= NEAR * np.abs(pairs[1])
+    )
+    near = np.abs(new - old) <= NEAR * np.abs(new)
     return bool(near[0] and (near[1] or _separated(rows, last)))
 
 

@@ -1,0 +1,225 @@
+"""Soft margins: how the gap of a fit closes, and what C does to weights and support vectors."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from linsep.estimators._common.explaining import machine_names
+from linsep.plot.display import (
+    COLOURS,
+    Display,
+    check_drawable,
+    ink,
+    legend,
+    literal,
+    new_axes,
+    shortened,
+    show_title,
+)
+from linsep.soft_margins.path import SoftMarginPath
+from linsep.soft_margins.problem import relative_gap
+
+#: weights or machines with a colour and a name; others are grey, which is the eighth colour
+MOST_NAMED = 7
+#: characters of a name
+LONGEST_NAME = 24
+#: a gap of zero is drawn here, at the precision of floats
+LEAST_GAP = float(np.finfo(float).eps)
+
+
+class GapDisplay(Display):
+    """The objective of a soft margin and its lower bound at every step, and the gap between them.
+
+    Several classes have one pair of lines for each of their machines. It is best made with
+    :meth:`from_estimator`.
+
+    Parameters
+    ----------
+    trace : array of shape (steps, 3)
+        Machine, objective and bound.
+    machines : list of str
+        The names of the machines; of one, it is not shown.
+    tol : float
+        The gap that was asked for.
+
+    Attributes
+    ----------
+    figure_ : matplotlib Figure
+    ax_, gap_ax_ : Axes of the objectives, and of the gaps below them
+    objectives_, bounds_, gaps_ : lists of Line2D, one for each machine
+    tol_ : Line2D at the gap that was asked for
+    legend_ : Legend
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from linsep import SoftMargin
+    >>> from linsep.plot import GapDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> display = GapDisplay.from_estimator(SoftMargin().fit(X, y == 1))
+    >>> bool(display.gaps_[0].get_ydata()[-1] < 1e-6)
+    True
+    """
+
+    trace: np.ndarray
+    machines: list[str]
+    tol: float
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, **kwargs: Any) -> Self:
+        """Draw the steps of a fitted soft margin.
+
+        Parameters
+        ----------
+        estimator : fitted :class:`linsep.SoftMargin`
+        **kwargs : passed to :meth:`plot`
+
+        Raises
+        ------
+        DataError
+            For an estimator without a gap.
+        """
+        check_drawable(estimator, "duality_gap_", "has no gap; draw a SoftMargin.")
+        names = machine_names(estimator)
+        return cls(trace=estimator.trace_, machines=names, tol=estimator.tol).plot(**kwargs)
+
+    def plot(self) -> Self:
+        """Draw on a new figure."""
+        from matplotlib.ticker import MaxNLocator
+
+        self.figure_, self.ax_, self.gap_ax_ = _two_panels((3, 2))
+        several = len(self.machines) > 1
+        self.objectives_: list[Any] = []
+        self.bounds_: list[Any] = []
+        self.gaps_: list[Any] = []
+        for k, name in enumerate(self.machines):
+            own = self.trace[self.trace[:, 0] == k, 1:]
+            steps, colour = np.arange(1, len(own) + 1), COLOURS[k % MOST_NAMED]
+            pair = [name, ""] if several else ["objective", "lower bound"]
+            look: dict[str, Any] = {"marker": ".", "markersize": 5, "color": colour}
+            bounds = np.where(own[:, 1] > 0, own[:, 1], np.nan)  # others say nothing
+            self.objectives_ += self.ax_.plot(steps, own[:, 0], label=_named(pair[0]), **look)
+            self.bounds_ += self.ax_.plot(steps, bounds, ls="--", label=pair[1], **look)
+            gaps = [max(relative_gap(*both), LEAST_GAP) for both in own.tolist()]
+            self.gaps_ += self.gap_ax_.plot(steps, gaps, **look)
+        self.ax_.set(yscale="log", ylabel="objective")
+        self.tol_ = self.gap_ax_.axhline(
+            self.tol, color=ink(), linewidth=0.8, ls=":", label="gap asked for"
+        )
+        self.gap_ax_.set(yscale="log", xlabel="step", ylabel="relative gap")
+        self.gap_ax_.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+        said = "dashed: lower bounds" if several else ""
+        show_title(self.ax_, said)
+        drawn = self.objectives_ if several else [*self.objectives_, *self.bounds_]
+        self.legend_ = legend(self.ax_, [*drawn[:MOST_NAMED], self.tol_])
+        return self
+
+
+class SoftMarginPathDisplay(Display):
+    """Weights and support vectors of the soft margin over C.
+
+    It is best made with :meth:`from_path`.
+
+    Parameters
+    ----------
+    path : SoftMarginPath
+        What :func:`linsep.soft_margin_path` returned.
+
+    Attributes
+    ----------
+    figure_ : matplotlib Figure
+    ax_, count_ax_ : Axes of the weights, and of the numbers of rows below them
+    weights_ : list of Line2D, the largest first, at most seven of them in colour
+    bounded_, free_ : PolyCollection of the numbers of support vectors, free ones on top
+    errors_ : Line2D of the rows that are predicted wrongly
+    final_ : list of Line2D at the C from which on nothing changes, or empty
+    legends_ : list of Legend, one for each Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from linsep import soft_margin_path
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> display = soft_margin_path(X[y < 2], y[y < 2]).plot()
+    >>> display.weights_[0].get_label()
+    'petal length (cm)'
+    """
+
+    path: SoftMarginPath
+
+    @classmethod
+    def from_path(cls, path: SoftMarginPath, **kwargs: Any) -> Self:
+        """Draw a path.
+
+        Parameters
+        ----------
+        path : SoftMarginPath
+        **kwargs : passed to :meth:`plot`
+        """
+        return cls(path=path).plot(**kwargs)
+
+    def plot(self, *, top: int = MOST_NAMED) -> Self:
+        """Draw on a new figure.
+
+        Parameters
+        ----------
+        top : int, default=7
+            So many weights are named, the largest at the last C; at most seven.
+        """
+        self.figure_, self.ax_, self.count_ax_ = _two_panels((3, 2))
+        path, top = self.path, min(top, MOST_NAMED)
+        order = np.argsort(-np.abs(path.coef[-1]), kind="stable")
+        names = path.feature_names
+        grey: dict[str, Any] = {"color": COLOURS[7], "linewidth": 0.6, "zorder": 1}
+        self.weights_: list[Any] = []
+        for place, j in enumerate(order.tolist()):
+            look = {"color": COLOURS[place], "label": _named(names[j])} if place < top else grey
+            self.weights_ += self.ax_.plot(path.Cs, path.coef[:, j], **look)
+        self.ax_.axhline(0.0, color=ink(), linewidth=0.6)
+        self.ax_.set(xscale="log", ylabel="weight")
+        self._draw_counts()
+        self.final_: list[Any] = []
+        if path.final is not None and len(path.Cs) > 1:
+            look = {"color": ink(), "linewidth": 0.8, "ls": ":", "label": "constant from here on"}
+            self.final_ = [
+                ax.axvline(path.Cs[path.final], **look) for ax in (self.ax_, self.count_ax_)
+            ]
+        left = len(order) - top
+        show_title(self.ax_, f"{left:,} smaller weights in grey" if left > 0 else "")
+        self.legends_ = [
+            legend(self.ax_, self.weights_[:top]),
+            legend(self.count_ax_, [self.free_, self.bounded_, self.errors_, *self.final_[1:]]),
+        ]
+        return self
+
+    def _draw_counts(self) -> None:
+        from matplotlib.ticker import MaxNLocator
+
+        path, ax = self.path, self.count_ax_
+        self.bounded_: Any = None
+        if path.models[0].loss == "hinge":
+            self.bounded_ = ax.fill_between(
+                path.Cs, 0, path.bounded, color=COLOURS[4], alpha=0.6, linewidth=0,
+                label="inside the margin",
+            )  # fmt: skip
+        on = "on the margin" if self.bounded_ is not None else "support vectors"
+        self.free_ = ax.fill_between(
+            path.Cs, path.bounded, path.bounded + path.free, color=COLOURS[1], alpha=0.8,
+            linewidth=0, label=on,
+        )  # fmt: skip
+        (self.errors_,) = ax.plot(path.Cs, path.errors, color=ink(), linewidth=1.2, label="errors")
+        ax.set(xlabel="C", ylabel="rows", ylim=(0, None), xscale="log")
+        ax.yaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
+
+
+def _two_panels(heights: tuple[int, int]) -> tuple[Any, Any, Any]:
+    """Return a new figure and two axes, one above the other, with the same horizontal axis."""
+    figure, first = new_axes(None)
+    first.remove()
+    figure.set_size_inches(6.4, 5.6)
+    upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=heights)
+    return figure, upper, lower
+
+
+def _named(name: str) -> str:
+    return literal(shortened(name, LONGEST_NAME))
