@@ -131,7 +131,7 @@ def test_the_worked_numbers(squared, intercept):
 def test_a_feasible_point_that_is_not_the_best():
     problem, dual = Problem(*NOTES, np.ones(5), False, "free"), np.array([2.0, 2, 2, 3, 3]) / 4
     own = problem.combined(dual)
-    b = best_intercept(problem, problem.scores(own)[0])
+    b = best_intercept(problem, problem.scores(own, True)[0])
     assert objectives(problem, own[:-1], b, dual) == (Fraction(289, 32), Fraction(15, 32), True)
     found = certified(problem, dual)  # which also takes the best multiple of it
     check(problem, found)

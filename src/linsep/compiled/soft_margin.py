@@ -46,6 +46,25 @@ def descend(rows, order, dual, signs, costs, curvature, w, bias, squared, limits
     return highest, lowest, active
 
 
+@compiled
+def add_rows(rows, amounts, bias, w):
+    """Add the rows, each times its amount, to ``w``."""
+    weights = Vector(w, bias, Last(), 0)
+    for i in range(U(amounts.size)):
+        if amounts[i] != 0.0:
+            add(rows, i, weights, amounts[i])
+
+
+@compiled
+def largest_values(rows, n_rows, found):
+    """Raise ``found`` to the largest absolute value of every feature."""
+    for i in range(U(n_rows)):
+        first, end = span(rows, i)
+        for at in range(first, end):
+            j, x = entry(rows, i, at)
+            found[j] = max(found[j], abs(x))
+
+
 @exact
 def add_carefully(rows, amounts, sums, rest, reach):
     """Add the rows, each times its amount, to ``sums + rest``, pairs of floats, and their sizes to

@@ -16,14 +16,14 @@ import scipy.sparse as sp
 
 from linsep._system.interrupts import interruption_point
 from linsep.compiled.soft_margin import descend
-from linsep.soft_margins.blocks import row_squares
 from linsep.soft_margins.problem import Certificate, Problem, certified
 
 #: passes between two moves of the free intercept; rows visited, as a share of all, after which the
 #: gap is looked at: always, or if the slopes of all rows are nearly equal
 MOVE, LOOK, SOONER = 3, 20, 4
-#: how near slopes are to each other where that is so at first, and then by a factor each time
-WIDE, NARROWER = 0.3, 0.3
+#: slopes are nearly equal if they are apart by this times the root of the wanted gap at first, and
+#: by a part of it each time
+WIDE, NARROWER = 2.0, 0.2
 
 
 class Outlook:
@@ -58,7 +58,7 @@ def coordinate_descent(
     as in so many passes, when ``told``, which hears of the best so far, returns True, or when the
     outlook is poor; and whether it is.
     """
-    descent = Descent(problem, start, seed)
+    descent = Descent(problem, tol, start, seed)
     best, looked, rows = certified(problem, descent.dual), 0, len(problem.signs)
     number = 0
     while best.gap > tol and descent.visited < passes * rows:
@@ -82,9 +82,9 @@ def coordinate_descent(
 class Descent:
     """Dual variables, their weights, and the rows that are still visited."""
 
-    def __init__(self, problem: Problem, start: np.ndarray | None, seed: int):
+    def __init__(self, problem: Problem, tol: float, start: np.ndarray | None, seed: int):
         self.problem, self.random = problem, np.random.default_rng(seed)
-        costs, squares = problem.costs, row_squares(problem.X)
+        costs, squares = problem.costs, problem.squares
         # The place of a free intercept, and how far it may go from there.
         self.place, self.rho = 0.0, float(np.median(squares)) or float(squares.mean()) or 1.0
         self.bias = np.sqrt(self.rho) if problem.free else problem.bias
@@ -95,7 +95,12 @@ class Descent:
         #: the rows of each block in the order of visits, and how many of them are not set aside
         self.orders = [np.arange(where.stop - where.start) for where, _ in problem.rows]
         self.active = [order.size for order in self.orders]
-        self.limits, self.width, self.even, self.visited = (np.inf, -np.inf), WIDE, False, 0
+        self.limits, self.width, self.even, self.visited = (
+            (np.inf, -np.inf),
+            WIDE * math.sqrt(tol),
+            False,
+            0,
+        )
         self.weights = problem.combined(self.dual)
         self.settle()
 

@@ -23,7 +23,9 @@ SHARE = 0.995
 #: steps in which neither the gap nor the distances from the best point fall by a tenth: only
 #: rounding is left
 PATIENCE, FALL = 8, 0.9
-MOST_STEPS, REFINED = 200, 1
+MOST_STEPS = 200
+#: above this gap the rounding of a step does not matter
+ROUGH = 1e-3
 #: the gap is computed once the products say that it may be this many times the goal
 FAR = 100
 #: products of a matrix that reflections may take two or three times as long for
@@ -118,7 +120,7 @@ class Point:
 
     def combined(self) -> np.ndarray:
         """Return the weights of the dual variables."""
-        return self.problem.combined_carefully(self.a)[0][:-1]
+        return self.problem.weights_of(self.a, True)[0][:-1]
 
     def weights(self) -> np.ndarray:
         """Return the weights as problems have them."""
@@ -215,18 +217,17 @@ class Point:
         return most
 
     def refined(self, D: np.ndarray) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
-        """Return what solves D t + X v = r, v - X' t = q, and corrects the rounding of its first
-        answer.
+        """Return what solves D t + X v = r, v - X' t = q, and, near the best point, corrects the
+        rounding of its first answer.
         """
         solve = self.solver(D)
+        if self.gap > ROUGH:
+            return solve
 
         def again(r: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             t, v = solve(r, q)
-            for _ in range(REFINED):
-                left = r - D * t - self.X @ v, q + self.T @ t - v
-                more = solve(*left)
-                t, v = t + more[0], v + more[1]
-            return t, v
+            more = solve(r - D * t - self.X @ v, q + self.T @ t - v)
+            return t + more[0], v + more[1]
 
         return again
 

@@ -10,18 +10,24 @@ Machine Learning 20, 1995), so the two prove how far (w, b) may be from the best
 
 import math
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from linsep.compiled.loop import score_vector
 from linsep.compiled.rows import as_rows
-from linsep.compiled.soft_margin import add_carefully, score_carefully
-from linsep.soft_margins.blocks import blocks_of
+from linsep.compiled.soft_margin import add_carefully, add_rows, largest_values, score_carefully
+from linsep.soft_margins.blocks import blocks_of, row_squares
 
 #: bits of dual variables, which are multiples of one power of two: their sums are exact
 BITS = 50
 #: unit roundoff, and a number above all errors of underflow
 EPS, TINY = 2.0**-53, 1e-290
+#: multiples so near to 1 are 1
+NEARLY = 1e-9
+#: share of a gap that may be rounding
+SHARE = 0.05
 
 
 class Problem:
@@ -50,32 +56,55 @@ class Problem:
         """The rows, block by block, as compiled loops take them."""
         return ((where, as_rows(part)) for where, part in blocks_of(self.X))
 
+    @cached_property
+    def squares(self) -> np.ndarray:
+        """The squared length of every row, without the penalized intercept."""
+        return row_squares(self.X)
+
+    @cached_property
+    def largest(self) -> np.ndarray:
+        """The largest absolute value of every feature."""
+        found = np.zeros(self.X.shape[1] + 1)
+        for where, rows in self.rows:
+            largest_values(rows, where.stop - where.start, found)
+        found[-1] = self.bias
+        return found
+
     def combined(self, dual: np.ndarray) -> np.ndarray:
         """Return sum_i a_i y_i x_i, the weights of dual variables."""
         amounts, found = self.signs * dual, np.zeros(self.X.shape[1] + 1)
-        for where, part in blocks_of(self.X):
-            found[: part.shape[1]] += part.T @ amounts[where]
-        found[-1] = self.bias * amounts.sum()
+        for where, rows in self.rows:
+            add_rows(rows, amounts[where], self.bias, found)
         return found
 
-    def combined_carefully(self, dual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the same in twice the precision, rounded, and bounds on the errors."""
+    def weights_of(self, dual: np.ndarray, careful: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Return the same with bounds on the errors; if ``careful``, in twice the precision."""
+        unit = 2 * (int((dual > 0).sum()) + 4) * EPS
+        if not careful:
+            return self.combined(dual), unit * float(dual.sum()) * self.largest + TINY
         sums, rest, reach = np.zeros((3, self.X.shape[1] + 1))
         amounts = self.signs * dual
         for where, rows in self.rows:
             add_carefully(rows, amounts[where], sums, rest, reach)
-        sums[-1], reach[-1] = self.bias * math.fsum(amounts), self.bias * dual.sum()
-        unit = 2 * (len(dual) + 4) * EPS
+        if self.bias:
+            sums[-1], reach[-1] = self.bias * math.fsum(amounts), self.bias * dual.sum()
         found = sums + rest
         return found, 2 * EPS * np.abs(found) + unit * unit * reach + TINY
 
-    def scores(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return <w, x> of every row, without a free intercept, and bounds on their errors."""
+    def scores(self, weights: np.ndarray, careful: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Return <w, x> of every row, without a free intercept, with bounds on the errors; if
+        ``careful``, in twice the precision.
+        """
         scores, reach = np.empty((2, len(self.signs)))
-        for where, rows in self.rows:
-            score_carefully(rows, weights, self.bias, scores[where], reach[where])
         unit = 2 * (len(weights) + 4) * EPS
-        return scores, 2 * EPS * np.abs(scores) + unit * unit * reach + TINY
+        if careful:
+            for where, rows in self.rows:
+                score_carefully(rows, weights, self.bias, scores[where], reach[where])
+            return scores, 2 * EPS * np.abs(scores) + unit * unit * reach + TINY
+        for where, rows in self.rows:
+            score_vector(rows, where.stop - where.start, weights, self.bias, scores[where])
+        length = float(np.sqrt(weights @ weights))
+        return scores, unit * length * np.sqrt(self.squares + self.bias) + TINY
 
     def losses(self, shortfalls: np.ndarray) -> np.ndarray:
         """Return the loss of each row from 1 - y s, times its cost."""
@@ -86,11 +115,10 @@ class Problem:
         """Return what the dual loses by the squares of a squared loss."""
         return float((dual * dual / self.costs).sum()) / 4 if self.squared else 0.0
 
-    def best_multiple(self, dual: np.ndarray) -> float:
+    def best_multiple(self, dual: np.ndarray, weights: np.ndarray) -> float:
         """Return the factor, up to 1 for the hinge, by which dual variables have the largest
         objective.
         """
-        weights = self.combined(dual)
         square = float(weights @ weights) + 2 * self.penalty(dual)
         if not 0.0 < square < math.inf:
             return 1.0
@@ -164,24 +192,43 @@ def relative_gap(primal: float, bound: float) -> float:
 def certified(problem: Problem, dual: np.ndarray, weights: np.ndarray | None = None) -> Certificate:
     """Return the certificate of dual variables, made feasible, and of weights: by default theirs.
 
-    ``dual`` may be any numbers; the nearer to the best ones, the smaller the gap.
+    ``dual`` may be any numbers; the nearer to the best ones, the smaller the gap. Sums are computed
+    in twice the precision where their rounding would be a part of the gap.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        dual, total = feasible(problem, dual * problem.best_multiple(dual))
-        own, error = problem.combined_carefully(dual)
-        weights = own if weights is None else weights
-        scores, error_of_scores = problem.scores(weights)
-        intercept = best_intercept(problem, scores) if problem.free else 0.0
-        slack = error_of_scores + 4 * EPS * (np.abs(scores + intercept) + 1.0)
-        short = 1.0 - problem.signs * (scores + intercept) + slack
-        above = 1.0 + 2 * (len(dual) + len(weights) + 12) * EPS
-        primal = (float(weights @ weights) / 2 + float(problem.losses(short).sum())) * above + TINY
-        square = float(np.square(np.abs(own) + error).sum()) * above / 2
-        bound = total - (square + problem.penalty(dual) * above + TINY)
-    return Certificate(
+        dual, total = feasible(problem, dual)
+        multiple = problem.best_multiple(dual, problem.combined(dual))
+        if abs(multiple - 1.0) > NEARLY:
+            dual, total = feasible(problem, dual * multiple)
+        found, rounding = _bounds(problem, dual, total, weights, False)
+        if not rounding <= SHARE * (found.primal - found.bound):
+            found, _ = _bounds(problem, dual, total, weights, True)
+    return found
+
+
+def _bounds(
+    problem: Problem, dual: np.ndarray, total: float, weights: np.ndarray | None, careful: bool
+) -> tuple[Certificate, float]:
+    """Return a certificate, and what rounding has added to its gap; ``total`` is the sum of the
+    dual variables.
+    """
+    own, error = problem.weights_of(dual, careful)
+    weights = own if weights is None else weights
+    scores, error_of_scores = problem.scores(weights, careful)
+    intercept = best_intercept(problem, scores) if problem.free else 0.0
+    slack = error_of_scores + 4 * EPS * (np.abs(scores + intercept) + 1.0)
+    short = 1.0 - problem.signs * (scores + intercept)
+    above = 1.0 + 2 * (len(dual) + len(weights) + 12) * EPS
+    losses = float(problem.losses(short + slack).sum())
+    primal = (float(weights @ weights) / 2 + losses) * above + TINY
+    square = float(np.square(np.abs(own) + error).sum()) / 2
+    bound = total - (square + problem.penalty(dual)) * above - TINY
+    rounding = losses - float(problem.losses(short).sum()) + square - float(own @ own) / 2
+    found = Certificate(
         weights[:-1], float(intercept + problem.bias * weights[-1]), dual,
         math.nextafter(primal, math.inf), math.nextafter(bound, -math.inf),
     )  # fmt: skip
+    return found, rounding
 
 
 def feasible(problem: Any, dual: np.ndarray) -> tuple[np.ndarray, float]:
@@ -235,7 +282,7 @@ def purified(problem: Problem, found: Certificate, tol: float) -> Certificate:
     An interior point method comes near to those bounds, and never to them.
     """
     weights = np.append(found.coef, found.intercept if problem.bias else 0.0)
-    scores = problem.scores(weights)[0] + (0.0 if problem.bias else found.intercept)
+    scores = problem.scores(weights, True)[0] + (0.0 if problem.bias else found.intercept)
     beyond, share = problem.signs * scores - 1.0, found.dual / problem.costs
     dual = np.where(beyond > share, 0.0, found.dual)
     if not problem.squared:
