@@ -22,7 +22,7 @@ from linsep.errors import DataError, ParameterError, hint, warn_caller
 from linsep.estimators._common import labels
 from linsep.estimators._common.frames import to_learn
 from linsep.separability.deciding import separation
-from linsep.soft_margins.coordinate_descent import row_squares
+from linsep.soft_margins.blocks import row_squares
 from linsep.soft_margins.linear import SoftMargin
 from linsep.words import counted, escaped
 
