@@ -16,6 +16,7 @@ from command_line import assert_refused, here, table
 from linsep import (
     GaussianNaiveBayes,
     KernelPerceptron,
+    KernelSoftMargin,
     LogisticRegression,
     PassiveAggressive,
     Perceptron,
@@ -37,6 +38,7 @@ MODELS = {
     "ovo": PassiveAggressive(multiclass="ovo", max_iter=5),
     "ovr": Perceptron(multiclass="ovr", keep="vote", max_iter=5),
     "kernel": KernelPerceptron(kernel="rbf", gamma=1e-4, max_iter=5),
+    "kernel margin": KernelSoftMargin(gamma=1e-4),
 }
 
 

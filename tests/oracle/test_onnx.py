@@ -11,6 +11,7 @@ from family import KEEPS, LEARNERS, covered, rows, storage_of
 from linsep import (
     GaussianNaiveBayes,
     KernelPerceptron,
+    KernelSoftMargin,
     LinearRegression,
     LogisticRegression,
     PassiveAggressive,
@@ -93,6 +94,11 @@ def test_kernels(kernel, tmp_path):
         model = KernelPerceptron(kernel=kernel, keep=keep, max_iter=3).fit(X, LABELS[y])
         Z = np.random.default_rng(1).standard_normal((ROWS, 5))
         assert_same(model, Z, tmp_path / f"{keep}.onnx")
+    for multiclass in ("ovr", "ovo"):  # machines with intercepts
+        machine = KernelSoftMargin(kernel=kernel, multiclass=multiclass).fit(X, LABELS[y])
+        assert_same(machine, Z, tmp_path / f"{multiclass}.onnx")
+    two = KernelSoftMargin(kernel=kernel, reference=LABELS[1]).fit(X[y < 2], LABELS[y[y < 2]])
+    assert_same(two, Z, tmp_path / "two.onnx")
 
 
 @pytest.mark.parametrize("k", [2, 3])

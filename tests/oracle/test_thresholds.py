@@ -95,6 +95,7 @@ def models():
         ),
         "normalized": linsep.Perceptron(normalize=True, **average).fit(X, y),
         "kernel": linsep.KernelPerceptron(kernel="rbf", max_iter=3).fit(X[:60], y[:60]),
+        "kernel margin": linsep.KernelSoftMargin(reference="yes").fit(X[:60], y[:60]),
         "logistic": linsep.LogisticRegression().fit(X, y),
         "logistic turned": linsep.LogisticRegression(reference="yes").fit(X, y),
         "bayes": linsep.GaussianNaiveBayes().fit(X, y),

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from linsep import (
     GaussianNaiveBayes,
     KernelPerceptron,
+    KernelSoftMargin,
     LinearRegression,
     LogisticRegression,
     MarginPerceptron,
@@ -29,7 +30,8 @@ Y = np.arange(N) % 2
 GOOD = np.random.default_rng(0).normal(size=(N, 2))
 ESTIMATORS = [
     Perceptron(), Perceptron(keep="vote"), Perceptron(early_stopping=True), MarginPerceptron(),
-    KernelPerceptron(), LinearRegression(), LogisticRegression(l2=1.0), GaussianNaiveBayes(),
+    KernelPerceptron(), KernelSoftMargin(), LinearRegression(), LogisticRegression(l2=1.0),
+    GaussianNaiveBayes(),
 ]  # fmt: skip
 VALUES = {
     "mixed": ([*range(11), "x"], "('x' in row 12 (index 11))"),
@@ -72,7 +74,7 @@ def test_a_column_of_a_data_frame_is_named(estimator, name):
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
 @pytest.mark.parametrize("made", [np.array, np.ndarray.tolist, sp.csr_array, sp.csc_array])
 def test_a_feature_of_an_array_is_numbered(estimator, made):
-    if made is np.ndarray.tolist and isinstance(estimator, KernelPerceptron):
+    if made is np.ndarray.tolist and isinstance(estimator, KernelPerceptron | KernelSoftMargin):
         pytest.skip("lists are objects to kernels")
     X = GOOD.copy()
     X[7, 1] = np.nan

@@ -10,6 +10,7 @@ import linsep
 from linsep import (
     GaussianNaiveBayes,
     KernelPerceptron,
+    KernelSoftMargin,
     LinearRegression,
     LogisticRegression,
     MarginPerceptron,
@@ -88,6 +89,8 @@ CHANGES = [
     (Perceptron(max_iter=5), THREE, {"keep": "vote", "multiclass": "ovo"}),
     (Perceptron(max_iter=5, multiclass="ovo"), THREE, {"multiclass": "ovr", "tie": "random"}),
     (KernelPerceptron(max_iter=5), TWO, {"kernel": "poly", "gamma": 9.0, "tie": "positive"}),
+    (KernelSoftMargin(), TWO, {"kernel": "poly", "gamma": 9.0, "fit_intercept": False}),
+    (KernelSoftMargin(), THREE, {"multiclass": "ovr", "penalize_intercept": True}),
 ]
 
 

@@ -12,6 +12,7 @@ from family import LEARNERS
 from linsep import (
     GaussianNaiveBayes,
     KernelPerceptron,
+    KernelSoftMargin,
     LinearRegression,
     LogisticRegression,
     Perceptron,
@@ -165,6 +166,7 @@ def test_what_has_no_equation():
     for model in (
         Perceptron(keep="vote", max_iter=2).fit(FRAME, SPECIES),
         KernelPerceptron(max_iter=2).fit(FRAME, SPECIES),
+        KernelSoftMargin().fit(FRAME, SPECIES),
         Perceptron(),
         LinearRegression(),
     ):

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from linsep import (
     GaussianNaiveBayes,
     KernelPerceptron,
+    KernelSoftMargin,
     LinearRegression,
     LogisticRegression,
     PassiveAggressive,
@@ -183,6 +184,7 @@ LEARNERS = [
     Perceptron(keep="average", max_iter=20),
     PassiveAggressive(max_iter=20),
     KernelPerceptron(kernel="rbf"),
+    KernelSoftMargin(),
     GaussianNaiveBayes(),
     LogisticRegression(l2=1.0),
     LinearRegression(),
