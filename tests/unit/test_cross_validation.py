@@ -24,6 +24,7 @@ from command_line import assert_refused, here
 from linsep import (
     GaussianNaiveBayes,
     KernelPerceptron,
+    KernelSoftMargin,
     LinearRegression,
     LogisticRegression,
     Perceptron,
@@ -251,6 +252,19 @@ def test_kernel_values_that_folds_share_give_the_same_models(multiclass, weighte
         np.testing.assert_array_equal(part.classes[part.predicted], alone.predict(X[test]))
         np.testing.assert_array_equal(part.weights, weights[test] if weighted else np.ones(15))
     assert type(model.kernel) is str
+
+
+@pytest.mark.parametrize("multiclass", ["ovr", "ovo"])
+def test_kernel_values_that_folds_share_give_the_same_margins(multiclass):
+    rng = np.random.default_rng(1)
+    X, y = rng.integers(-3, 4, (60, 2)).astype(float), rng.integers(0, 3, 60)
+    model = KernelSoftMargin(gamma=0.2, multiclass=multiclass)
+    rows = labelled_rows(*kept(ArraySource(X, y)))
+    splits = Folds(4).splits(rows)
+    (found,) = predictions_by_fold([model], rows, splits, SharedKernels([model], rows).predict)
+    for (training, test), part in zip(splits, found, strict=True):
+        alone = clone(model).fit(X[training], y[training])
+        np.testing.assert_allclose(part.scores, alone.decision_function(X[test]), atol=1e-6)
 
 
 # The command.

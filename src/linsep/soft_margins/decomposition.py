@@ -249,7 +249,7 @@ class Search:
         self._gap = found.gap
         if found.gap <= self.best.gap:
             self.best = found
-        return self.best.gap <= self.tol or self.told(self.best)
+        return self.told(self.best) or self.best.gap <= self.tol
 
     def all_at_once(self, rounds: int) -> None:
         """Find the best variables of all rows, whose Gram matrix is in memory."""

@@ -156,5 +156,5 @@ def certified(
         primal = square / 2 + float(problem.losses(short).sum()) * near
         bound = total - (square / 2 + problem.penalty(found) * near)
         primal += 4 * EPS * abs(primal) + TINY
-        bound -= 4 * EPS * (abs(total) + abs(square)) + TINY
+        bound = max(0.0, bound - 4 * EPS * (abs(total) + abs(square)) - TINY)
     return Certificate(np.empty(0), float(intercept), found, primal, bound)

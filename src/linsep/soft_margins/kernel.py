@@ -171,6 +171,8 @@ class KernelSoftMargin(HasSupportVectors, SoftMarginClassifier):
     def _checked(self, X: Any) -> Any:
         kernel = self.chosen_kernel()
         rows = checked_for_kernel(self, kernel, X, reset=True)
+        if rows.dtype == np.float32:  # kernel values of seven digits prove nothing
+            rows = rows.astype(np.float64)
         self.kernel_, self._indefinite = kernel.fitted(rows), False
         if kernel.takes == "gram" or (_is_unknown(kernel) and rows.shape[0] <= MOST_ROWS):
             why = check_gram(rows if kernel.takes == "gram" else self.kernel_(rows))

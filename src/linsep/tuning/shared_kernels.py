@@ -1,4 +1,4 @@
-"""Kernel perceptrons in folds: the kernel values of all pairs of rows are computed once."""
+"""Kernel classifiers in folds: the kernel values of all pairs of rows are computed once."""
 
 import threading
 from collections.abc import Sequence
@@ -11,6 +11,7 @@ from linsep.cross_validation import LabelledRows, Split, predicted
 from linsep.estimators._common.labels import positive_code
 from linsep.kernels.foreign import GramRows, Precomputed
 from linsep.learners.kernel import KernelPerceptron
+from linsep.learners.support_vectors import HasSupportVectors
 from linsep.scoring import Scored
 
 #: most bytes of kernel values in memory
@@ -29,7 +30,7 @@ class KnownRows(Precomputed):
 
 
 class SharedKernels:
-    """Predicts test rows by kernel perceptrons, whose kernel values all folds share.
+    """Predicts test rows by kernel classifiers, whose kernel values all folds share.
 
     A model is that of a fit of all rows in which the test rows weigh nothing. What a kernel takes
     from the data, as ``gamma="scale"`` does, it takes from all rows.
@@ -47,11 +48,14 @@ class SharedKernels:
 
     def _may_share(self, estimator: Any) -> bool:
         """Return whether an estimator learns from cached values of numeric rows."""
-        if not isinstance(estimator, KernelPerceptron) or self._rows.classes is None:
+        if not isinstance(estimator, HasSupportVectors) or self._rows.classes is None:
             return False
-        cached = self._size <= estimator.cache_mb * 1e6 and estimator.max_iter > 1
-        plain = estimator.budget is None and not estimator.early_stopping
-        return cached and plain and estimator.chosen_kernel().takes == "vectors"
+        if isinstance(estimator, KernelPerceptron):
+            once = estimator.max_iter == 1
+            if once or estimator.budget is not None or estimator.early_stopping:
+                return False
+        cached = self._size <= estimator.cache_mb * 1e6
+        return cached and estimator.chosen_kernel().takes == "vectors"
 
     def predict(self, estimator: Any, rows: LabelledRows, split: Split) -> Any:
         """Fit an estimator to the training rows, and return what it says of the test rows."""
