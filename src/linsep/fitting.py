@@ -296,7 +296,7 @@ def decision_rule(rule: Rule | None, learner: str, parameters: dict[str, Any]) -
 
 def check_in_folds(model: Any) -> None:
     """Raise DataError for a learner whose scores in one fit say nothing of those in another."""
-    if getattr(model, "keep", "average") in ("last", "best"):
+    if model.get_params(deep=False).get("keep", "average") in ("last", "best"):
         raise DataError(
             f"The scores of {model.keep} weights have another scale in every fit, so that no "
             "threshold can be chosen in folds",

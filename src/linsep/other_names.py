@@ -12,9 +12,12 @@ _RATE = hint("the learning rate is {}", learning_rate=None)
 _SCHEDULE = hint("rates fall with {}", schedule="inverse")
 _SEED = hint("the seed is {}", random_state=None)
 _NO_TOLERANCE = hint("there is no tolerance: the most passes are {}", max_iter=None)
+_GAP = hint("a soft margin stops at the relative gap {}", tol=None)
 _NO_THREADS = Hint("none is needed, as all processors work on one pass", {})
 _HELD_OUT = hint("rows are held out with {} only", early_stopping=True)
-_LEARNER = hint("what is minimised is chosen with {}, linear, pa and others", learner="logistic")
+_LEARNER = hint(
+    "what is minimised is chosen with {}, linear, soft-margin and others", learner="logistic"
+)
 _CACHE = hint("the cache is automatic, and left out with {}", no_cache=True)
 _TARGET = hint("the label column is {}", target=None)
 _INCLUDE = hint("columns are chosen with {}", include=None)
@@ -37,6 +40,13 @@ OF_SCIKIT_LEARN = {
     "penalty": _NO_PENALTY, "tol": _NO_TOLERANCE, "n_jobs": _NO_THREADS,
     "threads": _NO_THREADS, "average": hint("weights are averaged with {}", keep="average"),
     "multi_class": hint("several classes are learnt as {} says", multiclass=None),
+    "dual": Hint("nothing chooses it: soft margins solve whichever problem is quicker", {}),
+    "gap": _GAP, "epsilon": _GAP, "shrinking": Hint("rows are set aside without an option", {}),
+    "intercept_scaling": hint("the intercept is no weight, unless with {}",
+                              penalize_intercept=True),
+    "probability": hint("probabilities are learnt from held-out rows with {}", calibrate=None),
+    "decision_function_shape": hint("several classes are learnt as {} says", multiclass=None),
+    "nu": hint("errors cost {}, and no share of them is given", C=None),
     "cache_size": hint("memory of a kernel is {}", cache_mb=None), "loss": _LEARNER,
     "sample_weight": hint("the column of weights is {}", weight=None),
     "normalize": _SCALE, "standard_scaler": _SCALE, "drop_first": hint(
@@ -48,8 +58,11 @@ OF_SCIKIT_LEARN = {
     "skiprows": hint("lines are skipped with {}", skip_rows=None),
     "test_size": Hint("`linsep split DATA --test 0.2` holds rows out", {}),
 }  # fmt: skip
-#: R: glm, glmnet and what reads data for them
+#: R: glm, glmnet, svm of e1071, and what reads data for them
 OF_R = {
+    "cost": hint("the cost of errors is {} of a soft margin", C=None),
+    "type": hint("support vector machines are {} or kernel-soft-margin", learner="soft-margin"),
+    "cross": hint("folds are {}", cv=None),
     "family": _LEARNER, "link": _LEARNER, "lambda": _NO_PENALTY, "nlambda": _ONE_PENALTY,
     "lambda_min_ratio": _ONE_PENALTY, "maxit": _PASSES, "thresh": _NO_TOLERANCE,
     "na_action": _MISSING, "na_rm": _MISSING, "na_strings": _NULLS, "standardize": _SCALE,

@@ -30,6 +30,9 @@ COMMANDS = {
     "--holdout_off": "--early-stopping", "--power_t 0": "--schedule inverse",
     "--invert_hash x": "linsep audit", "--average": "--keep average", "--l1_ratio 1": "--l2",
     "--ngram 2": "--ngrams", "--sep ;": "--delimiter", "--na_values ?": "--null-values",
+    "--learner soft-margin --dual": "whichever problem is quicker",
+    "--learner soft-margin --cost 3": "--C of a soft margin", "--type C-classification":
+    "--learner soft-margin or kernel-soft-margin", "--learner soft-margin --epsilon 0.1": "--tol",
     "--learner logistic --C 1": "give 1/C as --l2",
     "--learner logistic --penalty l2": "penalty on weights is --l2",
 }  # fmt: skip

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from linsep._system.interrupts import interruption_point, interrupts_deferred
 from linsep._system.threads import in_background
 from linsep.batches import joined
-from linsep.errors import ParameterError, warn_caller
+from linsep.errors import Hint, ParameterError, hint, warn_caller
 from linsep.estimators._common import labels
 from linsep.estimators._common.fitted_state import (
     StopReason,
@@ -85,7 +85,11 @@ class SoftMarginClassifier(
     reference: Any = None
 
     #: what to do about it
-    _hard_margin = 'linsep.separation(X, y, margin="max") finds it, with a proof'
+    #: what finds a hard margin
+    _hard_margin = Hint(
+        "linsep.separation (on the command line `linsep separate`) proves it with {}",
+        {"margin": "max"}, again=True,
+    )  # fmt: skip
     # What online learners choose: scores of zero are the smaller class.
     tie = "negative"
     keep = "last"
@@ -144,9 +148,9 @@ class SoftMarginClassifier(
         check_parameters(self)
         if inf == self.C:
             raise ParameterError(
-                "C=inf asks for the hard margin, which separable classes have alone: "
-                + self._hard_margin
-            )
+                "An infinite C asks for the hard margin, which only separable classes have",
+                self._hard_margin, hint("give {} a finite number", C=None),
+            )  # fmt: skip
         X, y, sample_weight = self._to_learn(X, y, sample_weight)
         if brings_labels(X, y, sample_weight):
             self._fit_source(X)

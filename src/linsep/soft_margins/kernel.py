@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.errors import warn_caller
+from linsep.errors import hint, warn_caller
 from linsep.estimators._common.fitted_state import count
 from linsep.estimators._common.frames import to_learn
 from linsep.kernels.base import Combined, Kernel
@@ -101,8 +101,9 @@ class KernelSoftMargin(HasSupportVectors, SoftMarginClassifier):
     """
 
     command_name = "kernel-soft-margin"
-    _hard_margin = (
-        "linsep.separation(K=K, y=y) proves whether they are, and C=1e6, say, comes near it"
+    _hard_margin = hint(
+        "{}, say, comes near it, and linsep.separation(K=K, y=y) proves whether they are",
+        C=10**6,
     )
 
     kernel: Any = parameter(

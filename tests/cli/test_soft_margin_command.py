@@ -1,0 +1,106 @@
+"""A soft margin on the command line: from a table to labels, probabilities and other programs."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer
+
+import linsep
+from command_line import assert_refused, here
+
+pytestmark = pytest.mark.uncompiled
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("soft")
+    frame = load_breast_cancer(as_frame=True).frame.iloc[:, [0, 1, 4, 30]]
+    frame["target"] = np.where(frame["target"] == 1, "benign", "malignant")
+    for name, rows in {
+        "train": slice(0, 120),
+        "held": slice(120, 300),
+        "new": slice(300, 360),
+    }.items():
+        frame[rows].to_csv(folder / f"{name}.csv", index=False)
+    (folder / "apart.csv").write_text("a,b,kind\n1,1,x\n2,1,x\n4,5,y\n5,5,y\n")
+    return folder
+
+
+FIT = "fit", "train.csv", "--target", "target", "--learner", "soft-margin"
+
+
+def test_what_a_fit_prints(folder):
+    done = here(*FIT, "--C", 0.1, "--test", "new.csv", cwd=folder)
+    said = " ".join(done.stdout.split())
+    found = re.search(
+        r"objective ([\d.]+), within (\S+) of the best support (\d+) support vectors, "
+        r"(\d+) of them inside the margin stopped converged: the objective is",
+        said,
+    )
+    assert found is not None, said
+    model = linsep.fit(folder / "train.csv", target="target", learner="soft-margin", C=0.1)
+    assert float(found[1]) == pytest.approx(model.objective_, rel=1e-5)
+    assert float(found[2]) < 1e-4
+    assert [int(found[3]), int(found[4])] == [model.n_support_[0], model.n_bounded_[0]]
+
+
+def test_all_that_a_model_is_for(folder, tmp_path):
+    path = tmp_path / "m.linsep"
+    assert here(*FIT, "--calibrate", "held.csv", "--model", path, cwd=folder).returncode == 0
+    model = linsep.load(path)
+    labels = here("predict", path, "new.csv", cwd=folder).stdout.split()
+    assert labels == model.predict(folder / "new.csv").tolist()
+    shares = here("predict", path, "new.csv", "--probabilities", cwd=folder).stdout.splitlines()
+    assert float(shares[0].split()[1]) + float(shares[0].split()[2]) == pytest.approx(1)
+    told = json.loads(here("score", path, "new.csv", "--json", cwd=folder).stdout)
+    assert told["accuracy"] == pytest.approx(model.score(folder / "new.csv"))
+    inspected = json.loads(here("inspect", path, "--json", cwd=folder).stdout)
+    assert inspected["duality_gap"] == model.duality_gap_
+    assert inspected["weights"][0]["norm"] == pytest.approx(np.linalg.norm(model.coef_))
+    for ending in ("sql", "py", "json", "csv", "onnx"):
+        done = here("export", path, tmp_path / f"m.{ending}", cwd=folder)
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--C inf", "An infinite C asks for the hard margin, which only separable classes have: "
+         "linsep.separation .on the command line `linsep separate`. proves it with --margin max "
+         "or give --C a finite number"),
+        ("--C 0", "--C must be a number above 0, not '0'"),
+        ("--loss square", "--loss must be one of 'hinge', 'squared_hinge'"),
+        ("--kernel linear", "--kernel is for --learner kernel or kernel-soft-margin"),
+        ("--keep average", "--keep is for"),
+    ],
+)  # fmt: skip
+def test_options_that_are_refused(folder, options, said):
+    assert_refused(*FIT, *options.split(), cwd=folder, said=said, code=2)
+    if "inf" in options:
+        kernel = (*FIT[:-1], "kernel-soft-margin", "--C", "inf")
+        assert_refused(*kernel, cwd=folder, said="--C 1000000, say, comes near it", code=2)
+
+
+def test_a_hard_margin_is_where_the_advice_leads(folder):
+    done = here("separate", "apart.csv", "--target", "kind", "--margin", "max", cwd=folder)
+    low = float(re.search(r"margin +from ([\d.]+)", done.stdout)[1])
+    model = linsep.fit(
+        folder / "apart.csv", target="kind", learner="soft-margin", C=1e4, scale="none"
+    )
+    assert 1 / np.linalg.norm(model.coef_) == pytest.approx(low, rel=1e-5)
+    assert model.n_bounded_.tolist() == [0]
+
+
+def test_c_is_tuned_in_folds(folder):
+    tune = ("tune", "train.csv", "--target", "target", "--learner", "soft-margin", "--cv", 3)
+    found = json.loads(here(*tune, "--grid", "C=0.01,1", "--json", cwd=folder).stdout)
+    assert {one["learner"] for one in found["models"]} == {"soft-margin"}
+    assert len(found["models"]) == 2
+
+
+def test_a_threshold_is_chosen_in_folds(folder):
+    told = json.loads(here(*FIT, "--threshold", "recall=0.99", "--json", cwd=folder).stdout)
+    assert told["threshold"]["measured"]["on"] == "5 folds"
+    assert told["threshold"]["measured"]["chosen"]["recall"] >= 0.99
