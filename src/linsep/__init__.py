@@ -5,7 +5,7 @@
   ``linsep.score(model, data)`` tells what its predictions are worth, with baselines and intervals.
 - Estimators, as in scikit-learn: Perceptron, MarginPerceptron, Winnow, BalancedWinnow,
   PassiveAggressive, ALMA, AROW, SCW, SecondOrderPerceptron, OnlineLogistic, KernelPerceptron,
-  LinearRegression, LogisticRegression, GaussianNaiveBayes.
+  SoftMargin, KernelSoftMargin, LinearRegression, LogisticRegression, GaussianNaiveBayes.
 - ``separation(X, y)`` decides whether a hyperplane separates classes, with a proof; ``bounds``
   bounds mistakes before learning; ``trace`` shows every step of a small run.
 - ``save``, ``load`` and ``export`` write and read models; ``open_source`` opens files of any size.

@@ -42,7 +42,8 @@ def separation(
         Whether the hyperplane may lie off the origin.
     margin : "max" or None, default=None
         With "max" a separator is improved until its margin is within a millionth of the widest, as
-        far as time allows: the margin interval shows what was reached.
+        far as time allows: the margin interval shows what was reached. It is the limit of
+        :class:`linsep.SoftMargin` as C grows, which :func:`linsep.soft_margin_path` follows.
     formulations : tuple, default=("ovr", "ovo", "multinomial")
         For more than two classes: each against the rest, each pair, and every class above every
         other with weights of its own.

@@ -80,8 +80,11 @@ class GapDisplay(Display):
             For an estimator without a gap.
         """
         check_drawable(estimator, "duality_gap_", "has no gap; draw a SoftMargin.")
-        names = machine_names(estimator)
-        return cls(trace=estimator.trace_, machines=names, tol=estimator.tol).plot(**kwargs)
+        names, known = machine_names(estimator), estimator.trace_
+        found = estimator._solution
+        last = np.column_stack([np.arange(len(found.bounds)), found.objectives, found.bounds])
+        trace = np.concatenate([known, last])  # the last steps of a fit may be none of these
+        return cls(trace=trace, machines=names, tol=estimator.tol).plot(**kwargs)
 
     def plot(self) -> Self:
         """Draw on a new figure."""

@@ -32,7 +32,7 @@ MANTISSAS, MOST = (1.0, 3.0), 25
 ON_MARGIN = 1e-6
 #: relative size of a sum that counts as zero
 ZERO = 1e-8
-#: share of the objective below which losses are rounding errors
+#: share of the objective below which losses and gaps are rounding errors
 ROUNDING = 1e-9
 #: change by which squares have come near enough to their limit
 NEAR = 1e-3
@@ -214,7 +214,8 @@ def _cells(path: SoftMarginPath) -> Iterator[list[str]]:
         objective, norm, margin, loss = (f"{x:.5g}" for x in numbers)
         loss = "0" if C * path.losses[k] < ROUNDING * path.objectives[k] else loss
         counts = [f"{int(x[k]):,}" for x in (path.free, path.bounded, path.errors)]
-        yield [f"{C:g}", objective, f"{path.gaps[k]:.0e}", norm, margin, loss, *counts]
+        gap = f"{path.gaps[k]:.0e}" if path.gaps[k] > ROUNDING else f"<{ROUNDING:.0e}"
+        yield [f"{C:g}", objective, gap, norm, margin, loss, *counts]
 
 
 def _about(path: SoftMarginPath) -> str:
