@@ -83,9 +83,9 @@ def test_the_gap_closes(classes):
     display = GapDisplay.from_estimator(model)
     assert len(display.gaps_) == (1 if classes == 2 else 3)
     drawn = sum(len(line.get_xdata()) for line in display.objectives_)
-    assert drawn == len(model.trace_) + len(display.machines)
+    assert drawn == len(model.trace_) + (classes == 2)
     last = max(line.get_ydata()[-1] for line in display.gaps_)
-    assert last == pytest.approx(model.duality_gap_, rel=1e-6)
+    assert last == pytest.approx(model.duality_gap_, rel=1e-6, abs=1e-5 * (classes > 2))
     assert display.tol_.get_ydata()[0] == 1e-5
     for above, below in zip(display.objectives_, display.bounds_, strict=True):
         assert (above.get_ydata() >= np.nan_to_num(below.get_ydata())).all()

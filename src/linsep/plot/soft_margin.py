@@ -80,10 +80,10 @@ class GapDisplay(Display):
             For an estimator without a gap.
         """
         check_drawable(estimator, "duality_gap_", "has no gap; draw a SoftMargin.")
-        names, known = machine_names(estimator), estimator.trace_
-        found = estimator._solution
-        last = np.column_stack([np.arange(len(found.bounds)), found.objectives, found.bounds])
-        trace = np.concatenate([known, last])  # the last steps of a fit may be none of these
+        names, trace = machine_names(estimator), estimator.trace_
+        if len(estimator.n_support_) == 1:  # what comes after the last step is in no trace
+            names = names[-1:]
+            trace = np.vstack([trace, [0.0, estimator.objective_, estimator.lower_bound_]])
         return cls(trace=trace, machines=names, tol=estimator.tol).plot(**kwargs)
 
     def plot(self) -> Self:
