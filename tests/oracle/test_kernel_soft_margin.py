@@ -194,6 +194,24 @@ def test_working_sets_find_what_all_rows_at_once_find(monkeypatch, squared, inte
     check(problem, parts)
 
 
+def test_scores_that_many_changes_have_blurred_are_computed_anew():
+    X, y, _ = two_classes()
+    problem = problem_of(RBF(0.5), X, np.where(y == "yes", 1.0, -1.0), np.full(60, 1e12))
+    dual, rows = solving.Dual(problem), np.arange(60)
+    for size in (1e12, 1e8, 1.0):
+        assert dual.set(rows, problem.signs * size)
+    assert not dual.set(rows, problem.signs * 1.0)  # nothing moved
+    blurred = dual.error
+    assert dual.is_blurred(1.0)
+    check(problem, dual.certificate())
+    dual.score_anew(careful=True)
+    assert dual.error < blurred / 1e9
+    assert not dual.is_blurred(1.0)
+    check(problem, dual.certificate())
+    K = problem.X.between(rows, rows)
+    assert dual.scores == pytest.approx(K @ problem.signs, abs=1e-13)
+
+
 def problem_like(problem):
     rows = KernelRows(problem.X.kernel, problem.X.prepared, problem.X.shift)
     intercept = "free" if problem.free else None

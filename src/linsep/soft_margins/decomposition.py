@@ -15,7 +15,7 @@ from linsep._system.interrupts import interruption_point
 from linsep._system.threads import one_blas_thread
 from linsep.compiled.soft_margin_kernels import descend_by_one, descend_by_pairs
 from linsep.soft_margins.in_kernel_space import KernelProblem, certified, unit_of
-from linsep.soft_margins.problem import TINY, Certificate, best_intercept
+from linsep.soft_margins.problem import EPS, TINY, Certificate, best_intercept
 from linsep.soft_margins.refining import corrected, refined
 
 #: steps of a descent between two looks at Ctrl-C, as kernel values that they read
@@ -24,6 +24,8 @@ VALUES_BETWEEN_LOOKS = 1 << 29
 CRAWLS = 40
 #: rounds at most
 MOST_ROUNDS = 200
+#: share of a gap that rounding may be before scores are computed anew
+BLURRED = 0.2
 #: rounds in which the gap must halve
 PATIENCE = 30
 #: violations, in units of the margin, at which a descent pauses first, and at last
@@ -58,24 +60,51 @@ class Dual:
         """Return the proof of how near to the best these variables are."""
         return certified(self.problem, np.abs(self.b), self.scores, self.error)
 
-    def set(self, rows: np.ndarray, b: np.ndarray) -> None:
-        """Set the variables of ``rows``, and update the scores of all."""
+    def set(self, rows: np.ndarray, b: np.ndarray) -> bool:
+        """Set the variables of ``rows`` and update the scores of all; return whether any moved."""
         moved = b - self.b[rows]
         some = np.flatnonzero(moved)
         self.b[rows] = b
         self._add(rows[some], moved[some])
+        return bool(some.size)
 
-    def score_anew(self) -> None:
-        """Compute the scores again, without the rounding of many changes."""
+    def score_anew(self, careful: bool = False) -> None:
+        """Compute the scores again, without the rounding of many changes; if ``careful``, in twice
+        the precision.
+        """
         some = np.flatnonzero(self.b)
         self.scores[:], self.error = 0.0, 0.0
-        self._add(some, self.b[some])
+        if not careful:
+            self._add(some, self.b[some])
+            return
+        self.problem.X.add_products(None, some, self.b[some], self.scores, careful=True)
+        self.error = self._careful_error
 
     def _add(self, rows: np.ndarray, amounts: np.ndarray) -> None:
         self.problem.X.add_products(None, rows, amounts, self.scores)
         length = float(np.abs(amounts) @ self._roots[rows])
-        everything = float(np.abs(self.b) @ self._roots)  # |w|, by which scores are bounded
-        self.error += 1.1 * unit_of(rows.size) * length + 2.0**-52 * everything
+        # |w| is below the other length, and bounds scores as shares of the lengths of their rows
+        self.error += 1.1 * unit_of(rows.size) * length + 2.0**-52 * self._length
+
+    @property
+    def _length(self) -> float:
+        return float(np.abs(self.b) @ self._roots)
+
+    @property
+    def _careful_error(self) -> float:
+        """The error of scores in twice the precision: two roundings of |w|, whose square is the
+        product of b and the scores, but for this error.
+        """
+        unit, length = 2 * (len(self.b) + 4) * EPS, self._length
+        size = float(np.abs(self.b) @ np.abs(self.scores)) ** 0.5 + 2 * unit * length
+        return 4 * EPS * size + unit * unit * length
+
+    def is_blurred(self, gap: float) -> bool:
+        """Return whether rounding is a part of a gap, in units of the objective, that would be
+        smaller if scores were computed carefully.
+        """
+        part = float(self.problem.costs @ self._roots) * self.error
+        return part > BLURRED * gap and self.error > 4 * self._careful_error
 
     def violations(self) -> np.ndarray:
         """Return by how much each variable violates optimality; below zero, how far it is from
@@ -221,12 +250,13 @@ def _decomposed(
         return search.best
     uncertain = _guess(search.dual, room // 2, seed)
     search.round(np.argpartition(uncertain, room - 1)[:room])
-    gaps = [search.best.gap]
+    gaps, moved = [search.best.gap], True
     for number in range(rounds):
-        if search.is_over() or (number > PATIENCE and gaps[-1] > 0.5 * gaps[-PATIENCE]):
+        stuck = number > PATIENCE and gaps[-1] > 0.5 * gaps[-PATIENCE]
+        if search.is_over() or stuck or not moved:
             break
         gaps.append(search.best.gap)
-        search.round(search.chosen(room))
+        moved = search.round(search.chosen(room))
     return search.best
 
 
@@ -246,6 +276,9 @@ class Search:
     def is_over(self) -> bool:
         """Prove how good the variables are, and return whether that, or the user, ends it."""
         found = self.dual.certificate()
+        if found.gap > self.tol and self.dual.is_blurred(found.primal - found.bound):
+            self.dual.score_anew(careful=True)
+            found = self.dual.certificate()
         self._gap = found.gap
         if found.gap <= self.best.gap:
             self.best = found
@@ -299,8 +332,10 @@ class Search:
                 chosen[np.argpartition(side, many - 1)[:many]] = True
         return np.flatnonzero(chosen)
 
-    def round(self, rows: np.ndarray) -> None:
-        """Find the best variables of some rows, as many as in every other round."""
+    def round(self, rows: np.ndarray) -> bool:
+        """Find the best variables of some rows, as many as in every other round; return whether any
+        moved.
+        """
         if self._set is None:
             self._set = WorkingSet(self.dual, rows, self.dual.problem.X.between(rows, rows))
         else:
@@ -310,7 +345,7 @@ class Search:
         steps = CRAWLS * rows.size
         if some.descend(wanted, steps)[0] >= steps:
             some.refine()
-        self.dual.set(some.rows, some.b)
+        return self.dual.set(some.rows, some.b)
 
 
 def _guess(dual: Dual, size: int, seed: int) -> np.ndarray:

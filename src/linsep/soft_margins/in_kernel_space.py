@@ -10,6 +10,8 @@ from typing import Any, Self
 import numpy as np
 
 from linsep._system.interrupts import interruption_point, interrupts_allowed
+from linsep.compiled.rows import as_rows
+from linsep.compiled.soft_margin import score_carefully
 from linsep.kernels.foreign import GramRows
 from linsep.soft_margins.problem import (
     EPS,
@@ -22,8 +24,6 @@ from linsep.soft_margins.problem import (
 
 #: kernel values computed at once
 AT_ONCE = 1 << 21
-#: terms of a sum that are added by BLAS, in whatever order: sums of such sums are added one by one
-TERMS = 128
 
 
 class KernelRows:
@@ -76,13 +76,15 @@ class KernelRows:
         return self._whole
 
     def add_products(
-        self, rows: np.ndarray | None, columns: np.ndarray, amounts: np.ndarray, out: np.ndarray
-    ) -> None:
+        self, rows: np.ndarray | None, columns: np.ndarray, amounts: np.ndarray, out: np.ndarray,
+        careful: bool = False,
+    ) -> None:  # fmt: skip
         """Add to ``out`` the products of ``rows`` (None: all) with sum_j amounts_j x_j over
         ``columns``.
 
         The rounding error of each is below ``unit_of(columns.size)`` times sqrt(K(x, x)) times
-        sum_j |amounts_j| sqrt(K(x_j, x_j)).
+        sum_j |amounts_j| sqrt(K(x_j, x_j)). If ``careful``, sums are in twice the precision: it is
+        below the square of that unit, and two roundings of the product.
         """
         step = max(1, AT_ONCE // max(1, columns.size))
         right = None if self._whole is not None else self.prepared[columns]
@@ -98,20 +100,35 @@ class KernelRows:
                     values = self.kernel.gram(self.prepared[these], right)
                 if self.shift:
                     values += self.shift
-            out[these] += _carefully(values, amounts)
+            out[these] += _twofold(values, amounts) if careful else _in_parts(values, amounts)
 
 
-def _carefully(values: np.ndarray, amounts: np.ndarray) -> np.ndarray:
-    """Return the product of a matrix and a vector, in sums of a few terms each."""
-    found = np.zeros(len(values))
-    for start in range(0, amounts.size, TERMS):
-        found += values[:, start : start + TERMS] @ amounts[start : start + TERMS]
+def _twofold(values: np.ndarray, amounts: np.ndarray) -> np.ndarray:
+    """Return the product of a matrix and a vector, in twice the precision, rounded."""
+    found, reach = np.empty((2, len(values)))
+    rows = as_rows(np.ascontiguousarray(values))
+    score_carefully(rows, np.append(amounts, 0.0), 0.0, found, reach)
     return found
+
+
+def _in_parts(values: np.ndarray, amounts: np.ndarray) -> np.ndarray:
+    """Return the product of a matrix and a vector, in sums of a few terms each."""
+    found, step = np.zeros(len(values)), _terms(amounts.size)
+    for start in range(0, amounts.size, step):
+        found += values[:, start : start + step] @ amounts[start : start + step]
+    return found
+
+
+def _terms(size: int) -> int:
+    """Return how many terms of a sum BLAS adds up, in whatever order; such sums are added one by
+    one.
+    """
+    return max(16, math.isqrt(size))
 
 
 def unit_of(terms: int) -> float:
     """Return the relative rounding error of :meth:`KernelRows.add_products`, generously."""
-    return 2 * (min(terms, TERMS) + terms // TERMS + 4) * EPS
+    return 2 * (_terms(terms) + terms // _terms(terms) + 4) * EPS
 
 
 class KernelProblem(Problem):
