@@ -158,7 +158,7 @@ def test_ctrl_c_keeps_the_best_so_far():
 
 
 def test_the_hard_margin_is_elsewhere():
-    with pytest.raises(ParameterError, match=r"C=inf asks for the hard margin.*margin=\"max\""):
+    with pytest.raises(ParameterError, match=r"infinite C asks for the hard.*margin=\"max\""):
         SoftMargin(C=np.inf).fit(X, Y)
     for C in (0.0, -1.0, "much"):
         with pytest.raises(ParameterError, match="C of SoftMargin must be a number above 0"):

@@ -84,7 +84,6 @@ class SoftMarginClassifier(
     class_weight: Any = None
     reference: Any = None
 
-    #: what to do about it
     #: what finds a hard margin
     _hard_margin = Hint(
         "linsep.separation (on the command line `linsep separate`) proves it with {}",
