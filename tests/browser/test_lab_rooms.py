@@ -72,6 +72,20 @@ def test_naive_bayes_tells_the_probabilities_under_the_pointer(tab):
     expect(tab.page.locator("#fit-title")).not_to_contain_text("ln P(+1)/P(−1) = −13.8207")
 
 
+def test_a_soft_margin_has_a_slider_of_c_and_marks_support_vectors(tab):
+    tab.open("data=outlier&room=soft&cost=0.1")
+    assert tab.says("#fit-title", "Margin 2.04243")
+    assert tab.page.locator("circle.support").count() == 3
+    assert tab.page.locator("rect.support").count() == 5
+    assert tab.page.locator("line.edge").count() == 2
+    slider = tab.page.get_by_label("C, slider")
+    slider.focus()
+    slider.press("End")
+    assert tab.says("#fit-title", "Margin 1.72418")
+    assert tab.page.locator("rect.support").count() == 2
+    assert "a billionth" in tab.page.locator("#fit-words").inner_text()
+
+
 def test_the_rate_of_a_descent_too_small_right_and_too_large(tab):
     tab.open("data=descent&room=descent&eta=0.09")
     assert tab.says("#fit-title", "zig-zags in")
@@ -120,6 +134,7 @@ def test_a_descent_starts_where_one_clicks_drags_or_steps(tab):
     [
         ("data=descent&room=descent&eta=0.09", ["zig-zags in", 'class="contour"']),
         ("data=bayes-iris&room=bayes", ["Each point to the class", 'class="deviation"']),
+        ("data=outlier&room=soft", ["Margin 1.72", 'class="support"']),
         ("data=hours&room=curve", ["P(pass) =", 'class="curve Firth"']),
     ],
 )

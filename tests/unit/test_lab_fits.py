@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 from scipy.stats import norm
+from sklearn.svm import SVC
 
 import linsep
 from linsep import descent
+from linsep.errors import DataError
 from linsep.lab.answer import answer
 from linsep.lab.fits import fit_of, probability_text
 from linsep.lab.optimizing import FORMULAS, surface_of
@@ -86,7 +88,7 @@ def test_random_points_are_answered():
         X = rng.integers(-3, 4, (n, 2)) * 10.0 ** rng.integers(-3, 6)
         points = [[x, y, int(c)] for (x, y), c in zip(X.tolist(), rng.integers(0, 2, n),
                                                      strict=True)]  # fmt: skip
-        room = ["line", "curve", "bayes", "descent", "descent"][trial % 5]
+        room = ["line", "curve", "bayes", "soft", "descent", "descent"][trial % 6]
         settings = {"room": room, "surface": ["squared-error", "likelihood"][trial % 2]}
         answered = answer({"kind": "scene", "scene": {"points": points, "settings": settings}})
         json.dumps(answered, allow_nan=False)
@@ -113,6 +115,24 @@ def test_naive_bayes_multiplies_normal_densities(name):
 def test_a_feature_that_varies_between_the_classes_only_is_said():
     fit = fit_of(Scene(((0.0, 1.0, 0), (0.0, 2.0, 0), (1.0, 1.5, 1))).with_settings(room="bayes"))
     assert "its Gaussian has no width" in fit["sentences"][-1]
+
+
+@pytest.mark.parametrize(("name", "C"), [("clouds", 1000.0), ("outlier", 0.1), ("outlier", 1.0)])
+def test_the_soft_margin_is_that_of_libsvm(name, C):
+    scene = ready_made(name).with_settings(room="soft", cost=C)
+    fit = fit_of(scene)
+    theirs = SVC(kernel="linear", C=C, tol=1e-9).fit(scene.X, scene.codes)
+    full = theirs.support_[np.abs(theirs.dual_coef_[0]) > C * (1 - 1e-6)]
+    assert fit["inside"] == sorted(full.tolist())
+    assert sorted(fit["on"] + fit["inside"]) == sorted(theirs.support_.tolist())
+    assert fit["weights"] == pytest.approx([*theirs.intercept_, *theirs.coef_[0]], abs=1e-3)
+    assert fit["wrong"] == np.flatnonzero(theirs.predict(scene.X) != scene.codes).tolist()
+    assert [row[4] for row in fit["rows"]] == pytest.approx(
+        theirs.decision_function(scene.X).tolist(), abs=1e-2
+    )
+    assert ("hard margin" in " ".join(fit["sentences"])) == (name == "clouds")
+    with pytest.raises(DataError, match="Place points of two classes"):
+        fit_of(ready_made("bayes-iris").with_settings(room="soft"))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 
 from linsep.errors import DataError
@@ -25,7 +26,7 @@ def texts(step, kind):
 
 
 def test_the_course_has_some_thirty_steps():
-    assert 28 <= len(STEPS) <= 36
+    assert 28 <= len(STEPS) <= 40
     assert [title["name"] for title in titles()] == list(LESSONS)
 
 
@@ -67,6 +68,20 @@ def test_answers_are_true(text, url, holds):
     everything = " ".join(texts(step, "answer") + texts(step, "text") for _, step in STEPS)
     assert text in everything
     assert holds(run_of(scene_of_url(url)))
+
+
+def test_what_the_lesson_on_support_vectors_tells():
+    """Three rings; one C has what a thousand times it has; a small one has more support vectors."""
+    widest, large, small, usual = (
+        fit_of(scene_of_url(step["url"])) for step in lesson("support-vectors")["steps"][1:]
+    )
+    assert (len(widest["on"]), widest["inside"]) == (3, [])
+    assert large["weights"] == pytest.approx(usual["weights"], abs=1e-9)
+    assert len(small["on"] + small["inside"]) > len(large["on"] + large["inside"])
+    assert np.hypot(*small["weights"][1:]) < np.hypot(*large["weights"][1:])
+    duals = [row[5] for row in usual["rows"]]
+    assert 0 <= min(duals) <= max(duals) <= 1
+    assert sum(row[5] * (1 if row[3] == "+1" else -1) for row in usual["rows"]) == pytest.approx(0)
 
 
 def test_proofs_that_lessons_tell_of():

@@ -10,7 +10,7 @@ from linsep.errors import DataError
 from linsep.lab.scene_sources import scene_of_url
 
 #: the lessons of the package, in the order of the course
-LESSONS = ("perceptron", "margin", "kernels", "regression", "several-classes")
+LESSONS = ("perceptron", "margin", "support-vectors", "kernels", "regression", "several-classes")
 #: lessons that a teacher wrote, by name
 OWN: dict[str, dict[str, Any]] = {}
 MOST_CHARACTERS, MOST_STEPS = 200_000, 100

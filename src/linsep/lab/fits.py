@@ -1,4 +1,4 @@
-"""The rooms without a run: least squares, naive Bayes, and those that look for an optimum.
+"""The rooms without a run: least squares, naive Bayes, soft margins, and descents.
 
 A fit is laid out as the page shows it: numbers, sentences, a table, and what is drawn.
 """
@@ -14,6 +14,7 @@ from linsep.errors import DataError, SeparationWarning
 from linsep.lab.optimizing import curve_of, descent_of, script_of_descent
 from linsep.lab.scene import Scene
 from linsep.lab.settings import plain_number
+from linsep.lab.soft_margin import script_of_soft, soft_of
 from linsep.naive_bayes import GaussianNaiveBayes
 from linsep.teaching import exact_number, latex_table, markdown_table, short_number
 from linsep.words import csv_text
@@ -23,7 +24,8 @@ NEEDS = "Place points of at least two classes: each of them becomes a Gaussian."
 
 def fit_of(scene: Scene) -> dict[str, Any]:
     """Return the fit of a scene's room; DataError if its points have none."""
-    fits = {"line": line_of, "curve": curve_of, "bayes": bayes_of, "descent": descent_of}
+    fits = {"line": line_of, "curve": curve_of, "bayes": bayes_of, "soft": soft_of,
+            "descent": descent_of}  # fmt: skip
     return {"assumptions": [], "panels": []} | fits[scene["room"]](scene)
 
 
@@ -124,8 +126,9 @@ def _cell_texts(row: list[Any], shown: Any) -> list[str]:
 
 def script_of_fit(scene: Scene) -> str:
     """Return a script that prints the numbers of a room."""
-    if scene["room"] in ("bayes", "descent"):
-        return (script_of_bayes if scene["room"] == "bayes" else script_of_descent)(scene)
+    scripts = {"bayes": script_of_bayes, "soft": script_of_soft, "descent": script_of_descent}
+    if scene["room"] in scripts:
+        return scripts[scene["room"]](scene)
     xs = ", ".join(f"[{plain_number(x)}]" for x, _, _ in scene.points)
     if scene["room"] == "line":
         ys = ", ".join(plain_number(y) for _, y, _ in scene.points)

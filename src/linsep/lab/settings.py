@@ -135,7 +135,7 @@ def bounded(one: Parameter) -> Parameter:
 SHOWN: dict[str, tuple[type[Any], Demonstration]] = {
     shown.name: (kind, shown) for kind in LEARNERS.values() for shown in kind.demonstrations
 }
-ROOMS = ("classes", "line", "curve", "bayes", "descent")
+ROOMS = ("classes", "soft", "line", "curve", "bayes", "descent")
 SURFACES = ("bowl", "valley", "two-minima", "bend", "squared-error", "likelihood")
 DESCENT, BOTH = ("descent",), ("classes", "descent")
 #: settings of learners that are those of other rooms, too
@@ -177,6 +177,8 @@ SETTINGS: dict[str, Setting] = {
     for one in (
         _of_scene("room", "Room", "classes", "what is learnt from the points", ROOMS,
                   choices=ROOMS),
+        _of_scene("cost", "C", 1.0, "cost of errors, against the squared weights", ("soft",),
+                  slider=True, above=0.0, at_most=1e6),
         _of_scene("surface", "Surface", "valley", "what the descent runs down", DESCENT,
                   choices=SURFACES),
         _of_scene("eta", "Learning rate", 0.02, "factor of the gradient in every step", DESCENT,

@@ -2,7 +2,7 @@
 
 import { make } from "./dom.js";
 
-const WORDS = { classes: "classes", line: "least squares", curve: "logistic curve",
+const WORDS = { classes: "classes", soft: "soft margin", line: "least squares", curve: "logistic curve",
   bayes: "naive Bayes", descent: "gradient descent", bowl: "round bowl", valley: "narrow valley",
   "two-minima": "two minima", bend: "bent valley (Rosenbrock)",
   "squared-error": "squared error of the points", likelihood: "likelihood of the points",

@@ -1,7 +1,7 @@
 // The rooms without a run: numbers and sentences of a fit, its table, and what it draws.
 
 import { make, makeSvg, minus, short } from "./dom.js";
-import { boxFree, clipped, corners, Scale } from "./geometry.js";
+import { boxFree, chord, clipped, corners, Scale } from "./geometry.js";
 import { classColour } from "./looks.js";
 
 const MOST_ROWS = 500;
@@ -72,7 +72,7 @@ export class Fit {
 
 // What a fit draws in the plane.
 export function drawnFit(fit, points, scale) {
-  return { line: drawnLine, curve: drawnCurves, bayes: drawnGaussians, descent: drawnPath }[fit.kind](
+  return { line: drawnLine, curve: drawnCurves, bayes: drawnGaussians, soft: drawnMargin, descent: drawnPath }[fit.kind](
     fit, scale, points);
 }
 
@@ -103,6 +103,26 @@ function drawnGaussians(fit, scale) {
     return [ellipse(1), ellipse(2), makeSvg("path", { class: "mean", stroke: colours[k],
       d: `M${cx - 8},${cy}h16M${cx},${cy - 8}v16` })];
   })];
+}
+
+// The line, its sides, the lines of score -1 and 1, and marks around the support vectors.
+function drawnMargin(fit, scale, points) {
+  const [b, w1, w2] = fit.weights;
+  const around = corners(scale.around(4));
+  const sides = [-1, 1].map((sign, k) => makeSvg("polygon", { class: "side",
+    points: joined(scale, clipped(around, fit.weights.map((w) => sign * w))),
+    fill: classColour(fit.present[k]) }));
+  const level = (score, name) => {
+    const ends = chord(scale.box, [b - score, w1, w2]);
+    if (!ends) return [];
+    const [[x1, y1], [x2, y2]] = [scale.point(ends.from), scale.point(ends.to)];
+    return [makeSvg("line", { class: name, x1, y1, x2, y2 })];
+  };
+  const at = (j) => scale.point(points[j]);
+  return [...(w1 || w2 ? sides : []), ...level(0, "line"), ...level(-1, "edge"), ...level(1, "edge"),
+    ...fit.on.map((j) => makeSvg("circle", { class: "support", cx: at(j)[0], cy: at(j)[1], r: 14 })),
+    ...fit.inside.map((j) => makeSvg("rect", { class: "support", x: at(j)[0] - 11,
+      y: at(j)[1] - 11, width: 22, height: 22 }))];
 }
 
 // The probability of every class at a place.

@@ -311,7 +311,8 @@ export class Plane {
     const n = scene.points.length;
     if (!run) {
       const more = { curve: "; solid: likelihood, dashed: Firth",
-        bayes: "; probabilities follow the pointer" }[this.lab.fit?.kind] ?? "";
+        bayes: "; probabilities follow the pointer",
+        soft: "; rings on the margin, squares inside it" }[this.lab.fit?.kind] ?? "";
       this.status.textContent = !this.lab.fit ? this.lab.idle
         : this.descends ? "Click, or drag the ring, to start elsewhere" : `${n} points${more}`;
       return;
