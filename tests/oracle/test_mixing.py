@@ -138,9 +138,10 @@ def scaled(model, sums):
 
 @pytest.mark.uncompiled
 @pytest.mark.parametrize("keep", ["last", "average"])
+@pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("name", REMEMBERING)
-def test_one_shard_is_an_ordinary_fit_of_every_learner(name, keep):
-    X, y = drawn(3, 3, [40], whole=False)
+def test_one_shard_is_an_ordinary_fit_of_every_learner(name, n_classes, keep):
+    X, y = drawn(3, n_classes, [40], whole=False)
     one = remembering(name, max_iter=4, keep=keep).fit(X, y)
     mixed = fit_in_shards(remembering(name, max_iter=4, keep=keep), X, y, [40])
     assert mixed.mistakes_.tolist() == one.mistakes_.tolist()

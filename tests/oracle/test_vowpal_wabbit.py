@@ -22,7 +22,8 @@ pytestmark = pytest.mark.uncompiled
     ],
 )
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_weights_are_vowpal_wabbits(options, how, weighted):
+@pytest.mark.parametrize("passes", [1, 5])
+def test_the_weights_are_vowpal_wabbits(options, how, weighted, passes):
     vowpal = pytest.importorskip("vowpalwabbit")
     rng = np.random.default_rng(0)
     X = rng.choice([-1.0, 1.0], (200, 6))
@@ -31,11 +32,11 @@ def test_the_weights_are_vowpal_wabbits(options, how, weighted):
     theirs = vowpal.Workspace(
         f"--loss_function logistic -l 0.5 -b 10 --noconstant --quiet {options}"
     )
-    for row, label, weight in zip(X, y, weights, strict=True):
+    for row, label, weight in passes * list(zip(X, y, weights, strict=True)):
         features = " ".join(f"{j}:{x}" for j, x in enumerate(row))
         theirs.learn(f"{1 if label else -1} {weight} | {features}")
     found = [theirs.get_weight(j) for j in range(6)]
     theirs.finish()
-    ours = OnlineLogistic(keep="last", max_iter=1, shuffle=False, fit_intercept=False, **how)
+    ours = OnlineLogistic(keep="last", max_iter=passes, shuffle=False, fit_intercept=False, **how)
     ours.fit(X, y, sample_weight=weights if weighted else None)
     np.testing.assert_allclose(ours.coef_[0], found, rtol=1e-3, atol=1e-5)
