@@ -198,6 +198,23 @@ def test_bad_input(how, said):
         soft_margin_path(given.pop("X"), given.pop("y"), **given)
 
 
+def test_where_the_gap_hides_which_rows_are_on_the_margin_the_loss_decides(monkeypatch):
+    """As for rows so many that only coordinate descent is quick enough."""
+    monkeypatch.setattr(solving, "QUICK", 0.0)
+    monkeypatch.setattr(solving, "Outlook", lambda tol, otherwise: None)
+    random = np.random.default_rng(0)
+    X = random.normal(size=(60, 2))
+    y = X[:, 0] + 2 * random.normal(size=60) > 0
+    path = soft_margin_path(X, y, tol=1e-2)
+    assert 3 < len(path.Cs) < 15
+    assert path.final is None
+    last = path.models[-1]
+    share = np.square(last.coef_).sum() / 2 / last.objective_
+    assert share <= 1e-2
+    assert path.losses[-1] == pytest.approx(least_hinge(X, 2.0 * y - 1, np.ones(60)), rel=0.03)
+    assert path.limit.endswith(f"the objective is the loss, but for a share of {share:.0e}.")
+
+
 def test_rows_that_no_line_tells_apart():
     """XOR: weights of zero are the best at any C."""
     path = soft_margin_path([[0, 0], [1, 1], [0, 1], [1, 0]], [0, 0, 1, 1])

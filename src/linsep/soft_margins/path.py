@@ -248,6 +248,11 @@ def _limit(path: SoftMarginPath) -> list[str]:
                 "are the shortest."]  # fmt: skip
     if squares:
         return ["With a larger C the weights tend to those of the least sum of squares."]
+    share = _penalty_share(path.models[-1])
+    if share <= path.models[-1].tol:
+        return [
+            f"At C = {path.Cs[-1]:g} the objective is the loss, but for a share of {share:.0e}."
+        ]
     return [f"At C = {path.Cs[-1]:g} a larger C may still change the weights."]
 
 
@@ -279,7 +284,8 @@ def soft_margin_path(
         a free intercept, no row) has left the inside of the margin. The last is the first from
         which on the weights stay the same: of separable classes the hard margin, of others the
         least total loss. Squares only tend to it, and end where no step changes their sum or the
-        length of the weights by a thousandth. There are at most 25.
+        length of the weights by a thousandth. Of rows so many that ``tol`` is all that is reached,
+        the last C is where all but ``tol`` of the objective is loss. There are at most 25.
     sample_weight, loss, fit_intercept, penalize_intercept, class_weight, reference, tol, max_iter
         As for :class:`linsep.SoftMargin`.
 
@@ -460,16 +466,25 @@ def _ends(rows: Rows, last: Fit, before: Fit | None) -> bool:
     """Return whether a grid ends: nothing changes any more, or floats reach no further."""
     if last.model.duality_gap_ > 0.1:
         return True
-    if last.model.loss == "hinge":
+    if last.model.loss == "hinge" and (before is None or last.model.duality_gap_ <= ROUNDING):
         return _is_final(rows, last)
     if before is None:
         return False
+    if last.model.loss == "hinge":  # too far from the best to tell which rows are on the margin
+        least, most = sorted(float(_losses(rows, one).sum()) for one in (before, last))
+        same = most - least <= last.model.tol * most
+        return _is_final(rows, last) or (same and _penalty_share(last.model) <= last.model.tol)
     old, new = (
         np.array([np.linalg.norm(one.model.coef_), _losses(rows, one).sum()])
         for one in (before, last)
     )
     near = np.abs(new - old) <= NEAR * np.abs(new)
     return bool(near[0] and (near[1] or _separated(rows, last)))
+
+
+def _penalty_share(model: SoftMargin) -> float:
+    """Return the share of the objective that is not loss, and that a larger C makes smaller."""
+    return float(np.square(model.coef_).sum()) / 2 / model.objective_
 
 
 def _losses(rows: Rows, fit: Fit) -> np.ndarray:
