@@ -202,6 +202,21 @@ class HasParameters:
         if not has_own:
             cls.__init__ = _with_advice(cls.__init__)  # type: ignore[method-assign]
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name; ``deep`` adds those of estimators among them."""
+        if deep:
+            found: dict[str, Any] = super().get_params(deep=True)  # type: ignore[misc]
+            return found
+        kind: Any = type(self)
+        return {name: getattr(self, name) for name in _names_of(kind)}
+
+
+@cache
+def _names_of(estimator: Any) -> list[str]:
+    """Return the names of the parameters of a class, whose signature takes long to read."""
+    names: list[str] = estimator._get_param_names()
+    return names
+
 
 def _with_advice(init: Any) -> Any:
     """Return an ``__init__`` that says what the parameters of other programs are called here."""

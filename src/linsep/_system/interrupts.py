@@ -9,6 +9,7 @@ the first one started.
 SIGTERM and SIGHUP are treated alike if a Python handler is installed, as the command line does.
 """
 
+import _signal  # without the enums of signal, which take longer than some fits do
 import signal
 import sys
 import threading
@@ -35,14 +36,14 @@ class _Signals:
         self.open, self.pending, self.before = False, None, {}
         for number in SIGNALS:
             # Default and ignored signals stay so; Python cannot restore a handler given as None.
-            if callable(handler := signal.getsignal(number)):
+            if callable(handler := _signal.getsignal(number)):
                 self.before[number] = handler
-                signal.signal(number, self.receive)
+                _signal.signal(number, self.receive)
 
     def end(self, torn: bool) -> None:
         """Restore the handlers and send a pending signal again."""
         for number, handler in self.before.items():
-            signal.signal(number, handler)
+            _signal.signal(number, handler)
         if self.pending is not None and not torn:
             signal.raise_signal(self.pending)
 

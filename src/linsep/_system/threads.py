@@ -2,11 +2,14 @@
 in advance by a thread that Ctrl-C never interrupts midway.
 """
 
+import os
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ContextDecorator, closing, contextmanager
+from contextvars import Context
+from itertools import chain, islice
 from typing import Any
 
 from joblib import cpu_count
@@ -33,8 +36,13 @@ class _OneBlasThread(ContextDecorator):
 
     def __init__(self) -> None:
         self._lock, self._users = threading.Lock(), 0
-        self._limits: Any = None
-        self._controller: ThreadpoolController | None = None
+        self._mine = threading.local()
+        #: libraries of numpy and scipy, None before the first look for them
+        self._libraries: list[Any] | None = None
+        #: those that had more threads, and how many
+        self._before: list[tuple[Any, int]] = []
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._forked)
 
     def __enter__(self) -> None:
         begun = False
@@ -55,34 +63,50 @@ class _OneBlasThread(ContextDecorator):
     def _begin(self) -> None:
         with self._lock:
             if not self._users:
-                if self._controller is None:  # to look for libraries takes milliseconds
-                    import scipy.linalg  # noqa: F401 - brings a BLAS of its own
-
-                    self._controller = ThreadpoolController()
-                with self._control():
-                    self._limits = self._controller.limit(limits=1, user_api="blas")
+                for library in self._found():
+                    if (threads := library.get_num_threads()) not in (None, 1):
+                        self._before.append((library, threads))
+                        _set(library, 1)
             self._users += 1
+            self._mine.depth = getattr(self._mine, "depth", 0) + 1
 
     def _end(self) -> None:
         with self._lock:
             self._users -= 1
+            self._mine.depth -= 1
             if not self._users:
-                with self._control():
-                    self._limits.restore_original_limits()
+                self._restore()
 
-    @contextmanager
-    def _control(self) -> Iterator[None]:
-        """Let this thread set the number of threads, which threadpoolctl 3.8 and later grant to one
-        thread of the process only: the last fit to end need not be in the thread of the first.
-        """
-        self._free()
-        yield
-        self._free()
+    def _restore(self) -> None:
+        while self._before:
+            _set(*self._before.pop())
 
-    def _free(self) -> None:
-        for library in self._controller.lib_controllers if self._controller else ():
-            if hasattr(library, "clear_controlling_thread"):
-                library.clear_controlling_thread(force=True)
+    def _found(self) -> list[Any]:
+        """Return the BLAS libraries; to look for them takes milliseconds, so only once."""
+        if self._libraries is None:
+            import scipy.linalg  # noqa: F401 - brings a BLAS of its own
+
+            found = ThreadpoolController().lib_controllers
+            self._libraries = [library for library in found if library.user_api == "blas"]
+        return self._libraries
+
+    def _forked(self) -> None:
+        """Forget other threads, which a forked process has not."""
+        self._lock, self._users = threading.Lock(), getattr(self._mine, "depth", 0)
+        if not self._users:
+            self._restore()
+
+
+def _set(library: Any, threads: int) -> None:
+    """Set the number of threads, which threadpoolctl 3.8 and later grant to one thread of the
+    process only: the last fit to end need not be in the thread of the first.
+    """
+    free = getattr(library, "clear_controlling_thread", None)
+    if free is not None:
+        free(force=True)
+    library.set_num_threads(threads)
+    if free is not None:
+        free(force=True)
 
 
 #: held while the precision of flint is set, which is that of all threads
@@ -118,11 +142,18 @@ def split_rows(work: Callable[[int, int], None], n_rows: int, cost: float) -> No
 def map_in_order(work: Callable[[Any], Any], items: Iterator[Any]) -> Iterator[Any]:
     """Yield ``work(item)`` for every item, in order, so that sums do not depend on the threads.
 
-    The iterator must be exhausted.
+    The iterator must be exhausted. A single item is worked on by this thread: to start another
+    takes longer than a few rows, on a busy machine many times as long.
     """
+    first = list(islice(items, 2))
+    if len(first) == 1:
+        with one_blas_thread:
+            value = Context().run(work, first[0])  # numpy's own errstate, as in any other thread
+        yield value
+        return
     running: deque[Future[Any]] = deque()
     with thread_pool() as pool:
-        for item in items:
+        for item in chain(first, items):
             running.append(pool.submit(work, item))
             if len(running) > 2 * thread_count():
                 yield running.popleft().result()

@@ -28,7 +28,7 @@ from linsep.parameters import (
 from linsep.rows.arrays import ArrayStream, summed
 from linsep.validation.labels import check_beside
 from linsep.validation.sparse import as_csr
-from linsep.validation.values import check_prepared, faults_named
+from linsep.validation.values import check_prepared, faults_named, rows_to_fit
 
 
 class LinearClassifier(HasEquation, OnlineClassifier):
@@ -326,13 +326,15 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         """Return X and y validated. Unless ``checked``, finiteness and column indices are left to
         the pass loop, which checks them row by row.
         """
-        if not reset:
+        if reset:
+            X = rows_to_fit(X, self, FLOATS, order="C", checked=checked)
+        else:
             check_prepared(self, X)
-        with faults_named(X, self):
-            X = validate_data(
-                self, as_csr(X, columns=checked), accept_sparse="csr", dtype=FLOATS, order="C",
-                reset=reset, ensure_all_finite=checked,
-            )  # fmt: skip
+            with faults_named(X, self):
+                X = validate_data(
+                    self, as_csr(X, columns=checked), accept_sparse="csr", dtype=FLOATS, order="C",
+                    reset=False, ensure_all_finite=checked,
+                )  # fmt: skip
         y = labels.label_a_row(self, y, X.shape[0])
         return summed(X) if self.normalize or learner.needs_lengths else X, y
 

@@ -47,7 +47,12 @@ from linsep.parameters import (
 from linsep.sources.base import Source
 from linsep.validation.labels import check_beside, one_column, refuse_gaps
 from linsep.validation.sparse import as_csr
-from linsep.validation.values import check_prepared, faults_named, refuse_rounded_targets
+from linsep.validation.values import (
+    check_prepared,
+    faults_named,
+    refuse_rounded_targets,
+    rows_to_fit,
+)
 from linsep.words import row_text
 
 
@@ -342,10 +347,11 @@ class LinearRegression(HasEquation, RegressorMixin, HasParameters, BaseEstimator
 
     def _features(self, X: Any, reset: bool) -> Any:
         kinds = (np.float64, np.float32, np.longdouble)
-        if not reset:
-            check_prepared(self, X)
+        if reset:
+            return rows_to_fit(X, self, kinds)
+        check_prepared(self, X)
         with faults_named(X, self):
-            return validate_data(self, as_csr(X), accept_sparse="csr", dtype=kinds, reset=reset)
+            return validate_data(self, as_csr(X), accept_sparse="csr", dtype=kinds, reset=False)
 
     def _targets(self, y: Any, n_rows: int) -> np.ndarray:
         """Return y as one finite number per row."""

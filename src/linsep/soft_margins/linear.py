@@ -22,7 +22,7 @@ from linsep.soft_margins.problem import Certificate, Problem
 from linsep.soft_margins.solving import solve
 from linsep.sources.base import Source
 from linsep.validation.sparse import as_csr
-from linsep.validation.values import check_prepared, faults_named
+from linsep.validation.values import check_prepared, faults_named, rows_to_fit
 from linsep.words import row_text
 
 if TYPE_CHECKING:
@@ -110,9 +110,7 @@ class SoftMargin(HasEquation, SoftMarginClassifier):
         return self.fitted_run().weights()[1]
 
     def _checked(self, X: Any) -> Any:
-        with faults_named(X, self):
-            X = validate_data(self, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C")
-        return summed(X)
+        return summed(rows_to_fit(X, self, FLOATS, order="C"))
 
     def _solve(
         self, X: Any, machines: list[Machine], weights: np.ndarray, given: dict[str, Any]

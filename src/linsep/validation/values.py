@@ -12,6 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from linsep.errors import DataError, LinsepError
 from linsep.validation.labels import MISSING_TYPES, refuse_masked
+from linsep.validation.sparse import as_csr
 from linsep.words import row_text
 
 #: whole numbers up to here are doubles
@@ -38,6 +39,50 @@ _TIMES = ("M", "m", "t")
 
 #: what is wrong, and what to do
 Fault = tuple[str, tuple[str, ...]]
+
+
+#: values of an array that are looked at here, not by scikit-learn
+FEW = 1 << 16
+
+
+def rows_to_fit(
+    X: Any, estimator: Any, dtypes: tuple[Any, ...], order: str | None = None, checked: bool = True
+) -> Any:
+    """Return X as an array or CSR matrix of finite numbers, as scikit-learn's ``validate_data``
+    does for ``fit``; it takes longer for a few hundred rows than to learn from them, and returns
+    arrays that are ready as they are.
+
+    Parameters
+    ----------
+    X : as given to ``fit``
+    estimator : its ``n_features_in_`` and ``feature_names_in_`` are set
+    dtypes : types of numbers that are not converted
+    order : "C" for rows that are contiguous
+    checked : False leaves finiteness and column indices to who reads the rows
+    """
+    if _is_ready(X, dtypes):
+        estimator.__dict__.pop("feature_names_in_", None)
+        estimator.n_features_in_ = X.shape[1]
+        return X
+    with faults_named(X, estimator):
+        return validate_data(
+            estimator, as_csr(X, columns=checked), accept_sparse="csr", dtype=dtypes, order=order,
+            ensure_all_finite=checked,
+        )  # fmt: skip
+
+
+def _is_ready(X: Any, dtypes: tuple[Any, ...]) -> bool:
+    """Return whether X is a small plain array of finite numbers of one of the types."""
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and 0 < X.size <= FEW
+        and X.dtype.isnative
+        and X.dtype.type in dtypes
+        and X.itemsize <= 8
+        and X.flags.c_contiguous
+        and bool(np.isfinite(X).all())
+    )
 
 
 @contextmanager

@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from linsep.batches import NO_IMPORTANCE, check_summable
 from linsep.errors import DataError, FeatureOverflow, warn_caller
 from linsep.parameters import fitted_parameter
 from linsep.sources.base import Source
 from linsep.validation.labels import check_beside, labels_of, warn_of_many_classes
-from linsep.validation.sparse import as_csr
-from linsep.validation.values import faults_named
+from linsep.validation.values import rows_to_fit
 from linsep.words import row_text
 
 #: types of rows that are learnt without a copy
@@ -30,6 +29,8 @@ PEEK = 1024
 
 def _check_classes(y: np.ndarray) -> None:
     """Raise ValueError unless labels are classes; our own warning of many gives advice."""
+    if y.dtype.kind in "biu" and y.size:  # whatever they are
+        return
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The number of unique classes is greater than 50%")
         check_classification_targets(y)
@@ -98,8 +99,7 @@ def checked_rows(estimator: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
     """Return X and y checked for fitting; raise ValueError if they are unusable."""
     if y is None:
         label_a_row(estimator, y, 0)
-    with faults_named(X, estimator):
-        X = validate_data(estimator, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C")
+    X = rows_to_fit(X, estimator, FLOATS, order="C")
     return X, label_a_row(estimator, y, X.shape[0])
 
 

@@ -1,0 +1,137 @@
+"""Few rows are fitted without threads, searches or conversions of their own."""
+
+import os
+import threading
+import warnings
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression, Perceptron, SoftMargin
+from linsep._system import threads
+from linsep._system.threads import map_in_order, one_blas_thread
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(60, 3))
+Y = (X[:, 0] + rng.normal(size=60) > 0).astype(int)
+FITS = {
+    "linear": LinearRegression,
+    "logistic": LogisticRegression,
+    "Firth": lambda: LogisticRegression(penalty="firth", intervals="wald"),
+    "bayes": GaussianNaiveBayes,
+    "perceptron": Perceptron,
+    "soft margin": SoftMargin,
+}
+
+
+def blas_threads():
+    return [info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"]
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_few_rows_start_no_thread_and_look_for_no_library(name, monkeypatch):
+    with one_blas_thread:
+        pass  # the only search
+
+    def refused(*args, **kwargs):
+        raise AssertionError("not for few rows")
+
+    monkeypatch.setattr(threads, "ThreadpoolController", refused)
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = FITS[name]().fit(X, Y)
+    assert model.n_features_in_ == 3
+
+
+def test_one_item_is_worked_on_in_this_thread_with_the_error_state_of_others():
+    def work(_):
+        return threading.current_thread(), np.geterr()["over"], blas_threads()
+
+    with np.errstate(over="raise"):
+        ((thread, over, limited),) = map_in_order(work, iter([1]))
+        found = list(map_in_order(work, iter([1, 2])))
+    assert thread is threading.current_thread()
+    assert {over} == {state for _, state, _ in found}
+    assert {thread for thread, *_ in found}.isdisjoint({threading.current_thread()})
+    assert limited == [1] * len(limited)
+
+
+def test_errors_of_one_item_arrive_and_restore_the_threads_of_blas():
+    with threadpool_limits(2, "blas"):
+        before = blas_threads()
+        with pytest.raises(ZeroDivisionError):
+            list(map_in_order(lambda one: 1 // one, iter([0])))
+        assert blas_threads() == before
+
+
+def test_nested_limits_are_restored_by_the_outermost():
+    with threadpool_limits(2, "blas"):
+        before = blas_threads()
+        with one_blas_thread:
+            with one_blas_thread:
+                pass
+            assert blas_threads() == [1] * len(before)
+        assert blas_threads() == before
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+@pytest.mark.parametrize("forked_within", [False, True])
+def test_a_forked_process_has_only_the_limits_of_the_thread_that_forked(forked_within):
+    entered, leave = threading.Event(), threading.Event()
+
+    def hold():
+        with one_blas_thread:
+            entered.set()
+            leave.wait(60)
+
+    def child():
+        # OpenBLAS itself counts anew after a fork, so only our own account is asked.
+        with one_blas_thread:
+            inside = one_blas_thread._users
+        return inside == 1 + forked_within and one_blas_thread._users == forked_within
+
+    def forked():
+        pid = os.fork()
+        if not pid:
+            os._exit(0 if child() and (forked_within or not one_blas_thread._before) else 1)
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+    with threadpool_limits(2, "blas"):
+        thread = threading.Thread(target=hold)
+        thread.start()
+        entered.wait(60)
+        if forked_within:
+            with one_blas_thread:
+                code = forked()
+        else:
+            code = forked()
+        leave.set()
+        thread.join()
+    assert code == 0
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_arrays_that_are_ready_are_checked_as_others(name):
+    from pandas import DataFrame
+
+    bad = X.copy()
+    bad[7, 1] = np.inf
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = FITS[name]().fit(DataFrame(X, columns=["a", "b", "c"]), Y)
+        assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+        model.fit(X[:, :2].copy(), Y)
+        assert model.n_features_in_ == 2
+        assert not hasattr(model, "feature_names_in_")
+        with pytest.raises(ValueError, match="infinity") as ours:
+            FITS[name]().fit(bad, Y)
+        with pytest.raises(ValueError, match="infinity") as listed:
+            FITS[name]().fit(bad.tolist(), Y)
+        with pytest.raises(ValueError, match=r"Found array with 0 feature\(s\)"):
+            FITS[name]().fit(X[:, :0], Y)
+        with pytest.raises(ValueError, match=r"2D|two dimensions|1D"):
+            FITS[name]().fit(X[:, 0], Y)
+    assert str(ours.value) == str(listed.value)
