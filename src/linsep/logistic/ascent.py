@@ -325,11 +325,11 @@ def newton(
 
     The last step is taken even if it is tiny.
     """
-    B, watch = start, _Watch(likelihood, goal)
+    B, watch, curvature = start, _Watch(likelihood, goal), penalty.matrix(likelihood.q)
     point = likelihood.at(B)
     for n_iter in range(1, goal.max_iter + 1):
         slope = point.gradient - penalty.times(B)
-        H = point.hessian + penalty.matrix(likelihood.q)
+        H = point.hessian + curvature
         step, sure = solved(H, slope)
         reason = watch.reason(point, step, slope)
         known = B, point.value, H, n_iter, reason, watch.distance, watch.proved
@@ -355,7 +355,7 @@ def newton(
 def solved(H: np.ndarray, slope: np.ndarray) -> tuple[np.ndarray, bool]:
     """Return the Newton step, and whether H is numerically positive definite."""
     factor, roots, sure = damped(H)
-    step = sla.cho_solve((factor, True), roots * slope.ravel())
+    step, _ = sla.lapack.dpotrs(factor, roots * slope.ravel(), lower=1)
     return (roots * step).reshape(slope.shape), sure
 
 
@@ -365,12 +365,14 @@ def damped(H: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
 
     If it is not, its diagonal is increased until it is (Levenberg 1944).
     """
-    diagonal = np.diag(H)
+    diagonal = H.diagonal()
     roots = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     scaled = H * roots * roots[:, None]
     for more in (0.0, *DAMPINGS):
-        factor, failed = sla.lapack.dpotrf(scaled + more * np.eye(len(H)), lower=1)
-        if not failed and np.diag(factor).min(initial=1.0) > LEAST_PIVOT:
+        factor, failed = sla.lapack.dpotrf(
+            scaled + more * np.eye(len(H)) if more else scaled, lower=1
+        )
+        if not failed and factor.diagonal().min(initial=1.0) > LEAST_PIVOT:
             break
     return factor, roots, not more
 

@@ -139,7 +139,8 @@ class Steps:
 
     Attributes
     ----------
-    so_far : FitOutcome of the weights so far; None before the first step
+    so_far : FitOutcome of the weights so far, made when it is asked for; None before the first
+        step
     suspect : FitOutcome while separation is being decided; else None
     finished : FitOutcome without intervals while these are computed; else None
     intervals : list of the profile intervals computed so far, (low, high, p)
@@ -147,10 +148,16 @@ class Steps:
 
     def __init__(self, after_step: Callable[[], None] = lambda: None) -> None:
         self.after_step = after_step
-        self.so_far: FitOutcome | None = None
+        self._made = 0
+        self._latest: Callable[[], FitOutcome | None] = lambda: None
         self.suspect: FitOutcome | None = None
         self.finished: FitOutcome | None = None
         self.intervals: list[Any] = []
+
+    @property
+    def so_far(self) -> FitOutcome | None:
+        """The outcome of the weights after the last step."""
+        return self._latest()
 
     def of(
         self, raw: Callable[[np.ndarray], np.ndarray], dependent: tuple[int, ...] = (),
@@ -161,12 +168,17 @@ class Steps:
         """
 
         def report(B: np.ndarray, log_likelihood: float, distance: float) -> None:
-            n_iter = self.so_far.n_iter + 1 if self.so_far else 1
-            weights = raw(B)
-            self.so_far = FitOutcome(
-                weights, limits_without(dependent, weights.shape), float(log_likelihood), None, "",
-                n_iter, distance=distance, around=around(B),
-            )  # fmt: skip
+            self._made += 1
+            made, here = self._made, B.copy()
+
+            def outcome() -> FitOutcome:
+                weights = raw(here)
+                return FitOutcome(
+                    weights, limits_without(dependent, weights.shape), float(log_likelihood), None,
+                    "", made, distance=distance, around=around(here),
+                )  # fmt: skip
+
+            self._latest = outcome
             self.after_step()
 
         return report
@@ -196,7 +208,7 @@ class Steps:
             return f"profile interval {len(self.intervals) + 1:,} of {size:,}"
         if self.suspect is not None:
             return "deciding whether there is a maximum"
-        made = self.so_far.n_iter if self.so_far else 0
+        made = self._made
         most = f" of at most {max_iter:,}" if made < max_iter else ""
         return f"iteration {made + 1:,}{most}"
 
@@ -389,6 +401,8 @@ class Callbacks:
 
     def iterated(self, snapshot: Callable[[], dict[str, Any]]) -> None:
         """Report one iteration; raise Stopped if a callback asks to stop."""
+        if not hasattr(self.model, "_skl_callbacks"):
+            return
         task = self.root.subcontext(task_name="iteration")
         with interrupts_allowed():
             task.call_on_fit_task_begin(**self.known)

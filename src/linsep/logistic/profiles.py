@@ -20,8 +20,8 @@ from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
-from scipy.special import chdtrc, chdtri, softmax
+from scipy.linalg import lapack
+from scipy.special import chdtrc, chdtri
 
 from linsep.batches import Batch
 from linsep.errors import ParameterError, hint
@@ -123,20 +123,25 @@ class Objective:
         found[self.used] = b
         return found.reshape(self.likelihood.shape)
 
+    def _of_used(self, matrix: np.ndarray) -> np.ndarray:
+        return matrix if self.size == len(matrix) else matrix[np.ix_(self.used, self.used)]
+
     def at(self, b: np.ndarray) -> Evaluated:
         """Evaluate the objective."""
         B, nothing = self.wide(b), np.zeros(len(b))
         point = self.likelihood.at(B)
         slope = point.gradient.ravel()[self.used]
         assert point.hessian is not None
-        information = point.hessian[np.ix_(self.used, self.used)]
+        information = self._of_used(point.hessian)
         if not self.penalised:
             return Evaluated(point.value, point.value, slope, nothing, information)
         inverse = inverse_of(information)
         if inverse is None:
             return Evaluated(-np.inf, point.value, nothing, nothing, information)
-        covariance = np.zeros(2 * (B.size,))
-        covariance[np.ix_(self.used, self.used)] = inverse
+        covariance = inverse
+        if self.size < B.size:
+            covariance = np.zeros(2 * (B.size,))
+            covariance[np.ix_(self.used, self.used)] = inverse
         pull = penalty_gradient(self.likelihood, B, covariance).ravel()[self.used]
         value = point.value + np.linalg.slogdet(information)[1] / 2
         return Evaluated(value, point.value, slope + pull, pull, information)
@@ -146,18 +151,15 @@ def inverse_of(matrix: np.ndarray) -> np.ndarray | None:
     """Return the inverse of a positive definite matrix; None if numerically singular."""
     if not matrix.size:  # which older releases of scipy do not take
         return matrix.copy()
-    diagonal = np.diag(matrix)
+    diagonal = matrix.diagonal()
     if not ((diagonal > 0) & np.isfinite(diagonal)).all():
         return None
     roots = 1.0 / np.sqrt(diagonal)
-    try:
-        factor = cho_factor(matrix * roots * roots[:, None], lower=True)
-    except LinAlgError:
-        return None
-    if np.diag(factor[0]).min() < PIVOT:
+    factor, failed = lapack.dpotrf(matrix * roots * roots[:, None], lower=1, clean=0)
+    if failed or factor.diagonal().min() < PIVOT:
         return None
     with np.errstate(over="ignore"):
-        inverse = cho_solve(factor, np.diag(roots)) * roots[:, None]
+        inverse = lapack.dpotrs(factor, np.diag(roots), lower=1)[0] * roots[:, None]
     return inverse if np.isfinite(inverse).all() else None
 
 
@@ -176,7 +178,7 @@ def penalty_gradient(likelihood: Likelihood, B: np.ndarray, covariance: np.ndarr
     def pull_of(lane: Batch) -> np.ndarray:
         found = np.zeros(likelihood.shape)
         for start, Z in likelihood.terms.blocks(lane):
-            p = softmax(np.column_stack([Z @ B.T, np.zeros(len(Z))]), axis=1)[:, :q]
+            p = _probabilities(np.column_stack([Z @ B.T, np.zeros(len(Z))]))[:, :q]
             # z' (block of classes k and l) z of every row, and its derivative by the scores
             H = np.empty((len(Z), q, q))
             for k in range(q):
@@ -191,11 +193,21 @@ def penalty_gradient(likelihood: Likelihood, B: np.ndarray, covariance: np.ndarr
     return likelihood.sum(pull_of, add)
 
 
+def _probabilities(scores: np.ndarray) -> np.ndarray:
+    """Return the class probabilities of each row, without the checks of scipy's softmax."""
+    shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return shares / shares.sum(axis=1, keepdims=True)
+
+
 def _slopes_of_penalty(p: np.ndarray, H: np.ndarray) -> np.ndarray:
     """Return half the derivative of ln |I| by the scores of each row, divided by its weight.
 
     The sum of the third cumulants of the classes times H; for two classes p (1 - p) h (1/2 - p).
     """
+    if p.shape[1] == 1:
+        own = H[:, :, 0]
+        Hp = own * p
+        return p * (own - 2 * Hp - p * own + 2 * (p * Hp)) / 2
     own = np.einsum("nkk->nk", H)
     Hp = np.einsum("nkl,nl->nk", H, p)
     both = (p * Hp).sum(axis=1, keepdims=True)

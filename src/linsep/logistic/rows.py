@@ -103,7 +103,12 @@ class RowLanes:
 
     def sum(self, work: Work, add: Add, size: int) -> Any:
         """Return the sum of ``work(lane)`` over all lanes, of ``size`` rows each."""
-        return self._added(self._done((work, lane) for lane in self._lanes(size)), add)
+        lanes = self._lanes(size)
+        first = list(islice(lanes, 2))
+        if len(first) == 1:
+            interruption_point()
+            return work(first[0])
+        return self._added(self._done((work, lane) for lane in chain(first, lanes)), add)
 
     def sum_and_keep(self, work: Work, add: Add, size: int) -> tuple[Any, list[Any]]:
         """Return the sum of the first of two results of ``work(lane)``, and the others, for
