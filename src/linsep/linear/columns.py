@@ -14,6 +14,8 @@ from linsep.linear.result import LeastSquares, Targets
 SPARE_BITS = 12
 #: exponent of the power of two that divides zero: larger than any other
 NONE = 1 << 20
+#: values that are copied in less time than it takes to look at two arrays
+FEW = 1 << 16
 #: rows that usually suffice to decide whether a column is rounded
 FIRST = 64
 
@@ -72,6 +74,9 @@ class Ranges(NamedTuple):
 
 def ranges_of(block: Batch) -> Ranges:
     """Return the ranges of y and the features of some rows."""
+    X, y = block.X, block.y
+    if not sp.issparse(X) and X.dtype == y.dtype and X.size <= FEW:
+        return _dense(np.column_stack([y, X]))
     return _joined(_dense(block.y[:, None]), _features(block))
 
 
@@ -188,7 +193,9 @@ class ScaledColumns:
         parts, left = self._of_given(done.parts), floats(done.left)
         means, rest, own = self._about_means(G)
         kept = [j for j in done.kept if j < d + first]
-        is_kept = np.isin(np.arange(d) + first, kept)
+        is_kept = np.zeros(first + d, dtype=bool)
+        is_kept[kept] = True
+        is_kept = is_kept[first:]
         perfect = done.kept[-1:] != [d + first]
         residual = 0.0 if perfect else np.sqrt(left[-1])
         explained = np.sqrt(own[1] - left[-1] if perfect else done.taken[first:].sum())

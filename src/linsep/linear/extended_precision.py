@@ -63,6 +63,10 @@ class Pair:
         hi, error = two_product(self.hi, other.hi)
         return Pair(*_quick(hi, error + (self.hi * other.lo + self.lo * other.hi)))
 
+    def __matmul__(self, other: "Pair") -> "Pair":
+        """Return the products with a vector, by whose elements columns are multiplied."""
+        return (self * other).sum()
+
     def __truediv__(self, other: "Pair") -> "Pair":
         first = _paired(self.hi / other.hi)
         rest = self - first * other
@@ -126,8 +130,13 @@ def _to_balls() -> np.ufunc:
     return np.frompyfunc(lambda value: arb(float(value)), 1, 1)
 
 
-# The midpoint of a ball that contains zero carries no information.
-_float = np.frompyfunc(lambda ball: 0.0 if ball.contains(0) else float(ball), 1, 1)
+@cache
+def _from_balls() -> np.ufunc:
+    """Return the conversion from balls: the midpoint of one that contains zero says nothing."""
+    from flint import arb
+
+    zero = arb(0)
+    return np.frompyfunc(lambda ball: 0.0 if ball.contains(zero) else float(ball), 1, 1)
 
 
 def balls(shape: tuple[int, ...]) -> np.ndarray:
@@ -140,7 +149,7 @@ def floats(numbers: Any) -> np.ndarray:
     """Return numbers of either kind as floats."""
     if isinstance(numbers, Pair):
         return numbers.hi
-    return np.asarray(_float(numbers), dtype=np.float64)
+    return np.asarray(_from_balls()(numbers), dtype=np.float64)
 
 
 def design_matrix(block: Batch, width: int) -> Any:
@@ -322,12 +331,12 @@ def eliminate(G: Any, zeros: Callable[[tuple[int, ...]], Any], rules: Rules) -> 
     kept: list[int] = []
     for j in range(n):
         before = parts[kept][:, kept]
-        products = (before * G[kept, j]).sum(axis=1)
+        products = before @ G[kept, j]
         shares = products / left[kept]
         if kept:
-            parts[j, kept] = -(before.T * shares).sum(axis=1)
+            parts[j, kept] = -(before.T @ shares)
         parts[j, j] = one[0]
-        left[j] = G[j, j] - (products * shares).sum(axis=0) if kept else G[j, j]
+        left[j] = G[j, j] - products @ shares if kept else G[j, j]
         row = floats(parts[j, : j + 1])
         sizes[j] = np.abs(row) @ lengths[: j + 1]
         if j == n - 1:
