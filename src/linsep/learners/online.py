@@ -428,13 +428,16 @@ class OnlineClassifier(
         root.call_on_fit_task_end(**known, reconstruction_attributes=self._snapshot)
 
     def _one_pass(self, made: Iterator[PassReport], root: Any, known: dict[str, Any]) -> None:
-        """Run the next pass, with callbacks before and after."""
-        task = root.subcontext(task_name="pass")
-        with interrupts_allowed():
-            task.call_on_fit_task_begin(**known)
+        """Run the next pass, with callbacks before and after, if there are any."""
+        task = root.subcontext(task_name="pass") if hasattr(self, "_skl_callbacks") else None
+        if task is not None:
+            with interrupts_allowed():
+                task.call_on_fit_task_begin(**known)
         self._note(next(made))
         if self.stop_reason_ == StopReason.INTERRUPTED:
             next(made)  # raises the KeyboardInterrupt that ended the pass
+        if task is None:
+            return
         with interrupts_allowed():
             if task.call_on_fit_task_end(**known, reconstruction_attributes=self._snapshot):
                 self.stop_reason_ = self.stop_reason_ or StopReason.EARLY_STOP
