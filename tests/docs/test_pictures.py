@@ -26,6 +26,7 @@ WITHOUT = {
     "cluster.md",
     "export.md",
     "files.md",
+    "from-r.md",
     "lab.md",
     "remote-files.md",
     "serving.md",

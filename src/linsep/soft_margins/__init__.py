@@ -11,6 +11,8 @@ With a kernel (``kernel``), rows are known by their kernel values alone (``in_ke
 the proof there), and dual variables are found in working sets with their Gram matrix
 (``decomposition``; ``refining`` finishes where descent crawls).
 
+``path`` follows C, from one fit to the next, until nothing changes any more.
+
 Every method ends with dual variables, of whatever quality. ``problem`` makes them feasible without
 rounding error, and rounds their objective downwards and that of the weights upwards: the gap
 between the two holds, converged or not.
