@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from linsep._system.interrupts import interrupts_allowed
+from linsep._system.interrupts import interruption_point, interrupts_allowed
 from linsep.errors import DataError, Hint, LinsepError, hint
 from linsep.estimators._common.fitted_state import StopReason
 from linsep.logistic.existence import UNIT
@@ -402,6 +402,7 @@ class Callbacks:
     def iterated(self, snapshot: Callable[[], dict[str, Any]]) -> None:
         """Report one iteration; raise Stopped if a callback asks to stop."""
         if not hasattr(self.model, "_skl_callbacks"):
+            interruption_point()
             return
         task = self.root.subcontext(task_name="iteration")
         with interrupts_allowed():
