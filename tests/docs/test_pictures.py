@@ -23,11 +23,14 @@ DATA = {"systolic-pressure.md": ".", "promoters.md": "strings"}
 
 #: the lab draws in the browser, others show commands
 WITHOUT = {
+    "churn.md",
     "cluster.md",
     "export.md",
     "files.md",
+    "formulas.md",
     "from-r.md",
     "lab.md",
+    "metrics.md",
     "remote-files.md",
     "serving.md",
     "tune.md",
