@@ -38,14 +38,14 @@ ONLINE = {
     "balanced": linsep.BalancedWinnow(max_iter=9),
     "kernel": linsep.KernelPerceptron(max_iter=9),
 }
-MARGINS = {"soft-margin": linsep.SoftMargin()}
+MARGINS = {"soft-margin": linsep.SoftMargin(), "kernel-margin": linsep.KernelSoftMargin()}
 REGRESSIONS = {
     "logistic": linsep.LogisticRegression(l2=1.0),
     "bayes": linsep.GaussianNaiveBayes(),
     "linear": linsep.LinearRegression(),
 }
 EVERY = ONLINE | MARGINS | REGRESSIONS
-LINEAR = set(EVERY) - {"kernel", "linear"}
+LINEAR = set(EVERY) - {"kernel", "kernel-margin", "linear"}
 #: which estimators of two classes and one or two features each picture accepts
 ACCEPTED = {
     "DecisionDisplay": set(EVERY) - {"linear"},
@@ -56,13 +56,13 @@ ACCEPTED = {
     "BoundDisplay": {"perceptron", "average", "vote", "ovr", "ovo", "second-order"},
     "ConvergenceDisplay": {"perceptron", "vote", "ovr", "ovo"},
     "MarginDisplay": LINEAR - {"bayes"},
-    "GapDisplay": {"soft-margin"},
+    "GapDisplay": set(MARGINS),
     "CoefficientDisplay": {"logistic", "linear", "scw", "second-order"},
     "WeightImageDisplay": LINEAR - {"bayes"},
     "RegressionDisplay": {"linear"},
     "AssumptionsDisplay": {"linear"},
     "LogisticDisplay": {"logistic", "bayes"},
-    "KernelDisplay": {"kernel"},
+    "KernelDisplay": {"kernel", "kernel-margin"},
     "ReliabilityDisplay": {"logistic", "bayes"},
     "CycleDisplay": set(),
     "RocDisplay": set(EVERY) - {"linear"},
@@ -135,7 +135,7 @@ def test_several_classes_and_features_are_drawn(name):
     rows, labels = data_of(name, [2, 1], several=True)
     assert png(EVERY[name].fit(rows, labels).plot(rows, labels)).startswith(PNG)
     kinds = ["LearningCurveDisplay"] * (name in ONLINE) + ["KernelDisplay"] * (name == "kernel")
-    kinds += ["MarginDisplay"] * (name not in ("bayes", "kernel"))
+    kinds += ["MarginDisplay"] * (name not in ("bayes", "kernel", "kernel-margin"))
     model = EVERY[name].fit(X, y)
     for kind in kinds:
         assert png(drawn(kind, model, X, y)).startswith(PNG)
