@@ -142,16 +142,19 @@ class KernelSoftMargin(HasSupportVectors, SoftMarginClassifier):
     @property
     def duality_gap_(self) -> float:
         """As in :class:`linsep.SoftMargin`; NaN if the kernel is not positive semidefinite."""
+        self.fitted_run()
         return nan if self._indefinite else super().duality_gap_
 
     @property
     def lower_bound_(self) -> float:
         """As in :class:`linsep.SoftMargin`; NaN if the kernel is not positive semidefinite."""
+        self.fitted_run()
         return nan if self._indefinite else super().lower_bound_
 
     @property
     def stop_sentence_(self) -> str:
         """Why the fit ended, in one sentence."""
+        self.fitted_run()
         if self._indefinite:
             return (
                 "the kernel is not positive semidefinite, so how near the best the objective is "
