@@ -128,6 +128,33 @@ def test_the_worked_numbers(squared, intercept):
     check(problem, found)
 
 
+#: rows, signs and costs whose optimum is found in fractions
+EXACT = {
+    "the notes": (*NOTES, [1, 1, 1, 1, 1]),
+    "weighted rows": (*NOTES, [0.5, 1, 2, 1, 0.25]),
+    "a small cost": (*NOTES, [0.125] * 5),
+    "a line": ([[0.0], [1], [2], [4]], [-1, 1, -1, 1], [2, 1, 1, 1]),
+    "far from zero": (
+        [[1000.5, 1], [1001, 3], [999, 2], [1002.5, 0]],
+        [1, 1, -1, -1],
+        [1, 4, 2, 1],
+    ),
+    "separable": ([[3.0, 1], [4, 0], [0, 1], [1, -2]], [1, 1, -1, -1], [8, 8, 8, 8]),
+}
+
+
+@pytest.mark.parametrize(("squared", "intercept"), KINDS)
+@pytest.mark.parametrize("name", EXACT)
+def test_optima_in_fractions(name, squared, intercept):
+    X, signs, costs = (np.array(part, float) for part in EXACT[name])
+    problem = Problem(X, signs, costs, squared, intercept)
+    found = solve(problem, 1e-12, 100)
+    best = exact_optimum(problem, found)
+    assert Fraction(found.bound) <= best <= Fraction(found.primal)
+    assert found.primal == pytest.approx(float(best), rel=1e-9)
+    check(problem, found)
+
+
 def test_a_feasible_point_that_is_not_the_best():
     problem, dual = Problem(*NOTES, np.ones(5), False, "free"), np.array([2.0, 2, 2, 3, 3]) / 4
     own = problem.combined(dual)
