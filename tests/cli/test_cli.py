@@ -12,7 +12,7 @@ import pytest
 
 import linsep
 from command_line import assert_refused, here, needs_speed, on_a_terminal, run
-from linsep.catalog import ESTIMATORS, LEARNERS
+from linsep.catalog import ESTIMATORS, LEARNERS, MARGINS
 from linsep.cli.app import COMMANDS
 from linsep.cli.learner_options import NOT_HERE
 from linsep.learners.perceptron import Perceptron
@@ -147,9 +147,10 @@ def test_the_help_of_a_learner_has_its_parameters_only(folder, monkeypatch, name
                 assert (f"{flag}/ --no-{flag[3:]}" if default is True else flag) in shown
                 assert parameter.help[1:] in shown
                 assert "|".join(parameter.choices) in shown
-    classifiers = {*LEARNERS, "logistic"}
+    seeded = {*LEARNERS, *MARGINS}
+    classifiers = {*seeded, "logistic"}
     for option, takers in {
-        "--class-weight": classifiers, "--reference": classifiers, "--random-state": {*LEARNERS},
+        "--class-weight": classifiers, "--reference": classifiers, "--random-state": seeded,
     }.items():  # fmt: skip
         having = {n for n, e in every.items() if option[2:].replace("-", "_") in e().get_params()}
         assert having == takers

@@ -217,7 +217,7 @@ def test_what_is_printed(shifted):
             "--text-bits is about the data, which all models",
             2,
         ),
-        (["--grid", "C=1"], "--C is for --learner pa, scw or alma, not perceptron", 2),
+        (["--grid", "C=1"], "--C is for --learner pa, scw, alma, soft-margin or kernel-soft", 2),
         (["--grid", "keep=last,mean"], "--keep must be one of 'last'.*, not 'mean'.", 2),
         (["--grid", "max_iter=0"], "--max-iter must be a whole number of at least 1, not '0'", 2),
         (["--grid", "shuffle=maybe"], "--shuffle must be true or false, not 'maybe'", 2),

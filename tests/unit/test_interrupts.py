@@ -164,7 +164,7 @@ def test_a_press_while_threads_are_limited_is_not_lost(monkeypatch):
             interrupt()
         return find(self, path)
 
-    monkeypatch.setattr(one_blas_thread, "_controller", None)  # look for libraries again
+    monkeypatch.setattr(one_blas_thread, "_libraries", None)  # look for libraries again
     monkeypatch.setattr(ThreadpoolController, "_make_controller_from_path", pressed)
     with pytest.raises(KeyboardInterrupt), one_blas_thread:
         raise AssertionError("the press is lost")

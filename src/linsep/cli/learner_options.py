@@ -15,7 +15,8 @@ from linsep.catalog import (
     ESTIMATORS,
     LEARNERS,
     LINEAR,
-    WITHOUT_PASSES,
+    is_margin,
+    is_regression,
 )
 from linsep.cli.errors import flag_of, in_options
 from linsep.cli.options import Argument, Command, Option, Value, write_section
@@ -411,7 +412,8 @@ def _owners(learners: Mapping[str, type]) -> dict[str, list[str]]:
 def _default(kind: Any, name: str, defaults: Mapping[str, Any]) -> Any:
     """Return the default of a parameter of a class, or that of commands for learners in passes."""
     usual = signature(kind).parameters[name].default
-    return usual if kind in WITHOUT_PASSES.values() else defaults.get(name, usual)
+    passes = not (is_regression(kind) or is_margin(kind))
+    return defaults.get(name, usual) if passes else usual
 
 
 def reference_class(given: str | None, source: Source) -> Any:

@@ -74,7 +74,8 @@ class SoftMarginClassifier(
         default=False, help="penalize the intercept as a weight, as LIBLINEAR does"
     )
     multiclass: TwoSided = parameter(
-        default="ovr", help="how to learn more than two classes: one-vs-rest, or one-vs-one"
+        default="ovr",
+        help="machines of several classes: one for each against the rest, or one for each pair",
     )
     tol: float = parameter(
         default=1e-4, above=0.0, help="relative gap to the best objective to stop at"

@@ -122,7 +122,8 @@ class KernelSoftMargin(HasSupportVectors, SoftMarginClassifier):
         help="constant added to the product in the polynomial kernel",
     )
     multiclass: TwoSided = parameter(
-        default="ovo", help="how to learn more than two classes: one-vs-one, or one-vs-rest"
+        default="ovo",
+        help="machines of several classes: one for each pair, or one for each against the rest",
     )
     tol: float = parameter(
         default=1e-6, above=0.0, help="relative gap to the best objective to stop at"
