@@ -27,9 +27,10 @@ _NULLS = hint("what stands for a missing value is {}", null_values=None)
 _LEVEL = hint("the level to compare with is {}", reference_level=None)
 _SCALE = hint("columns are scaled with {}", scale="standard")
 _AUDIT = Hint("`linsep audit MODEL DATA` shows features and weights of a row", {})
+_DASK = Hint("a Dask cluster is `--dask ADDRESS`, in Python `linsep.distributed`", {})
 _DATA = Hint("files are named without an option", {})
 
-#: scikit-learn, with pandas and neural networks beside it
+#: scikit-learn, with pandas, Dask and neural networks beside it
 OF_SCIKIT_LEARN = {
     "seed": _SEED, "random_seed": _SEED, "epochs": _PASSES, "n_epochs": _PASSES,
     "num_epochs": _PASSES, "max_epochs": _PASSES, "n_iter": _PASSES, "iterations": _PASSES,
@@ -57,6 +58,7 @@ OF_SCIKIT_LEARN = {
     "separator": hint("the delimiter is {}", delimiter=None),
     "skiprows": hint("lines are skipped with {}", skip_rows=None),
     "test_size": Hint("`linsep split DATA --test 0.2` holds rows out", {}),
+    "cluster": _DASK,
 }  # fmt: skip
 #: R: glm, glmnet, svm of e1071, and what reads data for them
 OF_R = {

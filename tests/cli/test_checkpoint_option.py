@@ -165,7 +165,7 @@ REFUSED = {
     "this one reads its rows once": ("fit", "t.svm", "--learner", "naive-bayes", *SAVED[-4:]),
     "so http://h/x.csv must be an": (*SAVED, "--test", "http://user:secret@h/x.csv"),
     r"so http://h/y.csv\?\.\.\. must be an": (*SAVED, "--calibrate=http://h/y.csv?sig=secret"),
-    "so tcp://h:1 must be an": (*SAVED, "--cluster", "tcp://user:secret@h:1"),
+    "so tcp://h:1 must be an": (*SAVED, "--dask", "tcp://user:secret@h:1"),
     "--resume needs the FILE": ("fit", "--resume"),
     "--resume FILE takes no other arguments": ("fit", "--resume", "c", "--max-iter", "9"),
 }

@@ -34,6 +34,7 @@ COMMANDS = {
     "--learner soft-margin --cost 3": "--C of a soft margin", "--type C-classification":
     "--learner soft-margin or kernel-soft-margin", "--learner soft-margin --epsilon 0.1": "--tol",
     "--learner logistic --C 1": "give 1/C as --l2",
+    "--cluster local": "--dask ADDRESS",
     "--learner logistic --penalty l2": "penalty on weights is --l2",
 }  # fmt: skip
 

@@ -225,7 +225,7 @@ def test_the_command(folder, tmp_path):
     ) as cluster:
         told = [
             sys.executable, "-m", "linsep", "separate", folder / "contradictory.csv", "--target",
-            "y", "--cluster", cluster.scheduler_address, "--shard-mb", "0.002", "--proof",
+            "y", "--dask", cluster.scheduler_address, "--shard-mb", "0.002", "--proof",
             tmp_path / "p.json",
         ]  # fmt: skip
         done = subprocess.run(told, capture_output=True, text=True, timeout=300, check=False)

@@ -96,7 +96,7 @@ class Place:
         self._how = {name: value for name, value in given.items() if value is not None}
         if self._how and address is None:
             name = next(iter(self._how)).replace("_", "-")
-            raise click.BadParameter(f"--{name} needs --cluster, where shards are learnt.")
+            raise click.BadParameter(f"--{name} needs --dask, where shards are learnt.")
 
     def fit(self, estimator: Any, source: Source, arguments: dict[str, Any]) -> None:
         """Fit the estimator to the source."""
@@ -156,7 +156,7 @@ def _stored(args: list[str]) -> list[str]:
     options.DATA, READING, options.MODEL_OUT, options.FORCE, options.TEST, CALIBRATE, CALIBRATION,
     THRESHOLD, options.LEARNER, options.AS_JSON, options.CURVE, options.RANDOM_STATE,
     options.CLASS_WEIGHT, options.INIT_WEIGHTS, options.REFERENCE, options.COLUMNS, FOLDS,
-    options.CLUSTER, options.MIXING, options.SHARD_MB, CHECKPOINT, EVERY, RESUME,
+    options.DASK, options.MIXING, options.SHARD_MB, CHECKPOINT, EVERY, RESUME,
     cls=Resumable,
 )  # fmt: skip
 def fit(
@@ -164,7 +164,7 @@ def fit(
     calibrate: list[str] | None, calibration: str | None, threshold: Rule | None,
     learner: str | None, as_json: bool, curve: bool, random_state: int,
     class_weight: list[str] | None, init_weights: Any, reference: str | None,
-    columns: dict[str, Any], folds: "Folds | None", cluster: str | None, mixing: str | None,
+    columns: dict[str, Any], folds: "Folds | None", dask: str | None, mixing: str | None,
     shard_mb: float | None, checkpoint: Path | None, every: str | None, resume: Path | None,
     parameters: dict[str, Any],
 ) -> None:  # fmt: skip
@@ -175,7 +175,7 @@ def fit(
     # What exists beside a checkpoint may be what an earlier process of this command has written.
     check_all_free(force or _goes_on(checkpoint), model)
     _check_checkpoint(checkpoint, every, model)
-    started, place = perf_counter(), Place(cluster, mixing, shard_mb)
+    started, place = perf_counter(), Place(dask, mixing, shard_mb)
     reading, first = reading._replace(group=columns["group"]), learner or USUAL_LEARNER
     parameters = with_intercept(first, reading.given["formula"], parameters)
     threshold = decision_rule(threshold, first, parameters)
@@ -192,8 +192,8 @@ def fit(
     choice = Choice.of(threshold, calibrate, folds, random_state)
     divided = folds is not None or choice.folds is not None
     _check_held_out(curve, source.grouped and not divided, estimator, parameters)
-    choice.check(estimator, source.grouped, cluster, checkpoint)
-    folds = _checked_folds(folds, random_state, source.grouped, cluster, checkpoint)
+    choice.check(estimator, source.grouped, dask, checkpoint)
+    folds = _checked_folds(folds, random_state, source.grouped, dask, checkpoint)
     start = InitialWeights(init_weights, learner, estimator, source)
     saved = _opened(checkpoint, every, source, estimator)
     rows = None
@@ -296,12 +296,12 @@ def _check_held_out(curve: bool, grouped: bool, estimator: Any, parameters: dict
 
 
 def _checked_folds(
-    folds: "Folds | None", seed: int, grouped: bool, cluster: str | None, checkpoint: Path | None
+    folds: "Folds | None", seed: int, grouped: bool, dask: str | None, checkpoint: Path | None
 ) -> "Folds | None":
     """Return the folds with their seed; raise an error for what does not go with them."""
     if folds is None:
         return None
-    for flag, given in (("--cluster", cluster), ("--checkpoint", checkpoint)):
+    for flag, given in (("--dask", dask), ("--checkpoint", checkpoint)):
         if given is not None:
             raise click.BadParameter(f"--cv is not with {flag}: its rows are in memory here.")
     folds.check(grouped)
@@ -449,12 +449,12 @@ class Choice(NamedTuple):
         return cls(rule, (folds or Folds())._replace(random_state=seed))
 
     def check(
-        self, estimator: Any, grouped: bool, cluster: str | None, checkpoint: Path | None
+        self, estimator: Any, grouped: bool, dask: str | None, checkpoint: Path | None
     ) -> None:
         """Raise an error for what does not go with folds."""
         if self.folds is None:
             return
-        for flag, given in (("--cluster", cluster), ("--checkpoint", checkpoint)):
+        for flag, given in (("--dask", dask), ("--checkpoint", checkpoint)):
             if given is not None:
                 raise click.BadParameter(
                     f"--threshold {self.rule} is chosen in folds of the rows, which is not with "

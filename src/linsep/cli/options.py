@@ -754,26 +754,25 @@ FIT_INTERCEPT = Option(
 
 # Work on a cluster.
 
-CLUSTER = Option(
-    "--cluster", section="Cluster", metavar="ADDRESS",
+DASK = Option(
+    "--dask", section="Cluster", metavar="ADDRESS",
     help="Train on the Dask cluster at ADDRESS, such as tcp://10.0.0.1:8786; its workers read "
     "DATA under the same paths. local: worker processes of this machine.",
 )  # fmt: skip
 MIXING = Option(
     "--mixing", section="Cluster", metavar="uniform|mistakes",
-    help="With --cluster: weight shards in the mixture equally (the default) or by their "
-    "mistakes.",
+    help="With --dask: weight shards in the mixture equally (the default) or by their mistakes.",
 )  # fmt: skip
 SHARD_MB = Option(
     "--shard-mb", section="Cluster", type=float, metavar="MB",
-    help="With --cluster: size of a shard (64), on which the result depends.",
+    help="With --dask: size of a shard (64), on which the result depends.",
 )  # fmt: skip
 #: of commands whose result does not depend on shards
-READING_CLUSTER = Option(
-    "--cluster", metavar="ADDRESS",
+READING_DASK = Option(
+    "--dask", metavar="ADDRESS",
     help="Run on the Dask cluster at ADDRESS, such as tcp://10.0.0.1:8786; its workers read "
     "DATA under the same paths. local: worker processes of this machine.",
 )  # fmt: skip
 READING_SHARD_MB = Option(
-    "--shard-mb", type=float, metavar="MB", help="With --cluster: size of a shard (64)."
+    "--shard-mb", type=float, metavar="MB", help="With --dask: size of a shard (64)."
 )

@@ -75,13 +75,13 @@ MOST_ROWS, MOST_VALUES = 12, 5
 
 @command(
     options.DATA, MARGIN, options.FIT_INTERCEPT, PROOF_OUT, options.ROWS, options.UNGROUPED_COLUMNS,
-    options.FORCE, SEARCH_LIMIT, options.READING_CLUSTER, options.READING_SHARD_MB,
+    options.FORCE, SEARCH_LIMIT, options.READING_DASK, options.READING_SHARD_MB,
     options.AS_JSON, options.PLOT,
 )  # fmt: skip
 def separate(
     data: list[str], *, margin: str | None, fit_intercept: bool, proof: Path | None,
     how: dict[str, Any], columns: dict[str, Any], force: bool, time_limit: float,
-    cluster: str | None, shard_mb: float | None, as_json: bool, plot: Path | None,
+    dask: str | None, shard_mb: float | None, as_json: bool, plot: Path | None,
 ) -> None:  # fmt: skip
     """Decide whether a hyperplane separates the classes of DATA, and prove it.
 
@@ -97,12 +97,12 @@ def separate(
     fit_intercept = _has_intercept(how, fit_intercept)
     source = open_source(data, **how, **columns)
     never_overwrite(source.paths, proof, plot)
-    with _opened(source, cluster, shard_mb) as opened:
+    with _opened(source, dask, shard_mb) as opened:
         task = Task(time_limit)
         with watching(source, task=task):
             claim = decide(opened, fit_intercept, margin, task=task)
             task.doing = "the check of the proof"
-            checked = _checked(claim, opened if cluster is None else source, time_limit)
+            checked = _checked(claim, opened if dask is None else source, time_limit)
         written = claim.to_json(source.recipe())
         undecided = isinstance(claim, Undecided)
         if proof is not None and not undecided:
@@ -140,14 +140,14 @@ def _checked(claim: Any, rows: Any, limit: float) -> Any:
 
 
 @contextmanager
-def _opened(source: Source, cluster: str | None, shard_mb: float | None) -> Iterator[Any]:
+def _opened(source: Source, dask: str | None, shard_mb: float | None) -> Iterator[Any]:
     """Read a source once, for its classes and the names of its features, here or on a cluster."""
     from linsep.separability.data import data_of
 
     with ExitStack() as stack:
-        if cluster is None:
+        if dask is None:
             if shard_mb is not None:
-                raise click.BadParameter("--shard-mb needs --cluster, where shards are read.")
+                raise click.BadParameter("--shard-mb needs --dask, where shards are read.")
             with watching(source):
                 opened = data_of(source)
         else:
@@ -155,7 +155,7 @@ def _opened(source: Source, cluster: str | None, shard_mb: float | None) -> Iter
                 from linsep.distributed import check_data, opened_by
             size = 64.0 if shard_mb is None else shard_mb
             check_data(source, size)
-            client = stack.enter_context(connected_to(cluster))
+            client = stack.enter_context(connected_to(dask))
             with watching(source):
                 opened = opened_by(client, source, None, size)
         opened.names = feature_names(source, opened.n_features)
