@@ -28,7 +28,7 @@ def rows() -> tuple[np.ndarray, np.ndarray]:
 def ours() -> Any:
     """Fit, and all numbers of the table."""
     model = LinearRegression().fit(*rows())
-    return model, model.summary_
+    return model, model.summary()
 
 
 def statsmodels_ols() -> Any:
@@ -93,7 +93,7 @@ def nist() -> None:
         intercept, said = certified["intercept"], []
         for dtype in (np.float64, np.longdouble):
             X, y = read(name, certified, dtype)
-            found = LinearRegression(fit_intercept=intercept).fit(X, y).inference_
+            found = LinearRegression(fit_intercept=intercept).fit(X, y)
             said.append(_both(found.estimates, found.standard_errors, certified))
         X, y = read(name, certified, np.float64)
         with warnings.catch_warnings():

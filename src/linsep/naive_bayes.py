@@ -231,8 +231,8 @@ class GaussianNaiveBayes(
     >>> model = GaussianNaiveBayes().fit(X, y)
     >>> model.means_.tolist(), model.variances_.tolist(), model.priors_.tolist()
     ([[2.0], [6.0]], [1.0], [0.5, 0.5])
-    >>> model.to_logistic().weights_.tolist()
-    [[4.0, -16.0]]
+    >>> model.to_logistic().params_.tolist()
+    [-16.0, 4.0]
     """
 
     priors: Any = None

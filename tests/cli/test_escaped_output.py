@@ -89,7 +89,7 @@ def test_brackets_are_no_markup():
     table = pd.DataFrame(X, columns=names)
     shown = [
         linsep.separation(table, y),
-        linsep.LinearRegression().fit(table, [1.0, 2, 3, 5]).summary_,
+        linsep.LinearRegression().fit(table, [1.0, 2, 3, 5]).summary(),
         linsep.trace(linsep.Perceptron(max_iter=2), table, y),
     ]
     for one in shown:

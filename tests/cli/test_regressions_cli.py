@@ -61,7 +61,7 @@ def test_linear_regression_from_a_table(folder):
     equation = str(saved.equation_)
     assert table.endswith(f"\n\n{equation}\n")
     assert equation == f"pressure = {model.intercept_:.4g} + {model.coef_[0]:.4g} age"
-    assert told == saved.summary_.to_dict() | {"equation": equation}
+    assert told == saved.summary().to_dict() | {"equation": equation}
     scored = json.loads(printed("score", "m", "t.csv", "--json", cwd=folder))
     assert scored["r_squared"] == pytest.approx(r2, abs=1e-12)
     errors = np.abs(model.predict(AGES[:, None]) - PRESSURE)

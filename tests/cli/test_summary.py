@@ -5,9 +5,8 @@ import math
 from io import StringIO
 
 import pytest
-from rich.console import Console
-
 from linsep.linear.summary import Coefficient, Summary
+from rich.console import Console
 
 pytestmark = pytest.mark.compiled
 

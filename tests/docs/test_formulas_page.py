@@ -5,6 +5,7 @@ import pytest
 
 import linsep
 from documents import run_commands, run_python
+from parameters_in_order import last
 
 pytest.importorskip("formulaic")
 sm = pytest.importorskip("statsmodels.api")
@@ -65,7 +66,7 @@ def test_estimates_and_their_errors_are_those_of_statsmodels(data, formula):
     kind = sm.OLS if linear else sm.Logit
     theirs = kind.from_formula(formula, frame).fit(**({} if linear else {"disp": False}))
     model = linsep.fit(frame, formula=formula, learner="linear" if linear else "logistic")
-    errors = model.inference_.standard_errors if linear else model.standard_errors_[0]
+    errors = last(model, "standard_errors_") if linear else last(model, "standard_errors_")[0]
     names = [*model.feature_names_in_]
     if model.fit_intercept:  # first or last
         names.insert(0 if linear else len(names), "Intercept")

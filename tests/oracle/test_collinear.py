@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 
 from linsep import LogisticRegression
 from linsep.errors import DataError, SeparationWarning
+from parameters_in_order import last, weights_of
 from thoroughness import examples
 
 pytestmark = pytest.mark.compiled
@@ -72,7 +73,7 @@ def test_the_maximum_is_found_whatever_the_condition_number(seed, digits, single
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = LogisticRegression().fit(sp.csr_matrix(X) if many else X, y)
-    said = found.limits_[0].tolist()
+    said = last(found, "limits_")[0].tolist()
     assert found.stop_reason_ == "converged"
     kept = [j for j in range(3) if said[j] != "dependent"]
     assert kept[:2] == [0, 1]
@@ -81,8 +82,8 @@ def test_the_maximum_is_found_whatever_the_condition_number(seed, digits, single
         assert np.linalg.norm(left) < 2e-12 * np.linalg.norm(X[:, 2])
     value, w, errors = exact_maximum(X[:, kept], y)
     assert found.log_likelihood_ == pytest.approx(value, rel=1e-10)
-    assert found.weights_[0, [*kept, 3]] == pytest.approx(w, rel=1e-6, abs=1e-6 * min(errors))
-    assert found.standard_errors_[0, [*kept, 3]] == pytest.approx(errors, rel=1e-5)
+    assert weights_of(found)[0, [*kept, 3]] == pytest.approx(w, rel=1e-6, abs=1e-6 * min(errors))
+    assert last(found, "standard_errors_")[0, [*kept, 3]] == pytest.approx(errors, rel=1e-5)
 
 
 def test_float32_sums_of_columns():
@@ -94,8 +95,8 @@ def test_float32_sums_of_columns():
     found = LogisticRegression().fit(T, y)
     value, w, errors = exact_maximum(T, y)
     assert found.log_likelihood_ == pytest.approx(value, rel=1e-11)
-    assert found.weights_[0] == pytest.approx(w, rel=1e-7)
-    assert found.standard_errors_[0] == pytest.approx(errors, rel=1e-7)
+    assert weights_of(found)[0] == pytest.approx(w, rel=1e-7)
+    assert last(found, "standard_errors_")[0] == pytest.approx(errors, rel=1e-7)
     without = LogisticRegression().fit(A, y)
     assert without.log_likelihood_ < found.log_likelihood_ < inf
 
@@ -111,7 +112,7 @@ def test_seven_classes_and_a_nearly_dependent_column(bits):
     assert np.array_equal((X[:, 3] - A.sum(axis=1)) * 2.0**bits, noise)
     plain = LogisticRegression().fit(np.column_stack([A, noise]), y)
     found = LogisticRegression().fit(X, y)
-    assert (found.limits_ == "finite").all()
+    assert (last(found, "limits_") == "finite").all()
     assert found.log_likelihood_ == pytest.approx(plain.log_likelihood_, rel=1e-10)
     assert found.coef_[:, 3] == pytest.approx(plain.coef_[:, 3] * 2.0**bits, rel=1e-6)
     assert found.predict(X).tolist() == plain.predict(np.column_stack([A, noise])).tolist()
@@ -124,7 +125,7 @@ def test_columns_that_others_nearly_add_up_to_may_separate():
     with pytest.warns(SeparationWarning) as caught:
         found = LogisticRegression().fit(X, y)
     assert caught[0].message.verdict.verify(X, y, exact=True)
-    assert (found.limits_[0, [0, 2]] != "finite").all()
+    assert (last(found, "limits_")[0, [0, 2]] != "finite").all()
 
 
 @pytest.mark.parametrize(
@@ -155,10 +156,10 @@ def test_polynomials_and_indicators():
     found = LogisticRegression().fit(X, y)
     value, w, errors = exact_maximum(X, y)
     assert found.log_likelihood_ == pytest.approx(value, rel=1e-10)
-    assert found.weights_[0] == pytest.approx(w, abs=1e-6 * min(errors), rel=1e-6)
+    assert weights_of(found)[0] == pytest.approx(w, abs=1e-6 * min(errors), rel=1e-6)
     level = rng.integers(0, 4, 80)
     marked = LogisticRegression().fit(np.column_stack([np.eye(4)[level], x - 50.5]), y)
-    assert marked.limits_[0].tolist() == ["finite"] * 3 + ["dependent"] + ["finite"] * 2
+    assert last(marked, "limits_")[0].tolist() == ["finite"] * 3 + ["dependent"] + ["finite"] * 2
     plain = LogisticRegression().fit(np.column_stack([np.eye(4)[level][:, :3], x - 50.5]), y)
     assert marked.log_likelihood_ == pytest.approx(plain.log_likelihood_, rel=1e-12)
 

@@ -53,7 +53,7 @@ def test_runs_are_those_of_the_notes():
 def test_lines_are_those_of_the_notes():
     model = LinearRegression().fit(*datasets.load_line(return_X_y=True))
     assert [*model.coef_, model.intercept_] == pytest.approx([1.16216, 1.10811], abs=5e-6)
-    assert model.inference_.correlation == pytest.approx(0.98032, abs=5e-6)
+    assert model.correlation_ == pytest.approx(0.98032, abs=5e-6)
     X, y = datasets.load_blood_pressure(return_X_y=True)
     assert [X.mean(), y.mean()] == pytest.approx([45.13, 142.53], abs=5e-3)
     moments = np.cov(X[:, 0], y)

@@ -54,13 +54,16 @@ class Exact:
             ]
 
     def assert_solved(self, model, bar=1e-12):
-        found = model.inference_
+        found = model
         for ours, theirs in (
-            (found.estimates, self.estimates),
-            (found.standard_errors, self.errors),
-            (found.t, self.t),
-            (found.p_values, self.p),
-            ([found.r_squared, found.f, found.f_p_value], [self.r_squared, self.f, self.f_p]),
+            (found.params_, self.estimates),
+            (found.standard_errors_, self.errors),
+            (found.statistics_, self.t),
+            (found.p_values_, self.p),
+            (
+                [found.r_squared_, found.f_statistic_, found.f_p_value_],
+                [self.r_squared, self.f, self.f_p],
+            ),
         ):
             apart(ours, theirs, bar)
 
@@ -114,16 +117,16 @@ def test_every_digit_of_hard_numbers(hint, X, y, tmp_path, monkeypatch):
         data = (open_source(tmp_path / "rows.parquet", target="y"),)
         X = frame.drop(columns="y")
     model = LinearRegression().fit(*data)
-    assert (model.inference_.fit.method == "exact") == (hint == "exact")
-    assert not model.inference_.fit.perfect
+    assert (model._fitted.method == "exact") == (hint == "exact")
+    assert not model._fitted.perfect
     exact = Exact(np.asarray(X), y)
     # An intercept at x = 0 is 1e11 times as far from the data as these are from each other.
     exact.assert_solved(model, 1e-12 if hint == "exact" else 2e-11)
-    found = model.inference_
-    apart(found.leverage(np.asarray(X)), exact.leverage, 1e-7)
+    found = model
+    apart(found._inference.leverage(np.asarray(X)), exact.leverage, 1e-7)
     # The parts that weights have in a prediction may cancel each other: of starts and ends they do.
-    bar = 1e-12 * (np.abs(y - y.mean()).max() + np.abs(model.coef_) @ found.fit.spread)
-    residuals = found.fit.residuals(np.asarray(X), y)
+    bar = 1e-12 * (np.abs(y - y.mean()).max() + np.abs(model.coef_) @ found._fitted.spread)
+    residuals = found._fitted.residuals(np.asarray(X), y)
     for ours, back, y_i, r in zip(
         residuals, model.predict(X), y, exact.residuals.entries(), strict=True
     ):

@@ -23,6 +23,7 @@ from linsep.logistic import existence, no_maximum
 from linsep.logistic.ascent import Goal, Penalty, newton, solved
 from linsep.logistic.likelihood import Likelihood, Terms
 from linsep.logistic.rows import RowLanes
+from parameters_in_order import last, weights_of
 from thoroughness import examples
 
 pytestmark = pytest.mark.compiled
@@ -86,9 +87,9 @@ def test_endometrial_data_as_r_prints_them(solver):
     with pytest.warns(SeparationWarning) as caught:
         found = LogisticRegression(solver=solver, **more).fit(X, y)
     assert caught[0].message.verdict.kind == "quasi-separable"
-    assert found.limits_[0].tolist() == ["+inf", "finite", "finite", "finite"]
-    assert np.round(found.weights_[0, 1:], 4).tolist() == list(endometrial.ESTIMATES)
-    assert np.round(found.standard_errors_[0, 1:], 4).tolist() == list(endometrial.ERRORS)
+    assert last(found, "limits_")[0].tolist() == ["+inf", "finite", "finite", "finite"]
+    assert np.round(weights_of(found)[0, 1:], 4).tolist() == list(endometrial.ESTIMATES)
+    assert np.round(last(found, "standard_errors_")[0, 1:], 4).tolist() == list(endometrial.ERRORS)
 
 
 @examples(60, 10)
@@ -107,15 +108,21 @@ def test_every_solver_ends_in_the_same_question(seed, solver):
         found = LogisticRegression(solver=solver, **more).fit(X, y)
     warned = [w for w in caught if issubclass(w.category, SeparationWarning)]
     assert bool(warned) == (verdict.kind != "overlapping")
-    assert set(found.limits_.ravel()) <= {"finite", "dependent", "+inf", "-inf", "infinite"}
+    assert set(last(found, "limits_").ravel()) <= {
+        "finite",
+        "dependent",
+        "+inf",
+        "-inf",
+        "infinite",
+    }
     if verdict.kind == "overlapping":
-        assert found.limits_.ravel().tolist() == expected(verdict, found)
+        assert last(found, "limits_").ravel().tolist() == expected(verdict, found)
 
 
 def expected(verdict, found):
     """The verdict's words, the reference being the class whose weights it has not."""
     said = verdict.limits()
-    assert list(said) == found.weight_names()
+    assert list(said) == found.param_names_
     return list(said.values())
 
 
@@ -134,10 +141,12 @@ def test_gradient_ascent_leaves_out_what_others_add_up_to():
     y = (rng.random(60) < 1 / (1 + np.exp(-A[:, 0]))).astype(int)
     X = np.column_stack([A, A[:, 0] - A[:, 1]])
     found = LogisticRegression(solver="gradient_ascent", max_iter=5000).fit(X, y)
-    assert found.limits_[0].tolist() == ["finite", "finite", "dependent", "finite"]
+    assert last(found, "limits_")[0].tolist() == ["finite", "finite", "dependent", "finite"]
     plain = LogisticRegression().fit(A, y)
-    assert np.allclose(found.weights_[0, [0, 1, 3]], plain.weights_, atol=1e-6)
-    assert np.allclose(found.standard_errors_[0, [0, 1, 3]], plain.standard_errors_, rtol=1e-6)
+    assert np.allclose(weights_of(found)[0, [0, 1, 3]], weights_of(plain), atol=1e-6)
+    assert np.allclose(
+        last(found, "standard_errors_")[0, [0, 1, 3]], last(plain, "standard_errors_"), rtol=1e-6
+    )
 
 
 @pytest.mark.parametrize(
@@ -150,9 +159,9 @@ def test_gradient_ascent_leaves_out_what_others_add_up_to():
 def test_a_fit_whose_features_are_all_left_out(options, classes):
     model = LogisticRegression(fit_intercept=False, **options)
     model.fit(np.zeros((6, 2)), np.arange(6) % classes)
-    assert (model.limits_ == "dependent").all()
+    assert (last(model, "limits_") == "dependent").all()
     assert model.log_likelihood_ == pytest.approx(-6 * np.log(classes))
-    assert "x1  dependent" in str(model.summary_)
+    assert "x1  dependent" in str(model.summary())
 
 
 def test_advice_about_the_rate_is_the_right_way_round():
@@ -163,7 +172,7 @@ def test_advice_about_the_rate_is_the_right_way_round():
     def said(**how):
         with pytest.warns(ConvergenceWarning) as caught:
             found = LogisticRegression(solver="gradient_ascent", **how).fit(X, y)
-        assert (found.limits_ == "finite").all()
+        assert (last(found, "limits_") == "finite").all()
         return str(caught[0].message)
 
     assert "raise the learning rate" in said(learning_rate=1e-4, max_iter=50)
@@ -186,7 +195,7 @@ def test_tiny_weights_do_not_hide_a_separation(X, y, weights):
     for solver in SOLVERS:
         with pytest.warns(SeparationWarning):
             found = LogisticRegression(solver=solver).fit(X, y, weights)
-        assert found.limits_[0].tolist() == ["+inf", "-inf"]
+        assert last(found, "limits_")[0].tolist() == ["+inf", "-inf"]
 
 
 def test_weights_that_are_all_small_change_no_estimate():
@@ -197,8 +206,8 @@ def test_weights_that_are_all_small_change_no_estimate():
         LogisticRegression().fit(X, y, np.full(569, 1e-9)),
     )
     assert small.stop_reason_ == "converged"
-    assert np.allclose(small.weights_, plain.weights_, rtol=1e-9)
-    assert (small.limits_ == "finite").all()
+    assert np.allclose(weights_of(small), weights_of(plain), rtol=1e-9)
+    assert (last(small, "limits_") == "finite").all()
 
 
 @pytest.mark.parametrize("solver", ["newton", "lbfgs"])
@@ -216,7 +225,7 @@ def test_where_there_is_a_maximum_nobody_is_asked(monkeypatch, solver):
     edge[near] = 1 - edge[near]
     strong = (rng.random(200) < 1 / (1 + np.exp(-16 * S[:, 0]))).astype(int)
     for X, y in [*sets, (S, edge), (S, strong)]:
-        assert (LogisticRegression(solver=solver).fit(X, y).limits_ == "finite").all()
+        assert (last(LogisticRegression(solver=solver).fit(X, y), "limits_") == "finite").all()
     assert not asked
 
 
@@ -232,7 +241,7 @@ def test_iterations_are_counted_through_a_question(monkeypatch):
     asked = LogisticRegression().fit(X, y)
     assert asked.separation_.kind == "overlapping"
     assert asked.n_iter_ == plain.n_iter_
-    assert np.allclose(asked.weights_, plain.weights_, rtol=1e-9)
+    assert np.allclose(weights_of(asked), weights_of(plain), rtol=1e-9)
 
 
 @pytest.mark.parametrize("solver", ["newton", "lbfgs"])
@@ -242,9 +251,9 @@ def test_what_is_not_checked_is_not_called_finite(monkeypatch, solver):
     y = rng.integers(0, 2, 80)
     monkeypatch.setattr("linsep.logistic.rows.MOST_WEIGHTS", 0)
     found = LogisticRegression(solver=solver).fit(X, y)
-    assert set(found.limits_.ravel()) == {"not checked"}
-    assert "not checked" in str(found.summary_)
-    assert (LogisticRegression(solver=solver, l2=1.0).fit(X, y).limits_ == "finite").all()
+    assert set(last(found, "limits_").ravel()) == {"not checked"}
+    assert "not checked" in str(found.summary())
+    assert (last(LogisticRegression(solver=solver, l2=1.0).fit(X, y), "limits_") == "finite").all()
 
 
 @pytest.mark.parametrize("solver", ["newton", "lbfgs", "gradient_ascent"])

@@ -12,6 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 import linsep
 from linsep import GaussianNaiveBayes, LogisticRegression
 from linsep.errors import SeparationWarning
+from parameters_in_order import last
 from thoroughness import THOROUGH, met, some
 
 pytestmark = pytest.mark.compiled
@@ -275,5 +276,5 @@ def test_quasi_separable_rows_far_from_zero(base, classes):
         far = LogisticRegression().fit(X + base, y)
     assert far.predict_proba(X + base) == pytest.approx(near.predict_proba(X), abs=1e-6)
     assert far.coef_[:, :2] == pytest.approx(near.coef_[:, :2], rel=1e-5)
-    errors = near.standard_errors_[:, :2]
-    assert far.standard_errors_[:, :2] == pytest.approx(errors, rel=1e-4, nan_ok=True)
+    errors = last(near, "standard_errors_")[:, :2]
+    assert last(far, "standard_errors_")[:, :2] == pytest.approx(errors, rel=1e-4, nan_ok=True)

@@ -18,6 +18,7 @@ from linsep.logistic.likelihood import Likelihood, Terms
 from linsep.logistic.profiles import Objective
 from linsep.logistic.rows import RowLanes
 from linsep.sources.arrays import ArraySource
+from parameters_in_order import ends_of, last, weights_of
 from published import ALLIGATORS, BUDWORMS, ENDOMETRIAL, INFECTIONS
 
 pytestmark = pytest.mark.compiled
@@ -43,16 +44,16 @@ def test_infections_as_logistf_has_them():
     """logistf(case ~ age + oc + vic + vicl + vis + dia, sex2) of R's package logistf."""
     found = firth(*INFECTIONS)
     published = [-1.10598131, -0.06881673, 2.26887464, -2.11140817, -0.78831694, 3.09601166]
-    assert found.weights_[0] == pytest.approx([*published, 0.12025405], rel=3e-7)
+    assert weights_of(found)[0] == pytest.approx([*published, 0.12025405], rel=3e-7)
     errors = [0.4236601, 0.4437934, 0.5484160, 0.5430824, 0.4173676, 1.6750084, 0.4855415]
-    assert found.standard_errors_[0] == pytest.approx(errors, rel=1e-6)
-    low, high = found.confidence_intervals()
+    assert last(found, "standard_errors_")[0] == pytest.approx(errors, rel=1e-6)
+    low, high = ends_of(found)
     published = [-1.9737884, -0.9414363, 1.2730216, -3.2608611, -1.6080879, 0.7745682, -0.8185591]
     assert low[0] == pytest.approx(published, rel=1e-6)
     published = [-0.30742514, 0.78920202, 3.43543273, -1.11773495, 0.01518468, 8.03029352]
     assert high[0] == pytest.approx([*published, 1.07315122], rel=1e-6)
     p = [6.143472e-03, 8.751911e-01, 1.678877e-06, 1.237805e-05, 5.449701e-02, 4.951873e-03]
-    assert found.p_values_[0] == pytest.approx([*p, 8.020268e-01], rel=2e-6)
+    assert last(found, "p_values_")[0] == pytest.approx([*p, 8.020268e-01], rel=2e-6)
     statistic, df, p = found.likelihood_ratio_
     assert statistic == pytest.approx(49.09064, abs=1e-5)
     assert (df, p) == (6, pytest.approx(7.15089e-9, rel=1e-5))
@@ -74,18 +75,20 @@ def test_endometrial_cancer_as_brglm2_and_logistf_have_it():
     """glm(HG ~ NV + PI + EH, method = "brglm_fit") of R's brglm2, and logistf of the same."""
     found = firth(*ENDOMETRIAL)
     published = [2.92927330, -0.03475175, -2.60416387, 3.77455951]
-    assert found.weights_[0] == pytest.approx(published, rel=3e-7)
+    assert weights_of(found)[0] == pytest.approx(published, rel=3e-7)
     errors = [1.55076, 0.03958, 0.77602, 1.48869]
-    assert found.standard_errors_[0] == pytest.approx(errors, abs=5e-6)
-    assert found.z_[0] == pytest.approx([1.889, -0.878, -3.356, 2.535], abs=5e-4)
+    assert last(found, "standard_errors_")[0] == pytest.approx(errors, abs=5e-6)
+    assert last(found, "statistics_")[0] == pytest.approx([1.889, -0.878, -3.356, 2.535], abs=5e-4)
     assert found.deviance_ == pytest.approx(56.575, abs=5e-4)
     assert found.null_deviance_ == pytest.approx(104.903, abs=5e-4)
     assert found.aic_ == pytest.approx(64.575, abs=5e-4)
-    low, high = found.confidence_intervals()
+    low, high = ends_of(found)
     assert low[0] == pytest.approx([0.6097244, -0.1244587, -4.3651832, 1.0825371], rel=1e-6)
     assert high[0] == pytest.approx([7.85463171, 0.04045547, -1.23272106, 7.20928050], rel=1e-6)
     wald = firth(*ENDOMETRIAL, intervals="wald")
-    assert wald.p_values_[0] == pytest.approx([0.058902, 0.379915, 0.000791, 0.011229], abs=1e-6)
+    assert last(wald, "p_values_")[0] == pytest.approx(
+        [0.058902, 0.379915, 0.000791, 0.011229], abs=1e-6
+    )
 
 
 def test_food_of_alligators_as_agresti_has_it():
@@ -103,14 +106,16 @@ def test_food_of_alligators_as_agresti_has_it():
         "other": [0.45, 0.56, 0.78, 0.62, 0.53],
         "reptile": [0.58, 1.19, 1.12, 1.12, 1.05],
     }
-    assert found.weights_ == pytest.approx(np.array(list(estimates.values())), abs=0.0051)
-    assert found.standard_errors_ == pytest.approx(np.array(list(errors.values())), abs=0.0051)
+    assert weights_of(found) == pytest.approx(np.array(list(estimates.values())), abs=0.0051)
+    assert last(found, "standard_errors_") == pytest.approx(
+        np.array(list(errors.values())), abs=0.0051
+    )
 
 
 def test_budworms_as_r_has_them():
     """confint(budworm.lg0) of R, which interpolates profiles."""
     found = profiles(*BUDWORMS, fit_intercept=False)
-    low, high = found.confidence_intervals()
+    low, high = ends_of(found)
     assert low[0] == pytest.approx([-4.4581438, -3.1728745, 0.8228708], abs=1e-4)
     assert high[0] == pytest.approx([-2.6137360, -1.6551170, 1.3390581], abs=3e-4)
 
@@ -156,19 +161,19 @@ def test_estimates_and_profiles_by_brute_force(q, penalised):
     penalty = "firth" if penalised else None
     model = LogisticRegression(penalty=penalty, intervals="profile", reference=q, level=0.9)
     found = model.fit(X, y, weights)
-    B = found.weights_.ravel()
+    B = weights_of(found).ravel()
     lost = minimize(lambda B: -by_hand(X, y, weights, B, penalised), 0 * B, options={"gtol": 1e-7})
     assert lost.x == pytest.approx(B, abs=2e-6)
     best = by_hand(X, y, weights, B, penalised)
     assert -lost.fun == pytest.approx(best, rel=1e-10)
-    low, high = (end.ravel() for end in found.confidence_intervals())
+    low, high = (end.ravel() for end in ends_of(found))
     for held in (0, 3 * q - 1):  # a feature, an intercept
         for end in (low, high):
             there = largest(X, y, weights, penalised, held, end[held], B)
             assert 2 * (best - there) == pytest.approx(float(chdtri(1, 0.1)), rel=1e-6)
         there = largest(X, y, weights, penalised, held, 0.0, B)
         p = chdtrc(1, 2 * (best - there))
-        assert found.p_values_.ravel()[held] == pytest.approx(p, rel=1e-5)
+        assert last(found, "p_values_").ravel()[held] == pytest.approx(p, rel=1e-5)
 
 
 def test_the_slope_is_the_derivative_of_the_penalised_likelihood():
@@ -193,9 +198,9 @@ def test_firth_and_its_profile_by_plain_python():
     X = [[0.5, 1.0], [1.5, 0.0], [2.5, 1.0], [3.0, 0.0], [3.5, 1.0], [4.5, 0.0], [5.5, 1.0]]
     y = [0, 0, 0, 0, 1, 1, 1]
     found, w = firth(X, y), textbook.newton(X, y, 200, firth=True)
-    assert found.weights_[0] == pytest.approx(w, rel=1e-7)
+    assert weights_of(found)[0] == pytest.approx(w, rel=1e-7)
     best = textbook.penalised(X, y, w)
-    for end in (end[0, 0] for end in found.confidence_intervals()):
+    for end in (end[0, 0] for end in ends_of(found)):
         held = minimize(
             lambda rest, end=end: -textbook.penalised(X, y, [end, *rest]), [0.0, -5.0],
             method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-12, "maxiter": 10_000},
@@ -217,10 +222,10 @@ def test_firth_adds_half_a_row_to_each_cell_of_a_table(reference):
         inside, outside = np.log(cells + 0.5)
         expected = np.column_stack([outside - inside, inside])
         expected = np.delete(expected - expected[reference], reference, axis=0)
-        np.testing.assert_allclose(found.weights_, expected, rtol=1e-8, atol=1e-8)
-        assert (found.limits_ == "finite").all()
-        low, high = found.confidence_intervals()
-        assert ((low < found.weights_) & (found.weights_ < high)).all()
+        np.testing.assert_allclose(weights_of(found), expected, rtol=1e-8, atol=1e-8)
+        assert (last(found, "limits_") == "finite").all()
+        low, high = ends_of(found)
+        assert ((low < weights_of(found)) & (weights_of(found) < high)).all()
 
 
 def test_firth_of_several_classes_does_not_depend_on_the_reference():
@@ -243,16 +248,18 @@ def test_weights_scale_with_their_features(penalty):
         wide = LogisticRegression(**options).fit(np.column_stack([X, 2 * X[:, 1]]), y)
         sparse = LogisticRegression(**options).fit(sp.csr_matrix(X), y)
         streamed = LogisticRegression(**options).fit(ArraySource(X, y, batch_rows=20))
-    low, high = (end[0] for end in plain.confidence_intervals())
-    assert wide.limits_[0, 3] == "dependent"
+    low, high = (end[0] for end in ends_of(plain))
+    assert last(wide, "limits_")[0, 3] == "dependent"
     for other, factors in ((moved, size), (wide, 1.0), (sparse, 1.0), (streamed, 1.0)):
-        ends = (end[0, :3] * factors for end in other.confidence_intervals())
+        ends = (end[0, :3] * factors for end in ends_of(other))
         assert np.concatenate(list(ends)) == pytest.approx([*low[:3], *high[:3]], rel=1e-7)
-        assert other.p_values_[0, :3] == pytest.approx(plain.p_values_[0, :3], rel=1e-6)
-        assert other.standard_errors_[0, 1:3] * (factors * np.ones(3))[1:] == pytest.approx(
-            plain.standard_errors_[0, 1:3], rel=1e-7
+        assert last(other, "p_values_")[0, :3] == pytest.approx(
+            last(plain, "p_values_")[0, :3], rel=1e-6
         )
-    assert np.isnan(np.array(wide.confidence_intervals())[:, 0, 3]).all()
+        assert last(other, "standard_errors_")[0, 1:3] * (factors * np.ones(3))[
+            1:
+        ] == pytest.approx(last(plain, "standard_errors_")[0, 1:3], rel=1e-7)
+    assert np.isnan(np.array(ends_of(wide))[:, 0, 3]).all()
 
 
 def test_nearly_collinear_columns_keep_their_digits():
@@ -263,8 +270,8 @@ def test_nearly_collinear_columns_keep_their_digits():
     near = a + 2.0**-20 * np.round(b * 256) / 256
     harmless = np.column_stack([a, near - a])
     one, other = firth(np.column_stack([a, near]), y), firth(harmless, y)
-    assert one.weights_[0, 1] == pytest.approx(other.weights_[0, 1], rel=1e-6)
-    for end, same in zip(one.confidence_intervals(), other.confidence_intervals(), strict=True):
+    assert weights_of(one)[0, 1] == pytest.approx(weights_of(other)[0, 1], rel=1e-6)
+    for end, same in zip(ends_of(one), ends_of(other), strict=True):
         assert end[0, 1:] == pytest.approx(same[0, 1:], rel=1e-6)
 
 
@@ -273,8 +280,8 @@ def test_whole_weights_are_repeated_rows():
     times = np.random.default_rng(0).integers(0, 3, len(y))
     one = firth(X, y, times)
     other = firth(np.repeat(X, times, axis=0), np.repeat(y, times))
-    assert one.weights_ == pytest.approx(other.weights_, rel=1e-7)
-    ends = (np.array(model.confidence_intervals()) for model in (one, other))
+    assert weights_of(one) == pytest.approx(weights_of(other), rel=1e-7)
+    ends = (np.array(ends_of(model)) for model in (one, other))
     assert next(ends) == pytest.approx(next(ends), rel=1e-7)
 
 
@@ -284,8 +291,8 @@ def test_a_class_of_no_weight_and_a_class_alone():
         found = firth(X, y, weights * (y != "reptile"))
     rest = y != "reptile"
     without = firth(X[rest], y[rest], weights[rest])
-    assert found.weights_[:3] == pytest.approx(without.weights_, rel=1e-8)
-    ends, others = np.array(found.confidence_intervals()), np.array(without.confidence_intervals())
+    assert weights_of(found)[:3] == pytest.approx(weights_of(without), rel=1e-8)
+    ends, others = np.array(ends_of(found)), np.array(ends_of(without))
     assert ends[:, :3] == pytest.approx(others, rel=1e-6)
     assert np.isnan(ends[:, 3]).all()
     with pytest.warns(UserWarning, match="have weight 0"):
@@ -296,10 +303,10 @@ def test_a_class_of_no_weight_and_a_class_alone():
 def test_profiles_reach_where_all_probabilities_are_almost_certain():
     X = np.random.default_rng(0).normal(size=(80, 4)) + 3
     found = firth(X, X[:, 0] > 3)
-    low, high = found.confidence_intervals()
-    assert (low < found.weights_).all()
-    assert (found.weights_ < high).all()
-    assert found.p_values_[0, 0] < 1e-15
+    low, high = ends_of(found)
+    assert (low < weights_of(found)).all()
+    assert (weights_of(found) < high).all()
+    assert last(found, "p_values_")[0, 0] < 1e-15
 
 
 # Profiles of a likelihood without a maximum.
@@ -308,31 +315,31 @@ def test_profiles_reach_where_all_probabilities_are_almost_certain():
 def test_profiles_of_a_weight_that_runs_away_have_one_end():
     X, y = ENDOMETRIAL
     found = profiles(X, y)
-    assert found.limits_[0].tolist() == ["+inf", "finite", "finite", "finite"]
-    low, high = (end[0] for end in found.confidence_intervals())
+    assert last(found, "limits_")[0].tolist() == ["+inf", "finite", "finite", "finite"]
+    low, high = (end[0] for end in ends_of(found))
     assert high[0] == np.inf
     weights, best = np.ones(len(y)), found.log_likelihood_
-    start = found.weights_[0].copy()
+    start = weights_of(found)[0].copy()
     start[0] = low[0]
     for held, end in ((0, low[0]), (2, low[2]), (2, high[2])):
         start[0] = low[0] if held == 0 else 30.0
         there = largest(X, 1 - y, weights, False, held, end, start)
         assert 2 * (best - there) == pytest.approx(CRITICAL, rel=1e-5)
     p = chdtrc(1, 2 * (best - largest(X, 1 - y, weights, False, 0, 0.0, start)))
-    assert found.p_values_[0, 0] == pytest.approx(p, rel=1e-5)
-    line = next(line for line in str(found.summary_).splitlines() if line.startswith("x0"))
+    assert last(found, "p_values_")[0, 0] == pytest.approx(p, rel=1e-5)
+    line = next(line for line in str(found.summary()).splitlines() if line.startswith("x0"))
     assert line.split() == ["x0", "+inf", "0.002", f"{low[0]:.6g}", "inf"]
     mirrored = profiles(X * [-1.0, 1.0, 1.0], y)
-    assert mirrored.limits_[0, 0] == "-inf"
-    ends = [end[0, 0] for end in mirrored.confidence_intervals()]
+    assert last(mirrored, "limits_")[0, 0] == "-inf"
+    ends = [end[0, 0] for end in ends_of(mirrored)]
     assert ends == [-np.inf, pytest.approx(-low[0], rel=1e-9)]
 
 
 def test_a_weight_that_runs_away_to_either_side_is_anything():
     found = profiles([[0.0, 0.0], [0.0, 1.0], [5.0, 0.0], [5.0, 1.0]], [0, 0, 1, 1])
-    low, high = found.confidence_intervals()
+    low, high = ends_of(found)
     assert (low[0, 1], high[0, 1]) == (-np.inf, np.inf)
-    assert found.p_values_[0, 1] == pytest.approx(1.0, abs=1e-4)
+    assert last(found, "p_values_")[0, 1] == pytest.approx(1.0, abs=1e-4)
     assert np.isfinite(low[0, 0])
     assert high[0, 0] == np.inf
 
@@ -343,16 +350,16 @@ def test_a_weight_that_runs_away_to_either_side_is_anything():
 def test_intervals_have_the_level_of_the_model():
     X, y = ENDOMETRIAL
     found = firth(X, y, level=0.8)
-    assert "80% low" in str(found.summary_)
-    low, high = found.confidence_intervals()
+    assert "80% low" in str(found.summary())
+    low, high = ends_of(found)
     wide = np.array(firth(X, y).confidence_intervals())
     assert (wide[0] < low).all()
     assert (high < wide[1]).all()
     with pytest.raises(ValueError, match=r"here at level=0\.8: fit with level=0\.95"):
-        found.confidence_intervals(0.95)
+        ends_of(found, 0.95)
     plain = LogisticRegression(level=0.9).fit(X[:, 1:], y)
-    same = LogisticRegression().fit(X[:, 1:], y).confidence_intervals(0.9)
-    assert np.array_equal(plain.confidence_intervals(), same)
+    same = ends_of(LogisticRegression().fit(X[:, 1:], y), 0.9)
+    assert np.array_equal(ends_of(plain), same)
 
 
 @pytest.mark.parametrize(
@@ -390,12 +397,12 @@ def test_a_climb_that_ends_too_soon_is_said():
         assert firth(X, y, max_iter=2).stop_reason_ == "max_iter"
     with pytest.warns(ConvergenceWarning, match="raise max_iter"):
         found = profiles(X[:, :5], y, max_iter=2)
-    assert np.isnan(found.confidence_intervals()).all()
+    assert np.isnan(ends_of(found)).all()
 
 
 def test_firth_and_profiles_come_back_from_a_file(tmp_path):
     for number, model in enumerate((firth(*ENDOMETRIAL), profiles(*ENDOMETRIAL))):
         copy = linsep.load(linsep.save(model, tmp_path / str(number)))
         assert copy.get_params() == model.get_params()
-        assert copy.summary_.to_dict() == model.summary_.to_dict()
-        assert np.array_equal(copy.confidence_intervals(), model.confidence_intervals())
+        assert copy.summary().to_dict() == model.summary().to_dict()
+        assert np.array_equal(ends_of(copy), ends_of(model))

@@ -15,11 +15,11 @@ COUNTS = rng.integers(0, 5, 40)
 
 
 def statistics(model):
-    found = model.inference_
+    found = model
     return [
-        *found.standard_errors, *found.t, *found.p_values, *found.intervals(0.9).ravel(),
-        found.r_squared, found.adjusted_r_squared, found.f, found.log_likelihood, found.aic,
-        found.bic, found.df_residual,
+        *found.standard_errors_, *found.statistics_, *found.p_values_,
+        *found.confidence_intervals(0.9).ravel(), found.r_squared_, found.adjusted_r_squared_,
+        found.f_statistic_, found.log_likelihood_, found.aic_, found.bic_, found.df_residual_,
     ]  # fmt: skip
 
 
@@ -29,8 +29,8 @@ def test_frequencies_are_repeated_rows():
     theirs = LinearRegression().fit(X[rows], Y[rows])
     assert ours.coef_ == pytest.approx(theirs.coef_, rel=1e-12)
     assert statistics(ours) == pytest.approx(statistics(theirs), rel=1e-10)
-    a = ours.inference_.bands(X, ours.predict(X), "prediction", 0.9)
-    b = theirs.inference_.bands(X, theirs.predict(X), "prediction", 0.9)
+    a = ours._inference.bands(X, ours.predict(X), "prediction", 0.9)
+    b = theirs._inference.bands(X, theirs.predict(X), "prediction", 0.9)
     assert np.allclose(a, b, rtol=1e-10)
     found, known = ours.assumptions(X, Y, COUNTS), theirs.assumptions(X[rows], Y[rows])
     for finding, other in zip(found.findings, known.findings, strict=True):
@@ -45,15 +45,15 @@ def test_both_kinds_are_those_of_statsmodels():
     rows, design = COUNTS > 0, sm.add_constant(X)
     frequency = LinearRegression(weight_type="frequency").fit(X, Y, COUNTS)
     theirs = sm.GLM(Y, design, freq_weights=COUNTS).fit()
-    assert frequency.inference_.standard_errors == pytest.approx(theirs.bse, rel=1e-8)
-    assert frequency.inference_.df_residual == theirs.df_resid
+    assert frequency.standard_errors_ == pytest.approx(theirs.bse, rel=1e-8)
+    assert frequency.df_residual_ == theirs.df_resid
     precision = LinearRegression().fit(X, Y, COUNTS)
     theirs = sm.WLS(Y[rows], design[rows], COUNTS[rows]).fit()
     assert statistics(precision)[:4] == pytest.approx(theirs.bse, rel=1e-8)
-    assert precision.inference_.log_likelihood == pytest.approx(theirs.llf)
-    assert precision.inference_.df_residual == theirs.df_resid
+    assert precision.log_likelihood_ == pytest.approx(theirs.llf)
+    assert precision.df_residual_ == theirs.df_resid
     theirs = sm.GLM(Y[rows], design[rows], var_weights=COUNTS[rows]).fit()
-    assert precision.inference_.standard_errors == pytest.approx(theirs.bse, rel=1e-8)
+    assert precision.standard_errors_ == pytest.approx(theirs.bse, rel=1e-8)
 
 
 def test_logistic_regression_is_the_same_for_both():

@@ -212,4 +212,4 @@ def test_what_is_proved_to_be_nothing_is_zero():
     model = LinearRegression().fit([[1.0], [2.0], [4.0]], [7.0, 7.0, 7.0])
     assert (model.coef_[0], model.intercept_) == (0.0, 7.0)
     slope = LinearRegression().fit([[1.0], [2.0], [3.0]], [2.0, 4.0, 6.0])
-    assert "intercept         0  " in str(slope.summary_)
+    assert "intercept         0  " in str(slope.summary())

@@ -14,6 +14,7 @@ from fourier_motzkin import limits_of
 from linsep import LogisticRegression, from_json, load, save, separation
 from linsep.errors import DataError, SeparationWarning
 from linsep.separability.recession import Cone
+from parameters_in_order import last
 from thoroughness import examples, some
 
 pytestmark = pytest.mark.compiled
@@ -153,8 +154,8 @@ def test_a_logistic_regression_has_the_signs_of_the_oracle(seed, reference):
         again = LogisticRegression(reference=reference).fit(X[order], y[order].astype(int))
     if model.separation_ is not None:
         expected = limits_of(regression_rows(X, y, reference), X.shape[1] + 1, True)
-        assert model.limits_.ravel().tolist() == expected
-    assert model.limits_.tolist() == again.limits_.tolist()
+        assert last(model, "limits_").ravel().tolist() == expected
+    assert last(model, "limits_").tolist() == last(again, "limits_").tolist()
 
 
 @pytest.mark.parametrize("reference", [0, 1, 2])
@@ -166,7 +167,7 @@ def test_contrasts_of_several_classes_have_the_signs_of_the_oracle(reference):
     expected = np.array(limits_of(rows, 2, True)).reshape(2, 2)
     for block, own in enumerate([2 if k == reference else k for k in (0, 1)]):
         ours = [k for k in range(3) if k != reference].index(own)
-        assert model.limits_[ours].tolist() == expected[block].tolist()
+        assert last(model, "limits_")[ours].tolist() == expected[block].tolist()
 
 
 @pytest.mark.parametrize("change", ["multipliers", "rows", "coefficient", "sign"])
@@ -247,12 +248,12 @@ def test_where_the_work_ran_out_it_says_not_checked(tmp_path, unchecked):
     assert from_json(verdict.to_json()).limits() == verdict.limits()
     with pytest.warns(SeparationWarning, match=r"x1 \(sign not checked\)"):
         model = LogisticRegression().fit(X, y)
-    assert model.limits_[0].tolist() == list(verdict.limits().values())
-    assert np.isnan(model.estimates_[0, [0, 1, 3]]).all()
+    assert last(model, "limits_")[0].tolist() == list(verdict.limits().values())
+    assert np.isnan(last(model)[0, [0, 1, 3]]).all()
     save(model, tmp_path / "m")
     model = load(tmp_path / "m")
-    assert model.limits_[0].tolist() == list(verdict.limits().values())
-    assert "Sign not checked: the coefficient diverges" in str(model.summary_)
+    assert last(model, "limits_")[0].tolist() == list(verdict.limits().values())
+    assert "Sign not checked: the coefficient diverges" in str(model.summary())
 
 
 def test_both_checkers_read_what_was_not_checked(unchecked):
@@ -312,9 +313,9 @@ def test_of_very_many_weights_only_signs_are_not_looked_for(rows, fit_intercept)
     X, y = parts(rows)
     with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
         warnings.simplefilter("ignore")
-        all_told = LogisticRegression(fit_intercept=fit_intercept).fit(X, y).limits_
+        all_told = last(LogisticRegression(fit_intercept=fit_intercept).fit(X, y), "limits_")
         patch.setattr("linsep.logistic.no_maximum.MOST_FACTORED", 0)
-        few_told = LogisticRegression(fit_intercept=fit_intercept).fit(X, y).limits_
+        few_told = last(LogisticRegression(fit_intercept=fit_intercept).fit(X, y), "limits_")
     told = ["finite", "dependent"]
     expected = np.where(np.isin(all_told, told), all_told, "sign not checked")
     assert few_told.tolist() == expected.tolist()

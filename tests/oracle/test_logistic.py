@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from linsep import LogisticRegression, textbook
 from linsep.compiled.jit import COMPILING
 from linsep.errors import SeparationError, SeparationWarning
+from parameters_in_order import covariance, ends_of, last, weights_of
 from thoroughness import examples
 
 pytestmark = pytest.mark.both
@@ -47,12 +48,12 @@ def test_statsmodels_agrees_to_eight_digits(name, cut, storage):
     y = (y > cut).astype(int)
     theirs = sm.Logit(y, sm.add_constant(X, prepend=False)).fit(disp=0, tol=1e-12)
     ours = LogisticRegression().fit(storage(X), y)
-    close(ours.weights_[0], theirs.params)
-    close(ours.standard_errors_[0], theirs.bse)
-    close(ours.z_[0], theirs.tvalues)
-    close(ours.p_values_[0], theirs.pvalues)
-    close(np.array(ours.confidence_intervals(0.9))[:, 0].T, theirs.conf_int(0.1))
-    close(ours.covariance_, theirs.cov_params())
+    close(weights_of(ours)[0], theirs.params)
+    close(last(ours, "standard_errors_")[0], theirs.bse)
+    close(last(ours, "statistics_")[0], theirs.tvalues)
+    close(last(ours, "p_values_")[0], theirs.pvalues)
+    close(np.array(ends_of(ours, 0.9))[:, 0].T, theirs.conf_int(0.1))
+    close(covariance(ours), theirs.cov_params())
     names = ["log_likelihood_", "null_log_likelihood_", "mcfadden_r2_", "aic_", "bic_"]
     same = [theirs.llf, theirs.llnull, theirs.prsquared, theirs.aic, theirs.bic]
     close([getattr(ours, name) for name in names], same)
@@ -71,9 +72,9 @@ def test_statsmodels_agrees_on_several_classes(reference):
     theirs = sm.MNLogit(moved, sm.add_constant(X, prepend=False)).fit(disp=0, tol=1e-12, maxiter=99)
     ours = LogisticRegression(reference=reference).fit(X, y)
     assert ours.reference_ == first
-    close(ours.weights_, theirs.params.T)
-    close(ours.standard_errors_, theirs.bse.T)
-    close(ours.p_values_, theirs.pvalues.T)
+    close(weights_of(ours), theirs.params.T)
+    close(last(ours, "standard_errors_"), theirs.bse.T)
+    close(last(ours, "p_values_"), theirs.pvalues.T)
     close(ours.log_likelihood_, theirs.llf)
     close(ours.likelihood_ratio_[:2], (theirs.llr, theirs.df_model))
     labels = [-1, *[k for k in range(7) if k != first]]
@@ -88,16 +89,16 @@ def test_solvers_and_statsmodels_agree_on_any_overlapping_data(seed, d, intercep
     theirs = sm.Logit(y, Z).fit(disp=0, tol=1e-12, maxiter=100)
     for solver, digits in (("newton", 7), ("lbfgs", 3)):
         ours = LogisticRegression(solver=solver, fit_intercept=intercept).fit(X, y)
-        assert np.allclose(ours.weights_[0], theirs.params, rtol=10.0**-digits, atol=1e-6)
-    assert np.allclose(ours.standard_errors_[0], theirs.bse, rtol=1e-4)
+        assert np.allclose(weights_of(ours)[0], theirs.params, rtol=10.0**-digits, atol=1e-6)
+    assert np.allclose(last(ours, "standard_errors_")[0], theirs.bse, rtol=1e-4)
 
 
 def test_the_textbook_is_its_twin():
     X, y = mixed(40, 2, seed=3)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     ours = LogisticRegression().fit(X, y)
-    assert np.allclose(textbook.newton(X.tolist(), y.tolist(), 12), ours.weights_[0], rtol=1e-12)
-    assert textbook.log_likelihood(X.tolist(), y, ours.weights_[0]) == pytest.approx(
+    assert np.allclose(textbook.newton(X.tolist(), y.tolist(), 12), weights_of(ours)[0], rtol=1e-12)
+    assert textbook.log_likelihood(X.tolist(), y, weights_of(ours)[0]) == pytest.approx(
         ours.log_likelihood_, rel=1e-13
     )
     rate, eps = 0.05, 1e-4
@@ -107,14 +108,14 @@ def test_the_textbook_is_its_twin():
     ).fit(X, y)
     assert taught.n_iter_ == len(steps) - 1
     assert np.allclose(taught.ascent_.path[:, 0], steps, rtol=1e-9, atol=1e-12)
-    assert np.allclose(taught.weights_, ours.weights_, atol=0.02)
+    assert np.allclose(weights_of(taught), weights_of(ours), atol=0.02)
 
 
 def test_gradient_ascent_finds_its_own_rate():
     X, y = mixed(100, 2, classes=3, seed=1)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     taught = LogisticRegression(solver="gradient_ascent", max_iter=5000).fit(X, y)
-    assert np.allclose(taught.weights_, LogisticRegression().fit(X, y).weights_, atol=1e-5)
+    assert np.allclose(weights_of(taught), weights_of(LogisticRegression().fit(X, y)), atol=1e-5)
     with pytest.warns(ConvergenceWarning, match="raise max_iter"):
         LogisticRegression(solver="gradient_ascent", max_iter=3).fit(X, y)
 
@@ -131,7 +132,7 @@ def test_penalised_as_scikit_learn(classes, solver, storage):
         assert np.allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-6)
     assert np.isnan(ours.aic_)
     assert ours.covariance_ is None
-    assert "l2=2" in str(ours.summary_)
+    assert "l2=2" in str(ours.summary())
 
 
 @pytest.mark.compiled
@@ -159,14 +160,14 @@ def test_many_weights_go_without_a_factor(monkeypatch, classes, storage, weighte
     with_factor = LogisticRegression(l2=1.0).fit(X, y, weights)
     monkeypatch.setattr("linsep.logistic.rows.MOST_WEIGHTS", 0)
     ours = LogisticRegression(l2=1.0, tol=1e-10).fit(storage(X), y, weights)
-    assert np.allclose(ours.weights_, with_factor.weights_, rtol=1e-6, atol=1e-7)
+    assert np.allclose(weights_of(ours), weights_of(with_factor), rtol=1e-6, atol=1e-7)
     assert ours.stop_reason_ == "converged"
     free = LogisticRegression(tol=1e-10).fit(storage(X), y, weights)
     assert free.covariance_ is None
-    assert "Too many weights" in str(free.summary_)
+    assert "Too many weights" in str(free.summary())
     monkeypatch.undo()
     exact = LogisticRegression().fit(X, y, weights)
-    assert np.allclose(free.weights_, exact.weights_, rtol=1e-5, atol=1e-6)
+    assert np.allclose(weights_of(free), weights_of(exact), rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("storage", [np.asarray, sp.csr_matrix])
@@ -195,13 +196,13 @@ def test_weights_count_rows():
     counts = rng.integers(0, 4, 80)
     repeated = LogisticRegression().fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
     weighted = LogisticRegression().fit(X, y, counts)
-    assert np.allclose(weighted.weights_, repeated.weights_, rtol=1e-9)
+    assert np.allclose(weights_of(weighted), weights_of(repeated), rtol=1e-9)
     assert np.allclose(weighted.covariance_, repeated.covariance_, rtol=1e-8)
     for name in ("log_likelihood_", "aic_", "bic_", "likelihood_ratio_"):
         assert np.allclose(getattr(weighted, name), getattr(repeated, name), rtol=1e-9), name
-    sums = dict(weighted.summary_.header)
+    sums = dict(weighted.summary().header)
     assert (sums["rows"], sums["sum of their weights"]) == (np.count_nonzero(counts), counts.sum())
-    assert "sum of their weights" not in dict(repeated.summary_.header)
+    assert "sum of their weights" not in dict(repeated.summary().header)
     two = LogisticRegression().fit(X, y > 0, counts)
     family = sm.families.Binomial()
     theirs = sm.GLM(y > 0, sm.add_constant(X), family, freq_weights=counts).fit()
@@ -219,10 +220,10 @@ def test_many_rows_start_from_a_sample():
     y = rng.random(100_000) < 1 / (1 + np.exp(-X[:, 0]))
     ours = LogisticRegression().fit(X, y)
     theirs = sm.Logit(y, sm.add_constant(X.astype(float), prepend=False)).fit(disp=0, tol=1e-12)
-    close(ours.weights_[0], theirs.params)
+    close(weights_of(ours)[0], theirs.params)
     assert ours.n_iter_ <= 4
     sparse = LogisticRegression().fit(sp.csr_matrix(X), y)
-    assert np.allclose(sparse.weights_, ours.weights_, rtol=1e-12)
+    assert np.allclose(weights_of(sparse), weights_of(ours), rtol=1e-12)
 
 
 def test_references_and_scores():
@@ -239,7 +240,7 @@ def test_references_and_scores():
     assert np.allclose(np.exp(plain.predict_log_proba(X)), P)
     three = LogisticRegression(reference=1).fit(X, np.arange(100) % 3)
     assert (three.decision_function(X)[:, 1] == 0).all()
-    assert three.weight_names()[:4] == ["0: x0", "0: x1", "0: intercept", "2: x0"]
+    assert three.param_names_[:4] == ["0: x0", "0: x1", "0: intercept", "2: x0"]
     odds, low, high = plain.odds_ratios()
     assert np.allclose(odds, np.exp(plain.coef_))
     assert (low < odds).all()
@@ -253,11 +254,13 @@ def test_dependent_columns_are_said(solver):
     found = LogisticRegression(solver=solver).fit(more, y)
     plain = LogisticRegression(solver=solver).fit(X, y)
     words = ["finite", "dependent", "dependent", "finite", "dependent", "dependent", "finite"]
-    assert found.limits_[0].tolist() == words
+    assert last(found, "limits_")[0].tolist() == words
     assert np.allclose(found.predict_proba(more), plain.predict_proba(X), atol=1e-7)
-    assert np.allclose(found.standard_errors_[0][[0, 3, 6]], plain.standard_errors_[0], rtol=1e-4)
+    assert np.allclose(
+        last(found, "standard_errors_")[0][[0, 3, 6]], last(plain, "standard_errors_")[0], rtol=1e-4
+    )
     assert found.likelihood_ratio_[1] == 2
-    assert "dependent" in str(found.summary_)
+    assert "dependent" in str(found.summary())
 
 
 def test_columns_of_any_size_and_place():
@@ -288,10 +291,10 @@ def test_one_feature_that_separates(solver):
     assert warning.limits == {"x0": "+inf", "intercept": "-inf"}
     assert found.predict(X).tolist() == y
     assert found.log_likelihood_ == 0.0
-    assert np.isinf(found.estimates_).all()
-    assert np.isnan(found.standard_errors_).all()
-    assert re.search(r"x0 +\+inf\n", str(found.summary_))
-    assert found.summary_.to_dict()["coefficients"][0]["estimate"] is None
+    assert np.isinf(last(found)).all()
+    assert np.isnan(last(found, "standard_errors_")).all()
+    assert re.search(r"x0 +\+inf\n", str(found.summary()))
+    assert found.summary().to_dict()["coefficients"][0]["estimate"] is None
 
 
 def test_a_column_that_predicts_one_class():
@@ -305,8 +308,12 @@ def test_a_column_that_predicts_one_class():
         "x0": "finite", "x1": "finite", "x2": "+inf", "intercept": "finite",
     }  # fmt: skip
     inside = LogisticRegression().fit(X[~mark], y[~mark])
-    assert np.allclose(found.weights_[0, [0, 1, 3]], inside.weights_[0], rtol=1e-9)
-    assert np.allclose(found.standard_errors_[0, [0, 1, 3]], inside.standard_errors_[0], rtol=1e-8)
+    assert np.allclose(weights_of(found)[0, [0, 1, 3]], weights_of(inside)[0], rtol=1e-9)
+    assert np.allclose(
+        last(found, "standard_errors_")[0, [0, 1, 3]],
+        last(inside, "standard_errors_")[0],
+        rtol=1e-8,
+    )
     assert found.log_likelihood_ == pytest.approx(inside.log_likelihood_, rel=1e-12)
     assert (found.predict_proba(wide)[mark, 1] > 1 - 1e-5).all()
     odds, low, _ = found.odds_ratios()
@@ -322,13 +329,15 @@ def test_iris_runs_away_from_setosa(reference):
     others = LogisticRegression().fit(X[50:], y[50:])
     row = {None: 1, 0: None, 1: 1}[reference]
     if reference == 0:  # all that is finite is the difference of the two rows
-        assert (found.limits_ != "finite").all()
-        assert np.allclose(np.diff(found.weights_, axis=0), others.weights_, rtol=1e-6)
+        assert (last(found, "limits_") != "finite").all()
+        assert np.allclose(np.diff(weights_of(found), axis=0), weights_of(others), rtol=1e-6)
         return
-    assert found.limits_[row].tolist() == ["finite"] * 5
+    assert last(found, "limits_")[row].tolist() == ["finite"] * 5
     sign = -1 if reference is None else 1
-    assert np.allclose(sign * found.weights_[row], others.weights_[0], rtol=1e-7)
-    assert np.allclose(found.standard_errors_[row], others.standard_errors_[0], rtol=1e-6)
+    assert np.allclose(sign * weights_of(found)[row], weights_of(others)[0], rtol=1e-7)
+    assert np.allclose(
+        last(found, "standard_errors_")[row], last(others, "standard_errors_")[0], rtol=1e-6
+    )
     assert found.log_likelihood_ == pytest.approx(others.log_likelihood_, rel=1e-9)
     assert found.score(X, y) > 0.98
 
@@ -349,14 +358,14 @@ def test_nearly_separable_data_are_fitted():
     found = LogisticRegression().fit(X, y)
     assert found.stop_reason_ == "converged"
     theirs = sm.Logit(y, sm.add_constant(X, prepend=False)).fit(disp=0, maxiter=200, tol=1e-12)
-    close(found.weights_[0], theirs.params, 6)
+    close(weights_of(found)[0], theirs.params, 6)
 
 
 def test_rows_of_weight_zero_do_not_hide_separation():
     X, y = np.array([[1.0], [2.0], [3.0], [4.0], [0.0]]), [0, 0, 1, 1, 1]
     with pytest.warns(SeparationWarning):
         found = LogisticRegression().fit(X, y, [1, 1, 1, 1, 0])
-    assert found.limits_[0].tolist() == ["+inf", "-inf"]
+    assert last(found, "limits_")[0].tolist() == ["+inf", "-inf"]
 
 
 @pytest.mark.compiled
@@ -381,10 +390,14 @@ def test_separation_with_weights_and_dependent_columns(storage):
     wide = np.column_stack([X, mark, 2 * X[:, 0]])
     with pytest.warns(SeparationWarning):
         found = LogisticRegression().fit(storage(wide), y, weights)
-    assert found.limits_[0].tolist() == ["finite", "finite", "+inf", "dependent", "finite"]
+    assert last(found, "limits_")[0].tolist() == ["finite", "finite", "+inf", "dependent", "finite"]
     inside = LogisticRegression().fit(X[~mark], y[~mark], weights[~mark])
-    assert np.allclose(found.weights_[0, [0, 1, 4]], inside.weights_[0], rtol=1e-8)
-    assert np.allclose(found.standard_errors_[0, [0, 1, 4]], inside.standard_errors_[0], rtol=1e-7)
+    assert np.allclose(weights_of(found)[0, [0, 1, 4]], weights_of(inside)[0], rtol=1e-8)
+    assert np.allclose(
+        last(found, "standard_errors_")[0, [0, 1, 4]],
+        last(inside, "standard_errors_")[0],
+        rtol=1e-7,
+    )
 
 
 # Bad input.
@@ -429,7 +442,7 @@ def test_more_columns_than_rows():
     found, warning = unlikely(X, y)
     assert warning.verdict.kind == "separable"
     assert found.score(X, y) == 1.0
-    assert (found.limits_ == "dependent").sum() == 5
+    assert (last(found, "limits_") == "dependent").sum() == 5
 
 
 def test_standardising_changes_no_probability():

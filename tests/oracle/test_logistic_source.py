@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from linsep import LogisticRegression, open_source
 from linsep.errors import DataError, SeparationError, SeparationWarning
 from linsep.sources import ArraySource
+from parameters_in_order import last, weights_of
 
 
 def data(classes, n=1500):
@@ -29,7 +30,7 @@ def test_streaming_is_fitting_in_memory(classes, storage, memory, weight):
     source.memory_bytes = memory
     streamed = LogisticRegression(class_weight=weight).fit(source)
     plain = LogisticRegression(class_weight=weight).fit(X, y)
-    assert np.allclose(streamed.weights_, plain.weights_, rtol=1e-8, atol=1e-10)
+    assert np.allclose(weights_of(streamed), weights_of(plain), rtol=1e-8, atol=1e-10)
     assert np.allclose(streamed.covariance_, plain.covariance_, rtol=1e-7, atol=1e-12)
     assert streamed.n_rows_ == 1500
     assert streamed.log_likelihood_ == pytest.approx(plain.log_likelihood_, rel=1e-12)
@@ -46,8 +47,8 @@ def test_a_file_with_names_and_a_class_that_comes_late(tmp_path):
     source = open_source(tmp_path / "t.csv", target="kind")
     model = LogisticRegression(l2=1.0).fit(source)
     plain = LogisticRegression(l2=1.0).fit(frame[list("abcd")], frame["kind"])
-    assert np.allclose(model.weights_, plain.weights_, rtol=1e-6, atol=1e-9)
-    assert model.weight_names() == plain.weight_names()
+    assert np.allclose(weights_of(model), weights_of(plain), rtol=1e-6, atol=1e-9)
+    assert model.param_names_ == plain.param_names_
     again = open_source(tmp_path / "t.csv", recipe=model.recipe_)
     assert np.array_equal(model.predict(again), plain.predict(frame[list("abcd")]))
 
@@ -56,7 +57,7 @@ def test_a_file_with_names_and_a_class_that_comes_late(tmp_path):
 def test_other_solvers_stream(solver):
     X, y = data(2)
     streamed = LogisticRegression(solver=solver).fit(ArraySource(X, y, batch_rows=700))
-    assert np.allclose(streamed.weights_, LogisticRegression().fit(X, y).weights_, atol=1e-5)
+    assert np.allclose(weights_of(streamed), weights_of(LogisticRegression().fit(X, y)), atol=1e-5)
 
 
 def test_separable_sources():
@@ -81,7 +82,7 @@ def test_separable_sources_beyond_memory(classes):
         model = LogisticRegression().fit(large(X, y))
     assert caught[0].message.verdict.verify(large(X, y))
     assert model.stop_sentence_.startswith("The classes are separable")
-    assert (model.limits_ != "finite").all()
+    assert (last(model, "limits_") != "finite").all()
     assert model.score(X, y) == 1.0
     with pytest.raises(SeparationError):
         LogisticRegression(on_separation="raise").fit(large(X, y))
@@ -94,11 +95,11 @@ def test_quasi_separable_sources_beyond_memory():
     with pytest.warns(SeparationWarning, match=r"x3 \(\+inf\); the other 4 are finite"):
         model = LogisticRegression().fit(large(X, y))
     assert "the others are those of a very small ridge" in model.stop_sentence_
-    assert model.limits_[0].tolist() == ["finite"] * 3 + ["+inf", "finite"]
-    assert np.isnan(model.standard_errors_).all()
+    assert last(model, "limits_")[0].tolist() == ["finite"] * 3 + ["+inf", "finite"]
+    assert np.isnan(last(model, "standard_errors_")).all()
     with pytest.warns(SeparationWarning):
         limit = LogisticRegression().fit(X, y)
-    assert np.allclose(model.weights_[0, :3], limit.weights_[0, :3], atol=1e-3)
+    assert np.allclose(weights_of(model)[0, :3], weights_of(limit)[0, :3], atol=1e-3)
 
 
 def test_suspicious_sources_with_repeated_columns_are_only_suspected():
@@ -121,7 +122,11 @@ def test_weights_that_separate_prove_it_for_repeated_columns_too():
         model = LogisticRegression().fit(source)
     assert caught[0].message.verdict.verify(X, y)
     assert model.stop_reason_ == "separable"
-    assert model.limits_[0].tolist() == [*["sign not checked"] * 3, "dependent", "sign not checked"]
+    assert last(model, "limits_")[0].tolist() == [
+        *["sign not checked"] * 3,
+        "dependent",
+        "sign not checked",
+    ]
 
 
 def test_bad_sources_are_refused():

@@ -38,7 +38,7 @@ def test_probabilities_are_those_of_the_definition(storage, load):
         implied = model.to_logistic(reference)
         assert np.allclose(implied.predict_proba(X), by_hand(X, y, X), atol=1e-12)
         assert implied.coef_.shape == (len(model.classes_) - 1, X.shape[1])
-    assert "naive Bayes" in str(implied.summary_)
+    assert "naive Bayes" in str(implied.summary())
 
 
 def test_the_weights_are_those_of_the_lecture():

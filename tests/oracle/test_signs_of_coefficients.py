@@ -13,6 +13,7 @@ from linsep.logistic.no_maximum import Contrasts
 from linsep.separability import recession
 from linsep.separability.data import data_of
 from linsep.separability.recession import Cone, both_signs, cone_of
+from parameters_in_order import last
 from thoroughness import some
 
 pytestmark = pytest.mark.compiled
@@ -64,7 +65,7 @@ def test_few_functions_are_asked_about_exactly(monkeypatch):
         warnings.simplefilter("ignore", SeparationWarning)
         model = LogisticRegression().fit(X, y)
     assert len(asked) == 10  # of 31: the others have both
-    words, counts = np.unique(model.limits_, return_counts=True)
+    words, counts = np.unique(last(model, "limits_"), return_counts=True)
     assert dict(zip(words.tolist(), counts.tolist(), strict=True)) == {
         "+inf": 5,
         "-inf": 5,
@@ -91,7 +92,7 @@ def test_the_signs_of_hundreds_of_columns_are_told():
     y = X[:, :5].sum(axis=1) > 0
     with pytest.warns(SeparationWarning):
         model = LogisticRegression().fit(X, y)
-    kept = model.limits_[model.limits_ != "dependent"]
+    kept = last(model, "limits_")[last(model, "limits_") != "dependent"]
     assert (kept == "infinite").mean() > 0.9
 
 
@@ -101,7 +102,7 @@ def test_a_verdict_tells_the_signs_of_its_regression():
     y = np.where(X[:, 0] != 0, X[:, 0] > 0, rng.random(40) < 0.5)
     with pytest.warns(SeparationWarning):
         models = [LogisticRegression(reference=side).fit(X, y) for side in (False, True)]
-    words = [model.limits_[0].tolist() for model in models]
+    words = [last(model, "limits_")[0].tolist() for model in models]
     assert words[0] == list(models[0].separation_.limits().values())
     assert (words[0][0], words[1][0]) == ("+inf", "-inf")
 

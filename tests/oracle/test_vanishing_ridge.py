@@ -13,6 +13,7 @@ import linsep
 from linsep import LogisticRegression
 from linsep.errors import SeparationWarning
 from linsep.logistic.vanishing import RIDGES
+from parameters_in_order import last
 
 pytestmark = [pytest.mark.compiled, pytest.mark.filterwarnings("ignore::UserWarning")]
 
@@ -90,7 +91,7 @@ def test_rows_on_a_boundary_have_the_scores_of_the_limit():
     rows = np.column_stack([X, mark])
     with pytest.warns(SeparationWarning):
         model = LogisticRegression().fit(rows, y)
-    assert model.limits_[0].tolist() == ["finite"] * 3 + ["+inf"] * 2 + ["finite"]
+    assert last(model, "limits_")[0].tolist() == ["finite"] * 3 + ["+inf"] * 2 + ["finite"]
     bound = ~mark.any(axis=1)
     inside = LogisticRegression().fit(X[bound], y[bound])
     assert np.allclose(model.decision_function(rows[bound]), inside.decision_function(X[bound]))

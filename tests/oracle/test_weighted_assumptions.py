@@ -7,6 +7,7 @@ from statsmodels.stats.stattools import durbin_watson
 from command_line import assert_refused, here
 from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression
 from linsep.plot import AssumptionsDisplay
+from parameters_in_order import ends_of, last
 
 pytestmark = pytest.mark.compiled
 
@@ -71,9 +72,9 @@ def test_no_maximum_has_no_intervals():
     y = (X[:, 0] + rng.normal(size=60) > 0).astype(int)
     with pytest.warns(UserWarning, match="before the maximum"):
         model = LogisticRegression(penalty="firth", max_iter=1).fit(X, y)
-    assert np.isnan(np.concatenate([*model.confidence_intervals(), model.p_values_])).all()
+    assert np.isnan(np.concatenate([*ends_of(model), last(model, "p_values_")])).all()
     whole = LogisticRegression(penalty="firth").fit(X, y)
-    assert np.isfinite(np.concatenate([*whole.confidence_intervals(), whole.p_values_])).all()
+    assert np.isfinite(np.concatenate([*ends_of(whole), last(whole, "p_values_")])).all()
 
 
 def test_implied_weights_have_no_tests():
@@ -85,9 +86,9 @@ def test_implied_weights_have_no_tests():
 
 def test_class_weights_are_told_below_the_table():
     y = [0, 0, 1, 0, 1, 1, 0, 1]
-    noted = LogisticRegression(class_weight={1: 10}).fit(X, y).summary_.notes
+    noted = LogisticRegression(class_weight={1: 10}).fit(X, y).summary().notes
     assert "Class weights count as numbers of rows, in errors and tests, too." in noted
-    assert not LogisticRegression().fit(X, y).summary_.notes
+    assert not LogisticRegression().fit(X, y).summary().notes
 
 
 def test_what_counts_as_the_reference_is_told(tmp_path):

@@ -27,12 +27,12 @@ TWO, THREE = np.array([0, 1, 1, 0, 1, 0]), np.array([0, 1, 2, 2, 1, 0])
 
 def told(model):
     """All that a regression says of its fit."""
-    found = [str(model.summary_), str(model.equation_)]
+    found = [str(model.summary()), str(model.equation_)]
     if isinstance(model, LinearRegression):
         return [*found, model.predict(X, "confidence"), str(model.assumptions(X, Y))]
     ends = model.confidence_intervals()
-    names = ("weights_", "p_values_", "aic_", "bic_", "likelihood_ratio_", "estimates_")
-    return [*found, ends, model.weight_names(), *(getattr(model, name) for name in names)]
+    names = ("params_", "p_values_", "aic_", "bic_", "likelihood_ratio_", "limits_")
+    return [*found, ends, model.param_names_, *(getattr(model, name) for name in names)]
 
 
 REGRESSIONS = [

@@ -18,6 +18,7 @@ from linsep.compiled.jit import COMPILING
 from linsep.logistic import fitting, no_maximum, profiles as likelihood_fits
 from linsep.logistic.outcomes import Steps, UnfinishedWarning
 from linsep.sources.arrays import ArraySource
+from parameters_in_order import ends_of, last, weights_of
 
 rng = np.random.default_rng(5)
 X = rng.normal(size=(240, 3))
@@ -116,15 +117,15 @@ def test_pressed_at_any_line(name, monkeypatch):
             continue
         kept += 1
         assert model.predict(X).shape == Y.shape
-        assert str(model.summary_)
+        assert str(model.summary())
         unfinished = [w for w in caught if isinstance(w.message, UnfinishedWarning)]
         if model.stop_reason_ == "interrupted":
             assert press is not None
             assert [str(w.message) for w in unfinished] == [model.stop_sentence_]
             assert "interrupted" in model.stop_sentence_
-            assert np.isnan(model.standard_errors_).all()
+            assert np.isnan(last(model, "standard_errors_")).all()
             assert np.isnan([model.aic_, model.bic_, *model.likelihood_ratio_[::2]]).all()
-            np.testing.assert_array_equal(model.weights_, steps[model.n_iter_])
+            np.testing.assert_array_equal(weights_of(model), steps[model.n_iter_])
         else:
             np.testing.assert_array_equal(model.coef_, whole.coef_)
             assert model.stop_reason_ == whole.stop_reason_
@@ -170,8 +171,8 @@ def test_the_weights_so_far_are_kept(name, after):
     assert model.log_likelihood_ > model.null_log_likelihood_
     assert model.covariance_ is None
     said = "finite" if name in ("l2", "firth") else "not checked"
-    assert set(model.limits_.flat) == {said}
-    assert "interrupted" in str(model.summary_)
+    assert set(last(model, "limits_").flat) == {said}
+    assert "interrupted" in str(model.summary())
 
 
 def test_a_later_fit_forgets_an_earlier_one(after):
@@ -195,7 +196,7 @@ def test_the_question_is_given_up(monkeypatch):
     ):
         model.fit(X, SEPARABLE)
     assert model.stop_reason_ == "interrupted"
-    assert set(model.limits_.flat) == {"not checked"}
+    assert set(last(model, "limits_").flat) == {"not checked"}
     assert model.score(X, SEPARABLE) > 0.9
 
 
@@ -218,12 +219,10 @@ def test_intervals_so_far_are_kept(monkeypatch, penalty):
         pytest.raises(KeyboardInterrupt),
     ):
         model.fit(X, Y)
-    np.testing.assert_array_equal(model.weights_, whole.weights_)
+    np.testing.assert_array_equal(weights_of(model), weights_of(whole))
     assert model.stop_reason_ == "converged"
-    assert set(model.limits_.flat) == {"finite"}
-    for found, expected in zip(
-        model.confidence_intervals(), whole.confidence_intervals(), strict=True
-    ):
+    assert set(last(model, "limits_").flat) == {"finite"}
+    for found, expected in zip(ends_of(model), ends_of(whole), strict=True):
         np.testing.assert_array_equal(found[0, :2], expected[0, :2])
         assert np.isnan(found[0, 2:]).all()
 

@@ -12,8 +12,8 @@ X = np.array([[1.0], [2.0], [1.5], [1.7], [0.2], [3.0]])
 TARGET, LABELS = X[:, 0] + [0.1, -0.2, 0.3, 0.0, 0.2, -0.1], np.array([0, 1, 0, 1, 1, 0])
 LINE, CURVE = LinearRegression().fit(X, TARGET), LogisticRegression().fit(X, LABELS)
 TAKEN = {
-    "intervals": LINE.inference_.intervals,
-    "bands": lambda level: LINE.inference_.bands(X, LINE.predict(X), "prediction", level),
+    "intervals": LINE.confidence_intervals,
+    "bands": lambda level: LINE._inference.bands(X, LINE.predict(X), "prediction", level),
     "predict": lambda level: LINE.predict(X, "confidence", level),
     "confidence_intervals": CURVE.confidence_intervals,
     "odds_ratios": CURVE.odds_ratios,

@@ -14,6 +14,7 @@ from linsep.errors import CheckpointError
 from linsep.logistic.checkpointing import Journal
 from linsep.logistic.likelihood import Likelihood
 from linsep.separability.time_limit import TooLarge
+from parameters_in_order import ends_of, last
 
 pytestmark = [
     pytest.mark.compiled,
@@ -79,7 +80,7 @@ def test_every_solver_goes_on(tmp_path, how, y, every):
     assert times > 1
     assert_same_bits(found, expected)
     if how.get("intervals"):
-        np.testing.assert_array_equal(found.confidence_intervals(), expected.confidence_intervals())
+        np.testing.assert_array_equal(ends_of(found), ends_of(expected))
     assert os.listdir(tmp_path) == []
 
 
@@ -102,7 +103,7 @@ def test_separable_rows_go_on_to_the_same_verdict(tmp_path):
 
     found, times = ended(fit, tmp_path / "c", 3)
     assert times > 1
-    np.testing.assert_array_equal(found.limits_, fit().limits_)
+    np.testing.assert_array_equal(last(found, "limits_"), fit().limits_)
 
 
 @pytest.mark.parametrize("wide", [False, True])

@@ -74,8 +74,8 @@ def test_a_title_names_some_classes_only():
     X, y = measured()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        title = LogisticRegression(max_iter=1, l2=1.0).fit(X, y).summary_.title
-        few = LogisticRegression(l2=1.0).fit(X, y % 3).summary_.title
+        title = LogisticRegression(max_iter=1, l2=1.0).fit(X, y).summary().title
+        few = LogisticRegression(l2=1.0).fit(X, y % 3).summary().title
     assert title.endswith("of 0, 1, 2, 3, 4, 5, 6, 7, 8, ... (29 classes) against 29")
     assert few == "Logistic regression of 0, 1 against 2"
 

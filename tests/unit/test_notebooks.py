@@ -21,8 +21,8 @@ def results():
     return {
         "verdict": linsep.separation(X, Y == 0),
         "trace": linsep.trace(Perceptron(shuffle=False), rows, labels, max_rounds=20),
-        "summary": LinearRegression().fit(X[:, :2], X[:, 2]).summary_,
-        "logistic": LogisticRegression(l2=1.0).fit(X, Y).summary_,
+        "summary": LinearRegression().fit(X[:, :2], X[:, 2]).summary(),
+        "logistic": LogisticRegression(l2=1.0).fit(X, Y).summary(),
         "cycle": Perceptron(shuffle=False).fit(rows, labels, **begin).cycle_,
     }
 

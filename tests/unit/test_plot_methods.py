@@ -52,7 +52,7 @@ def test_keywords_choose_among_the_features():
 
 
 def test_a_summary_draws_its_coefficients():
-    summary = linsep.LogisticRegression().fit(TWO, SIDES).summary_
+    summary = linsep.LogisticRegression().fit(TWO, SIDES).summary()
     drawn = summary.plot(odds=True, intercept=True)
     assert drawn.names == [row.name for row in summary.coefficients]
     assert np.allclose(drawn.estimates, np.exp([row.estimate for row in summary.coefficients]))
@@ -90,7 +90,7 @@ def test_a_verdict_a_cycle_and_a_trace_draw_themselves():
 def test_nothing_of_matplotlib_is_imported_before_a_picture_is_drawn():
     script = (
         "import sys, linsep; linsep.Perceptron().fit([[1.0], [2.0]], [0, 1]); "
-        "linsep.LinearRegression().fit([[1.0], [2.0], [4.0]], [0, 1, 5]).summary_; "
+        "linsep.LinearRegression().fit([[1.0], [2.0], [4.0]], [0, 1, 5]).summary(); "
         "sys.exit('matplotlib' in sys.modules or 'linsep.plot' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

@@ -63,7 +63,7 @@ def test_one_of_several_features_keeps_the_residuals():
 def test_coefficients_are_those_of_the_summary():
     two = SPECIES > 0
     model = LogisticRegression().fit(IRIS[two], SPECIES[two])
-    rows = [row for row in model.summary_.coefficients if row.name != "intercept"]
+    rows = [row for row in model.summary().coefficients if row.name != "intercept"]
     shown = CoefficientDisplay.from_estimator(model)
     assert np.array_equal(shown.points_.get_xdata(), [row.estimate for row in rows])
     ends = [segment[:, 0].tolist() for segment in shown.intervals_.get_segments()]
@@ -85,7 +85,7 @@ def test_coefficients_without_an_estimate_are_arrows_and_words():
     with pytest.warns(SeparationWarning, match="no maximum"):
         model = LogisticRegression().fit(X, (SPECIES == 0) | (IRIS.iloc[:, 0] > 7))
     shown = CoefficientDisplay.from_estimator(model)
-    said = {row.name: row.status for row in model.summary_.coefficients if row.name != "intercept"}
+    said = {row.name: row.status for row in model.summary().coefficients if row.name != "intercept"}
     assert [text.get_text() for text in shown.words_] == [word for word in said.values() if word]
     assert len(shown.arrows_) == sum(word in ("+inf", "-inf") for word in said.values()) > 0
     assert shown._repr_png_().startswith(PNG)

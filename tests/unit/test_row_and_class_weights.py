@@ -26,6 +26,7 @@ from linsep import (
 from linsep.errors import DataError
 from linsep.estimators._common import labels
 from linsep.sources.arrays import ArraySource
+from parameters_in_order import last
 from storages import blobs
 from thoroughness import examples
 
@@ -185,15 +186,15 @@ def test_inference_leaves_a_class_of_no_weight_out(gone):
     row = [label for label in (0, 1, 2) if label != found.reference_].index(
         next(label for label in (0, 1, 2) if label not in (gone, found.reference_))
     )
-    assert np.allclose(found.standard_errors_[row], without.standard_errors_[0])
+    assert np.allclose(last(found, "standard_errors_")[row], last(without, "standard_errors_")[0])
     assert np.allclose(found.coef_[row], without.coef_[0])
-    assert np.isnan(found.standard_errors_[1 - row]).all()
-    assert found.limits_[1 - row].tolist() == ["no weight"] * 3
+    assert np.isnan(last(found, "standard_errors_")[1 - row]).all()
+    assert last(found, "limits_")[1 - row].tolist() == ["no weight"] * 3
     assert found.intercept_[1 - row] == -np.inf
     assert found.likelihood_ratio_ == pytest.approx(without.likelihood_ratio_)
     assert found.aic_ == pytest.approx(without.aic_)
     assert np.isnan(found.odds_ratios()[0][1 - row]).all()
-    assert "so its probability is 0" in str(found.summary_)
+    assert "so its probability is 0" in str(found.summary())
 
 
 def test_a_source_learns_a_class_of_no_weight():
@@ -217,7 +218,7 @@ def test_separable_classes_beside_one_of_no_weight():
         warnings.simplefilter("always")
         found = LogisticRegression(class_weight={0: 0.0}).fit(X, y)
     assert ["have weight 0" in str(w.message) for w in told] == [True, False]
-    assert told[1].message.limits.keys() == set(found.weight_names())
+    assert told[1].message.limits.keys() == set(found.param_names_)
     assert found.separation_.verify(X[y > 0], y[y > 0])
     assert found.score(X[y > 0], y[y > 0]) == 1.0
 

@@ -20,7 +20,7 @@ from linsep.sources.feature_names import names_in_recipe
 from linsep.words import counted, escaped, percent
 
 if TYPE_CHECKING:  # what a regression prints, which most models are not
-    from linsep.linear.summary import Summary
+    from linsep.inference.summary import Summary
 
 #: metrics of test rows that `fit` prints beside the accuracy
 SHORT_METRICS = ("balanced_accuracy", "roc_auc", "log_loss")
@@ -221,10 +221,10 @@ def _solved(model: Any) -> dict[str, Any]:
 def _estimated(model: Any) -> dict[str, Any]:
     """Return how a regression was estimated, with its table."""
     classes = getattr(model, "classes_", None)
-    table = getattr(model, "summary_", None)
+    table = model.summary() if hasattr(model, "summary") else None
     return threshold_of(model) | {
         "learner": type(model).__name__,
-        "rows": int(model.inference_.fit.n_rows if classes is None else model.n_rows_),
+        "rows": int(model.n_rows_),
         "features": model.n_features_in_,
         "classes": None if classes is None else plain_labels(classes),
         **({} if classes is None else training_scores(model)),
@@ -594,7 +594,7 @@ def unscored_pairs(result: dict[str, Any], model: Any) -> list[tuple[str, str]]:
 
 def print_statistics(model: Any, top: int | None = None) -> None:
     """Print the table of a model, cut to ``top`` coefficients, or to a screen, and its equation."""
-    table = getattr(model, "summary_", None)
+    table = model.summary() if hasattr(model, "summary") else None
     if table is None:
         _print_naive_bayes(_naive_bayes(model), top)
     else:

@@ -64,10 +64,11 @@ def _header(model: Any) -> Iterator[tuple[str, str, float]]:
         "correlation r": "r", "R^2": "R²", "residual sum of squares": "residual sum of squares",
         "residual standard error": "residual standard error", "covariance": "covariance",
     }  # fmt: skip
-    for name, value in model.summary_.header:
+    table = model.summary()
+    for name, value in table.header:
         if name in known:
             yield name, known[name], value
-    for one in model.summary_.coefficients:
+    for one in table.coefficients:
         word = "intercept" if one.name == "intercept" else "slope"
         yield one.name, f"standard error of the {word}", one.standard_error
 
@@ -134,7 +135,7 @@ def script_of_fit(scene: Scene) -> str:
         ys = ", ".join(plain_number(y) for _, y, _ in scene.points)
         return (
             f"from linsep import LinearRegression\n\nX = [{xs}]\ny = [{ys}]\n"
-            "model = LinearRegression().fit(X, y)\nprint(model.summary_)\n"
+            "model = LinearRegression().fit(X, y)\nprint(model.summary())\n"
             "print(model.assumptions(X, y))\n"
         )
     return (
@@ -159,7 +160,8 @@ def bayes_of(scene: Scene) -> dict[str, Any]:
         warnings.simplefilter("always", SeparationWarning)
         model = GaussianNaiveBayes().fit(scene.X, np.array(scene.codes))
     apart = any(issubclass(one.category, SeparationWarning) for one in caught)
-    weights = model.to_logistic(present[0]).weights_
+    implied = model.to_logistic(present[0])
+    weights = np.column_stack([implied.intercept_, implied.coef_])
     names, axes = [scene.class_names[code] for code in present], scene.features
     probable = model.predict_proba(scene.X)
     wrong = np.flatnonzero(np.argmax(probable, axis=1) != np.searchsorted(present, scene.codes))
@@ -167,7 +169,7 @@ def bayes_of(scene: Scene) -> dict[str, Any]:
     return {
         "kind": "bayes",
         "present": present,
-        "weights": [[0.0, 0.0, 0.0], *([b, w1, w2] for w1, w2, b in weights.tolist())],
+        "weights": [[0.0, 0.0, 0.0], *weights.tolist()],
         "means": model.means_.tolist(),
         "deviations": deviations.tolist(),
         "wrong": wrong.tolist(),
@@ -193,7 +195,7 @@ def bayes_of(scene: Scene) -> dict[str, Any]:
 
 def _odds(names: list[str], weights: list[float], axes: tuple[str, str]) -> str:
     """Return the logarithm of the odds as an equation."""
-    *slopes, b = weights
+    b, *slopes = weights
     terms = [f"{'−' if w < 0 else '+'} {short_number(abs(w))} {axis}"
              for w, axis in zip(slopes, axes, strict=True)]  # fmt: skip
     return f"ln P({names[1]})/P({names[0]}) = {short_number(b)} {' '.join(terms)}".replace("-", "−")

@@ -20,10 +20,11 @@ from scipy.special import gammaincc
 from linsep.batches import Batch
 from linsep.drawing import display
 from linsep.errors import DataError
-from linsep.linear.inference import Inference, f_tail, t_tail
+from linsep.inference.summary import number_text, p_text
+from linsep.inference.tails import f_tail, t_tail
+from linsep.linear.inference import Inference
 from linsep.linear.result import LeastSquares
 from linsep.linear.solving import IllConditionedWarning, least_squares
-from linsep.linear.summary import number_text, p_text
 
 
 class Finding(NamedTuple):

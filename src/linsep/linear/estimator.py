@@ -20,15 +20,14 @@ from linsep.estimators._common.labels import (
     brings_labels,
     check_sample_weight,
     features_named,
-    target_name,
     words_and_signs,
 )
 from linsep.estimators._common.predicting import Prediction, weights_to_score
 from linsep.estimators._common.reading import Reading, describe
-from linsep.estimators._common.showing import HasEquation
+from linsep.inference.summary import check_level
 from linsep.lanes import Lanes
 from linsep.linear.diagnostics import Assumptions, check_assumptions
-from linsep.linear.inference import Bands, Inference, dependence
+from linsep.linear.inference import Bands, LinearResults, dependence
 from linsep.linear.result import LeastSquares
 from linsep.linear.solving import (
     EXACT_VALUES,
@@ -36,7 +35,6 @@ from linsep.linear.solving import (
     DependentFeaturesWarning,
     least_squares,
 )
-from linsep.linear.summary import Summary, check_level
 from linsep.parameters import (
     INTERVALS,
     HasParameters,
@@ -217,7 +215,7 @@ NUMBERS = (
 FLAGS = ("perfect", "fit_intercept")
 
 
-class LinearRegression(HasEquation, RegressorMixin, HasParameters, BaseEstimator):
+class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimator):
     """Least squares with standard errors, tests, intervals and checks of its assumptions.
 
     Data of up to thirty columns and some hundred thousand values are solved exactly and rounded
@@ -241,11 +239,14 @@ class LinearRegression(HasEquation, RegressorMixin, HasParameters, BaseEstimator
     intercept_ : float
     equation_ : linsep.estimators._common.showing.Equation
         The fit as an equation in the features; print it.
-    summary_ : linsep.linear.summary.Summary
-        Summary table: print it, or call ``to_dict()``.
-    inference_ : linsep.linear.inference.Inference
-        ``standard_errors``, ``t``, ``p_values``, ``intervals(level)``, ``covariance``,
-        ``r_squared``, ``f``, ``log_likelihood``, ``aic``, ``bic``.
+    params_, standard_errors_, statistics_, p_values_ : arrays of shape (parameters,)
+        The intercept first, if there is one; the statistics are t. NaN for features left out.
+    covariance_ : array of shape (parameters, parameters)
+    param_names_ : list of str
+    r_squared_, adjusted_r_squared_, f_statistic_, f_p_value_ : float
+    residual_variance_, residual_error_, rss_, df_residual_, df_model_, n_rows_ : float or int
+    log_likelihood_, aic_, bic_ : float
+    correlation_, moments_ : of y and a single feature
     n_features_in_ : int
     feature_names_in_ : array of shape (features,), if X has names
     recipe_ : dict, if fitted to a source
@@ -260,7 +261,7 @@ class LinearRegression(HasEquation, RegressorMixin, HasParameters, BaseEstimator
     >>> model = LinearRegression().fit([[1], [2], [-1], [3], [4]], [2, 4, 0, 4, 6])
     >>> print(f"{model.coef_[0]:.5f} {model.intercept_:.5f}")
     1.16216 1.10811
-    >>> print(f"{model.inference_.correlation:.5f} {model.inference_.fit.rss:.5f}")
+    >>> print(f"{model.correlation_:.5f} {model.rss_:.5f}")
     0.98032 0.81081
     """
 
@@ -318,7 +319,7 @@ class LinearRegression(HasEquation, RegressorMixin, HasParameters, BaseEstimator
         """Warn if features are linear combinations of earlier ones."""
         if not self._fitted.kept.all():
             notes = dependence(self._fitted, words_and_signs(self)[0])
-            more = f" (and {len(notes) - 3} more, in summary_)" if len(notes) > 3 else ""
+            more = f" (and {len(notes) - 3} more, in summary())" if len(notes) > 3 else ""
             warn_caller(DependentFeaturesWarning(" ".join(notes[:3]) + more))
 
     def _fit_rows(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -480,32 +481,6 @@ class LinearRegression(HasEquation, RegressorMixin, HasParameters, BaseEstimator
         self.coef_, self.intercept_ = self._fitted.coef, self._fitted.intercept
         self.n_features_in_, self._learnt_with = d, self.get_params(deep=False)
 
-    @property
-    def inference_(self) -> Inference:
-        """Standard errors, tests, intervals and likelihood of the last fit."""
-        check_is_fitted(self)
-        return Inference(self._fitted)
-
-    @property
-    def summary_(self) -> Summary:
-        """Summary table of the last fit."""
-        check_is_fitted(self)
-        notes = []
-        if getattr(self, "stop_reason_", None) == StopReason.INTERRUPTED:
-            notes.append(
-                f"The reading was interrupted: these are the first {self._fitted.n_rows:,} rows."
-            )
-        if self._two_values is not None:
-            low, high = self._two_values
-            notes.append(
-                f"y has only two values, {low:g} and {high:g}: their probabilities are for "
-                "LogisticRegression, since residuals of two values are neither normal nor of one "
-                "variance."
-            )
-        names, signs = words_and_signs(self)
-        found = self.inference_.summary(names, notes, target_name(self))
-        return found.with_signs(np.concatenate([[1] * self._fitted.fit_intercept, signs]))
-
     def predict(
         self, X: Any, interval: str | None = None, level: float = 0.95, missing: str | None = None
     ) -> Any:
@@ -555,7 +530,7 @@ class LinearRegression(HasEquation, RegressorMixin, HasParameters, BaseEstimator
             predicted = self._fitted.predicted(X)
             if interval is None:
                 return predicted
-            return self.inference_.bands(X, predicted, interval, level)
+            return self._inference.bands(X, predicted, interval, level)
 
     def _checked(self, found: Any, first: int, where: Callable[[int], str]) -> Any:
         """Return what ``_predict`` found; raise DataError if it is beyond floating point.
@@ -563,7 +538,7 @@ class LinearRegression(HasEquation, RegressorMixin, HasParameters, BaseEstimator
         ``where`` names a row by its number, that of the first here being ``first``.
         """
         known = np.isfinite(found[0] if isinstance(found, Bands) else found)
-        if isinstance(found, Bands) and self.inference_.df_residual > 0:
+        if isinstance(found, Bands) and self.df_residual_ > 0:
             known &= np.isfinite(found.high)
         if not known.all():
             row = first + int(np.argmin(known))

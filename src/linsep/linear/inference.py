@@ -9,32 +9,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import betainc, betaincc, betainccinv, betaincinv
+from sklearn.utils.validation import check_is_fitted
 
+from linsep.estimators._common.fitted_state import StopReason
+from linsep.estimators._common.labels import target_name, words_and_signs
+from linsep.inference.results import HasInference
+from linsep.inference.summary import check_level
+from linsep.inference.tails import f_tail, t_reach
 from linsep.linear.result import LeastSquares
-from linsep.linear.summary import Coefficient, Summary, check_level
-
-
-def t_tail(t: Any, df: float) -> Any:
-    """Return P(|T| > |t|) of Student's t with ``df`` degrees of freedom; NaN for NaN."""
-    with np.errstate(over="ignore"):
-        return f_tail(np.square(t), 1, df)
-
-
-def f_tail(f: Any, a: float, b: float) -> Any:
-    """Return P(F > f) of Fisher's F with ``a`` and ``b`` degrees of freedom; NaN for NaN."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        part = a * np.asarray(f, dtype=np.float64)
-        near, far = part / (b + part), b / (b + part)
-    found = np.where(part < b, betaincc(a / 2, b / 2, near), betainc(b / 2, a / 2, far))
-    return found[()]
-
-
-def t_reach(level: float, df: float) -> float:
-    """Return the t with P(|T| <= t) = level, the half-width of an interval in standard errors."""
-    near, far = betaincinv(0.5, df / 2, level), betainccinv(df / 2, 0.5, level)
-    return float(np.sqrt(df * near / far))
-
 
 #: variance inflation above which a note on the reliable digits is printed
 MUCH_INFLATION = 1e8
@@ -123,22 +105,6 @@ class Inference:
         return self.residual_error * lengths
 
     @property
-    def t(self) -> np.ndarray:
-        """Estimates divided by standard errors; NaN for a perfect fit."""
-        errors = self.standard_errors
-        return self.estimates / np.where(errors > 0, errors, np.nan)
-
-    @property
-    def p_values(self) -> np.ndarray:
-        """Two-sided p-values of the hypotheses that a weight is zero."""
-        return t_tail(self.t, max(self.df_residual, 1))
-
-    def intervals(self, level: float = 0.95) -> np.ndarray:
-        """Return confidence intervals of the weights, shape (weights, 2)."""
-        reach = self._quantile(level) * self.standard_errors
-        return np.column_stack([self.estimates - reach, self.estimates + reach])
-
-    @property
     def r_squared(self) -> float:
         """Explained share of the variance of y (without an intercept, of its mean square)."""
         if self.fit.y_norm == 0:
@@ -224,44 +190,16 @@ class Inference:
     def bands(self, X: np.ndarray, predicted: np.ndarray, of: str, level: float) -> Bands:
         """Return intervals of the mean ("confidence") or of new rows of weight 1 ("prediction")."""
         variance = self.leverage(X) + (1.0 if of == "prediction" else 0.0)
-        reach = self._quantile(level) * self.residual_error * np.sqrt(variance)
+        half = t_reach(check_level(level), self.df_residual) * self.residual_error
+        reach = half * np.sqrt(variance)
         return Bands(predicted, predicted - reach, predicted + reach)
 
-    def _quantile(self, level: float) -> float:
-        """Return the half-width of an interval in standard errors."""
-        level = check_level(level)
-        return t_reach(level, self.df_residual) if self.df_residual > 0 else np.nan
-
-    def summary(self, names: list[str], notes: list[str], target: str = "") -> Summary:
-        """Return the summary table, with a row for the intercept, if any, and for each feature.
-
-        Parameters
-        ----------
-        names : list of str, names of the features
-        notes : list of str, put before the notes on the fit
-        target : str, name of y, if it has one
-        """
-        rows = [*(["intercept"] if self.fit.fit_intercept else []), *names]
-        numbers = np.column_stack(
-            [self.estimates, self.standard_errors, self.t, self.p_values, self.intervals()]
-        )
-        coefficients = [
-            Coefficient.without(name, "dependent")
-            if np.isnan(row[0])
-            else Coefficient(name, *row.tolist())
-            for name, row in zip(rows, numbers, strict=True)
-        ]
-        all_notes = [*dependence(self.fit, names), *notes, *self._notes()]
-        title = "Linear regression" + f" of {target}" * bool(target)
-        y = target or "y"
-        x = names[0] if names and names[0] != y else "the feature"
-        header = self._header(x, y)
-        return Summary(title, header, coefficients, "t", notes=all_notes)
-
-    def _header(self, x: str, y: str) -> list[tuple[str, Any]]:
+    def header(self, x: str, y: str) -> list[tuple[str, str | int | float]]:
         """Return the statistics of the fit; x is the name of the first feature, y of the target."""
         simple = self.fit.coef.size == 1 and self.fit.fit_intercept
-        described = [("correlation r", self.correlation)] if simple else []
+        described: list[tuple[str, str | int | float]] = []
+        if simple:
+            described.append(("correlation r", self.correlation))
         if (found := self.moments) is not None:
             described = [
                 (f"mean of {x}", found.mean_x),
@@ -288,7 +226,8 @@ class Inference:
             ("BIC", self.bic),
         ]
 
-    def _notes(self) -> list[str]:
+    def notes(self) -> list[str]:
+        """Return sentences on what the statistics do not say."""
         notes = []
         if self.fit.y_norm == 0:
             what = "is the same in all rows" if self.fit.fit_intercept else "is zero in all rows"
@@ -314,6 +253,79 @@ class Inference:
         if not self.fit.fit_intercept:
             notes.append("Without an intercept, R^2 and F compare with predicting zero.")
         return notes
+
+
+def _number(name: str) -> Any:
+    """Return an attribute of the estimator that is one of its inference."""
+
+    def get(self: "LinearResults") -> Any:
+        return getattr(self._inference, name)
+
+    get.__doc__ = getattr(Inference, name).__doc__
+    return property(get)
+
+
+class LinearResults(HasInference):
+    """Inference from a fitted linear regression."""
+
+    coef_: np.ndarray
+    stop_reason_: str
+    _fitted: LeastSquares
+    _two_values: tuple[float, float] | None
+
+    r_squared_, adjusted_r_squared_ = _number("r_squared"), _number("adjusted_r_squared")
+    f_statistic_, f_p_value_ = _number("f"), _number("f_p_value")
+    df_residual_, df_model_ = _number("df_residual"), _number("df_model")
+    residual_variance_, residual_error_ = _number("residual_variance"), _number("residual_error")
+    log_likelihood_, aic_, bic_ = _number("log_likelihood"), _number("aic"), _number("bic")
+    correlation_, moments_ = _number("correlation"), _number("moments")
+    params_, covariance_ = _number("estimates"), _number("covariance")
+    standard_errors_ = _number("standard_errors")
+
+    @property
+    def _inference(self) -> Inference:
+        check_is_fitted(self)
+        return Inference(self._fitted)
+
+    @property
+    def n_rows_(self) -> int:
+        """Number of rows of positive weight; with frequency weights their sum."""
+        check_is_fitted(self)
+        return self._fitted.n_rows
+
+    @property
+    def rss_(self) -> float:
+        """The weighted sum of squared residuals."""
+        check_is_fitted(self)
+        return self._fitted.rss
+
+    @property
+    def _degrees(self) -> float:
+        return self._inference.df_residual
+
+    @property
+    def _words(self) -> np.ndarray:
+        return np.where(np.isnan(self.params_), "dependent", "")
+
+    def _headed(self) -> tuple[str, list[tuple[str, str | int | float]], list[str]]:
+        names, target = words_and_signs(self)[0], target_name(self)
+        notes = dependence(self._fitted, names)
+        if getattr(self, "stop_reason_", None) == StopReason.INTERRUPTED:
+            notes.append(
+                f"The reading was interrupted: these are the first {self._fitted.n_rows:,} rows."
+            )
+        if self._two_values is not None:
+            low, high = self._two_values
+            notes.append(
+                f"y has only two values, {low:g} and {high:g}: their probabilities are for "
+                "LogisticRegression, since residuals of two values are neither normal nor of one "
+                "variance."
+            )
+        y = target or "y"
+        x = names[0] if names and names[0] != y else "the feature"
+        title = "Linear regression" + f" of {target}" * bool(target)
+        found = self._inference
+        return title, found.header(x, y), [*notes, *found.notes()]
 
 
 #: coefficients below this share of the largest are rounding errors

@@ -36,7 +36,7 @@ from linsep.estimators._common.predicting import (
     share_right,
 )
 from linsep.estimators._common.showing import PlotsProbability
-from linsep.linear.summary import OPPOSITE
+from linsep.inference.summary import OPPOSITE
 from linsep.logistic.fitting import fitted, gradient_ascent, null_log_likelihood
 from linsep.logistic.inference import LogisticResults, Nearer, in_use, order_of_classes
 from linsep.logistic.outcomes import (
@@ -75,8 +75,8 @@ Intervals = Literal["wald", "profile"]
 
 #: attributes that a fit sets
 LEARNT = (
-    "coef_", "intercept_", "_centred", "limits_", "log_likelihood_", "null_log_likelihood_",
-    "covariance_", "n_iter_", "n_rows_", "stop_reason_", "stop_sentence_", "ascent_", "_intervals",
+    "coef_", "intercept_", "_centred", "_limits", "log_likelihood_", "null_log_likelihood_",
+    "_covariance", "n_iter_", "n_rows_", "stop_reason_", "stop_sentence_", "ascent_", "_intervals",
     "_gained", "_total_weight", "training_accuracy_", "training_rows_", "training_baseline_",
     "training_sampled_", "training_balanced_accuracy_", "threshold_",
 )  # fmt: skip
@@ -192,7 +192,7 @@ class LogisticRegression(
     intercept_ : array of shape (1,) or (classes - 1,)
         -inf for a class whose rows all have weight 0: its probability is 0. (With two classes +inf
         if that is the reference; with several, the last class with weight becomes the reference.)
-    limits_ : array of str, of the shape of the weights
+    limits_ : array of str, of the shape of ``params_``
         "finite": proved to be finite. "+inf", "-inf": no finite estimate, with a proved sign;
         "infinite": with either sign; "sign not checked": the work limit ended before its sign was
         found. "dependent": a combination of the intercept and earlier features, left out; with more
@@ -203,11 +203,14 @@ class LogisticRegression(
     log_likelihood_, null_log_likelihood_, deviance_, null_deviance_ : float
     mcfadden_r2_, aic_, bic_ : float
     likelihood_ratio_ : (statistic, degrees of freedom, p), against no features
-    covariance_ : array of shape (weights, weights) or None, the inverse information; weights by
-        class, the intercept last in each
-    standard_errors_, z_, p_values_, weights_, estimates_ : arrays of the shape of the weights
+    params_, standard_errors_, statistics_, p_values_ : arrays
+        Of shape (parameters,) for two classes, else (classes - 1, parameters); the intercept
+        first, if there is one, then the features. ``params_`` are infinite where an estimate
+        diverges, and NaN where none is known; the statistics are z (Wald).
+    covariance_ : array of shape (parameters, parameters) or None, in the order of
+        ``params_.ravel()``: the inverse information
+    param_names_ : list of str
     equation_ : the log-odds as an equation in the features and units of the data; print it
-    summary_ : :class:`linsep.linear.summary.Summary`
     separation_ : verdict of :func:`linsep.separation`, None if it was not needed
     method_ : "maximum likelihood", "penalised likelihood" or "Firth"
     ascent_ : :class:`linsep.descent.Descent`, of "gradient_ascent"; iterates with ``trace=True``
@@ -468,7 +471,7 @@ class LogisticRegression(
         self.separation_ = found.verdict
         if found.reason not in SEPARATED:
             return
-        lost = widened(found, known).limits.ravel().tolist()
+        lost = self._arranged(widened(found, known).limits).ravel().tolist()
         words, signs = self._words_and_signs()
         names = {
             name: OPPOSITE.get(word, word) if sign < 0 else word
@@ -491,8 +494,8 @@ class LogisticRegression(
         self.coef_ = found.weights[:, :d].copy()
         self.keep_centred(centre, known.intercepts(at))
         self._intervals, self._gained = found.intervals, found.gained
-        self.limits_, self.log_likelihood_ = found.limits, float(found.log_likelihood)
-        self.covariance_ = None if self.l2 else found.covariance
+        self._limits, self.log_likelihood_ = found.limits, float(found.log_likelihood)
+        self._covariance = None if self.l2 else found.covariance
         self.null_log_likelihood_ = null
         self.n_iter_, self.n_rows_ = found.n_iter, task.n_rows
         self._total_weight = float(task.totals.sum())
@@ -619,8 +622,8 @@ def implied(
     model.coef_, model.intercept_ = coef, at - coef @ centre
     model.keep_centred(centre, at)
     finite = np.full((len(known.codes) - 1, coef.shape[1] + 1), "finite", dtype="U9")
-    model.limits_ = known.wide(finite, NO_WEIGHT)
-    model.covariance_, model.separation_, model.method_ = None, None, method
+    model._limits = known.wide(finite, NO_WEIGHT)
+    model._covariance, model.separation_, model.method_ = None, None, method
     model.log_likelihood_ = model.null_log_likelihood_ = np.nan
     model.n_iter_, model.n_rows_, model.n_features_in_ = 0, n_rows, coef.shape[1]
     model._intervals, model._gained, model._total_weight = {}, np.nan, float(n_rows)

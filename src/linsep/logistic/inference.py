@@ -5,13 +5,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import chdtrc, ndtr, ndtri
+from scipy.special import chdtrc
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.estimators._common.fitted_state import classes_of, count, described, finite, plain
-from linsep.estimators._common.labels import feature_names, label_text, words_and_signs
-from linsep.estimators._common.showing import HasEquation
-from linsep.linear.summary import Coefficient, Summary, check_level
+from linsep.estimators._common.labels import label_text
+from linsep.inference.results import HasInference
+from linsep.inference.summary import check_level
 from linsep.logistic.outcomes import SEPARATED, UNINFERRED
 from linsep.logistic.rows import NO_WEIGHT, UNSIGNED, has_hessian
 from linsep.parameters import fitted_parameter
@@ -43,19 +43,21 @@ def order_of_classes(model: Any) -> list[int]:
     return sorted(range(len(classes)), key=lambda code: classes[code] == model.reference_)
 
 
-class LogisticResults(HasEquation):
+class LogisticResults(HasInference):
     """Inference from a fitted logistic regression.
 
-    Arrays have the shape of the weights: (classes but the reference, features + intercept), the
-    intercept last; with two classes there is one row.
+    Private arrays have the shape of the weights of a fit and of files: (classes but the reference,
+    features + intercept), the intercept last.
     """
+
+    _statistic = "z"
 
     classes_: np.ndarray
     reference_: Any
     coef_: np.ndarray
     intercept_: np.ndarray
-    limits_: np.ndarray
-    covariance_: np.ndarray | None
+    _limits: np.ndarray
+    _covariance: np.ndarray | None
     log_likelihood_: float
     null_log_likelihood_: float
     n_rows_: int
@@ -93,11 +95,11 @@ class LogisticResults(HasEquation):
             or None).
         """
         arrays = {"coef": self.coef_, "intercept": self.intercept_}
-        arrays["limits"], around = _codes_of_limits(self.limits_), in_use(self)
+        arrays["limits"], around = _codes_of_limits(self._limits), in_use(self)
         if around is not None:
             arrays |= {"centre": around.wide, "at_centre": around.at}
-        if self.covariance_ is not None:
-            arrays["covariance"] = self.covariance_
+        if self._covariance is not None:
+            arrays["covariance"] = self._covariance
         for level, ends in self._intervals.items():
             arrays |= {f"{name} {level}": end for name, end in zip(ENDS, ends, strict=True)}
         return {name: np.ascontiguousarray(array) for name, array in arrays.items()}, {
@@ -130,14 +132,14 @@ class LogisticResults(HasEquation):
         width = d + bool(self.fit_intercept)
         self._learnt_with = self.get_params(deep=False)
         self.coef_ = finite(arrays, "coef", (q, d))
-        self.limits_ = _limits_of_codes(arrays["limits"], (q, width))
-        self.intercept_ = _intercepts(arrays["intercept"], self.limits_)
+        self._limits = _limits_of_codes(arrays["limits"], (q, width))
+        self.intercept_ = _intercepts(arrays["intercept"], self._limits)
         if facts.get("centred"):  # files of earlier versions have no centre
-            at = _intercepts(arrays["at_centre"], self.limits_)
+            at = _intercepts(arrays["at_centre"], self._limits)
             self.keep_centred(finite(arrays, "centre", (d,)), at)
-        self.covariance_ = None
+        self._covariance = None
         if "covariance" in arrays:
-            self.covariance_ = _floats(arrays["covariance"], (q * width,) * 2, "covariance")
+            self._covariance = _floats(arrays["covariance"], (q * width,) * 2, "covariance")
         for name in NUMBERS:
             value = facts["fit"][name]
             setattr(self, name, float("nan") if value is None else float(value))
@@ -195,7 +197,7 @@ class LogisticResults(HasEquation):
     def _estimated(self) -> np.ndarray:
         """Mask of the estimated weights."""
         check_is_fitted(self)
-        return (self.limits_ != "dependent") & (self.limits_ != NO_WEIGHT)
+        return (self._limits != "dependent") & (self._limits != NO_WEIGHT)
 
     def _weights_of_rows(self) -> list[tuple[str, float | int]]:
         """Return the sum of the row weights with its name, nothing if all are 1."""
@@ -225,13 +227,13 @@ class LogisticResults(HasEquation):
         if fitted_parameter(self, "l2") or self.stop_reason_ in UNINFERRED:
             return False
         if self.stop_reason_ == "quasi-separable":
-            return self.covariance_ is not None  # there is none for those of a ridge
+            return self._covariance is not None  # there is none for those of a ridge
         return self.stop_reason_ == "separable" or not self._unproved
 
     @property
     def _unproved(self) -> bool:
         """Whether it is not known if the likelihood has a maximum."""
-        return self.stop_reason_ not in SEPARATED and bool((self.limits_ == UNKNOWN).any())
+        return self.stop_reason_ not in SEPARATED and bool((self._limits == UNKNOWN).any())
 
     @property
     def likelihood_ratio_(self) -> tuple[float, int, float]:
@@ -248,27 +250,37 @@ class LogisticResults(HasEquation):
             statistic = self._gained
         return statistic, df, float(chdtrc(df, statistic)) if df else np.nan
 
-    @property
-    def weights_(self) -> np.ndarray:
-        """Coefficients and, with an intercept, the intercepts as the last column."""
-        check_is_fitted(self)
-        if not fitted_parameter(self, "fit_intercept"):
-            return self.coef_
-        return np.column_stack([self.coef_, self.intercept_])
+    def _arranged(self, weights: np.ndarray) -> np.ndarray:
+        """Return weights, which have the intercept last, as attributes show them."""
+        if fitted_parameter(self, "fit_intercept"):
+            weights = np.roll(weights, 1, axis=-1)
+        return weights[0] if self.classes_.size == 2 else weights
 
     @property
-    def estimates_(self) -> np.ndarray:
-        """The weights, infinite where they diverge because the likelihood has no maximum.
+    def limits_(self) -> np.ndarray:
+        """What is known of each estimate: "finite", "+inf", "dependent", ..."""
+        check_is_fitted(self)
+        return self._arranged(self._limits)
+
+    @property
+    def params_(self) -> np.ndarray:
+        """The estimates, the intercept first: infinite where they diverge because the likelihood
+        has no maximum.
 
         NaN where they may diverge to either side, or are not known to be finite although others
-        diverge, and for classes of weight 0.
+        diverge, for features left out, and for classes of weight 0.
         """
-        check_is_fitted(self)
-        limits, found = self.limits_, self.weights_.copy()
+        limits, found = self.limits_, self._shown.copy()
         found[~np.isin(limits, self._numeric)] = np.nan
-        found[limits == "dependent"] = 0.0
         found[limits == "+inf"], found[limits == "-inf"] = np.inf, -np.inf
         return found
+
+    @property
+    def _shown(self) -> np.ndarray:
+        """The weights that predict, finite where estimates diverge."""
+        check_is_fitted(self)
+        ones = [self.intercept_] * bool(fitted_parameter(self, "fit_intercept"))
+        return self._arranged(np.column_stack([self.coef_, *ones]))
 
     @property
     def _numeric(self) -> tuple[str, ...]:
@@ -276,35 +288,51 @@ class LogisticResults(HasEquation):
         return ("finite",) if self.stop_reason_ in SEPARATED else ("finite", UNKNOWN)
 
     @property
+    def _words(self) -> np.ndarray:
+        return np.where(np.isin(self.limits_, self._numeric), "", self.limits_)
+
+    @property
+    def covariance_(self) -> np.ndarray | None:
+        """The inverse information, in the order of ``params_.ravel()``; NaN for parameters without
+        a finite estimate. None if standard errors are not known.
+        """
+        check_is_fitted(self)
+        if self._covariance is None:
+            return None
+        order = self._arranged(np.arange(self._limits.size).reshape(self._limits.shape)).ravel()
+        found = self._covariance[np.ix_(order, order)]
+        out = self.limits_.ravel() != "finite"
+        found[out], found[:, out] = np.nan, np.nan
+        return found
+
+    @property
     def standard_errors_(self) -> np.ndarray:
         """Square roots of the diagonal of ``covariance_``; NaN if there is none."""
         check_is_fitted(self)
-        shape = self.limits_.shape
-        if self.covariance_ is None:
-            return np.full(shape, np.nan)
-        with np.errstate(invalid="ignore"):
-            errors = np.sqrt(np.diag(self.covariance_)).reshape(shape)
-        return np.where(self.limits_ == "finite", errors, np.nan)
+        errors = np.full(self._limits.shape, np.nan)
+        if self._covariance is not None:
+            with np.errstate(invalid="ignore"):
+                errors = np.sqrt(np.diag(self._covariance)).reshape(errors.shape)
+        return self._arranged(np.where(self._limits == "finite", errors, np.nan))
 
     @property
-    def z_(self) -> np.ndarray:
-        """Estimates divided by their standard errors (Wald)."""
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return self.weights_ / self.standard_errors_
+    def _degrees(self) -> float:
+        return np.inf
 
     @property
     def p_values_(self) -> np.ndarray:
-        """p-values of the hypotheses that a weight is zero: Wald's, two-sided, or by profile."""
-        return self._inferred(self._level)[2]
+        """p-values of the hypotheses that a parameter is zero: Wald's, two-sided, or by profile."""
+        if self._intervals:
+            return self._arranged(self._intervals[self._level][2])
+        return super().p_values_
 
     @property
     def _level(self) -> float:
         """Level of the intervals."""
-        check_is_fitted(self)
-        return next(iter(self._intervals), fitted_parameter(self, "level"))
+        return next(iter(self._intervals), super()._level)
 
-    def confidence_intervals(self, level: float | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Return the lower and upper ends of the interval of each weight.
+    def confidence_intervals(self, level: float | None = None) -> np.ndarray:
+        """Return the confidence interval of each parameter.
 
         Wald intervals (estimate -+ quantile times standard error) are NaN without a standard error.
         Profile intervals of the (penalised) likelihood are infinite where it does not fall enough,
@@ -314,88 +342,52 @@ class LogisticResults(HasEquation):
         ----------
         level : float between 0 and 1, default: that of the model
 
+        Returns
+        -------
+        array of the shape of ``params_`` and (2,): the lower and the upper ends
+
         Raises
         ------
         ValueError
             If the level is not between 0 and 1, or is not the one profile intervals were computed
             for.
         """
-        level = self._level if level is None else level
-        level = check_level(level)
-        if self._intervals and level not in self._intervals:
+        level = check_level(self._level if level is None else level)
+        if not self._intervals:
+            return super().confidence_intervals(level)
+        if level not in self._intervals:
             raise ValueError(
                 f"Profile intervals are computed while fitting, here at level={self._level:g}: "
                 f"fit with level={level:g}, or with intervals='wald'."
             )
-        return self._inferred(level)[:2]
-
-    def _inferred(self, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the ends of the intervals, and p-values."""
-        if level in self._intervals:
-            return self._intervals[level]
-        reach = ndtri(0.5 + level / 2) * self.standard_errors_
-        return self.weights_ - reach, self.weights_ + reach, 2.0 * ndtr(-np.abs(self.z_))
+        return np.stack([self._arranged(end) for end in self._intervals[level][:2]], axis=-1)
 
     def odds_ratios(self, level: float | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return exp of the coefficients and of the ends of their intervals, shape (.., features).
+        """Return exp of the coefficients and of the ends of their intervals, without intercepts.
 
         The odds against the reference change by that factor per unit of a feature. Infinite or 0
         where a coefficient diverges.
         """
-        low, high = self.confidence_intervals(level)
-        d = self.coef_.shape[1]
+        first = int(fitted_parameter(self, "fit_intercept"))
+        ends = self.confidence_intervals(level)[..., first:, :]
         with np.errstate(over="ignore"):
-            return np.exp(self.estimates_[:, :d]), np.exp(low[:, :d]), np.exp(high[:, :d])
+            return np.exp(self.params_[..., first:]), np.exp(ends[..., 0]), np.exp(ends[..., 1])
 
-    def weight_names(self) -> list[str]:
-        """Return a name for every weight, in order; for several classes ``class: feature``.
-
-        A column that counts a hashed word with a negative sign is called by the word with a minus.
-        """
-        check_is_fitted(self)
-        return self._names_of_weights(feature_names(self))
-
-    def _names_of_weights(self, names: list[str]) -> list[str]:
-        names = names + ["intercept"] * bool(fitted_parameter(self, "fit_intercept"))
-        if len(self.classes_) == 2:
-            return names
-        return [f"{label}: {name}" for label in self._others() for name in names]
+    @property
+    def _equations(self) -> list[str]:
+        return self._others() if len(self.classes_) > 2 else []
 
     def _others(self) -> list[str]:
         """Return the labels of the classes but the reference, as text."""
         return [label_text(x) for x in self.classes_.tolist() if x != self.reference_]
 
-    def _words_and_signs(self) -> tuple[list[str], np.ndarray]:
-        """Return the names of ``weight_names`` without the minus, and what it says as signs."""
-        names, signs = words_and_signs(self)
-        signs = np.concatenate([signs, [1] * bool(fitted_parameter(self, "fit_intercept"))])
-        return self._names_of_weights(names), np.tile(signs, len(self.classes_) - 1)
-
-    @property
-    def summary_(self) -> Summary:
-        """Summary table: print it, or call ``to_dict()``."""
-        check_is_fitted(self)
-        names, signs = self._words_and_signs()
-        low, high, p = (part.ravel() for part in self._inferred(self._level))
-        numbers = (part.ravel() for part in (self.weights_, self.standard_errors_, self.z_))
-        limits, shown = self.limits_.ravel(), self._numeric
-        rows = [
-            Coefficient(*row)
-            if word in shown
-            else Coefficient.without(row[0], str(word))._replace(
-                p_value=row[4], low=row[5], high=row[6]
-            )
-            for word, *row in zip(
-                limits, names, *(part.tolist() for part in (*numbers, p, low, high)), strict=True
-            )
-        ]
+    def _headed(self) -> tuple[str, list[tuple[str, str | int | float]], list[str]]:
         others, reference = self._others(), label_text(self.reference_)
         named = ", ".join(others)
         if len(others) > MOST_NAMED:
             named = f"{', '.join(others[: MOST_NAMED - 1])}, ... ({len(others)} classes)"
         title = f"Logistic regression of {named} against {reference}"
-        found = Summary(title, self._details(), rows, "z", self._level, self._notes())
-        return found.with_signs(signs)
+        return title, self._details(), self._notes()
 
     def _details(self) -> list[tuple[str, str | int | float]]:
         statistic, df, p = self.likelihood_ratio_
@@ -419,7 +411,7 @@ class LogisticResults(HasEquation):
         notes = [self.stop_sentence_] if self.stop_sentence_ else []
         if l2 := fitted_parameter(self, "l2"):
             notes.append(f"Penalised with l2={l2:g}: standard errors and tests are not known.")
-        elif self._wide and self.covariance_ is None and not np.isnan(self.log_likelihood_):
+        elif self._wide and self._covariance is None and not np.isnan(self.log_likelihood_):
             notes.append(
                 "Too many weights for standard errors, and to find columns that depend on others."
             )
@@ -429,19 +421,19 @@ class LogisticResults(HasEquation):
         if fitted_parameter(self, "class_weight") is not None:
             notes.append("Class weights count as numbers of rows, in errors and tests, too.")
         notes += self._notes_of_limits()
-        if (self.limits_ == "dependent").any():
+        if (self._limits == "dependent").any():
             notes.append(
                 "Dependent: other columns or the intercept add up to this one, or all its values "
                 "are zero; it was left out."
             )
-        if (self.limits_ == NO_WEIGHT).any():
+        if (self._limits == NO_WEIGHT).any():
             notes.append("No weight: all rows of a class have weight 0, so its probability is 0.")
         return notes
 
     @property
     def _wide(self) -> bool:
         """Whether there are too many weights for a Hessian."""
-        return not has_hessian(int((self.limits_ != NO_WEIGHT).sum()))
+        return not has_hessian(int((self._limits != NO_WEIGHT).sum()))
 
     def _notes_of_limits(self) -> list[str]:
         """Return what is not known about a maximum, or about coefficients that diverge."""
@@ -450,9 +442,9 @@ class LogisticResults(HasEquation):
             notes.append(f"Without a proof of a maximum, {UNINFERABLE}.")
         elif self._unproved:
             notes.append(f"Whether a finite maximum exists was not checked, so {UNINFERABLE}.")
-        elif (self.limits_ == UNKNOWN).any():
+        elif (self._limits == UNKNOWN).any():
             notes.append("Not checked: the time limit ended before the coefficient was looked at.")
-        if (self.limits_ == UNSIGNED).any():
+        if (self._limits == UNSIGNED).any():
             notes.append(
                 "Sign not checked: the coefficient diverges, and the work limit ended before its "
                 "sign was found."

@@ -20,7 +20,7 @@ from linsep._system.interrupts import interruption_point, interrupts_allowed
 from linsep.batches import Batch, weighed
 from linsep.certificate.numbers import padded
 from linsep.certificate.verdicts import QuasiSeparable, Separable, Separations, Undecided, Verdict
-from linsep.linear.summary import OPPOSITE
+from linsep.inference.summary import OPPOSITE
 from linsep.logistic.fitting import Fit, problem_of, resume, sharpened
 from linsep.logistic.inference import FAR
 from linsep.logistic.outcomes import FitOutcome, Steps

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError
 from linsep.estimators._common.labels import feature_names, label_text
-from linsep.linear.summary import check_level
+from linsep.inference.summary import check_level
 from linsep.logistic.estimator import LogisticRegression
 from linsep.naive_bayes import GaussianNaiveBayes
 from linsep.parameters import fitted_parameter
@@ -321,7 +321,7 @@ def _probability_band(
     if model.covariance_ is None:
         return None
     constant = [np.ones(len(places))] * bool(fitted_parameter(model, "fit_intercept"))
-    rows = np.column_stack([places, *constant])
+    rows = np.column_stack([*constant, places])
     variance = np.einsum("ij,jk,ik->i", rows, model.covariance_, rows)
     if not np.isfinite(variance).all():
         return None

@@ -9,9 +9,9 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from linsep.errors import DataError
 from linsep.estimators._common.labels import feature_names, target_name
+from linsep.inference.summary import p_text
 from linsep.linear.diagnostics import DOUBT, Assumptions, Finding
 from linsep.linear.estimator import LinearRegression
-from linsep.linear.summary import p_text
 from linsep.plot.display import (
     COLOURS,
     MOST_POINTS,

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.errors import DataError, hint
 from linsep.estimators._common.explaining import deviations, machine_names
 from linsep.estimators._common.labels import label_text, words_and_signs
-from linsep.linear.summary import Summary
+from linsep.inference.summary import Summary
 from linsep.plot.display import (
     COLOURS,
     Display,
@@ -88,7 +88,7 @@ class CoefficientDisplay(Display):
 
         Parameters
         ----------
-        estimator : fitted regression with a ``summary_``, or classifier with ``variances_``
+        estimator : fitted regression with a ``summary()``, or classifier with ``variances_``
         odds, top, intercept, ax, **kwargs : as for :meth:`from_summary`; of weights the largest
             are shown
 
@@ -97,7 +97,8 @@ class CoefficientDisplay(Display):
         DataError
             For an estimator that has neither, and for odds ratios of weights.
         """
-        summary, name = getattr(estimator, "summary_", None), type(estimator).__name__
+        name = type(estimator).__name__
+        summary = estimator.summary() if hasattr(estimator, "summary") else None
         how: dict[str, Any] = {"top": top, "intercept": intercept, "ax": ax} | kwargs
         if summary is not None:
             return cls.from_summary(summary, odds=odds, **how)
@@ -150,7 +151,7 @@ class CoefficientDisplay(Display):
 
         Parameters
         ----------
-        summary : :class:`linsep.linear.summary.Summary`
+        summary : :class:`linsep.inference.summary.Summary`
         odds : bool, default=False
             Whether to draw odds ratios, exp of the coefficients of a logistic regression.
         top : int, default=30

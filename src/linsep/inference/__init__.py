@@ -1,0 +1,5 @@
+"""What fitted regressions say of their parameters, the same for least squares and for logistic.
+
+``results`` has the attributes that both share, ``summary`` their table, ``tails`` the distributions
+of their statistics.
+"""

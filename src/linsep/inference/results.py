@@ -1,0 +1,222 @@
+"""What fitted regressions say of their parameters."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from linsep.estimators._common.labels import feature_names, words_and_signs
+from linsep.estimators._common.showing import HasEquation
+from linsep.inference.summary import Coefficient, Summary, check_level
+from linsep.inference.tails import t_reach, t_tail
+from linsep.parameters import fitted_parameter
+
+#: attributes of earlier versions, and what they are now
+WAS = {
+    "summary_": "summary()",
+    "inference_": "standard_errors_, p_values_, confidence_intervals(), r_squared_, ... of the "
+    "model itself",
+    "weights_": "coef_ and intercept_, or params_ with the intercept first",
+    "estimates_": "params_, with the intercept first",
+    "z_": "statistics_",
+    "weight_names": "param_names_",
+}
+#: estimates of parameters that diverge, by what a table shows in their place
+DIVERGING = {"+inf": np.inf, "-inf": -np.inf}
+
+
+class HasInference(HasEquation):
+    """Mixin of regressions: estimates, standard errors, tests and intervals of their parameters.
+
+    A regression with one equation, of numbers or of two classes, has arrays of shape
+    (parameters,); one with several, of several classes, (equations, parameters). The intercept
+    comes first, if there is one, then the features in their order.
+    """
+
+    n_features_in_: int
+    #: "t" or "z", whose distribution the statistics have
+    _statistic = "t"
+
+    @property
+    def params_(self) -> np.ndarray:
+        """The estimates, the intercept first: infinite where a coefficient diverges, NaN for a
+        feature that is left out.
+        """
+        raise NotImplementedError
+
+    @property
+    def covariance_(self) -> np.ndarray | None:
+        """Covariance matrix of the estimates, in the order of ``params_.ravel()``; NaN for those
+        that have none. None if standard errors are not known.
+        """
+        raise NotImplementedError
+
+    @property
+    def standard_errors_(self) -> np.ndarray:
+        """Standard errors of the estimates, NaN where there are none."""
+        raise NotImplementedError
+
+    @property
+    def _degrees(self) -> float:
+        """Degrees of freedom of the statistics, infinite for a normal distribution."""
+        raise NotImplementedError
+
+    @property
+    def _shown(self) -> np.ndarray:
+        """The numbers of the table: estimates that diverge may have one for their statistic."""
+        return self.params_
+
+    @property
+    def _words(self) -> np.ndarray:
+        """What the table shows instead of estimates, such as "dependent"; "" for numbers."""
+        raise NotImplementedError
+
+    @property
+    def _equations(self) -> list[str]:
+        """The names of several equations; empty if there is one."""
+        return []
+
+    def _headed(self) -> tuple[str, list[tuple[str, str | int | float]], list[str]]:
+        """Return the title of the summary, the statistics of the fit, and notes."""
+        raise NotImplementedError
+
+    @property
+    def statistics_(self) -> np.ndarray:
+        """Estimates divided by their standard errors: t, or z of a logistic regression (Wald)."""
+        errors = self.standard_errors_
+        return self._shown / np.where(errors > 0, errors, np.nan)
+
+    @property
+    def p_values_(self) -> np.ndarray:
+        """Two-sided p-values of the hypotheses that a parameter is zero."""
+        found: np.ndarray = t_tail(self.statistics_, self._degrees)
+        return found
+
+    def confidence_intervals(self, level: float | None = None) -> np.ndarray:
+        """Return the confidence interval of each parameter.
+
+        Parameters
+        ----------
+        level : float between 0 and 1, default: that of the model, or 0.95
+
+        Returns
+        -------
+        array of the shape of ``params_`` and (2,): the lower and the upper ends
+
+        Raises
+        ------
+        ValueError
+            If the level is not between 0 and 1.
+        """
+        level = check_level(self._level if level is None else level)
+        reach = t_reach(level, self._degrees) * self.standard_errors_
+        return np.stack([self._shown - reach, self._shown + reach], axis=-1)
+
+    @property
+    def _level(self) -> float:
+        """Level of the intervals, unless one is given."""
+        check_is_fitted(self)
+        level: float = fitted_parameter(self, "level", 0.95)
+        return level
+
+    @property
+    def param_names_(self) -> list[str]:
+        """The names of the parameters in the order of ``params_.ravel()``, the intercept first; of
+        several classes ``class: feature``.
+
+        A column that counts a hashed word with a negative sign is called by the word with a minus.
+        """
+        check_is_fitted(self)
+        return self._in_equations(self._with_intercept(feature_names(self)))
+
+    def _with_intercept(self, names: list[str]) -> list[str]:
+        return ["intercept"] * bool(fitted_parameter(self, "fit_intercept")) + names
+
+    def _in_equations(self, names: list[str]) -> list[str]:
+        several = self._equations
+        return [f"{one}: {name}" for one in several for name in names] if several else names
+
+    def _words_and_signs(self) -> tuple[list[str], np.ndarray]:
+        """Return the names of parameters without the minus, and what it says as signs."""
+        names, signs = words_and_signs(self)
+        more = bool(fitted_parameter(self, "fit_intercept"))
+        signs = np.tile(np.concatenate([[1] * more, signs]), max(1, len(self._equations)))
+        return self._in_equations(self._with_intercept(names)), signs
+
+    def summary(self, level: float | None = None) -> Summary:
+        """Return the table of the fit: print it, or call ``to_dict()``.
+
+        Parameters
+        ----------
+        level : float between 0 and 1, default: that of the model, or 0.95
+            Of the confidence intervals.
+        """
+        check_is_fitted(self)
+        level = check_level(self._level if level is None else level)
+        (names, signs), (title, header, notes) = self._words_and_signs(), self._headed()
+        numbers = [
+            part.ravel()
+            for part in (self._shown, self.standard_errors_, self.statistics_, self.p_values_)
+        ]
+        ends = self.confidence_intervals(level).reshape(-1, 2)
+        rows = [
+            Coefficient.without(name, word)._replace(p_value=row[3], low=row[4], high=row[5])
+            if word
+            else Coefficient(name, *row)
+            for name, word, row in zip(
+                names, self._words.ravel().tolist(), np.column_stack([*numbers, ends]).tolist(),
+                strict=True,
+            )
+        ]  # fmt: skip
+        return Summary(title, header, rows, self._statistic, level, notes).with_signs(signs)
+
+    def tidy(self, level: float | None = None) -> Any:
+        """Return the table of the parameters as a data frame, a row each.
+
+        Parameters
+        ----------
+        level : float between 0 and 1, default: that of the model, or 0.95
+            Of the confidence intervals.
+
+        Returns
+        -------
+        pandas.DataFrame, or pyarrow.Table where pandas is not installed
+            ``term``, ``estimate``, ``standard_error``, ``statistic``, ``p_value``, ``low`` and
+            ``high`` (of the interval), ``status`` ("finite", "+inf", "dependent", ...) and, of
+            several classes, ``class``.
+        """
+        table = self.summary(level)
+        rows, several = table.coefficients, self._equations
+        terms = self._with_intercept(words_and_signs(self)[0]) * max(1, len(several))
+        columns: dict[str, list[Any]] = {"term": terms}
+        if several:
+            columns = {"class": list(np.repeat(several, len(terms) // len(several))), **columns}
+        columns["estimate"] = [DIVERGING.get(row.status, row.estimate) for row in rows]
+        for name in ("standard_error", "statistic", "p_value", "low", "high"):
+            columns[name] = [getattr(row, name) for row in rows]
+        columns["status"] = [row.status or "finite" for row in rows]
+        return as_frame(columns)
+
+
+def _moved(name: str, now: str) -> property:
+    """Return an attribute that says what it is called now."""
+
+    def get(self: Any) -> Any:
+        raise AttributeError(f"{type(self).__name__} has no {name}: it is {now} now.")
+
+    return property(get)
+
+
+for _name, _now in WAS.items():
+    setattr(HasInference, _name, _moved(_name, _now))
+
+
+def as_frame(columns: dict[str, list[Any]]) -> Any:
+    """Return columns as a data frame of pandas, or as an Arrow table where it is not installed."""
+    try:
+        import pandas as pd
+    except ImportError:
+        import pyarrow as pa
+
+        return pa.table(columns)
+    return pd.DataFrame(columns)
