@@ -83,12 +83,14 @@ def run(text, folder):
 
 
 def fitted(model):
-    """All public fitted attributes as text, in the order of their names."""
+    """All public fitted attributes as text, in the order of their names, and the table."""
     lines = []
     for name in sorted({*dir(type(model)), *vars(model)}):
         if name.endswith("_") and not name.startswith("_") and name not in OBJECTS:
             with contextlib.suppress(AttributeError):  # of another kind of fit
                 lines.append(f"{name}: {written(getattr(model, name))}\n")
+    if hasattr(model, "summary"):
+        lines.append(f"summary: {model.summary()}\n")
     return "".join(lines)
 
 
