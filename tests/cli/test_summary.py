@@ -5,8 +5,9 @@ import math
 from io import StringIO
 
 import pytest
-from linsep.linear.summary import Coefficient, Summary
 from rich.console import Console
+
+from linsep.inference.summary import Coefficient, Summary
 
 pytestmark = pytest.mark.compiled
 

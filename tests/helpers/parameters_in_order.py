@@ -11,12 +11,12 @@ def last(model, name="params_"):
     return np.roll(values, -1, axis=-1) if model.fit_intercept else values
 
 
-def fitted_weights(model):
+def weights_of(model):
     """Return the weights with which a model predicts."""
     return np.column_stack([model.coef_, *([model.intercept_] if model.fit_intercept else [])])
 
 
-def interval_ends(model, level=None):
+def ends_of(model, level=None):
     """Return the lower and the upper ends of the intervals."""
     found = model.confidence_intervals(level)
     found = found if found.ndim == 3 else found[None]

@@ -7,8 +7,8 @@ import scipy.sparse as sp
 from flint import arb, ctx, fmpq, fmpq_mat
 
 from linsep import LinearRegression, open_source
+from linsep.inference.tails import f_tail, t_reach, t_tail
 from linsep.linear import solving as room
-from linsep.linear.inference import f_tail, t_reach, t_tail
 from linsep.linear.solving import DependentFeaturesWarning
 
 pytestmark = pytest.mark.compiled

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from linsep.linear.summary import Coefficient, Summary
 
 from command_line import here
 from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression, Perceptron, calibrate
+from linsep.inference.summary import Coefficient, Summary
 from linsep.plot import (
     AssumptionsDisplay,
     CoefficientDisplay,

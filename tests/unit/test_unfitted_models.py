@@ -9,7 +9,7 @@ pytestmark = pytest.mark.uncompiled
 
 KINDS = list(ESTIMATORS.values())
 #: methods that take no rows
-ASKED = ("weight_names", "confidence_intervals", "odds_ratios", "to_logistic")
+ASKED = ("confidence_intervals", "summary", "tidy", "odds_ratios", "to_logistic")
 
 
 @pytest.mark.parametrize("estimator", KINDS)

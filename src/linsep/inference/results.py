@@ -202,6 +202,7 @@ def _moved(name: str, now: str) -> property:
     """Return an attribute that says what it is called now."""
 
     def get(self: Any) -> Any:
+        check_is_fitted(self)
         raise AttributeError(f"{type(self).__name__} has no {name}: it is {now} now.")
 
     return property(get)

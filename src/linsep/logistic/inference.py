@@ -322,6 +322,7 @@ class LogisticResults(HasInference):
     @property
     def p_values_(self) -> np.ndarray:
         """p-values of the hypotheses that a parameter is zero: Wald's, two-sided, or by profile."""
+        check_is_fitted(self)
         if self._intervals:
             return self._arranged(self._intervals[self._level][2])
         return super().p_values_
@@ -329,7 +330,8 @@ class LogisticResults(HasInference):
     @property
     def _level(self) -> float:
         """Level of the intervals."""
-        return next(iter(self._intervals), super()._level)
+        level = super()._level
+        return next(iter(self._intervals), level)
 
     def confidence_intervals(self, level: float | None = None) -> np.ndarray:
         """Return the confidence interval of each parameter.
