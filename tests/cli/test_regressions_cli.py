@@ -143,7 +143,7 @@ def test_solvers_and_their_options(folder, solver):
     options = ("--scale", "standard", "--exclude", "place", "--class-weight", "balanced",
                "--max-iter", 5000)  # fmt: skip
     shown = printed(*fit, *options, "--json", cwd=folder)
-    estimate = json.loads(shown)["summary"]["coefficients"][0]["estimate"]
+    estimate = json.loads(shown)["summary"]["coefficients"][1]["estimate"]
     X = np.column_stack([AGES, PRESSURE.round(1)])
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     model = linsep.LogisticRegression(class_weight="balanced").fit(X, ILL)

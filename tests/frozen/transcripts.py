@@ -31,7 +31,7 @@ ESTIMATORS = (
     "KernelPerceptron", "LinearRegression", "LogisticRegression", "GaussianNaiveBayes",
 )  # fmt: skip
 #: attributes that say where a fit stands or hold more than they print
-OBJECTS = ("progress_", "covariance_")
+OBJECTS = ("progress_", "covariance_", "solution_")
 #: times, and what depends on them or on the machine
 CHANGING = (
     (re.compile(r"^(time +).*(\n +.*)*$", re.M), r"\1..."),

@@ -65,7 +65,7 @@ def _of_weighed_classes(model: Any, summary: dict[str, Any]) -> list[str]:
 
 
 def _of_numbers(model: Any, summary: dict[str, Any]) -> list[str]:
-    fitted, test = model._fitted, summary["test"]
+    fitted, test = model.solution_, summary["test"]
     errors = [
         ("the training rows", np.sqrt(fitted.rss / fitted.total_weight), model.training_deviation_)
     ]

@@ -275,8 +275,8 @@ def linear_scores(model: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None
     around = in_use(model)
     centre = None if around is None else around.wide
     intercept = model.intercept_ if around is None else around.at
-    if isinstance(model, LinearRegression) and model._fitted.far:
-        return coef, np.array([model._fitted.at_means]), model._fitted.means
+    if isinstance(model, LinearRegression) and model.solution_.far:
+        return coef, np.array([model.solution_.at_means]), model.solution_.means
     intercept = np.atleast_1d(np.asarray(intercept, dtype=np.float64))
     if not np.isfinite(intercept).all():
         raise ExportError(

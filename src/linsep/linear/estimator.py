@@ -246,6 +246,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
     r_squared_, adjusted_r_squared_, f_statistic_, f_p_value_ : float
     residual_variance_, residual_error_, rss_, df_residual_, df_model_, n_rows_ : float or int
     log_likelihood_, aic_, bic_ : float
+    solution_ : linsep.linear.result.LeastSquares
     correlation_, moments_ : of y and a single feature
     n_features_in_ : int
     feature_names_in_ : array of shape (features,), if X has names

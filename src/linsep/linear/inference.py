@@ -294,10 +294,15 @@ class LinearResults(HasInference):
         return self._fitted.n_rows
 
     @property
+    def solution_(self) -> LeastSquares:
+        """The solution, with all that inference needs."""
+        check_is_fitted(self)
+        return self._fitted
+
+    @property
     def rss_(self) -> float:
         """The weighted sum of squared residuals."""
-        check_is_fitted(self)
-        return self._fitted.rss
+        return self.solution_.rss
 
     @property
     def _degrees(self) -> float:

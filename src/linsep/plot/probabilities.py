@@ -321,8 +321,9 @@ def _probability_band(
     if model.covariance_ is None:
         return None
     constant = [np.ones(len(places))] * bool(fitted_parameter(model, "fit_intercept"))
-    rows = np.column_stack([*constant, places])
-    variance = np.einsum("ij,jk,ik->i", rows, model.covariance_, rows)
+    used = np.flatnonzero(model.limits_ != "dependent")
+    rows, covariance = np.column_stack([*constant, places])[:, used], model.covariance_
+    variance = np.einsum("ij,jk,ik->i", rows, covariance[np.ix_(used, used)], rows)
     if not np.isfinite(variance).all():
         return None
     reach = ndtri(0.5 + level / 2) * np.sqrt(np.maximum(variance, 0))
