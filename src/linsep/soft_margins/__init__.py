@@ -9,7 +9,8 @@
 
 With a kernel (``kernel``), rows are known by their kernel values alone (``in_kernel_space``, with
 the proof there), and dual variables are found in working sets with their Gram matrix
-(``decomposition``; ``refining`` finishes where descent crawls).
+(``decomposition``; ``refining`` finishes where descent crawls). ``mehrotra`` has the steps of both
+interior point methods.
 
 ``path`` follows C, from one fit to the next, until nothing changes any more.
 

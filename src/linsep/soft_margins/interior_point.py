@@ -7,7 +7,7 @@ two matrices, of the features or of the rows.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -16,10 +16,9 @@ import scipy.sparse as sp
 from linsep.compiled.rows import as_rows
 from linsep.compiled.soft_margin import add_gram
 from linsep.soft_margins.blocks import Blocks
+from linsep.soft_margins.mehrotra import InteriorPoint, Solve
 from linsep.soft_margins.problem import Certificate, Problem, certified
 
-#: a step ends at this share of the way to the boundary
-SHARE = 0.995
 #: steps in which neither the gap nor the distances from the best point fall by a tenth: only
 #: rounding is left
 PATIENCE, FALL = 8, 0.9
@@ -72,24 +71,15 @@ def cost_of_steps(X: Any) -> float:
     return 30 * (products + small**3 / 3 + 300.0 * rows) / 4e9
 
 
-class Direction(NamedTuple):
-    """Changes of a, of the weights and of the free intercept."""
-
-    a: np.ndarray
-    w: np.ndarray
-    b: float
-
-
-class Point:
-    """Dual variables a and their distances s to the upper bounds, with multipliers z and v, and
-    weights w with a free intercept b.
+class Point(InteriorPoint):
+    """Dual variables a between zero and the costs of the hinge, with weights w, which follow them,
+    and a free intercept b.
     """
 
     def __init__(self, problem: Problem):
-        self.free, self.bias = problem.free, problem.bias
-        y, costs, self.boxed = problem.signs, problem.costs, not problem.squared
+        self.bias, y, costs = problem.bias, problem.signs, problem.costs
         X = problem.X.astype(np.float64, copy=False)
-        if self.free and not sp.issparse(X):
+        if problem.free and not sp.issparse(X):
             X = X - X.mean(axis=0)  # which changes the free intercept alone
         elif self.bias:
             ones = np.ones((X.shape[0], 1))
@@ -98,29 +88,28 @@ class Point:
         if self.basis is not None:
             X = np.ascontiguousarray(X @ self.basis)
         self.problem = Problem(X, y, costs, False, None)
-        self.costs, self.y = costs, y
         self.X = X.multiply(y[:, None]).tocsr() if sp.issparse(X) else X * y[:, None]
         self.T = self.X.T.tocsr() if sp.issparse(X) else self.X.T
         #: whether matrices are factored by reflections, which keep more digits
         self.careful = not sp.issparse(X) and X.size * X.shape[1] < REFLECTED
         wide = sp.issparse(X) and X.shape[0] < X.shape[1]
         self.Q = (self.X @ self.T).toarray() if wide else None
-        self.ridge = 0.0 if self.boxed else 0.5 / costs
-        self.a = costs / 2
-        if self.free:
-            sums = self.a[y > 0].sum(), self.a[y < 0].sum()
-            self.a[y > 0] *= min(sums) / sums[0]
-            self.a[y < 0] *= min(sums) / sums[1]
-        self.s = costs - self.a if self.boxed else np.full_like(self.a, np.inf)
-        self.w, self.b = self.combined(), 0.0
-        g = self.gradient()
-        start = float(np.abs(g).mean()) + 1e-300
-        self.z = np.maximum(g, 0.0) + start
-        self.v = np.maximum(-g, 0.0) + start if self.boxed else np.zeros_like(g)
+        self.ridge = 0.5 / costs if problem.squared else 0.0
+        a = costs / 2
+        if problem.free:
+            sums = a[y > 0].sum(), a[y < 0].sum()
+            a[y > 0] *= min(sums) / sums[0]
+            a[y < 0] *= min(sums) / sums[1]
+        upper = np.full_like(a, np.inf) if problem.squared else costs
+        super().__init__(a, upper, y if problem.free else None, 0.0, self.combined(a))
 
-    def combined(self) -> np.ndarray:
-        """Return the weights of the dual variables."""
-        return self.problem.weights_of(self.a, True)[0][:-1]
+    def combined(self, a: np.ndarray) -> np.ndarray:
+        """Return the weights of dual variables."""
+        return self.problem.weights_of(a, True)[0][:-1]
+
+    def apart(self) -> np.ndarray:
+        """Return how far the weights are from those of the dual variables."""
+        return self.combined(self.a) - self.w
 
     def weights(self) -> np.ndarray:
         """Return the weights as problems have them."""
@@ -132,26 +121,14 @@ class Point:
         found: np.ndarray = self.X @ self.w - 1.0 + self.ridge * self.a
         return found
 
-    def residual(self) -> np.ndarray:
-        """Return how far the gradient is from that of the best point."""
-        return -(self.gradient() + self.y * self.b - self.z + self.v)
-
     def distances(self) -> tuple[float, float]:
         """Return the mean product and the residual of the gradient, both zero at the best point."""
-        return self.mean, float(np.abs(self.residual()).max())
-
-    @property
-    def mean(self) -> float:
-        """The mean product of variables and their multipliers, which goes to zero."""
-        total = float(self.a @ self.z)
-        if not self.boxed:
-            return total / len(self.a)
-        return (total + float(self.s @ self.v)) / (2 * len(self.a))
+        return self.products() / self.count, float(np.abs(self.residual()).max())
 
     @property
     def gap(self) -> float:
         """About the gap, as far as the products say."""
-        products = self.mean * len(self.a) * (1 + self.boxed)
+        products = self.products()
         return products / (float(self.a.sum()) + products)
 
     def stepped(self) -> bool:
@@ -166,61 +143,12 @@ class Point:
                 return self.stepped()
         return bool(np.isfinite(self.a).all() and np.isfinite(self.w).all())
 
-    def step(self) -> None:
-        """Take a step towards the best point."""
-        inverse_s, none = 1.0 / self.s, np.zeros_like(self.a)
-        residual, apart = self.residual(), self.combined() - self.w
-        solve = self.refined(self.z / self.a + self.v * inverse_s + self.ridge)
-        of_y = solve(self.y, np.zeros_like(self.w)) if self.free else None
-
-        def direction(ra: np.ndarray, rs: np.ndarray) -> tuple[Direction, np.ndarray, np.ndarray]:
-            da, dw = solve(residual + ra / self.a - rs * inverse_s, apart)
-            db = 0.0
-            if of_y is not None:
-                db = float((self.y @ da + self.y @ self.a) / (self.y @ of_y[0]))
-                da, dw = da - db * of_y[0], dw - db * of_y[1]
-            found = Direction(da, dw, db)
-            return found, (ra - self.z * da) / self.a, (rs + self.v * da) * inverse_s
-
-        mean, boxed = self.mean, self.boxed
-        (da, _, _), dz, dv = direction(-self.a * self.z, -self.s * self.v if boxed else none)
-        share = self.length(da, dz, dv, 1.0)
-        ahead = float((self.a + share * da) @ (self.z + share * dz))
-        if boxed:
-            ahead += float((self.s - share * da) @ (self.v + share * dv))
-        goal = mean * (ahead / (mean * len(da) * (1 + boxed))) ** 3
-        move, dz, dv = direction(
-            goal - self.a * self.z - da * dz, goal - self.s * self.v + da * dv if boxed else none
-        )
-        self.go(move, dz, dv, self.length(move.a, dz, dv, SHARE))
-
-    def go(self, move: Direction, dz: np.ndarray, dv: np.ndarray, share: float) -> None:
-        """Move by a share of a direction."""
-        self.a = self.a + share * move.a
-        self.w = self.w + share * move.w
-        self.b += share * move.b
-        self.z = self.z + share * dz
-        if self.boxed:
-            self.s = np.maximum(self.costs - self.a, np.finfo(float).tiny)
-            self.v = self.v + share * dv
-
-    def length(self, da: np.ndarray, dz: np.ndarray, dv: np.ndarray, share: float) -> float:
-        """Return how far a step may go with all variables above zero."""
-        moves = [(self.a, da), (self.z, dz)]
-        if self.boxed:
-            moves += [(self.s, -da), (self.v, dv)]
-        most = 1.0
-        for x, dx in moves:
-            down = dx < 0
-            if down.any():
-                most = min(most, share * float((-x[down] / dx[down]).min()))
-        return most
-
-    def refined(self, D: np.ndarray) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
+    def solver(self, D: np.ndarray) -> Solve:
         """Return what solves D t + X v = r, v - X' t = q, and, near the best point, corrects the
         rounding of its first answer.
         """
-        solve = self.solver(D)
+        D = D + self.ridge
+        solve = self.solver_once(D)
         if self.gap > ROUGH:
             return solve
 
@@ -231,8 +159,8 @@ class Point:
 
         return again
 
-    def solver(self, D: np.ndarray) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
-        """Return what solves the same once."""
+    def solver_once(self, D: np.ndarray) -> Solve:
+        """Return what solves the same without a correction."""
         if self.Q is not None:
             root = 1.0 / np.sqrt(D)  # scaled, so that large and small D keep their digits
             factor = _factor(self.Q * root * root[:, None])

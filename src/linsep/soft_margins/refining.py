@@ -1,8 +1,7 @@
 """The best variables of a working set by Newton's method, where descent crawls.
 
-An interior point method on the dual of some rows beside fixed others (Mehrotra's predictor and
-corrector steps, as in :mod:`linsep.soft_margins.interior_point`), and then the exact solution of
-the equations that hold for the variables between their bounds.
+An interior point method on the dual of some rows beside fixed others, and then the exact solution
+of the equations that hold for the variables between their bounds.
 """
 
 from collections.abc import Callable
@@ -11,10 +10,9 @@ import numpy as np
 import scipy.linalg
 
 from linsep._system.interrupts import interruption_point
+from linsep.soft_margins.mehrotra import InteriorPoint, Solve
 from linsep.soft_margins.problem import TINY
 
-#: a step ends at this share of the way to the boundary
-SHARE = 0.995
 MOST_STEPS = 100
 #: steps in which neither the distance from the best point nor one of its parts falls so far: only
 #: rounding is left
@@ -67,92 +65,31 @@ def refined(
     return corrected(Q, slope, upper, y, total, at)
 
 
-class _Point:
-    """Variables a and their distances s to the upper bounds, with multipliers z and v, and b."""
+class _Point(InteriorPoint):
+    """A point of the program of :func:`refined`."""
 
     def __init__(
         self, Q: np.ndarray, slope: np.ndarray, upper: np.ndarray, start: np.ndarray,
         y: np.ndarray | None, total: float,
     ):  # fmt: skip
-        self.Q, self.slope, self.upper, self.y, self.total = Q, slope, upper, y, total
-        self.boxed, self.a = bool(np.isfinite(upper).all()), start
-        self.s = upper - self.a
-        self.b = 0.0
-        gradient = self.gradient()
-        mean = float(np.abs(gradient).mean()) + 1e-300
-        self.z = np.maximum(gradient, 0.0) + mean
-        self.v = np.maximum(-gradient, 0.0) + mean if self.boxed else np.zeros_like(slope)
+        self.Q, self.slope = Q, slope
+        super().__init__(start, upper, y, total)
 
     def gradient(self) -> np.ndarray:
         """Return the slope of the objective in each variable."""
         found: np.ndarray = self.Q @ self.a + self.slope
         return found
 
-    def missing(self) -> float:
-        """Return how far the sum is from where it must be."""
-        return 0.0 if self.y is None else self.total - float(self.y @ self.a)
-
-    def residual(self) -> np.ndarray:
-        """Return how far the gradient is from that of the best point."""
-        of_b = 0.0 if self.y is None else self.y * self.b
-        return -(self.gradient() + of_b - self.z + self.v)
-
-    def products(self) -> float:
-        """Return the sum of the products of variables and multipliers, zero at the best point."""
-        return float(self.a @ self.z) + (float(self.s @ self.v) if self.boxed else 0.0)
+    def solver(self, D: np.ndarray) -> Solve:
+        """Return what solves (Q + D) t = r; nothing follows the variables."""
+        solve = _solver(self.Q, D)
+        return lambda r, none: (solve(r), none)
 
     def distance(self) -> float:
         """Return how far this is from the best point, as a share of the objective."""
         size = abs(float(self.slope @ self.a)) + float(self.a @ np.abs(self.Q @ self.a)) + 1e-300
         apart = float(self.a @ np.abs(self.residual())) + abs(self.b * self.missing())
         return (self.products() + apart) / size
-
-    def step(self) -> None:
-        """Take a step towards the best point."""
-        inverse = 1.0 / self.s
-        residual, missing, count = self.residual(), self.missing(), len(self.a) * (1 + self.boxed)
-        solve = _solver(self.Q, self.z / self.a + self.v * inverse)
-        of_y = None if self.y is None else solve(self.y)
-
-        def direction(ra: np.ndarray, rs: np.ndarray) -> tuple[np.ndarray, ...]:
-            da, db = solve(residual + ra / self.a - rs * inverse), 0.0
-            if of_y is not None and self.y is not None:
-                db = float((self.y @ da - missing) / (self.y @ of_y))
-                da = da - db * of_y
-            return da, (ra - self.z * da) / self.a, (rs + self.v * da) * inverse, np.array(db)
-
-        none, mean = np.zeros_like(self.a), self.products() / count
-        da, dz, dv, _ = direction(-self.a * self.z, -self.s * self.v if self.boxed else none)
-        share = self.length(da, dz, dv, 1.0)
-        ahead = float((self.a + share * da) @ (self.z + share * dz))
-        if self.boxed:
-            ahead += float((self.s - share * da) @ (self.v + share * dv))
-        goal = mean * (ahead / (mean * count)) ** 3
-        da, dz, dv, db = direction(
-            goal - self.a * self.z - da * dz,
-            goal - self.s * self.v + da * dv if self.boxed else none,
-        )
-        share = self.length(da, dz, dv, SHARE)
-        self.a, self.z, self.b = (
-            self.a + share * da,
-            self.z + share * dz,
-            self.b + share * float(db),
-        )
-        if self.boxed:
-            self.s = np.maximum(self.upper - self.a, np.finfo(float).tiny)
-            self.v = self.v + share * dv
-
-    def length(self, da: np.ndarray, dz: np.ndarray, dv: np.ndarray, share: float) -> float:
-        """Return how far a step may go with all variables above zero."""
-        moves = [(self.a, da), (self.z, dz)]
-        if self.boxed:
-            moves += [(self.s, -da), (self.v, dv)]
-        most = 1.0
-        for x, dx in moves:
-            down = dx < 0
-            if down.any():
-                most = min(most, share * float((-x[down] / dx[down]).min()))
-        return most
 
 
 def _solver(Q: np.ndarray, D: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
