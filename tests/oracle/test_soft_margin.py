@@ -139,6 +139,8 @@ EXACT = {
         [1, 1, -1, -1],
         [1, 4, 2, 1],
     ),
+    # where steps with second-order terms alone come back to where they were
+    "a cycle of steps": ([[3.0], [2], [3], [2]], [1, -1, -1, 1], [1, 2, 17, 0.3]),
     "separable": ([[3.0, 1], [4, 0], [0, 1], [1, -2]], [1, 1, -1, -1], [8, 8, 8, 8]),
 }
 

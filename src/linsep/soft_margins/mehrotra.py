@@ -1,6 +1,9 @@
 """Predictor and corrector steps of an interior point method for convex quadratic programs.
 
 S. Mehrotra, On the implementation of a primal-dual interior point method, SIAM J. Optim. 2 (1992).
+Correctors alone may go round in cycles (C. Cartis, Some disadvantages of a Mehrotra-type
+primal-dual corrector interior point algorithm for linear programming, Applied Numerical Mathematics
+59, 2009): one that makes no progress is replaced by a step towards the central path.
 """
 
 from abc import ABC, abstractmethod
@@ -11,6 +14,9 @@ import numpy as np
 
 #: a step ends at this share of the way to the boundary
 SHARE = 0.995
+#: a corrected step must bring the products below this share of their least sum so far; else the
+#: step aims at products of this share of their mean, without second-order terms
+FALL, CENTERED = 0.9, 0.3
 #: what solves D t + X v = r, v - X't = q for (t, v), where X'X is the curvature
 Solve = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
@@ -51,6 +57,8 @@ class InteriorPoint(ABC):
         self.s = upper - a
         #: how many products of variables and multipliers there are
         self.count = len(a) * (1 + self.boxed)
+        #: their least sum so far
+        self.least = np.inf
         slopes = self.gradient()
         start = float(np.abs(slopes).mean()) + 1e-300
         self.z = np.maximum(slopes, 0.0) + start
@@ -83,10 +91,16 @@ class InteriorPoint(ABC):
 
     def step(self) -> None:
         """Take a step towards the best point."""
-        mean, newton = self.products() / self.count, self.newton()
+        total, newton = self.products(), self.newton()
+        mean, self.least = total / self.count, min(self.least, total)
         ahead = newton(0.0)
-        goal = mean * (self.products_after(ahead) / (mean * self.count)) ** 3
-        self.go(newton(goal, ahead))
+        left = self.products_after(ahead, self.length(ahead, 1.0))
+        move = newton(mean * (left / (mean * self.count)) ** 3, ahead)
+        share = self.length(move, SHARE)
+        if self.products_after(move, share) > FALL * self.least:
+            move = newton(CENTERED * mean)
+            share = self.length(move, SHARE)
+        self.go(move, share)
 
     def newton(self) -> Callable[..., Move]:
         """Return what finds the move to products of ``goal`` each: to the first order, or with the
@@ -112,7 +126,7 @@ class InteriorPoint(ABC):
         return move
 
     def length(self, move: Move, share: float) -> float:
-        """Return how far a move may go with all variables above zero."""
+        """Return how much of a move to take: all, or this share of the way to the boundary."""
         moves = [(self.a, move.a), (self.z, move.z)]
         if self.boxed:
             moves += [(self.s, -move.a), (self.v, move.v)]
@@ -123,17 +137,15 @@ class InteriorPoint(ABC):
                 most = min(most, share * float((-x[down] / dx[down]).min()))
         return most
 
-    def products_after(self, move: Move) -> float:
-        """Return the sum of the products after a move to the boundary."""
-        share = self.length(move, 1.0)
+    def products_after(self, move: Move, share: float) -> float:
+        """Return the sum of the products after a share of a move."""
         found = float((self.a + share * move.a) @ (self.z + share * move.z))
         if self.boxed:
             found += float((self.s - share * move.a) @ (self.v + share * move.v))
         return found
 
-    def go(self, move: Move) -> None:
-        """Take a move as far as all variables stay above zero."""
-        share = self.length(move, SHARE)
+    def go(self, move: Move, share: float) -> None:
+        """Move by a share of a move."""
         self.a = self.a + share * move.a
         self.w = self.w + share * move.w
         self.b += share * move.b
