@@ -123,7 +123,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         if not self.warm_start:  # the rows are features, and not those of a source any more
             self.__dict__.pop("recipe_", None)
         X, y = self.checked_rows(X, y, learner, reset=True, checked=False)
-        classes, codes, counted = self._labelled(y, sample_weight)
+        classes, codes, counted = labels.labelled(self, y, sample_weight)
         if self.early_stopping or not counted.all():  # skipped rows are not checked while learning
             with faults_named(X, self):
                 assert_all_finite(as_csr(X), input_name="X")

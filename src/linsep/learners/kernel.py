@@ -20,6 +20,7 @@ from linsep.estimators._common.labels import (
     brings_labels,
     check_two_classes,
     label_a_row,
+    labelled,
 )
 from linsep.estimators._common.reading import describe_rows
 from linsep.kernels.base import Kernel
@@ -235,7 +236,7 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
         learner, kernel = self.learner(), self.chosen_kernel()
         rows = checked_for_kernel(self, kernel, X, reset=True)
         y = label_a_row(self, y, rows.shape[0])
-        classes, codes, counted = self._labelled(y, sample_weight)
+        classes, codes, counted = labelled(self, y, sample_weight)
         if kernel.takes == "gram" and (why := kernels.check_gram(rows)) is not None:
             warn_caller(kernels.NotPositiveSemidefiniteWarning(why))
         saving.check_arrays(rows, classes, codes, counted)

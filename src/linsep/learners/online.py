@@ -243,18 +243,6 @@ class OnlineClassifier(
 
     # Labels and weights of rows.
 
-    def _labelled(
-        self, y: np.ndarray, sample_weight: Any
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the classes, and the code and weight of each row (no weights if all are 1)."""
-        classes, codes = labels.encode(y)
-        labels.check_two_classes(classes)
-        weights = labels.check_sample_weight(sample_weight, len(y))
-        counted = labels.importance(self.class_weight, classes, codes, weights)
-        if counted.size:
-            labels.warn_of_weightless(classes, np.bincount(codes, counted, classes.size))
-        return classes, codes_given(self, classes, codes), counted
-
     def check_partial_fit(self, classes: Any = None) -> Learner:
         """Return the learner; raise ValueError if partial_fit is not possible."""
         check_parameters(self)
@@ -276,7 +264,7 @@ class OnlineClassifier(
     def _labelled_so_far(
         self, y: np.ndarray, classes: Any, sample_weight: Any
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """As :meth:`_labelled`, with the classes of the first call to partial_fit."""
+        """As :func:`labels.labelled`, with the classes of the first call to partial_fit."""
         listed = list(classes) if isinstance(classes, Set) else classes
         known = np.unique(labels_of(listed)) if classes is not None else self.classes_
         if not np.array_equal(known, self.classes_ if hasattr(self, "_run") else known):

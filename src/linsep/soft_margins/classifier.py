@@ -25,7 +25,7 @@ from linsep.estimators._common.fitted_state import (
     finite,
 )
 from linsep.estimators._common.frames import to_learn
-from linsep.estimators._common.labels import brings_labels, codes_given, is_turned
+from linsep.estimators._common.labels import brings_labels, is_turned
 from linsep.estimators._common.reading import describe_rows
 from linsep.learners.keeping import KeepLast
 from linsep.learners.passes import Run
@@ -199,13 +199,7 @@ class SoftMarginClassifier(
         """Fit to rows in memory."""
         given, X = X, self._checked(X)
         y = labels.label_a_row(self, y, X.shape[0])
-        classes, codes = labels.encode(y)
-        labels.check_two_classes(classes)
-        weights = labels.check_sample_weight(sample_weight, len(y))
-        weights = labels.importance(self.class_weight, classes, codes, weights)
-        if weights.size:
-            labels.warn_of_weightless(classes, np.bincount(codes, weights, classes.size))
-        codes = codes_given(self, classes, codes)
+        classes, codes, weights = labels.labelled(self, y, sample_weight)
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         with interrupts_deferred():
             known = {"X": given, "y": y, "metadata": metadata}

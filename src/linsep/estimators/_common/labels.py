@@ -280,6 +280,21 @@ def warn_of_weightless(classes: np.ndarray, totals: np.ndarray) -> None:
     )
 
 
+def labelled(
+    model: Any, y: np.ndarray, sample_weight: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the classes of y, the learner's code of each row, and its weight, that of its class
+    times its own (empty if all are 1).
+    """
+    classes, codes = encode(y)
+    check_two_classes(classes)
+    weights = check_sample_weight(sample_weight, len(y))
+    weights = importance(model.class_weight, classes, codes, weights)
+    if weights.size:
+        warn_of_weightless(classes, np.bincount(codes, weights, classes.size))
+    return classes, codes_given(model, classes, codes), weights
+
+
 class InitialShape(DataError):
     """Initial weights of another shape than the data need.
 
