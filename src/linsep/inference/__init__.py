@@ -1,5 +1,6 @@
 """What fitted regressions say of their parameters, the same for least squares and for logistic.
 
 ``results`` has the attributes that both share, ``summary`` their table, ``tails`` the distributions
-of their statistics.
+of their statistics; ``hypotheses`` tests linear functions of parameters, which ``restrictions``
+reads from text and ``factors`` makes of levels; ``tables`` prints tests.
 """

@@ -1,6 +1,6 @@
 """What fitted regressions say of their parameters."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -10,6 +10,9 @@ from linsep.estimators._common.showing import HasEquation
 from linsep.inference.summary import Coefficient, Summary, check_level
 from linsep.inference.tails import t_reach, t_tail
 from linsep.parameters import fitted_parameter
+
+if TYPE_CHECKING:
+    from linsep.inference.hypotheses import Contrasts, Root, WaldTest
 
 #: attributes of earlier versions, and what they are now
 WAS = {
@@ -54,6 +57,11 @@ class HasInference(HasEquation):
     @property
     def standard_errors_(self) -> np.ndarray:
         """Standard errors of the estimates, NaN where there are none."""
+        raise NotImplementedError
+
+    @property
+    def df_residual_(self) -> int:
+        """Degrees of freedom of the residuals: rows minus estimates."""
         raise NotImplementedError
 
     @property
@@ -142,6 +150,89 @@ class HasInference(HasEquation):
         more = bool(fitted_parameter(self, "fit_intercept"))
         signs = np.tile(np.concatenate([[1] * more, signs]), max(1, len(self._equations)))
         return self._in_equations(self._with_intercept(names)), signs
+
+    def _without_errors(self) -> str:
+        """Return why standard errors are not known, as a sentence; "" if they are."""
+        raise NotImplementedError
+
+    def _covariance_root(self) -> "Root":
+        """Return a factor of ``covariance_``, which is known."""
+        from linsep.inference.hypotheses import root_of
+
+        assert self.covariance_ is not None
+        return root_of(self.covariance_)
+
+    def wald_test(self, hypotheses: Any, q: Any = None, *, test: str | None = None) -> "WaldTest":
+        """Test linear hypotheses about the parameters, all at once.
+
+        Parameters
+        ----------
+        hypotheses : str, list of str, or array of shape (restrictions, parameters)
+            Restrictions with commas between them, such as ``"x1 = x2, 2 * x3 - x4 = 1"``: sums of
+            numbers and names of ``param_names_``, with ``=`` between them; without ``=`` a sum is
+            compared with zero. Of the names that fit, the longest is taken; any name may be in
+            backticks. Or the matrix R of the hypothesis R b = q, its columns in the order of
+            ``param_names_``.
+        q : float or array of shape (restrictions,), default zeros
+            Right sides, for a matrix.
+        test : "F" or "chi2", default: "F" for least squares, "chi2" for logistic regressions
+            The distribution of the statistic. The F of a logistic regression has
+            ``df_residual_`` degrees of freedom, as in statsmodels.
+
+        Returns
+        -------
+        linsep.inference.hypotheses.WaldTest
+            Print it, call ``to_dict()`` or ``tidy()`` (a row for each restriction), or use its
+            attributes ``statistic``, ``p_value``, ``df``, ``df_residual``.
+
+        Raises
+        ------
+        ParameterError
+            If a name is unknown, or a restriction follows from those before it.
+        DataError
+            If a parameter has no finite estimate, or standard errors are not known, or the
+            restrictions have a singular covariance.
+        """
+        check_is_fitted(self)
+        from linsep.inference.hypotheses import wald
+
+        return wald(self, hypotheses, q, test)
+
+    def contrasts(
+        self, factor: str, compare: Any = "pairs", *, adjust: str | None = "holm",
+        level: float | None = None,
+    ) -> "Contrasts":  # fmt: skip
+        """Compare levels of a factor: a column of text or categories, or ``C(column)`` of a
+        formula.
+
+        Parameters
+        ----------
+        factor : str, name of the column
+        compare : "pairs", "reference" or list, default="pairs"
+            "pairs": each level less each earlier one. "reference": each level less the reference
+            level, whose parameter is zero. Or contrasts by name, such as ``["b - a",
+            "(b + c) / 2 - a"]``, or pairs, such as ``[("b", "a")]``.
+        adjust : "holm" or None, default="holm"
+            Holm's adjustment of p-values for all contrasts, of all classes.
+        level : float between 0 and 1, default: that of the model, or 0.95
+            Of the intervals, each of which covers its own contrast with this probability.
+
+        Returns
+        -------
+        linsep.inference.hypotheses.Contrasts
+            Print it, or call ``to_dict()`` or ``tidy()``.
+
+        Raises
+        ------
+        ParameterError
+            If a level is unknown, or the coefficients of a contrast do not sum to zero.
+        DataError
+            If there is no such factor, or standard errors are not known.
+        """
+        check_is_fitted(self)
+        from linsep.inference.hypotheses import contrasts
+
+        return contrasts(self, factor, compare, adjust, level)
 
     def summary(self, level: float | None = None) -> Summary:
         """Return the table of the fit: print it, or call ``to_dict()``.

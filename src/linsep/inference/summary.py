@@ -110,12 +110,12 @@ class Summary:
 
     def details(self) -> list[tuple[str, str]]:
         """Return the header as text."""
-        return [(escaped(name), _fact(name, value)) for name, value in self.header]
+        return [(escaped(name), fact(name, value)) for name, value in self.header]
 
     def __str__(self) -> str:
         table = [self.columns(), *self.rows()]
         widths = [max(len(row[k]) for row in table) for k in range(7)]
-        lines = [escaped(self.title), *_two_a_line(self.details()), ""]
+        lines = [escaped(self.title), *two_a_line(self.details()), ""]
         for row in table:
             cells = [f"{cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True)]
             lines.append(f"{row[0]:<{widths[0]}}  {'  '.join(cells)}".rstrip())
@@ -135,7 +135,7 @@ class Summary:
             table.add_column(Text(name), justify="right" if k else "left", no_wrap=bool(k))
         for row in self.rows():
             table.add_row(*map(Text, row))
-        details = [Text(line) for line in _two_a_line(self.details())]
+        details = [Text(line) for line in two_a_line(self.details())]
         notes = [Text(escaped(note)) for note in self.notes]
         return Group(Text(escaped(self.title), style="bold"), *details, "", table, *notes)
 
@@ -176,11 +176,11 @@ class Summary:
         """Return everything as plain JSON: numbers unrounded, None if not finite."""
         return {
             "title": self.title,
-            "header": {name: _plain(value) for name, value in self.header},
+            "header": {name: plain(value) for name, value in self.header},
             "statistic": self.statistic,
             "level": self.level,
             "coefficients": [
-                {name: _plain(value) for name, value in row._asdict().items()}
+                {name: plain(value) for name, value in row._asdict().items()}
                 for row in self.coefficients
             ],
             "notes": list(self.notes),
@@ -206,6 +206,11 @@ def number_text(value: float) -> str:
     return "-" if isnan(value) else f"{value + 0.0:.6g}"
 
 
+def statistic_text(value: float) -> str:
+    """Format a t or a z with three decimals; a dash for NaN."""
+    return f"{value:.3f}" if abs(value) < 1e6 else number_text(value)
+
+
 def _cells(row: Coefficient) -> list[str]:
     ends = [number_text(row.low), number_text(row.high)]
     if row.status:
@@ -217,12 +222,12 @@ def _cells(row: Coefficient) -> list[str]:
             "",
             *([p_text(row.p_value), *ends] if known else [""] * 3),
         ]
-    statistic = f"{row.statistic:.3f}" if abs(row.statistic) < 1e6 else number_text(row.statistic)
     first = [number_text(row.estimate), number_text(row.standard_error)]
-    return [row.name, *first, statistic, p_text(row.p_value), *ends]
+    return [row.name, *first, statistic_text(row.statistic), p_text(row.p_value), *ends]
 
 
-def _fact(name: str, value: str | int | float) -> str:
+def fact(name: str, value: str | int | float) -> str:
+    """Format a statistic; a float whose name begins with "p" is a p-value."""
     if isinstance(value, str):
         return value
     if isinstance(value, float):
@@ -230,7 +235,7 @@ def _fact(name: str, value: str | int | float) -> str:
     return f"{value:,}"
 
 
-def _two_a_line(details: list[tuple[str, str]]) -> list[str]:
+def two_a_line(details: list[tuple[str, str]]) -> list[str]:
     """Return the pairs in two aligned columns, read downwards."""
     half = (len(details) + 1) // 2
     sides = [details[:half], details[half:]]
@@ -243,5 +248,6 @@ def _two_a_line(details: list[tuple[str, str]]) -> list[str]:
     return [f"{left}    {right}".rstrip() for left, right in zip(shown[0], rest, strict=True)]
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Return a value for JSON, which has no infinite numbers."""
     return None if isinstance(value, float) and not isfinite(value) else value

@@ -13,11 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.estimators._common.fitted_state import StopReason
 from linsep.estimators._common.labels import target_name, words_and_signs
+from linsep.inference.hypotheses import Root
 from linsep.inference.results import HasInference
 from linsep.inference.summary import check_level
 from linsep.inference.tails import f_tail, t_reach
 from linsep.linear.result import LeastSquares
 
+#: rounding of the root of a covariance, as a share
+ROOT_NOISE = 1e-13
 #: variance inflation above which a note on the reliable digits is printed
 MUCH_INFLATION = 1e8
 
@@ -311,6 +314,18 @@ class LinearResults(HasInference):
     @property
     def _words(self) -> np.ndarray:
         return np.where(np.isnan(self.params_), "dependent", "")
+
+    def _without_errors(self) -> str:
+        if self.df_residual_ <= 0:
+            return (
+                f"There are as many estimates as rows ({self.n_rows_}), so standard errors are not "
+                "known: give more rows or fewer features."
+            )
+        return ""
+
+    def _covariance_root(self) -> Root:
+        found = self._inference
+        return Root(found.residual_error * found.fit.root[:, found._from :], ROOT_NOISE)
 
     def _headed(self) -> tuple[str, list[tuple[str, str | int | float]], list[str]]:
         names, target = words_and_signs(self)[0], target_name(self)

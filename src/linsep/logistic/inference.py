@@ -320,6 +320,25 @@ class LogisticResults(HasInference):
         return np.inf
 
     @property
+    def df_residual_(self) -> int:
+        """Number of rows of positive weight minus ``n_parameters_``."""
+        return self.n_rows_ - self.n_parameters_
+
+    def _without_errors(self) -> str:
+        check_is_fitted(self)
+        if fitted_parameter(self, "l2"):
+            return (
+                "Standard errors are not known with l2: fit without it, or with Firth's penalty "
+                '(penalty="firth").'
+            )
+        if self._covariance is None or self.stop_reason_ in UNINFERRED:
+            return (
+                f"Standard errors of this fit are not known ({self.stop_reason_}): print summary() "
+                "for the reason."
+            )
+        return ""
+
+    @property
     def p_values_(self) -> np.ndarray:
         """p-values of the hypotheses that a parameter is zero: Wald's, two-sided, or by profile."""
         check_is_fitted(self)

@@ -1,0 +1,398 @@
+"""Wald's tests of linear hypotheses, and contrasts of the levels of a factor.
+
+A hypothesis R b = q of r restrictions has the statistic d' (R V R')^-1 d, where d = R b - q for the
+estimates b and their covariance V (Wald, Transactions of the American Mathematical Society 54,
+1943). It is approximately chi-squared with r degrees of freedom; divided by r it has, for least
+squares with normal residuals exactly, the F distribution.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import isinf, isnan
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import scipy.linalg as sla
+from scipy.special import chdtrc
+
+from linsep.errors import DataError, ParameterError, hint
+from linsep.inference.factors import factor_of
+from linsep.inference.restrictions import Restriction, restrictions_of
+from linsep.inference.summary import check_level
+from linsep.inference.tables import Table
+from linsep.inference.tails import f_tail, t_reach, t_tail
+
+if TYPE_CHECKING:
+    from linsep.inference.results import HasInference
+
+#: a smaller share of a restriction that is independent of those before is a rounding error
+_REPEATED = 1e-11
+#: choices of ``test``, and of ``adjust``
+_TESTS, _ADJUSTMENTS = ("F", "chi2"), ("holm", None)
+
+
+class Root(NamedTuple):
+    """A factor of a covariance matrix.
+
+    Attributes
+    ----------
+    factor : array of shape (rank, parameters), whose transpose times itself is the covariance
+    noise : float, the share of the length of a linear function of its columns that is rounding
+    """
+
+    factor: np.ndarray
+    noise: float
+
+
+def root_of(covariance: np.ndarray) -> Root:
+    """Return a factor of a covariance matrix; parameters without variance have zeros."""
+    errors = np.sqrt(np.maximum(np.nan_to_num(np.diag(covariance)), 0.0))
+    scales = np.where(errors > 0.0, errors, 1.0)
+    correlation = np.nan_to_num(covariance / scales / scales[:, None])
+    values, vectors = np.linalg.eigh(correlation)
+    factor = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T * scales
+    return Root(factor, float(np.sqrt(len(errors) * np.finfo(float).eps)))
+
+
+@dataclass(frozen=True, repr=False)
+class WaldTest(Table):
+    """A test of linear hypotheses, all at once: ``print`` it, or use its attributes.
+
+    Attributes
+    ----------
+    columns : dict of str to list, a row for each restriction
+        ``hypothesis``; ``estimate``, its left side less its right side; ``standard_error``;
+        ``statistic`` (t or z) and ``p_value`` of it alone.
+    statistic, p_value : float, of all restrictions together
+    distribution : "F" or "chi2"
+    df : int, number of restrictions
+    df_residual : float, degrees of freedom of F's denominator, infinite for chi-squared
+    """
+
+    statistic: float = float("nan")
+    p_value: float = float("nan")
+    distribution: str = "chi2"
+    df: int = 0
+    df_residual: float = float("inf")
+
+
+def wald(model: "HasInference", hypotheses: Any, q: Any, test: str | None) -> WaldTest:
+    """Return the test of hypotheses of a fitted regression; see ``HasInference.wald_test``."""
+    if test is not None and test not in _TESTS:
+        raise ParameterError(f"test is {test!r}: choose 'F' or 'chi2'.")
+    given = _given(model, hypotheses, q)
+    b, root, degrees = _known(model, given), model._covariance_root(), model._degrees
+    if (test or ("F" if model._statistic == "t" else "chi2")) == "chi2":
+        degrees = np.inf
+    elif isinf(degrees):
+        degrees = model.df_residual_
+    rows = np.array([one.row for one in given])
+    with np.errstate(over="ignore"):
+        parts = root.factor @ rows[:, :-1].T
+        errors = np.array([np.linalg.norm(part) for part in parts.T])
+        apart = rows[:, :-1] @ b + rows[:, -1]
+    _check_errors(given, errors)
+    _check_independent(model, given)
+    unit = apart / errors
+    # Without squares of standard errors, a QR factor of the parts has the digits of the root.
+    _, triangle, order = sla.qr(parts / errors, mode="economic", pivoting=True)
+    pivots = np.abs(np.diag(triangle))
+    if len(pivots) < len(given) or pivots.min() <= root.noise:
+        raise DataError(
+            f"The covariance of the {len(given)} restrictions is singular, so they cannot be "
+            f"tested together: test at most {int((pivots > root.noise).sum())} of them at a time."
+        )
+    solved = sla.solve_triangular(triangle, unit[order], trans="T")
+    with np.errstate(over="ignore"):
+        statistic = float(solved @ solved)
+    return _tested(model, given, apart, errors, statistic, float(degrees))
+
+
+def _tested(
+    model: "HasInference", given: list[Restriction], apart: np.ndarray, errors: np.ndarray,
+    statistic: float, degrees: float,
+) -> WaldTest:  # fmt: skip
+    """Return the result of a test with a chi-squared statistic, of F if degrees are finite."""
+    df, letter = len(given), "z" if isinf(degrees) else "t"
+    if isinf(degrees):
+        p, distribution = float(chdtrc(df, statistic)), "chi2"
+        header = [("chi-squared", statistic), ("degrees of freedom", df)]
+    else:
+        statistic, distribution = statistic / df, "F"
+        p = float(f_tail(statistic, df, degrees))
+        header = [
+            ("F", statistic), ("degrees of freedom", df), ("degrees of freedom, residuals", degrees)
+        ]  # fmt: skip
+    columns = {
+        "hypothesis": [one.text for one in given],
+        "estimate": apart.tolist(),
+        "standard_error": errors.tolist(),
+        letter: (apart / errors).tolist(),
+        "p_value": np.atleast_1d(t_tail(apart / errors, degrees)).tolist(),
+    }
+    return WaldTest(
+        "Wald test", [*header, (f"p of {header[0][0]}", p)], columns, [],
+        statistic, p, distribution, df, degrees,
+    )  # fmt: skip
+
+
+def _given(model: "HasInference", hypotheses: Any, q: Any) -> list[Restriction]:
+    """Return the restrictions of a text, of several texts, or of a matrix and right sides."""
+    names, signs = model._words_and_signs()
+    texts = [hypotheses] if isinstance(hypotheses, str) else hypotheses
+    if isinstance(texts, Sequence) and texts and all(isinstance(one, str) for one in texts):
+        if q is not None:
+            raise ParameterError(
+                "q is for matrices", "write the right sides into the hypotheses: 'x1 = 2'"
+            )
+        known: dict[str, np.ndarray | None] = {}
+        for row, name in zip(np.diag(signs).astype(float), names, strict=True):
+            known[name] = None if name in known else np.append(row, 0.0)
+        return [found for text in texts for found in restrictions_of(text, known)]
+    return _of_matrix(hypotheses, q, names, signs)
+
+
+def _of_matrix(R: Any, q: Any, names: list[str], signs: np.ndarray) -> list[Restriction]:
+    """Return the restrictions R b = q."""
+    try:
+        rows = np.atleast_2d(np.asarray(R, dtype=np.float64))
+        right = np.zeros(len(rows)) if q is None else np.asarray(q, dtype=np.float64)
+        right = np.broadcast_to(right, len(rows))
+    except (TypeError, ValueError):
+        raise ParameterError(
+            "The hypotheses are neither a text nor a matrix of numbers with a right side a row",
+            "give a text such as 'x1 = x2', or R of shape (restrictions, parameters) and q",
+        ) from None
+    if rows.ndim != 2 or rows.shape[1] != len(names) or not len(rows):
+        raise ParameterError(
+            f"R has the shape {np.shape(R)}, and the model {len(names)} parameters: give a row of "
+            f"{len(names)} numbers for each restriction, in the order of param_names_."
+        )
+    if not (np.isfinite(rows).all() and np.isfinite(right).all()):
+        raise ParameterError("R or q has values that are not finite: give numbers.")
+    return [
+        Restriction(f"{_written(row * signs, names)} = {value:.6g}", np.append(row, -value))
+        for row, value in zip(rows, right.tolist(), strict=True)
+    ]
+
+
+def _written(row: np.ndarray, names: list[str]) -> str:
+    """Return a linear function of parameters as text."""
+    text = ""
+    for value, name in zip(row.tolist(), names, strict=True):
+        if value:
+            sign = "-" if value < 0 else "+"
+            size = "" if abs(value) == 1 else f"{abs(value):.6g} * "
+            text += f" {sign} {size}{name}" if text else f"{'-' * (value < 0)}{size}{name}"
+    return text or "0"
+
+
+def _known(model: "HasInference", given: list[Restriction]) -> np.ndarray:
+    """Return the estimates, zero where no restriction is about them; DataError where one is about
+    a parameter without an estimate or a standard error.
+    """
+    about = np.any([one.row[:-1] != 0.0 for one in given], axis=0)
+    names, b = model._words_and_signs()[0], model.params_.ravel()
+    words = [*model._words.ravel()]
+    for j in np.flatnonzero(about):
+        if words[j]:
+            raise no_estimate(names[j], words[j])
+    why = model._without_errors()
+    if why:
+        raise DataError(why)
+    if (unknown := about & ~np.isfinite(b)).any():
+        raise DataError(f"{names[int(np.argmax(unknown))]} has no estimate: leave it out.")
+    return np.where(about, b, 0.0)
+
+
+def no_estimate(name: str, word: str) -> DataError:
+    """Return the error for a parameter whose estimate is a word, such as "+inf"."""
+    if word in ("dependent", "no weight"):
+        why = "combination of others" if word == "dependent" else "parameter of a class of weight 0"
+        return DataError(f"'{name}' has no estimate, as a {why}: leave it out of the hypotheses.")
+    if word == "not checked":
+        return DataError(
+            f"It is not known whether the likelihood has a maximum, so '{name}' cannot be tested",
+            hint("fit with {}", penalty="firth"),
+        )
+    return DataError(
+        f"'{name}' diverges, because the classes can be separated, and Wald's test needs a finite "
+        "estimate",
+        "compare likelihoods with likelihood_ratio_tests",
+        hint("fit with {}", penalty="firth"),
+    )
+
+
+def _check_errors(given: list[Restriction], errors: np.ndarray) -> None:
+    """Raise DataError for a restriction without a positive standard error."""
+    for one, error in zip(given, errors.tolist(), strict=True):
+        if not one.row[:-1].any():
+            raise ParameterError(f"'{one.text}' says nothing about parameters: leave it out.")
+        if isinf(error):
+            raise DataError(f"'{one.text}' is beyond floating point: scale it.")
+        if isnan(error) or error == 0.0:
+            raise DataError(
+                f"'{one.text}' has no standard error, because the fit leaves no residual variance: "
+                "give more rows, or fewer features."
+            )
+
+
+def _check_independent(model: "HasInference", given: list[Restriction]) -> None:
+    """Raise ParameterError for a restriction that follows from those before, or contradicts
+    them.
+    """
+    rows = np.array([one.row[:-1] for one in given])
+    scales = np.nan_to_num(model.standard_errors_.ravel(), posinf=0.0)
+    rows = rows * np.where(scales > 0.0, scales, 1.0)
+    rows /= np.abs(rows).max(axis=1, keepdims=True)
+    basis = np.zeros((0, rows.shape[1]))
+    for one, row in zip(given, rows, strict=True):
+        unit = row / np.linalg.norm(row)
+        left = unit - basis.T @ (basis @ unit)
+        left -= basis.T @ (basis @ left)
+        size = np.linalg.norm(left)
+        if size <= _REPEATED:
+            raise ParameterError(
+                f"'{one.text}' follows from the restrictions before it, or contradicts them: "
+                "leave it out."
+            )
+        basis = np.vstack([basis, left / size])
+
+
+@dataclass(frozen=True, repr=False)
+class Contrasts(Table):
+    """Differences between levels of a factor: ``print`` them, or call ``tidy()``.
+
+    Attributes
+    ----------
+    columns : dict of str to list, a row for each contrast
+        ``contrast``, ``estimate``, ``standard_error``, ``t`` or ``z``, ``p_value``,
+        ``adjusted_p_value`` if they are adjusted, ``low`` and ``high`` of its own interval.
+    """
+
+
+def contrasts(
+    model: "HasInference", name: str, compare: Any, adjust: str | None, level: float | None
+) -> Contrasts:
+    """Return contrasts of a factor of a fitted regression; see ``HasInference.contrasts``."""
+    if adjust not in _ADJUSTMENTS:
+        raise ParameterError(f"adjust is {adjust!r}: choose 'holm' or None.")
+    level, factor = check_level(model._level if level is None else level), factor_of(model, name)
+    if why := model._without_errors():
+        raise DataError(why)
+    if len(factor.levels) < 2:
+        raise DataError(f"'{factor.name}' has one level only: there is nothing to compare.")
+    wanted = _wanted(factor.levels, factor.reference, compare)
+    texts, rows = _in_parameters(model, factor.levels, wanted)
+    words, root = model._words.ravel(), model._covariance_root()
+    known = np.array([not words[row != 0.0].any() for row in rows])
+    b = np.where(words == "", model.params_.ravel(), 0.0)
+    estimates = np.where(known, rows @ b, np.nan)
+    errors = np.array([np.linalg.norm(root.factor @ row) for row in rows])
+    errors = np.where(known & (errors > 0.0), errors, np.nan)
+    t, degrees = estimates / errors, model._degrees
+    p, reach = np.atleast_1d(t_tail(t, degrees)), t_reach(level, degrees) * errors
+    percent = f"{100 * level:.6g} %"
+    columns = {
+        "contrast": texts, "estimate": estimates, "standard_error": errors,
+        model._statistic: t, "p_value": p, "adjusted_p_value": holm(p),
+        "low": estimates - reach, "high": estimates + reach,
+    }  # fmt: skip
+    if adjust is None:
+        columns.pop("adjusted_p_value")
+    return Contrasts(
+        f"Contrasts of {factor.name}", [],
+        {key: [*np.asarray(column).tolist()] for key, column in columns.items()},
+        [*_notes(factor.within, adjust, known), f"Intervals are of {percent}, each by itself."],
+    )  # fmt: skip
+
+
+def _notes(within: list[str], adjust: str | None, known: np.ndarray) -> list[str]:
+    notes = []
+    if adjust:
+        notes.append(f"p-values are adjusted by Holm's method for {len(known)} contrasts.")
+    if not known.all():
+        notes.append(
+            "A dash: a level has no finite estimate of its own, because its coefficient diverges "
+            "or its column is left out."
+        )
+    if within:
+        more = ", ..." if len(within) > 4 else ""
+        notes.append(
+            f"The factor is part of {', '.join(within[:4])}{more}, too: these are its differences "
+            "where those are zero."
+        )
+    return notes
+
+
+def holm(p: np.ndarray) -> np.ndarray:
+    """Return p-values adjusted by Holm's method (Scandinavian Journal of Statistics 6, 1979); NaN
+    counts as a hypothesis that is not rejected.
+    """
+    order = np.argsort(np.where(np.isnan(p), 1.0, p), kind="stable")
+    factors = np.arange(len(p), 0, -1)
+    raised = np.maximum.accumulate(np.nan_to_num(p[order], nan=1.0) * factors)
+    found = np.empty(len(p))
+    found[order] = np.minimum(raised, 1.0)
+    return np.where(np.isnan(p), np.nan, found)
+
+
+def _wanted(levels: dict[str, Any], reference: str, compare: Any) -> list[Restriction]:
+    """Return the contrasts as linear functions of the effects of levels."""
+    names = list(levels)
+    units = dict(zip(names, np.eye(len(names), len(names) + 1), strict=True))
+    if isinstance(compare, str) and compare in ("pairs", "reference"):
+        pairs = [(b, a) for a, b in combinations(names, 2)]
+        if compare == "reference":
+            pairs = [(name, reference) for name in names if name != reference]
+        return [Restriction(f"{a} - {b}", units[a] - units[b]) for a, b in pairs]
+    found = []
+    for one in [compare] if isinstance(compare, str) else compare:
+        if isinstance(one, str):
+            some = restrictions_of(one, units, "level")
+        else:
+            first, second = (f"`{level}`" for level in _pair(one))
+            (some,) = [restrictions_of(f"{first} - {second}", units, "level")]
+            some = [some[0]._replace(text=f"{one[0]} - {one[1]}")]
+        found += some
+    for restriction in found:
+        row = restriction.row
+        if row[-1] or abs(row.sum()) > 1e-12 * np.abs(row).sum() or not row.any():
+            raise ParameterError(
+                f"'{restriction.text}' is no contrast: its coefficients of levels have to sum to "
+                "zero, not all zero and without a constant, as in 'a - b' or '(a + b) / 2 - c' "
+                "(levels that look like numbers in backticks)."
+            )
+    if not found:
+        raise ParameterError("compare is empty: choose 'pairs', 'reference', or name contrasts.")
+    return found
+
+
+def _pair(one: Any) -> tuple[Any, Any]:
+    if not isinstance(one, tuple | list) or len(one) != 2:
+        raise ParameterError(
+            f"compare has {one!r}: choose 'pairs', 'reference', or give a list of contrasts such "
+            "as 'a - b' or ('a', 'b')."
+        )
+    return one[0], one[1]
+
+
+def _in_parameters(
+    model: "HasInference", levels: dict[str, dict[int, float]], wanted: list[Restriction]
+) -> tuple[list[str], np.ndarray]:
+    """Return the contrasts of every equation, with their names, as rows of parameters."""
+    several = model._equations
+    width = model.params_.size // max(1, len(several))
+    effects = np.zeros((len(levels), width))
+    first = width - model.n_features_in_  # after the intercept
+    for row, coding in zip(effects, levels.values(), strict=True):
+        for feature, value in coding.items():
+            row[first + feature] = value
+    rows = np.array([one.row[:-1] for one in wanted]) @ effects
+    texts = [one.text for one in wanted]
+    if not several:
+        return texts, rows
+    return [f"{one}: {text}" for one in several for text in texts], np.kron(
+        np.eye(len(several)), rows
+    )

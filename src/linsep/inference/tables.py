@@ -1,0 +1,94 @@
+"""Tables of tests: what is printed, and the same as plain JSON and as a data frame."""
+
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+from linsep.inference.results import as_frame
+from linsep.inference.summary import fact, plain, statistic_text, two_a_line
+from linsep.words import escaped
+
+#: headings of columns whose names are longer
+HEADINGS = {
+    "standard_error": "std. error", "p_value": "p", "adjusted_p_value": "adjusted p",
+    "df_residual": "residual df", "log_likelihood": "log-likelihood", "aic": "AIC", "bic": "BIC",
+    "rss": "residual SS", "sum_of_squares": "sum of squares", "f": "F",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of tests: ``print`` it, show it in a notebook, or call :meth:`to_dict` or
+    :meth:`tidy`.
+
+    Attributes
+    ----------
+    title : str
+    header : list of (str, str, int or float)
+        What is said of the whole table.
+    columns : dict of str to list
+        The cells by column: text, int or float, NaN where there is no number, or None. The first
+        column has the names of the rows.
+    notes : list of str
+        Sentences below the table.
+    """
+
+    title: str
+    header: list[tuple[str, str | int | float]]
+    columns: dict[str, list[Any]]
+    notes: list[str] = field(default_factory=list)
+
+    def _cells(self) -> list[list[str]]:
+        """Return the headings, without that of the names, and the rows as text."""
+        headings = [HEADINGS.get(name, name.replace("_", " ")) for name in self.columns]
+        columns = [[_text(name, cell) for cell in cells] for name, cells in self.columns.items()]
+        return [["", *headings[1:]], *map(list, zip(*columns, strict=True))]
+
+    def __str__(self) -> str:
+        cells = self._cells()
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        header = [(escaped(name), escaped(fact(name, value))) for name, value in self.header]
+        lines = [escaped(self.title), *two_a_line(header), *[""] * bool(header)]
+        for first, *row in cells:
+            shown = [f"{cell:>{width}}" for cell, width in zip(row, widths[1:], strict=True)]
+            lines.append("  ".join([f"{first:<{widths[0]}}", *shown]).rstrip())
+        return "\n".join([*lines, *[""] * bool(self.notes), *map(escaped, self.notes)])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        def line(cells: list[str], kind: str) -> str:
+            return "<tr>" + "".join(f"<{kind}>{escape(cell)}</{kind}>" for cell in cells) + "</tr>"
+
+        head, *rows = self._cells()
+        header = [line([name, fact(name, value)], "td") for name, value in self.header]
+        body = "".join(line(row, "td") for row in rows)
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        return (
+            f"<table><caption>{escape(self.title)}</caption>{''.join(header)}</table>"
+            f"<table>{line(head, 'th')}{body}</table>{notes}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain JSON: numbers unrounded, None if not finite."""
+        names = list(self.columns)
+        rows = zip(*self.columns.values(), strict=True)
+        return {
+            "title": self.title,
+            "header": {name: plain(value) for name, value in self.header},
+            "rows": [dict(zip(names, map(plain, row), strict=True)) for row in rows],
+            "notes": list(self.notes),
+        }
+
+    def tidy(self) -> Any:
+        """Return the rows as a data frame of pandas, or an Arrow table where it is missing."""
+        return as_frame(self.columns)
+
+
+def _text(column: str, cell: Any) -> str:
+    """Return a cell as text; None is empty."""
+    if cell is None:
+        return ""
+    if column in ("t", "z"):
+        return statistic_text(cell)
+    return escaped(fact("p " * ("p_value" in column), cell))

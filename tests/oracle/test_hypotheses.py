@@ -1,0 +1,397 @@
+"""Wald's tests and contrasts: the numbers of statsmodels and R, of any scale, and refusals."""
+
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+import statsmodels.formula.api as smf
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+
+import linsep
+from linsep import LinearRegression, LogisticRegression, Text
+from linsep.errors import DataError, ParameterError, SeparationWarning
+from linsep.linear.solving import DependentFeaturesWarning
+
+rng = np.random.default_rng(48)
+N = 90
+FRAME = pd.DataFrame({
+    "region": rng.choice(["north", "south", "far east"], N),
+    "rank": rng.integers(1, 5, N),
+    "x1": rng.normal(size=N),
+    "x2": 3.0 + rng.normal(size=N),
+    "x 3": rng.normal(size=N),
+})  # fmt: skip
+FRAME["y"] = FRAME.x1 - FRAME["x 3"] + (FRAME.region == "north") + rng.normal(size=N)
+FRAME["sick"] = (FRAME.y + rng.normal(size=N) > 0.5).astype(int)
+FRAME["kind"] = np.digitize(FRAME.y + rng.normal(size=N), [-0.5, 1.0])
+NAMES = ["x1", "x2", "x 3"]
+#: the hypotheses as text, and the same for the parameters intercept, x1, x2, x 3
+SAID = [
+    ("x1 = x2", [[0, 1, -1, 0]], [0]),
+    ("x1, x2", [[0, 1, 0, 0], [0, 0, 1, 0]], [0, 0]),
+    ("x1 = x2 = `x 3`", [[0, 1, -1, 0], [0, 0, 1, -1]], [0, 0]),
+    ("intercept - 2*(x1 - x2/4) = 1.5e-1, x 3 = -1", [[1, -2, 0.5, 0], [0, 0, 0, 1]], [0.15, -1]),
+    ("-x1 + 3 = - -x2 * 2", [[0, -1, -2, 0]], [-3]),
+]
+
+
+def of_statsmodels(kind):
+    Z = sm.add_constant(FRAME[NAMES])
+    if kind is LinearRegression:
+        return sm.OLS(FRAME.y, Z).fit()
+    return sm.Logit(FRAME.sick, Z).fit(disp=False, tol=1e-12)
+
+
+def ours(kind):
+    return kind().fit(FRAME[NAMES], FRAME.y if kind is LinearRegression else FRAME.sick)
+
+
+@pytest.mark.parametrize("test", ["F", "chi2"])
+@pytest.mark.parametrize("kind", [LinearRegression, LogisticRegression])
+@pytest.mark.parametrize(("text", "R", "q"), SAID)
+def test_wald_tests_are_those_of_statsmodels(text, R, q, kind, test):
+    model, theirs = ours(kind), of_statsmodels(kind)
+    expected = theirs.wald_test((np.array(R), np.array(q)), use_f=test == "F", scalar=True)
+    single = theirs.t_test((np.array(R), np.array(q)), use_t=test == "F")
+    for found in (
+        model.wald_test(text, test=test), model.wald_test(text.split(","), test=test),
+        model.wald_test(R, q, test=test), model.wald_test(np.array(R, dtype=float), q, test=test),
+    ):  # fmt: skip
+        assert np.isclose(found.statistic, expected.statistic, rtol=1e-6)
+        assert np.isclose(found.p_value, expected.pvalue, rtol=1e-5)
+        assert (found.df, found.distribution) == (len(q), test)
+        assert found.df_residual == (theirs.df_resid if test == "F" else np.inf)
+        table = found.tidy()
+        assert np.allclose(table.estimate, np.ravel(single.effect) - q, rtol=1e-6, atol=1e-9)
+        assert np.allclose(table.standard_error, np.ravel(single.sd), rtol=1e-6)
+        assert np.allclose(table["t" if test == "F" else "z"], np.ravel(single.tvalue), rtol=1e-5)
+        assert np.allclose(table.p_value, np.ravel(single.pvalue), rtol=1e-5)
+    assert len(model.wald_test(text).to_dict()["rows"]) == len(q)
+    assert text.split(",")[0].split("=")[0].strip() in str(model.wald_test(text))
+
+
+def test_the_default_is_f_for_least_squares_and_chi_squared_for_logistic():
+    assert ours(LinearRegression).wald_test("x1").distribution == "F"
+    assert ours(LogisticRegression).wald_test("x1").distribution == "chi2"
+
+
+def test_one_restriction_is_the_test_of_the_table_and_all_are_the_f_of_the_fit():
+    model = ours(LinearRegression)
+    for j, name in enumerate(model.param_names_):
+        found = model.wald_test([name])
+        assert np.isclose(found.p_value, model.p_values_[j], rtol=1e-9)
+        assert np.isclose(found.statistic, model.statistics_[j] ** 2, rtol=1e-9)
+    assert np.isclose(model.wald_test("x1, x2, x 3").statistic, model.f_statistic_, rtol=1e-12)
+
+
+def test_several_classes_are_named_with_their_class():
+    model = LogisticRegression(reference=0).fit(FRAME[NAMES], FRAME.kind)
+    theirs = sm.MNLogit(FRAME.kind, sm.add_constant(FRAME[NAMES])).fit(disp=False, tol=1e-12)
+    R = np.zeros((2, 8))
+    R[0, [1, 5]], R[1, 7] = (1, -1), 1
+    found = model.wald_test("1: x1 = 2: x1, `2: x 3`")
+    variance = R @ theirs.cov_params() @ R.T
+    apart = R @ theirs.params.to_numpy().T.ravel()
+    assert np.isclose(found.statistic, apart @ np.linalg.solve(variance, apart), rtol=1e-4)
+    assert np.isclose(found.p_value, stats.chi2.sf(found.statistic, 2), rtol=1e-9)
+
+
+def test_firths_estimates_and_covariance_are_tested():
+    model = LogisticRegression(penalty="firth", intervals="wald").fit(FRAME[NAMES], FRAME.sick)
+    R = np.array([[0.0, 1, 0, 0], [0, 0, 1, -1]])
+    apart = R @ model.params_
+    expected = apart @ np.linalg.solve(R @ model.covariance_ @ R.T, apart)
+    assert np.isclose(model.wald_test("x1, x2 = x 3").statistic, expected, rtol=1e-9)
+
+
+def test_five_points_in_fractions():
+    x, y = [1, 2, -1, 3, 4], [2, 4, 0, 4, 6]
+    model = LinearRegression().fit([[value] for value in x], y)
+    # intercept = 1, slope = 1 jointly: (rss under the hypothesis - rss) / 2 / (rss / 3)
+    held = sum((Fraction(b) - 1 - a) ** 2 for a, b in zip(x, y, strict=True))
+    mean_x, mean_y = Fraction(sum(x), 5), Fraction(sum(y), 5)
+    sxy = sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True))
+    slope = sxy / sum((a - mean_x) ** 2 for a in x)
+    rss = sum((b - mean_y - slope * (a - mean_x)) ** 2 for a, b in zip(x, y, strict=True))
+    found = model.wald_test("intercept = 1, x0 = 1")
+    assert np.isclose(found.statistic, float((held - rss) / 2 / (rss / 3)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-140, 1e-5, 1.0, 1e5, 1e140])
+@pytest.mark.parametrize("shift", [0.0, 1e7])
+def test_units_of_columns_do_not_matter(scale, shift):
+    X = FRAME[NAMES].to_numpy()
+    moved = X.copy()
+    moved[:, 0] = (moved[:, 0] + shift) * scale
+    plain, other = LinearRegression().fit(X, FRAME.y), LinearRegression().fit(moved, FRAME.y)
+    R = np.array([[0.0, 1, -1, 0], [0, 0, 1, 1]])
+    there = R.copy()
+    there[:, 1] *= scale
+    expected = plain.wald_test(R)
+    found = other.wald_test(there)
+    assert np.isclose(found.statistic, expected.statistic, rtol=1e-6)
+    assert np.isclose(found.p_value, expected.p_value, rtol=1e-6)
+
+
+def test_nearly_collinear_columns_keep_their_digits():
+    x = np.arange(20.0)
+    X = np.column_stack([x, x + 1e-7 * np.sin(x * x), np.cos(x)])
+    y = x + np.sin(3 * x)
+    model = LinearRegression().fit(X, y)
+    assert np.isclose(model.wald_test("x0, x1, x2").statistic, model.f_statistic_, rtol=1e-7)
+    without = LinearRegression().fit(X[:, 2:], y)
+    expected = (without.rss_ - model.rss_) / 2 / model.residual_variance_
+    assert np.isclose(model.wald_test("x0, x1").statistic, expected, rtol=1e-7)
+
+
+def test_names_of_formulas_and_of_text_columns():
+    formula = "y ~ C(rank) + region * x1"
+    model, theirs = linsep.fit(FRAME, formula=formula, learner="linear"), smf.ols(formula, FRAME)
+    found = model.wald_test("C(rank)[T.2] = C(rank)[T.3], region[T.north]:x1 = region[T.south]:x1")
+    expected = theirs.fit().f_test(
+        "C(rank)[T.2] = C(rank)[T.3], region[T.north]:x1 = region[T.south]:x1"
+    )
+    assert np.isclose(found.statistic, float(expected.fvalue), rtol=1e-7)
+    coded = LinearRegression().fit(FRAME[["region", "x1"]], FRAME.y)
+    theirs = smf.ols("y ~ region + x1", FRAME).fit().f_test("region[T.north] = region[T.south]")
+    assert np.isclose(
+        coded.wald_test("region=north = region=south").statistic, float(theirs.fvalue), rtol=1e-7
+    )
+
+
+def test_words_that_are_hashed_negatively_are_named_by_the_word():
+    words = ["good", "bad", "film", "fun", "day", "sun", "rain"]  # signs of both kinds
+    texts = [" ".join(rng.permutation(words)[: rng.integers(1, 5)]) for _ in range(80)]
+    frame = pd.DataFrame({"text": texts, "y": rng.normal(size=80)})
+    with pytest.warns(UserWarning, match="zero in all rows"):
+        model = linsep.fit(frame, target="y", text={"text": Text(n_features=64)}, learner="linear")
+    signs = set()
+    for name, (word, sign) in zip(
+        model.param_names_, zip(*model._words_and_signs(), strict=True), strict=True
+    ):
+        row = next(one for one in model.summary().coefficients if one.name == word)
+        if not row.status:
+            for said in (f"`{word}` = 0.1", f"{word} = 0.1"):
+                found = model.wald_test(said).tidy()
+                assert np.isclose(found.estimate[0], row.estimate - 0.1, rtol=1e-9)
+            plain = model.wald_test(f"{name} = 0.1").tidy()  # minus the word
+            assert np.isclose(plain.estimate[0], sign * row.estimate - 0.1, rtol=1e-9)
+            signs.add(int(sign))
+    assert signs == {-1, 1}
+
+
+REFUSED = [
+    ("x9", "'x9' names 'x9', which is no parameter: choose among `intercept`, `x1`, `x2`, `x 3`."),
+    ("x10", "'x10' names 'x10', which is no parameter"),
+    ("x1 +", "'x1 +' ends where a name or a number is missing, at character 5"),
+    ("x1 x2", "goes on where a sign is missing, at character 4"),
+    ("2 x1", "goes on where a sign is missing, at character 3"),
+    ("x1 * x2", "multiplies parameters, at character 6"),
+    ("x1 / x2", "divides by what is no number, or zero, at character 6"),
+    ("x1 / 0", "divides by what is no number, or zero"),
+    ("x1 = (x2", "has no closing parenthesis, at character 9"),
+    ("x1 = 1e999", "has a number beyond floating point, at character 6"),
+    ("x1 * 1e200 * 1e200", "has a number beyond floating point"),
+    ("(" * 80 + "x1" + ")" * 80, "is nested too deeply"),
+    ("`x1", "has a backtick without a second one, at character 1"),
+    ("", "ends where a name or a number is missing"),
+    ("x1,", "ends where a name or a number is missing, at character 4"),
+    ("1 = 2", "'1 = 2' says nothing about parameters: leave it out."),
+    ("x1 = x1", "'x1 = x1' says nothing about parameters: leave it out."),
+    ("x1 = x2, x2 = x 3, x1 = x 3", "'x1 = x 3' follows from the restrictions before it"),
+    ("x1 = 1, x1 = 2", "'x1 = 2' follows from the restrictions before it, or contradicts them"),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), REFUSED)
+@pytest.mark.parametrize("kind", [LinearRegression, LogisticRegression])
+def test_what_is_no_hypothesis_is_refused(text, said, kind):
+    with pytest.raises(ParameterError) as refused:
+        ours(kind).wald_test(text)
+    assert said in str(refused.value)
+    assert str(refused.value).count("\n") == 0
+
+
+def test_matrices_of_other_shapes_are_refused():
+    model = ours(LinearRegression)
+    for R, q in (([[1, 2]], None), (np.zeros((0, 4)), None), (np.ones((1, 1, 4)), None)):
+        with pytest.raises(ParameterError, match=r"R has the shape .* 4 parameters: give a row"):
+            model.wald_test(R, q)
+    for R, q in ((3.5, [1, 2]), ([[1, 2], [3]], None), ({"x1": 1}, None), ([1, 0, 0, 0], [1, 2])):
+        with pytest.raises(ParameterError, match=r"neither a text nor a matrix|R has the shape"):
+            model.wald_test(R, q)
+    with pytest.raises(DataError, match="is beyond floating point: scale it"):
+        model.wald_test([1e308, 1e308, 0, 0])
+    with pytest.raises(ParameterError, match="R or q has values that are not finite"):
+        model.wald_test([0, 1, np.nan, 0])
+    with pytest.raises(ParameterError, match="q is for matrices"):
+        model.wald_test("x1", 1)
+    with pytest.raises(ParameterError, match=r"test is 'f': choose 'F' or 'chi2'."):
+        model.wald_test("x1", test="f")
+
+
+def test_parameters_without_estimates_are_refused_by_name():
+    X = FRAME[NAMES].assign(twice=2 * FRAME.x1)
+    with pytest.warns(DependentFeaturesWarning):
+        model = LinearRegression().fit(X, FRAME.y)
+    with pytest.raises(DataError, match="'twice' has no estimate, as a combination of others"):
+        model.wald_test("twice = x2")
+    assert model.wald_test("x1 = x2").df == 1
+    perfect = LinearRegression().fit(FRAME[NAMES], 2 + FRAME.x1)
+    with pytest.raises(DataError, match="leaves no residual variance: give more rows"):
+        perfect.wald_test("x1 = 1")
+    full = LinearRegression().fit(FRAME[NAMES][:4], FRAME.y[:4])
+    with pytest.raises(DataError, match="as many estimates as rows"):
+        full.wald_test("x1 = 1")
+
+
+def test_a_diverging_coefficient_is_refused_with_what_to_do_instead():
+    X = FRAME[NAMES].assign(marker=((FRAME.sick == 1) & (FRAME.x1 > 0)).astype(float))
+    with pytest.warns(SeparationWarning):
+        model = LogisticRegression().fit(X, FRAME.sick)
+    with pytest.raises(
+        DataError, match=r"'marker' diverges.*likelihood_ratio_tests.*firth"
+    ) as said:
+        model.wald_test("marker = x1")
+    assert str(said.value).count(".") == 1
+    assert model.wald_test("x1 = x2").df == 1  # the others have finite estimates
+    with pytest.raises(DataError, match="Standard errors are not known with l2"):
+        LogisticRegression(l2=1.0).fit(X, FRAME.sick).wald_test("x1")
+
+
+def test_a_singular_covariance_is_refused():
+    model = ours(LogisticRegression)
+    model._covariance = np.ones((4, 4)) * 0.04
+    with pytest.raises(DataError, match=r"2 restrictions is singular.*test at most 1 of them"):
+        model.wald_test("x1, x2")
+
+
+#: breaks of yarn for tensions L, M and H of two wools (R's warpbreaks)
+BREAKS = [
+    26, 30, 54, 25, 70, 52, 51, 26, 67, 18, 21, 29, 17, 12, 18, 35, 30, 36, 36, 21, 24, 18, 10, 43,
+    28, 15, 26, 27, 14, 29, 19, 29, 31, 41, 20, 44, 42, 26, 19, 16, 39, 28, 21, 39, 29, 20, 21, 24,
+    17, 13, 15, 15, 16, 28,
+]  # fmt: skip
+TENSION = pd.Categorical(np.tile(np.repeat(["L", "M", "H"], 9), 2), ["L", "M", "H"])
+WARP = pd.DataFrame({"breaks": BREAKS, "wool": ["A"] * 27 + ["B"] * 27, "tension": TENSION})
+
+
+@pytest.mark.parametrize("formula", [False, True])
+def test_contrasts_are_those_that_multcomp_prints_for_warpbreaks(formula, tmp_path):
+    if formula:
+        model = linsep.fit(WARP, formula="breaks ~ tension", learner="linear")
+    else:
+        model = LinearRegression().fit(WARP[["tension"]], WARP.breaks)
+    linsep.save(model, tmp_path / "m.linsep")
+    for one in (model, pickle.loads(pickle.dumps(model)), linsep.load(tmp_path / "m.linsep")):
+        found = one.contrasts("tension").tidy()
+        assert found.contrast.tolist() == ["M - L", "H - L", "H - M"]
+        assert found.estimate.round(3).tolist() == [-10.0, -14.722, -4.722]
+        assert found.standard_error.round(3).tolist() == [3.96, 3.96, 3.96]
+        assert found.t.round(3).tolist() == [-2.525, -3.718, -1.192]
+        holm = multipletests(found.p_value, method="holm")[1]
+        assert np.allclose(found.adjusted_p_value, holm, rtol=1e-12)
+        theirs = smf.ols("breaks ~ tension", WARP).fit().t_test("tension[T.M]")
+        assert np.allclose([found.low[0], found.high[0]], theirs.conf_int()[0], rtol=1e-9)
+
+
+CODINGS = ["C(rank)", "C(rank, Sum)", "C(rank, Helmert)", "C(rank, Treatment(3))", "0 + C(rank)"]
+
+
+@pytest.mark.parametrize("coding", CODINGS)
+@pytest.mark.parametrize("learner", ["linear", "logistic"])
+def test_the_coding_of_a_factor_does_not_change_its_contrasts(coding, learner):
+    target = "y" if learner == "linear" else "sick"
+    model = linsep.fit(FRAME, formula=f"{target} ~ {coding} + x1", learner=learner)
+    fit = smf.ols if learner == "linear" else smf.logit
+    theirs = fit(f"{target} ~ C(rank) + x1", FRAME).fit(
+        **{} if learner == "linear" else {"disp": 0}
+    )
+    pairs = [f"C(rank)[T.{b}]" + f" - C(rank)[T.{a}]" * (a > 1)
+             for a in range(1, 5) for b in range(a + 1, 5)]  # fmt: skip
+    expected = [theirs.t_test(pair) for pair in pairs]
+    found = model.contrasts("rank").tidy()
+    assert np.allclose(found.estimate, [float(one.effect[0]) for one in expected], rtol=1e-5)
+    assert np.allclose(found.standard_error, [float(one.sd.item()) for one in expected], rtol=1e-5)
+    assert np.allclose(found.p_value, [float(one.pvalue) for one in expected], rtol=1e-4)
+    named = model.contrasts("C(rank)", ["(`1` + `2`) / 2 - `4`", "`2` - `3`"]).tidy()
+    assert np.isclose(named.estimate[0], -(found.estimate[2] + found.estimate[4]) / 2, rtol=1e-9)
+    assert np.isclose(named.estimate[1], -found.estimate[3], rtol=1e-9)
+    pair = model.contrasts("rank", [(2, 3)], adjust=None)
+    assert pair.columns["contrast"] == ["2 - 3"]
+    assert np.isclose(pair.columns["estimate"][0], -found.estimate[3], rtol=1e-9)
+    assert "adjusted_p_value" not in pair.columns
+
+
+def test_contrasts_with_the_reference_are_the_coefficients():
+    model = LogisticRegression().fit(FRAME[["region", "x1"]], FRAME.sick)
+    found = model.contrasts("region", "reference", level=0.9)
+    table = model.tidy(level=0.9).set_index("term").loc[["region=north", "region=south"]]
+    assert found.columns["contrast"] == ["north - far east", "south - far east"]
+    for name in ("estimate", "standard_error", "p_value", "low", "high"):
+        assert np.allclose(found.columns[name], table[name], rtol=1e-9), name
+    assert "Intervals are of 90 %" in str(found)
+    assert found.to_dict()["rows"][0]["contrast"] == "north - far east"
+
+
+def test_contrasts_of_several_classes_are_adjusted_together():
+    model = LogisticRegression(reference=0).fit(FRAME[["region", "x1"]], FRAME.kind)
+    found = model.contrasts("region").tidy()
+    assert found.contrast.tolist()[:3] == [
+        "1: north - far east", "1: south - far east", "1: south - north",
+    ]  # fmt: skip
+    assert len(found) == 6
+    expected = model.wald_test("2: region=south = 2: region=north").tidy()
+    assert np.isclose(found.estimate[5], expected.estimate[0], rtol=1e-9)
+    assert np.isclose(found.standard_error[5], expected.standard_error[0], rtol=1e-9)
+    holm = multipletests(found.p_value, method="holm")[1]
+    assert np.allclose(found.adjusted_p_value, holm, rtol=1e-12)
+
+
+def test_levels_that_diverge_have_no_contrasts_and_others_have():
+    frame = FRAME[["region", "x1"]].copy()
+    frame.loc[FRAME.sick == 1, "region"] = frame.region[FRAME.sick == 1].replace("south", "north")
+    with pytest.warns(SeparationWarning):
+        model = LogisticRegression().fit(frame, FRAME.sick)
+    found = model.contrasts("region").tidy()
+    assert np.isnan(found.p_value).tolist() == [False, True, True]
+    assert np.isclose(found.adjusted_p_value[0], min(1.0, 3 * found.p_value[0]))
+    assert "diverges" in str(model.contrasts("region"))
+
+
+def test_a_factor_within_products_says_so():
+    model = linsep.fit(FRAME, formula="y ~ region * x1", learner="linear")
+    assert "part of region[T.north]:x1, region[T.south]:x1" in str(model.contrasts("region"))
+    crossed = linsep.fit(
+        FRAME[["region", "x1", "y"]], target="y", learner="linear", products="region:x1"
+    )
+    assert "region" in crossed.contrasts("region").notes[1]
+
+
+def test_what_is_no_contrast_is_refused():
+    model = LinearRegression().fit(FRAME[["region", "x1"]], FRAME.y)
+    with pytest.raises(DataError, match=r"'x1' is no factor: choose one of 'region'."):
+        model.contrasts("x1")
+    with pytest.raises(DataError, match="'x1' is no factor: the model has none"):
+        ours(LinearRegression).contrasts("x1")
+    with pytest.raises(ParameterError, match="names 'east', which is no level: choose among `far"):
+        model.contrasts("region", "east - north")
+    for wrong in ("north", "north + south", "north - south + 1", "north - north", "2 - 1"):
+        with pytest.raises(ParameterError, match="is no contrast: its coefficients"):
+            model.contrasts("region", wrong)
+    with pytest.raises(ParameterError, match="compare has 3: choose 'pairs'"):
+        model.contrasts("region", [3])
+    with pytest.raises(ParameterError, match="compare is empty"):
+        model.contrasts("region", [])
+    with pytest.raises(ParameterError, match="adjust is 'tukey': choose 'holm' or None"):
+        model.contrasts("region", adjust="tukey")
+    with pytest.raises(ParameterError, match="level is 2"):
+        model.contrasts("region", level=2)
+    with pytest.warns(UserWarning, match="zero in all rows"):
+        hashed = linsep.fit(FRAME[["region", "x1", "y"]], target="y", learner="linear", hash_bits=6)
+    with pytest.raises(DataError, match="hashed, so that they are not known: learn without"):
+        hashed.contrasts("region")
