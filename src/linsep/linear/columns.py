@@ -217,6 +217,7 @@ class ScaledColumns:
             log_weights=y.log_weights,
             two_values=y.both,
             deviation=y.deviation,
+            signature=y.signature.text,
             fit_intercept=self.fit_intercept,
             method=method,
             combinations={

@@ -24,6 +24,7 @@ from linsep.estimators._common.labels import (
 )
 from linsep.estimators._common.predicting import Prediction, weights_to_score
 from linsep.estimators._common.reading import Reading, describe
+from linsep.inference import signatures
 from linsep.inference.summary import check_level
 from linsep.lanes import Lanes
 from linsep.linear.diagnostics import Assumptions, check_assumptions
@@ -423,7 +424,8 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             ``combinations`` (o, 1 + d); see :class:`linsep.linear.result.LeastSquares`.
         facts : dict
             ``fit`` (the numbers of the solution), ``two_values`` (of y, or None), ``target`` (the
-            name of y, or None) and ``interrupted`` (whether Ctrl-C ended the reading).
+            name of y, or None), ``interrupted`` (whether Ctrl-C ended the reading) and
+            ``signature`` (of the rows, 16 hexadecimal digits, or None).
         """
         fit = self._fitted
         out, d = sorted(fit.combinations), fit.coef.size
@@ -440,6 +442,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             "two_values": self._two_values,
             "target": self._target,
             "interrupted": hasattr(self, "stop_reason_"),
+            "signature": fit.signature,
         }
 
     def set_state(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
@@ -474,6 +477,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             fit_intercept=numbers["fit_intercept"] is True,
             n_rows=count(numbers["n_rows"], 1),
             method=str(numbers["method"] if "method" in numbers else numbers["way"]),  # older name
+            signature=signatures.checked(facts.get("signature")),  # older files have none
         )
         self._two_values = None if two is None else (float(two[0]), float(two[1]))
         self._target = None if facts.get("target") is None else str(facts["target"])

@@ -303,6 +303,12 @@ class LinearResults(HasInference):
         return self._fitted
 
     @property
+    def n_parameters_(self) -> int:
+        """Number of estimates, without features that are left out."""
+        check_is_fitted(self)
+        return self._fitted.rank
+
+    @property
     def rss_(self) -> float:
         """The weighted sum of squared residuals."""
         return self.solution_.rss

@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.batches import Batch
+from linsep.inference.signatures import Signature
 from linsep.lanes import no_weight
 
 
@@ -20,6 +21,7 @@ class Targets(NamedTuple):
     mean, spread : float, of y: its weighted mean, and the sum of squares around it
     low, high : float, the smallest and the largest y
     two : bool, whether every y is one of these
+    signature : Signature of the rows
     """
 
     rows: int
@@ -30,6 +32,7 @@ class Targets(NamedTuple):
     low: float
     high: float
     two: bool
+    signature: Signature
 
     @classmethod
     def of(cls, block: Batch) -> "Targets":
@@ -51,7 +54,8 @@ class Targets(NamedTuple):
                 spread = float(weights @ (about - mean) ** 2)
         some = y[:64]  # usually show a third value
         two = bool(((some == low) | (some == high)).all() and ((y == low) | (y == high)).all())
-        return cls(y.size, total, logs, low + mean, spread, low, high, two)
+        signature = Signature.of(y, weights)
+        return cls(y.size, total, logs, low + mean, spread, low, high, two, signature)
 
     def and_more(self, more: "Targets") -> "Targets":
         """Return the counts of both; means are merged by their difference, for accuracy."""
@@ -62,6 +66,7 @@ class Targets(NamedTuple):
             self.rows + more.rows, weight, self.log_weights + more.log_weights,
             self.mean + share * shift, self.spread + more.spread + self.weight * share * shift**2,
             min(values), max(values), self.two and more.two and len(values) < 3,
+            self.signature + more.signature,
         )  # fmt: skip
 
     @property
@@ -114,6 +119,7 @@ class LeastSquares:
     method : "exact", "floats" or "doubled"
     two_values : the two values of y; None if it has others, or for a model from a file
     deviation : float, the standard deviation of y; NaN for a model from a file
+    signature : str, of the rows; None for a model from a file that has none
     """
 
     coef: np.ndarray
@@ -136,6 +142,7 @@ class LeastSquares:
     combinations: dict[int, np.ndarray] = field(default_factory=dict)
     two_values: tuple[float, float] | None = None
     deviation: float = np.nan
+    signature: str | None = None
 
     @property
     def rank(self) -> int:

@@ -573,4 +573,5 @@ def _from_floats(solved: Solved, moments: Moments, fit_intercept: bool) -> Least
         method="floats",
         two_values=moments.y.both,
         deviation=moments.y.deviation,
+        signature=moments.y.signature.text,
     )

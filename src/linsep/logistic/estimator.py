@@ -36,6 +36,7 @@ from linsep.estimators._common.predicting import (
     share_right,
 )
 from linsep.estimators._common.showing import PlotsProbability
+from linsep.inference import signatures
 from linsep.inference.summary import OPPOSITE
 from linsep.logistic.fitting import fitted, gradient_ascent, null_log_likelihood
 from linsep.logistic.inference import LogisticResults, Nearer, in_use, order_of_classes
@@ -78,7 +79,7 @@ LEARNT = (
     "coef_", "intercept_", "_centred", "_limits", "log_likelihood_", "null_log_likelihood_",
     "_covariance", "n_iter_", "n_rows_", "stop_reason_", "stop_sentence_", "ascent_", "_intervals",
     "_gained", "_total_weight", "training_accuracy_", "training_rows_", "training_baseline_",
-    "training_sampled_", "training_balanced_accuracy_", "threshold_",
+    "training_sampled_", "training_balanced_accuracy_", "threshold_", "_signature",
 )  # fmt: skip
 
 
@@ -397,6 +398,7 @@ class LogisticRegression(
             if saving is not None:
                 task, saving.rows_per_pass = replace(task, journal=saving.journal), task.n_rows
             self._begin(rows.known)
+            self._signature = signatures.of_task(task)
             callbacks = Callbacks(self, given)
 
             def snapshot() -> dict[str, Any]:

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.estimators._common.fitted_state import classes_of, count, described, finite, plain
 from linsep.estimators._common.labels import label_text
+from linsep.inference import signatures
 from linsep.inference.results import HasInference
 from linsep.inference.summary import check_level
 from linsep.logistic.outcomes import SEPARATED, UNINFERRED
@@ -73,6 +74,7 @@ class LogisticResults(HasInference):
     separation_: Any
     _intervals: dict[float, Any]
     _gained: float
+    _signature: str | None = None
 
     _centred: "Centred | None" = None
     _nearer: Nearer | None = None
@@ -91,8 +93,8 @@ class LogisticResults(HasInference):
         facts : dict
             ``classes`` (``type`` and ``values``), ``reference``, ``fit`` (log-likelihoods, None if
             not known), ``n_rows``, ``total_weight``, ``n_iter``, ``method``, ``stop_reason``,
-            ``stop_sentence``, ``levels``, ``centred`` (bool) and ``separation`` (a verdict as text,
-            or None).
+            ``stop_sentence``, ``levels``, ``centred`` (bool), ``separation`` (a verdict as text, or
+            None) and ``signature`` (of the rows, 16 hexadecimal digits, or None).
         """
         arrays = {"coef": self.coef_, "intercept": self.intercept_}
         arrays["limits"], around = _codes_of_limits(self._limits), in_use(self)
@@ -115,6 +117,7 @@ class LogisticResults(HasInference):
             "levels": list(self._intervals),
             "centred": around is not None,
             "separation": None if self.separation_ is None else self.separation_.to_json(),
+            "signature": self._signature,
         }
 
     def set_state(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
@@ -159,6 +162,7 @@ class LogisticResults(HasInference):
             from linsep.certificate.proofs import from_json
 
             self.separation_ = from_json(proof)
+        self._signature = signatures.checked(facts.get("signature"))  # older files have none
         self.n_features_in_ = d
 
     def keep_centred(self, centre: np.ndarray | None, at: np.ndarray) -> None:

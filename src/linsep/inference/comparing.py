@@ -1,0 +1,311 @@
+"""Tests of nested regressions of the same rows: F for least squares, else likelihood ratios.
+
+Of n rows, a smaller model with k parameters less and the residual sum of squares S has F =
+((S - S1) / k) / (S0 / (n - r)), where S1 belongs to the larger model, and S0 and r parameters to
+the largest; a logistic model has twice the difference of log-likelihoods, approximately chi-squared
+with k degrees of freedom (Wilks, Annals of Mathematical Statistics 9, 1938).
+"""
+
+import json
+from collections.abc import Sequence
+from itertools import pairwise
+from math import isnan, nan
+from typing import Any, NamedTuple
+
+from scipy.special import chdtrc
+from sklearn.utils.validation import check_is_fitted
+
+from linsep.errors import DataError, ParameterError
+from linsep.estimators._common.labels import label_text
+from linsep.inference.results import HasInference
+from linsep.inference.tables import Table
+from linsep.inference.tails import f_tail
+from linsep.parameters import fitted_parameter
+from linsep.sources.feature_names import names_in_recipe
+from linsep.words import counted
+
+
+class Test(NamedTuple):
+    """The test of a smaller model within a larger one.
+
+    Attributes
+    ----------
+    df : int, number of parameters less
+    statistic, p_value : float, NaN if there is no test
+    """
+
+    df: int
+    statistic: float
+    p_value: float
+
+
+class Comparison(Table):
+    """Nested models, the smallest first: ``print`` it, or call ``to_dict()`` or ``tidy()``.
+
+    Attributes
+    ----------
+    columns : dict of str to list, a row for each model
+        ``model``, ``parameters``, ``log_likelihood``, ``aic`` and ``bic``; of least squares
+        ``rss`` and ``df_residual``; of its test against the model before ``df``, ``F`` or ``chi2``,
+        and ``p_value``, None for the first.
+    """
+
+
+def compare(*models: Any, names: Sequence[str] | None = None) -> Comparison:
+    """Compare nested regressions that were fitted to the same rows.
+
+    Parameters
+    ----------
+    *models : fitted LinearRegression, or fitted LogisticRegression, two or more
+        The smallest first; each has the features of the one before, and more. Features are known by
+        their names: of data frames, or of columns of files.
+    names : list of str, default "model 1", "model 2", ...
+        What the models are called.
+
+    Returns
+    -------
+    Comparison
+        Log-likelihood, AIC and BIC of each model, and its test against the one before: F for least
+        squares, with the residual variance of the largest model as in R's ``anova``, else the
+        likelihood ratio, approximately chi-squared.
+
+    Raises
+    ------
+    ParameterError
+        If these are no two fitted regressions of one kind.
+    DataError
+        If they are not nested, or were fitted to other rows, or in another order; or if a model has
+        no likelihood to compare: with l2, Firth's penalty, or robust covariances.
+
+    Notes
+    -----
+    Of separated classes the log-likelihood is its supremum, which is compared.
+    """
+    if len(models) < 2:
+        raise ParameterError("There is nothing to compare: give two fitted regressions or more.")
+    called = list(names) if names is not None else [f"model {k + 1}" for k in range(len(models))]
+    if len(called) != len(models):
+        raise ParameterError(f"There are {len(models)} models, but {len(called)} names.")
+    for model, name in zip(models, called, strict=True):
+        _check_regression(model, name)
+    for (smaller, larger), pair in zip(pairwise(models), pairwise(called), strict=True):
+        _check_alike(smaller, larger, *pair)
+    for model, name in zip(models, called, strict=True):
+        refuse_without_likelihood(model, name)
+    for (smaller, larger), pair in zip(pairwise(models), pairwise(called), strict=True):
+        _check_nested(smaller, larger, *pair)
+        _check_rows(smaller, larger, *pair)
+        _check_features(smaller, larger, *pair)
+    tests = [None, *(tested(a, b, models[-1]) for a, b in pairwise(models))]
+    return _table(models, called, tests)
+
+
+def tested(smaller: Any, larger: Any, largest: Any) -> Test:
+    """Return the test of a smaller model within a larger one; the largest has the variance."""
+    if larger._statistic == "z":
+        return likelihood_ratio(
+            larger.log_likelihood_ - smaller.log_likelihood_,
+            larger.n_parameters_ - smaller.n_parameters_,
+        )
+    df, degrees = smaller.df_residual_ - larger.df_residual_, largest.df_residual_
+    unit = largest.residual_error_  # norms, since squares could overflow
+    if not (df and degrees > 0 and unit > 0):
+        return Test(df, nan, nan)
+    norms = [one.solution_.residual_norm / unit for one in (smaller, larger)]
+    statistic = max(0.0, (norms[0] - norms[1]) * (norms[0] + norms[1]) / df)
+    return Test(df, statistic, float(f_tail(statistic, df, degrees)))
+
+
+def likelihood_ratio(gained: float, df: int) -> Test:
+    """Return the test of a gain of log-likelihood by some parameters."""
+    statistic = max(0.0, 2.0 * gained) if not isnan(gained) else nan
+    return Test(df, statistic, float(chdtrc(df, statistic)) if df else nan)
+
+
+def _table(models: Sequence[Any], called: list[str], tests: list[Test | None]) -> Comparison:
+    linear = models[0]._statistic == "t"
+    columns: dict[str, list[Any]] = {"model": called}
+    columns["parameters"] = [one.n_parameters_ for one in models]
+    if linear:
+        columns["rss"] = [one.rss_ for one in models]
+        columns["df_residual"] = [one.df_residual_ for one in models]
+    for name in ("log_likelihood", "aic", "bic"):
+        columns[name] = [float(getattr(one, f"{name}_")) for one in models]
+    columns["df"] = [None if test is None else test.df for test in tests]
+    columns["F" if linear else "chi2"] = [None if one is None else one.statistic for one in tests]
+    columns["p_value"] = [None if test is None else test.p_value for test in tests]
+    first = models[0]
+    kind = "linear" if linear else "logistic"
+    notes = ["A test compares a model with the one above it."]
+    if any(note_of_supremum(model) for model in models):
+        notes.append(SUPREMUM)
+    if any(test is not None and isnan(test.p_value) for test in tests):
+        notes.append("A dash: the model adds no parameter, or leaves no residual variance.")
+    return Comparison(f"Nested {kind} regressions", [("rows", first.n_rows_)], columns, notes)
+
+
+#: what is said of tests in which the likelihood has no maximum
+SUPREMUM = (
+    "The classes of some model are separated: its log-likelihood is the supremum, and p only a "
+    "rough guide."
+)
+
+
+def note_of_supremum(model: Any) -> bool:
+    """Return whether the log-likelihood of a model is a supremum, for there is no maximum."""
+    return getattr(model, "stop_reason_", None) in ("separable", "quasi-separable")
+
+
+def _check_regression(model: Any, name: str) -> None:
+    if not isinstance(model, HasInference):
+        raise ParameterError(
+            f"{name} is a {type(model).__name__}: give fitted linear or logistic regressions."
+        )
+    check_is_fitted(model)
+
+
+def refuse_without_likelihood(model: Any, name: str) -> None:
+    """Raise DataError for a model whose likelihood cannot be compared with others."""
+    if fitted_parameter(model, "l2"):
+        raise DataError(
+            f"{name} was fitted with l2, so that its likelihood is no maximum: fit without l2."
+        )
+    if fitted_parameter(model, "penalty"):
+        raise DataError(
+            f"{name} was fitted with Firth's penalty, which differs between models: test by "
+            "likelihood_ratio_tests of the larger model, which holds coefficients at 0."
+        )
+    if fitted_parameter(model, "covariance") is not None:
+        raise DataError(
+            f"{name} has a robust covariance, with which likelihoods prove nothing: test by "
+            "wald_test of the larger model."
+        )
+    if getattr(model, "stop_reason_", None) == "interrupted" or isnan(model.aic_):
+        raise DataError(
+            f"The maximum of the likelihood of {name} is not known "
+            f"({getattr(model, 'stop_reason_', 'too few rows')}): print summary() for the reason."
+        )
+
+
+def _check_alike(smaller: Any, larger: Any, first: str, second: str) -> None:
+    """Raise DataError for models of different kinds."""
+    ours, theirs = type(smaller).__name__, type(larger).__name__
+    if ours != theirs:
+        raise DataError(f"{first} is a {ours} and {second} a {theirs}: give models of one kind.")
+    if hasattr(smaller, "classes_"):
+        classes = [sorted(map(label_text, one.classes_.tolist())) for one in (smaller, larger)]
+        if classes[0] != classes[1]:
+            raise DataError(f"{first} and {second} have other classes: fit both to the same rows.")
+        references = [label_text(one.reference_) for one in (smaller, larger)]
+        if references[0] != references[1]:
+            raise DataError(
+                f"The reference of {first} is {references[0]} and that of {second} "
+                f"{references[1]}: fit both with the same reference."
+            )
+    for name in ("fit_intercept", "weight_type"):
+        values = [fitted_parameter(one, name) for one in (smaller, larger)]
+        if values[0] != values[1]:
+            raise DataError(
+                f"{first} has {name}={values[0]!r} and {second} {name}={values[1]!r}: fit both "
+                "with the same."
+            )
+
+
+def _check_nested(smaller: Any, larger: Any, first: str, second: str) -> None:
+    """Raise DataError unless the features of one model are among those of the other."""
+    for model, name in ((smaller, first), (larger, second)):
+        if getattr(model, "feature_names_in_", None) is None:
+            raise DataError(
+                f"The features of {name} have no names, so that it is not known which are the "
+                "same: fit to data frames, or to files with named columns."
+            )
+    few, many = (list(map(str, one.feature_names_in_)) for one in (smaller, larger))
+    missing = [name for name in few if name not in many]
+    if missing and not [name for name in many if name not in few]:
+        raise DataError(f"{first} has more features than {second}: give the smaller model first.")
+    if missing:
+        more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+        raise DataError(
+            f"{first} is not nested in {second}, which lacks {', '.join(missing[:3])}{more}: give "
+            "models of which the larger has all features of the smaller."
+        )
+    if len(few) == len(many):
+        raise DataError(f"{first} and {second} have the same features: there is nothing to test.")
+
+
+def _check_features(smaller: Any, larger: Any, first: str, second: str) -> None:
+    """Raise DataError for a feature that the two models made in different ways."""
+    many = _definitions(larger)
+    for name, made in _definitions(smaller).items():
+        if made != many[name]:
+            raise DataError(
+                f"Feature '{name}' of {first} and of {second} was made in different ways (scaled, "
+                "filled, converted, or by a formula): fit both with the same options."
+            )
+
+
+def _definitions(model: Any) -> dict[str, str]:
+    """Return how each feature was made of the columns of a table, by its name; "" for a column as
+    it is.
+    """
+    names = [str(name) for name in model.feature_names_in_]
+    made = dict.fromkeys(names, "")
+    recipe = getattr(model, "recipe_", None) or {}
+    if recipe.get("format") != "table":
+        return made
+    if formula := recipe.get("formula"):
+        blocks = formula["blocks"]
+        for name, scale, parts in formula["features"]:
+            whole = [scale, [[blocks[block], at] for block, at in parts]]
+            plain = len(parts) == 1 and set(blocks[parts[0][0]]) == {"column"} and scale == 1.0
+            made[str(name)] = "" if plain else json.dumps(whole, sort_keys=True)
+        return made
+    shown = names_in_recipe(recipe)
+    own = {column: _of_column(recipe, column) for column in shown}
+    for column, name in shown.items():
+        if name in made:
+            made[name] = own[column]
+    for column, places in recipe["text"].items():
+        for place in places.values():
+            made[names[int(place)]] = own[column]
+    for product in recipe.get("products", ()):
+        for *_, place in product["features"]:
+            made[names[int(place)]] = "".join(own[column] for column in product["columns"])
+    return made
+
+
+def _of_column(recipe: dict[str, Any], column: str) -> str:
+    """Return what was done to a column before it was learnt from."""
+    done = {
+        key: recipe[key][column]
+        for key in ("scale", "means", "converted", "rare", "words")
+        if column in (recipe.get(key) or {})
+    }
+    return json.dumps(done, sort_keys=True, default=str) if done else ""
+
+
+def _check_rows(smaller: Any, larger: Any, first: str, second: str) -> None:
+    """Raise DataError unless both models were fitted to the same rows."""
+    if smaller.n_rows_ != larger.n_rows_:
+        raise DataError(
+            f"{first} was fitted to {counted(smaller.n_rows_, 'row')} and {second} to "
+            f"{counted(larger.n_rows_, 'row')}: fit both to the same rows, such as those without a "
+            "missing value in any column."
+        )
+    ours, theirs = _signature(smaller), _signature(larger)
+    for signature, name in ((ours, first), (theirs, second)):
+        if signature is None:
+            raise DataError(
+                f"{name} has no signature of its rows, as it was saved by an earlier version: fit "
+                "it again."
+            )
+    if ours != theirs:
+        raise DataError(
+            f"{first} and {second} were fitted to different rows, or in another order, or with "
+            "other weights: fit both to the same rows."
+        )
+
+
+def _signature(model: Any) -> str | None:
+    found: str | None = model.solution_.signature if model._statistic == "t" else model._signature
+    return found

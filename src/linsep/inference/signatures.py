@@ -1,0 +1,115 @@
+"""Signatures of rows, which tell whether two models were fitted to the same ones.
+
+The signature of rows 0, 1, ... is the sum of B^i h(y_i, w_i) modulo 2^64, where h mixes the bits of
+y, or of the number of its class, and of the weight (S. Vigna's splitmix64). Those of neighbours
+are joined as polynomials are, so that it does not depend on batches, nor on who reads them. Rows of
+weight 0 do not count. The features do not enter: models of the same rows have others.
+"""
+
+from functools import lru_cache
+from operator import add
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from linsep.batches import Batch
+
+if TYPE_CHECKING:
+    from linsep.logistic.rows import Task
+
+#: B, and the constants of splitmix64
+_BASE = 0xD1342543DE82EF95
+_GAMMA, _FACTOR, _HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(30)
+_MODULUS = 1 << 64
+#: digits of a signature as text
+_DIGITS = 16
+
+
+class Signature(NamedTuple):
+    """The signature of neighbouring rows.
+
+    Attributes
+    ----------
+    rows : int, number of rows of positive weight
+    value : int, from 0 to 2^64 - 1
+    """
+
+    rows: int = 0
+    value: int = 0
+
+    @classmethod
+    def of(cls, y: np.ndarray, weights: np.ndarray | None) -> "Signature":
+        """Return that of rows whose y are floats, or codes of classes."""
+        if weights is not None and weights.size and not weights.all():
+            y, weights = y[weights > 0], weights[weights > 0]
+        mixed = _mixed(_bits(y))
+        if weights is not None and weights.size and (weights != 1.0).any():
+            apart = (_bits(weights) - _ONE) * _FACTOR  # zero for a weight of 1
+            apart ^= apart >> _HALF
+            mixed *= apart + apart + np.uint64(1)
+        mixed *= _powers(y.size)
+        return cls(y.size, int(mixed.sum()))
+
+    def __add__(self, more: "Signature") -> "Signature":  # type: ignore[override]
+        shifted = pow(_BASE, self.rows, _MODULUS) * more.value
+        return Signature(self.rows + more.rows, (self.value + shifted) % _MODULUS)
+
+    @property
+    def text(self) -> str:
+        """The value as hexadecimal digits, for files."""
+        return f"{self.value:0{_DIGITS}x}"
+
+
+def _bits(values: np.ndarray) -> np.ndarray:
+    """Return the bits of numbers as floats; zeros have one sign."""
+    found: np.ndarray = (values + 0.0).astype(np.float64, copy=False).view(np.uint64)
+    return found
+
+
+def _mixed(bits: np.ndarray) -> np.ndarray:
+    """Return numbers whose bits depend on those of these, which are overwritten (the first half of
+    splitmix64).
+    """
+    bits += _GAMMA
+    bits ^= bits >> _HALF
+    bits *= _FACTOR
+    bits ^= bits >> _HALF
+    return bits
+
+
+_ONE = _bits(np.ones(1))
+
+
+@lru_cache(maxsize=4)
+def _powers(count: int) -> np.ndarray:
+    """Return B^0, B^1, ... modulo 2^64."""
+    powers = np.full(count, _BASE, dtype=np.uint64)
+    powers[:1] = 1
+    return np.multiply.accumulate(powers)
+
+
+def of_lane(lane: Batch) -> Signature:
+    """Return the signature of a lane of rows and class codes."""
+    return Signature.of(lane.y, lane.weights)
+
+
+def of_task(task: "Task") -> str:
+    """Return the signature of the rows of a logistic regression, as text."""
+    from linsep.logistic.rows import RowLanes, lane_rows
+
+    lanes = task.lanes or RowLanes(task.batches)
+    found: Signature = lanes.sum(of_lane, add, lane_rows(task.n_features))
+    return found.text
+
+
+def checked(text: object) -> str | None:
+    """Return a signature of a file, None if it has none; ValueError if it is no signature."""
+    if text is None:
+        return None
+    if (
+        not isinstance(text, str)
+        or len(text) != _DIGITS
+        or not set(text) <= set("0123456789abcdef")
+    ):
+        raise ValueError("an invalid signature of rows")
+    return text

@@ -1,0 +1,354 @@
+"""Nested regressions: tests of R and statsmodels, and refusals of what is not comparable."""
+
+import json
+
+import dask.array as da
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+import statsmodels.formula.api as smf
+from scipy import stats
+from statsmodels.stats.anova import anova_lm
+
+import linsep
+from command_line import here
+from linsep import LinearRegression, LogisticRegression, compare, lanes, open_source
+from linsep._system.sealed import sealed, unsealed
+from linsep.batches import Batch
+from linsep.errors import DataError, ModelFileError, ParameterError, SeparationWarning
+from linsep.inference.signatures import Signature
+from linsep.linear.solving import DependentFeaturesWarning
+from linsep.model_files import MODEL_FILE
+
+rng = np.random.default_rng(4848)
+#: R's mtcars
+MPG = [21, 21, 22.8, 21.4, 18.7, 18.1, 14.3, 24.4, 22.8, 19.2, 17.8, 16.4, 17.3, 15.2, 10.4, 10.4,
+       14.7, 32.4, 30.4, 33.9, 21.5, 15.5, 15.2, 13.3, 19.2, 27.3, 26, 30.4, 15.8, 19.7, 15,
+       21.4]  # fmt: skip
+WT = [2.62, 2.875, 2.32, 3.215, 3.44, 3.46, 3.57, 3.19, 3.15, 3.44, 3.44, 4.07, 3.73, 3.78, 5.25,
+      5.424, 5.345, 2.2, 1.615, 1.835, 2.465, 3.52, 3.435, 3.84, 3.845, 1.935, 2.14, 1.513, 3.17,
+      2.77, 3.57, 2.78]  # fmt: skip
+HP = [110, 110, 93, 110, 175, 105, 245, 62, 95, 123, 123, 180, 180, 180, 205, 215, 230, 66, 52, 65,
+      97, 150, 150, 245, 175, 66, 91, 113, 264, 175, 335, 109]  # fmt: skip
+AM = [1, 1, 1, *[0] * 14, 1, 1, 1, *[0] * 5, *[1] * 7]
+CARS = pd.DataFrame({"wt": WT, "hp": HP})
+N = 90
+FRAME = pd.DataFrame({
+    "region": rng.choice(["north", "south", "east"], N), "x1": rng.normal(size=N),
+    "x2": rng.normal(size=N), "w": rng.integers(1, 4, N).astype(float),
+})  # fmt: skip
+FRAME["y"] = FRAME.x1 + (FRAME.region == "north") + rng.normal(size=N)
+FRAME["k"] = (FRAME.y + rng.normal(size=N) > 0.5).astype(int)
+
+
+def test_cars_are_compared_as_by_r():
+    # anova(lm(mpg ~ wt), lm(mpg ~ wt + hp)) in R
+    found = compare(
+        LinearRegression().fit(CARS[["wt"]], MPG), LinearRegression().fit(CARS, MPG)
+    ).tidy()
+    assert found.rss.round(2).tolist() == [278.32, 195.05]
+    assert (found.df_residual.tolist(), found.df[1]) == ([30, 29], 1)
+    assert (round(found.F[1], 3), round(found.p_value[1], 6)) == (12.381, 0.001451)
+    # deviances of glm(am ~ wt, binomial) and glm(am ~ wt + hp, binomial)
+    found = compare(
+        LogisticRegression().fit(CARS[["wt"]], AM), LogisticRegression().fit(CARS, AM)
+    ).tidy()
+    assert (-2 * found.log_likelihood).round(3).tolist() == [19.176, 10.059]
+    assert np.isclose(found.chi2[1], 19.176 - 10.059, atol=1e-3)
+
+
+FORMULAS = ["x1", "x1 + region", "x1 + region * x2"]
+
+
+def models(learner, frame=FRAME, formulas=FORMULAS, **how):
+    target = "y" if learner == "linear" else "k"
+    return [linsep.fit(frame, formula=f"{target} ~ {f}", learner=learner, **how) for f in formulas]
+
+
+def test_least_squares_are_compared_as_by_statsmodels():
+    theirs = [smf.ols(f"y ~ {f}", FRAME).fit() for f in FORMULAS]
+    found, expected = compare(*models("linear")).tidy(), anova_lm(*theirs)
+    assert np.allclose(found.F[1:].astype(float), expected.F[1:], rtol=1e-8)
+    # statsmodels takes the degrees of freedom of each model, R those of the largest
+    p = stats.f.sf(expected.F[1:], expected.df_diff[1:], expected.df_resid[2])
+    assert np.allclose(found.p_value[1:].astype(float), p, rtol=1e-7)
+    assert np.allclose(found.rss, expected.ssr, rtol=1e-9)
+    assert np.allclose(found.log_likelihood, [one.llf for one in theirs], rtol=1e-9)
+    assert np.allclose(found.aic, [one.aic for one in theirs], rtol=1e-9)
+    assert np.allclose(found.bic, [one.bic for one in theirs], rtol=1e-9)
+    f, p, df = theirs[2].compare_f_test(theirs[1])
+    pair = compare(*models("linear")[1:]).tidy()
+    assert np.allclose([pair.F[1], pair.p_value[1], pair.df[1]], [f, p, df], rtol=1e-8)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_logistic_regressions_are_compared_as_by_statsmodels(weighted):
+    how = {"weight": "w"} if weighted else {}
+    weights = FRAME.w if weighted else None
+    family = sm.families.Binomial()
+    theirs = [
+        smf.glm(f"k ~ {f}", FRAME, family=family, freq_weights=weights).fit(tol=1e-12)
+        for f in FORMULAS
+    ]
+    found = compare(*models("logistic", **how)).tidy()
+    gained = 2 * np.diff([one.llf for one in theirs])
+    assert np.allclose(found.chi2[1:].astype(float), gained, rtol=1e-6)
+    p = stats.chi2.sf(gained, [2, 3])
+    assert np.allclose(found.p_value[1:].astype(float), p, rtol=1e-6)
+    assert np.allclose(found.log_likelihood, [one.llf for one in theirs], rtol=1e-8)
+    assert found.parameters.tolist() == [2, 4, 7]
+
+
+def test_the_larger_test_is_the_wald_test_for_least_squares():
+    small, large = models("linear")[1:]
+    wald = large.wald_test("x2, region[T.north]:x2, region[T.south]:x2")
+    found = compare(small, large).tidy()
+    assert np.isclose(found.F[1], wald.statistic, rtol=1e-9)
+    assert np.isclose(found.p_value[1], wald.p_value, rtol=1e-8)
+
+
+@pytest.mark.parametrize("scale", [1e-160, 1.0, 1e150])
+def test_units_of_y_do_not_matter(scale):
+    few, more = (LinearRegression().fit(FRAME[x], FRAME.y * scale) for x in (["x1"], ["x1", "x2"]))
+    plain = compare(
+        *(LinearRegression().fit(FRAME[x], FRAME.y) for x in (["x1"], ["x1", "x2"]))
+    ).tidy()
+    assert np.isclose(compare(few, more).tidy().F[1], plain.F[1], rtol=1e-9)
+
+
+def test_separated_classes_are_compared_by_the_supremum():
+    frame = FRAME[["x1"]].assign(marker=((FRAME.k == 1) & (FRAME.x1 > 0)).astype(float))
+    small = LogisticRegression().fit(frame[["x1"]], FRAME.k)
+    with pytest.warns(SeparationWarning):
+        large = LogisticRegression().fit(frame, FRAME.k)
+    found = compare(small, large)
+    rest = frame.marker == 0  # the rows of the marker are fitted with probability 1
+    limit = sm.Logit(FRAME.k[rest], sm.add_constant(frame.x1[rest])).fit(disp=False)
+    gained = 2 * (limit.llf - small.log_likelihood_)
+    assert np.isclose(found.tidy().chi2[1], gained, rtol=1e-6)
+    assert "supremum" in str(found)
+
+
+def test_a_column_that_adds_nothing_has_no_test():
+    small = LinearRegression().fit(FRAME[["x1"]], FRAME.y)
+    with pytest.warns(DependentFeaturesWarning):
+        large = LinearRegression().fit(FRAME[["x1"]].assign(twice=2 * FRAME.x1), FRAME.y)
+    found = compare(small, large)
+    assert found.columns["df"] == [None, 0]
+    assert np.isnan(found.columns["p_value"][1])
+    assert "A dash" in str(found)
+
+
+def test_model_files_and_the_command_line(tmp_path):
+    for learner in ("linear", "logistic"):
+        paths = [tmp_path / f"{learner}{k}.linsep" for k in range(3)]
+        fits = models(learner)
+        for model, path in zip(fits, paths, strict=True):
+            linsep.save(model, path)
+        expected = compare(*fits).to_dict()
+        assert compare(*map(linsep.load, paths)).to_dict() == expected
+        done = here("compare", *paths, "--json", cwd=tmp_path)
+        rows = json.loads(done.stdout)["rows"]
+        assert [row.pop("model") for row in rows] == list(map(str, paths))
+        assert rows == [{k: v for k, v in row.items() if k != "model"} for row in expected["rows"]]
+        printed = here("compare", *paths, cwd=tmp_path).stdout
+        assert printed.startswith(f"Nested {learner} regressions\nrows  90\n")
+        wrong = here("compare", paths[1], paths[0], cwd=tmp_path)
+        assert wrong.returncode == 1
+        assert "has more features than" in wrong.stderr
+        assert here("compare", paths[0], cwd=tmp_path).returncode == 2
+
+
+def as_file(tmp_path, frame, kind):
+    path = tmp_path / f"rows.{kind}"
+    frame.to_csv(path, index=False) if kind == "csv" else frame.to_parquet(path)
+    return path
+
+
+@pytest.mark.parametrize("learner", [LinearRegression, LogisticRegression])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_signatures_are_those_of_rows_however_they_come(tmp_path, learner, weighted, monkeypatch):
+    target = "y" if learner is LinearRegression else "k"
+    frame = FRAME.assign(w=FRAME.w - 1 if weighted else 1.0)  # some weights are 0
+    weights, how = (frame.w, {"weight": "w"}) if weighted else (None, {"exclude": ["w"]})
+    X = frame[["x1", "x2"]]
+    large = learner().fit(X, frame[target], weights)
+    few = learner().fit(X.to_numpy()[:, :1], frame[target].to_numpy(), weights)
+    assert signature(few) == signature(large)
+    if weighted:
+        kept = weights > 0
+        assert signature(learner().fit(X[kept], frame[target][kept], weights[kept])) == signature(
+            large
+        )
+    columns = ["x1", "x2", target, "w"]
+    for kind in ("csv", "parquet"):
+        path = as_file(tmp_path, frame[columns], kind)
+        for rows in (1 << 16, 7):
+            source = open_source(path, target=target, **how)
+            whole = source.batches
+            source.batches = lambda whole=whole, rows=rows: (
+                part for batch in whole() for part in batch.cut(rows)
+            )
+            assert signature(learner().fit(source)) == signature(large)
+    monkeypatch.setattr(lanes, "DENSE_VALUES", 100)
+    monkeypatch.setattr(lanes, "LEAST_ROWS", 13)
+    monkeypatch.setattr("linsep.linear.solving.EXACT_VALUES", 100)
+    monkeypatch.setattr("linsep.logistic.rows.LEAST_LANE_ROWS", 16)
+    assert signature(learner().fit(X, frame[target], weights)) == signature(large)
+    again = X.iloc[::-1]
+    backward = learner().fit(again, frame[target][::-1], None if weights is None else weights[::-1])
+    assert signature(backward) != signature(large)
+
+
+def signature(model):
+    return model.solution_.signature if isinstance(model, LinearRegression) else model._signature
+
+
+@pytest.mark.compiled
+@pytest.mark.thorough
+@pytest.mark.parametrize("learner", [LinearRegression, LogisticRegression])
+def test_signatures_of_dask_arrays(client, learner, monkeypatch):
+    monkeypatch.setattr(lanes, "DENSE_VALUES", 100)
+    monkeypatch.setattr(lanes, "LEAST_ROWS", 13)
+    monkeypatch.setattr("linsep.linear.solving.EXACT_VALUES", 100)
+    X, y = FRAME[["x1", "x2"]].to_numpy(), FRAME["y" if learner is LinearRegression else "k"]
+    chunks = (20, 0, 3, 37, 30)
+    other = linsep.distributed.fit(
+        learner(), da.from_array(X, chunks=(chunks, (2,))),
+        da.from_array(y.to_numpy(), chunks=(chunks,)),
+        sample_weight=da.from_array(FRAME.w.to_numpy(), chunks=(chunks,)), client=client,
+    )  # fmt: skip
+    assert signature(other) == signature(learner().fit(X, y, FRAME.w)) is not None
+
+
+def test_signatures_of_parts_are_joined():
+    y, weights = rng.normal(size=200), rng.integers(0, 3, 200).astype(float)
+    whole = Signature.of(y, weights)
+    joined = Signature()
+    for start in range(0, 200, 7):
+        joined += Signature.of(y[start : start + 7], weights[start : start + 7])
+    assert joined == whole
+    assert Signature.of(y, None) == Signature.of(y, np.ones(200))
+    assert Signature.of(np.zeros(3), None) == Signature.of(-np.zeros(3), None)
+    assert Signature.of(np.array([1, 0]), None) == Signature.of(np.array([1.0, 0.0]), None)
+    seen = {whole.value}
+    for k in range(200):  # a change of any value, or of two places, changes it
+        changed, heavier = y.copy(), weights + 1.0
+        changed[k] = np.nextafter(changed[k], 9)
+        heavier[k] += 1.0
+        swapped = y.copy()
+        swapped[[k, (k + 1) % 200]] = swapped[[(k + 1) % 200, k]]
+        seen |= {
+            Signature.of(changed, None).value, Signature.of(y, heavier).value,
+            Signature.of(swapped, None).value,
+        }  # fmt: skip
+    assert len(seen) == 601
+    assert len(Signature.of(np.ones(1 << 12) * (np.arange(1 << 12) % 2), None).text) == 16
+
+
+REFUSED = [
+    (["x1", "x2"], ["x1"], "model 1 has more features than model 2: give the smaller model first."),
+    (["x1"], ["x1"], "model 1 and model 2 have the same features: there is nothing to test."),
+    (["x1"], ["x2", "w"], "model 1 is not nested in model 2, which lacks x1"),
+]
+
+
+@pytest.mark.parametrize("learner", [LinearRegression, LogisticRegression])
+def test_models_that_are_not_nested_are_refused(learner):
+    target = FRAME.y if learner is LinearRegression else FRAME.k
+    for few, many, said in REFUSED:
+        with pytest.raises(DataError, match=said):
+            compare(learner().fit(FRAME[few], target), learner().fit(FRAME[many], target))
+    small, large = learner().fit(FRAME[["x1"]], target), learner().fit(FRAME[["x1", "x2"]], target)
+    assert compare(small, large, names=["a", "b"]).columns["model"] == ["a", "b"]
+    for other, said in (
+        (learner().fit(FRAME[["x1"]].to_numpy(), target), "features of model 1 have no names"),
+        (learner(fit_intercept=False).fit(FRAME[["x1"]], target), "has fit_intercept=False and"),
+        (learner().fit(FRAME[["x1"]][1:], target[1:]), "fitted to 89 rows and model 2 to 90 rows"),
+        (
+            learner().fit(FRAME[["x1"]], target.to_numpy()[::-1]),
+            "different rows, or in another order",
+        ),
+        (learner().fit(FRAME[["x1"]], target, FRAME.w), "or with other weights: fit both"),
+    ):
+        with pytest.raises(DataError, match=said):
+            compare(other, large)
+    scaled = linsep.fit(
+        pd.DataFrame({"x1": FRAME.x1, "t": target}), target="t", scale="standard",
+        learner="linear" if learner is LinearRegression else "logistic",
+    )  # fmt: skip
+    with pytest.raises(DataError, match="Feature 'x1' of model 1 and of model 2 was made in diff"):
+        compare(scaled, large)
+
+
+def test_other_kinds_of_models_are_refused():
+    linear, logistic = models("linear", formulas=["x1"])[0], models("logistic", formulas=["x1"])[0]
+    large = models("logistic", formulas=["x1 + x2"])[0]
+    with pytest.raises(DataError, match="is a LinearRegression and model 2 a LogisticRegression"):
+        compare(linear, large)
+    with pytest.raises(ParameterError, match="nothing to compare: give two"):
+        compare(linear)
+    with pytest.raises(ParameterError, match="2 models, but 1 names"):
+        compare(logistic, large, names=["a"])
+    with pytest.raises(ParameterError, match="model 1 is a Perceptron: give fitted linear"):
+        compare(linsep.Perceptron(), large)
+    X = FRAME[["x1"]]
+    with pytest.raises(DataError, match="The reference of model 1 is 1 and that of model 2 0"):
+        compare(LogisticRegression(reference=1).fit(X, FRAME.k), large)
+    with pytest.raises(DataError, match="have other classes"):
+        compare(LogisticRegression().fit(X, FRAME.k + 1), large)
+    with pytest.raises(DataError, match="model 1 was fitted with l2"):
+        compare(LogisticRegression(l2=1.0).fit(X, FRAME.k), large)
+    with pytest.raises(DataError, match=r"Firth's penalty.*by likelihood_ratio_tests"):
+        compare(LogisticRegression(penalty="firth").fit(X, FRAME.k), large)
+    counts = [LinearRegression(weight_type=t).fit(X, FRAME.y) for t in ("frequency", "precision")]
+    with pytest.raises(DataError, match="has weight_type='frequency' and model 2"):
+        compare(counts[0], LinearRegression().fit(FRAME[["x1", "x2"]], FRAME.y))
+
+
+def test_factors_of_other_codings_are_not_nested():
+    poly = linsep.fit(FRAME, formula="y ~ poly(x1, 2)", learner="linear")
+    some = FRAME[FRAME.x1 > FRAME.x1.min()]
+    fewer = linsep.fit(some, formula="y ~ poly(x1, 2) + x2", learner="linear")
+    with pytest.raises(DataError, match="rows"):
+        compare(poly, fewer)
+    fewer.solution_.n_rows, fewer.solution_.signature = N, signature(poly)
+    with pytest.raises(DataError, match=r"Feature 'poly\(x1, 2\)\[1\]' .* made in different ways"):
+        compare(poly, fewer)
+
+
+@pytest.mark.parametrize("learner", ["linear", "logistic"])
+def test_signatures_of_files(tmp_path, learner):
+    small, large = models(learner, formulas=["x1", "x1 + x2"])
+    path = tmp_path / "m.linsep"
+    linsep.save(small, path)
+    arrays, about = unsealed(path, MODEL_FILE)
+
+    def holding(value):
+        def replaced(part):
+            if isinstance(part, dict):
+                return {
+                    k: value if k == "signature" else replaced(v)
+                    for k, v in part.items()
+                    if k != "signature" or value != "left out"
+                }
+            return part
+
+        path.write_bytes(sealed(arrays, replaced(about)))
+        return linsep.load(path)
+
+    old = holding("left out")
+    with pytest.raises(DataError, match="model 1 has no signature of its rows, as it was saved by"):
+        compare(old, large)
+    assert np.array_equal(old.params_, small.params_)
+    for forged in ("0" * 15, "G" * 16, 17, 1.5, ["0" * 16], True):
+        with pytest.raises(ModelFileError):
+            holding(forged)
+
+
+def test_batches_of_a_signature_are_rows():
+    lane = Batch(np.zeros((3, 1)), np.array([0, 1, 1]), weights=np.array([1.0, 0.0, 2.0]))
+    from linsep.inference.signatures import of_lane
+
+    assert of_lane(lane).rows == 2
