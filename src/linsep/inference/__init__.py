@@ -2,6 +2,7 @@
 
 ``results`` has the attributes that both share, ``summary`` their table, ``tails`` the distributions
 of their statistics; ``hypotheses`` tests linear functions of parameters, which ``restrictions``
-reads from text and ``factors`` makes of levels; ``comparing`` has nested models, of rows with the
-same of ``signatures``; ``tables`` prints tests.
+reads from text and ``factors`` makes of levels; ``refitting`` tests terms and more columns on the
+rows of the fit; ``comparing`` has nested models, of rows with the same of ``signatures``;
+``tables`` prints tests.
 """

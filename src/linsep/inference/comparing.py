@@ -164,13 +164,15 @@ def _check_regression(model: Any, name: str) -> None:
     check_is_fitted(model)
 
 
-def refuse_without_likelihood(model: Any, name: str) -> None:
-    """Raise DataError for a model whose likelihood cannot be compared with others."""
+def refuse_without_likelihood(model: Any, name: str, firth: bool = False) -> None:
+    """Raise DataError for a model whose likelihood cannot be compared with others; ``firth`` allows
+    Firth's penalty.
+    """
     if fitted_parameter(model, "l2"):
         raise DataError(
             f"{name} was fitted with l2, so that its likelihood is no maximum: fit without l2."
         )
-    if fitted_parameter(model, "penalty"):
+    if fitted_parameter(model, "penalty") and not firth:
         raise DataError(
             f"{name} was fitted with Firth's penalty, which differs between models: test by "
             "likelihood_ratio_tests of the larger model, which holds coefficients at 0."

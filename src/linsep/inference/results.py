@@ -13,6 +13,7 @@ from linsep.parameters import fitted_parameter
 
 if TYPE_CHECKING:
     from linsep.inference.hypotheses import Contrasts, Root, WaldTest
+    from linsep.inference.refitting import LikelihoodRatioTests, ScoreTest
 
 #: attributes of earlier versions, and what they are now
 WAS = {
@@ -233,6 +234,74 @@ class HasInference(HasEquation):
         from linsep.inference.hypotheses import contrasts
 
         return contrasts(self, factor, compare, adjust, level)
+
+    def likelihood_ratio_tests(
+        self, X: Any, y: Any = None, sample_weight: Any = None
+    ) -> "LikelihoodRatioTests":
+        """Test each feature, or factor, by leaving it out: R's ``drop1``.
+
+        Least squares have F tests, logistic regressions likelihood ratios, approximately
+        chi-squared. All features of a factor, or of another term of a formula, are left out
+        together. A term that is part of a product of the model is not tested.
+
+        Parameters
+        ----------
+        X, y, sample_weight : the rows of the fit, as they were given to it
+            Or a source, a file or a data frame with the columns that were learnt from, which have
+            their own y. In memory.
+
+        Returns
+        -------
+        linsep.inference.refitting.LikelihoodRatioTests
+            Print it, or call ``to_dict()`` or ``tidy()``.
+
+        Raises
+        ------
+        DataError
+            If these are not the rows of the fit, or the maximum of the likelihood is not known, or
+            with l2 or robust covariances.
+
+        Notes
+        -----
+        With Firth's penalty the penalized likelihoods are compared, with the coefficients of the
+        term held at zero, as in logistf. Of separated classes, the log-likelihood is its supremum,
+        which is known: such coefficients have a test, whose p is a rough guide.
+        """
+        check_is_fitted(self)
+        from linsep.inference.refitting import likelihood_ratio_tests
+
+        return likelihood_ratio_tests(self, X, y, sample_weight)
+
+    def score_test(
+        self, X: Any, y: Any = None, more: Any = None, sample_weight: Any = None
+    ) -> "ScoreTest":
+        """Test whether more columns would add to the model, by Rao's score test.
+
+        The larger model is not fitted, and need not have a maximum, as of separated classes.
+
+        Parameters
+        ----------
+        X, y, sample_weight : the rows of the fit, as for :meth:`likelihood_ratio_tests`
+        more : array or sparse matrix of shape (rows,) or (rows, columns)
+            The columns to add, all at once.
+
+        Returns
+        -------
+        linsep.inference.refitting.ScoreTest
+            Its ``statistic`` is approximately chi-squared with ``df`` degrees of freedom. Of least
+            squares it is the number of rows times the share of the residual sum of squares that the
+            larger model explains.
+
+        Raises
+        ------
+        DataError
+            If these are not the rows of the fit, or the model has no finite estimates, or with l2,
+            Firth's penalty or robust covariances.
+        """
+        check_is_fitted(self)
+        from linsep.inference.refitting import score_test
+
+        return score_test(self, X, y, more, sample_weight)
 
     def summary(self, level: float | None = None) -> Summary:
         """Return the table of the fit: print it, or call ``to_dict()``.

@@ -341,6 +341,14 @@ class LogisticRegression(
     def _fit_rows(self, X: Any, y: Any, sample_weight: Any, saving: Saving) -> None:
         """Fit to rows in memory."""
         self.__dict__.pop("recipe_", None)
+        rows, y = self.rows_in_memory(X, y, sample_weight, saving)
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        self._fit(rows, {"X": X, "y": y, "metadata": metadata}, saving)
+
+    def rows_in_memory(
+        self, X: Any, y: Any, sample_weight: Any = None, saving: Saving | None = None
+    ) -> tuple[Rows, np.ndarray]:
+        """Return rows with their classes and weights, and their labels, after checking them."""
         given = X
         X, y = checked_rows(self, X, y)
         classes, codes = encode_outcomes(y)
@@ -350,10 +358,9 @@ class LogisticRegression(
         totals = np.bincount(codes, weights if weights.size else None, classes.size)
         labels.warn_of_weightless(classes, totals)
         known = FittedClasses(classes, order_of(self.reference, classes), totals)
-        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
-        saving.check_arrays(X, classes, codes, weights)
-        rows = Rows(given, X, known, known.places[codes], weights)
-        self._fit(rows, {"X": given, "y": y, "metadata": metadata}, saving)
+        if saving is not None:
+            saving.check_arrays(X, classes, codes, weights)
+        return Rows(given, X, known, known.places[codes], weights), y
 
     def _fit_source(self, source: Source, saving: Saving) -> None:
         """Fit to the rows of a source, read again in every pass; also sets ``recipe_``."""

@@ -20,12 +20,13 @@ from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import lapack, null_space
 from scipy.special import chdtrc, chdtri
 
 from linsep.batches import Batch
-from linsep.errors import ParameterError, hint
+from linsep.errors import DataError, ParameterError, hint
 from linsep.logistic.fitting import lanes_as
+from linsep.logistic.inference import in_use
 from linsep.logistic.likelihood import Likelihood, Terms
 from linsep.logistic.outcomes import (
     Around,
@@ -38,7 +39,7 @@ from linsep.logistic.outcomes import (
     no_report,
 )
 from linsep.logistic.preparing import Standardization, sampled, standardization
-from linsep.logistic.rows import MOST_WEIGHTS, BatchRows, Rows, Task
+from linsep.logistic.rows import MOST_WEIGHTS, BatchRows, FittedClasses, Rows, Task
 
 #: longest step of a weight, in standardised features, far from which a quadratic model is poor
 LONGEST = 5.0
@@ -481,11 +482,7 @@ def firth_fitted(task: Task, level: float | None, steps: Steps) -> FitOutcome:
     steps : Steps; ``finished`` becomes the fit without intervals
     """
     objective, how, raw = _opened(task, penalised=True)
-    start = np.zeros((task.q, task.width))
-    if task.intercept:
-        start[:, -1] = np.log(task.totals[:-1] / task.totals[-1])
-    flat = start.ravel()[objective.used]
-    tol = task.tol * float(task.totals.sum())
+    flat, tol = _begun(task, objective), task.tol * float(task.totals.sum())
     report = steps.of(
         lambda b: (raw @ b).reshape(task.q, task.width), how.dependent,
         lambda b: how.around(objective.wide(b)),
@@ -507,6 +504,75 @@ def firth_fitted(task: Task, level: float | None, steps: Steps) -> FitOutcome:
     if top.reason == "converged":
         _profile(objective, top, raw, level, np.full(shape, ""), steps)
     return replace(found, intervals={level: ends_of(steps, shape)})
+
+
+def _begun(task: Task, objective: Objective) -> np.ndarray:
+    """Return the weights of class frequencies alone, from which Firth's likelihood is maximised."""
+    start = np.zeros((task.q, task.width))
+    if task.intercept:
+        start[:, -1] = np.log(task.totals[:-1] / task.totals[-1])
+    return start.ravel()[objective.used]
+
+
+def held_at_zero(task: Task, terms: list[list[int]]) -> tuple[Maximum, list[tuple[float, int]]]:
+    """Return the maximum of Firth's likelihood, and those with all coefficients of some features
+    held at zero.
+
+    Parameters
+    ----------
+    task : as for :func:`firth_fitted`
+    terms : lists of features
+
+    Returns
+    -------
+    Maximum
+    list of (float, int), for each term the largest penalised log-likelihood, NaN if it was not
+        reached, and the number of coefficients held
+    """
+    objective, _, raw = _opened(task, penalised=True)
+    begun, tol = _begun(task, objective), task.tol * float(task.totals.sum())
+    top, found = maximised(objective, begun, tol=tol, max_iter=task.max_iter), []
+    for features in terms:
+        places = np.arange(task.q)[:, None] * task.width + np.array(features)
+        held = raw[places.ravel()]
+        held = held[held.any(axis=1)]  # without features that are left out
+        if not len(held):
+            found.append((top.value, 0))
+            continue
+        free = null_space(held / np.linalg.norm(held, axis=1, keepdims=True))
+        starts = [free @ (free.T @ b) for b in (top.b, begun)]
+        known = [objective.at(b) for b in starts]
+        best = int(np.argmax([one.value for one in known]))
+        end = maximised(
+            objective, starts[best], free, known=known[best], bend=top.bend, tol=tol,
+            max_iter=task.max_iter,
+        )  # fmt: skip
+        reached = "converged" in (top.reason, end.reason) and top.reason == end.reason
+        found.append((end.value if reached else np.nan, len(held)))
+    return top, found
+
+
+def scored(model: Any, task: Task, known: FittedClasses) -> tuple[float, int, float]:
+    """Return Rao's score statistic of the weights of a model, with zeros for the features that a
+    task has beyond its own; the number of independent weights of the task; and the log-likelihood.
+    """
+    objective, how, _ = _opened(task, penalised=False)
+    d, weights = model.coef_.shape[1], np.zeros((task.q, task.width))
+    weights[:, :d] = model.coef_[known.fitted]
+    if task.intercept:
+        weights[:, -1] = model.intercept_[known.fitted]
+    near = in_use(model)
+    around = None
+    if near is not None:
+        around = np.pad(near.wide, (0, task.n_features - d)), near.at[known.fitted]
+    there = objective.at(how.standard(weights, task.intercept, around).ravel()[objective.used])
+    inverse = inverse_of(there.information)
+    if inverse is None:
+        raise DataError(
+            "The information of the larger model is singular at the estimates, so that its scores "
+            "cannot be tested: leave out columns that are nearly combinations of others."
+        )
+    return float(there.slope @ inverse @ there.slope), objective.size, there.log_likelihood
 
 
 def profiled(

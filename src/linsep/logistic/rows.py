@@ -224,7 +224,7 @@ class FittedClasses:
         return np.argsort(np.argsort(self.codes)).tolist()
 
     @property
-    def _rows(self) -> list[int]:
+    def fitted(self) -> list[int]:
         """Indices of the fitted rows of weights in a model of all classes."""
         known = set(self.codes)
         return [r for r, code in enumerate(self.order[:-1]) if {code, self.order[-1]} <= known]
@@ -232,12 +232,12 @@ class FittedClasses:
     def wide(self, part: np.ndarray, rest: Any) -> np.ndarray:
         """Return ``part``, shape (fitted rows, width), with ``rest`` in all other rows."""
         found = np.full((len(self.order) - 1, part.shape[1]), rest, dtype=part.dtype)
-        found[self._rows] = part
+        found[self.fitted] = part
         return found
 
     def wide_square(self, part: np.ndarray, width: int) -> np.ndarray:
         """Return a covariance of the fitted weights, with zeros for all other weights."""
-        q, rows = len(self.order) - 1, self._rows
+        q, rows = len(self.order) - 1, self.fitted
         found = np.zeros((q, width, q, width))
         shape = len(rows), width, len(rows), width
         found[np.ix_(rows, range(width), rows, range(width))] = part.reshape(shape)

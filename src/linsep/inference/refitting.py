@@ -1,0 +1,269 @@
+"""Tests that need the rows of the fit: of each term by leaving it out, and of more columns by their
+scores.
+
+Likelihood-ratio tests fit the model again without a term (R's ``drop1``); terms that are part of
+products in the model stay, since without them the products would mean something else. With Firth's
+penalty, which depends on the columns, the coefficients of a term are held at 0 instead (Heinze and
+Schemper, Statistics in Medicine 21, 2002). Rao's score test needs no fit of the larger model, which
+may have no maximum (Proceedings of the Cambridge Philosophical Society 44, 1948).
+"""
+
+import warnings
+from dataclasses import dataclass
+from math import isnan, nan
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import chdtrc
+
+from linsep.batches import Batch, joined
+from linsep.errors import DataError
+from linsep.estimators._common.frames import to_score
+from linsep.inference.comparing import (
+    SUPREMUM,
+    Test,
+    likelihood_ratio,
+    note_of_supremum,
+    refuse_without_likelihood,
+    tested,
+)
+from linsep.inference.factors import Term, terms_of
+from linsep.inference.tables import Table
+from linsep.parameters import fitted_parameter
+from linsep.sources.base import Source
+from linsep.validation.sparse import as_csr
+from linsep.words import counted, size_text
+
+if TYPE_CHECKING:
+    from linsep.inference.results import HasInference
+
+#: relative difference of likelihoods, or of residuals, from which rows are others than in the fit
+_OTHERS = 1e-6
+
+
+class LikelihoodRatioTests(Table):
+    """Tests of the terms of a regression: ``print`` them, or call ``to_dict()`` or ``tidy()``.
+
+    Attributes
+    ----------
+    columns : dict of str to list, a row for each term
+        ``term``; ``df``, the number of its parameters; of the model without it ``aic``, and
+        ``log_likelihood`` (penalized with Firth's penalty, whose AIC is not known), or of least
+        squares ``sum_of_squares``, by which the residual sum of squares ``rss`` grows; ``chi2`` or
+        ``F``, and ``p_value``.
+    """
+
+
+@dataclass(frozen=True, repr=False)
+class ScoreTest(Table):
+    """Rao's score test of more columns: ``print`` it, or use its attributes.
+
+    Attributes
+    ----------
+    statistic, p_value : float
+    df : int, number of parameters that the columns would add
+    """
+
+    statistic: float = nan
+    p_value: float = nan
+    df: int = 0
+
+
+class FitRows(NamedTuple):
+    """Features, y and weights of rows in memory; weights are None if all are 1."""
+
+    X: Any
+    y: Any
+    weights: Any
+
+    def columns(self, kept: list[int]) -> Any:
+        """Return some features; a column of zeros, which adds nothing, for none."""
+        return self.X[:, kept] if kept else np.zeros((self.X.shape[0], 1))
+
+
+def rows_of(model: "HasInference", X: Any, y: Any, sample_weight: Any) -> FitRows:
+    """Return the rows of a fit as features in memory, however they come."""
+    source = to_score(model, X, y)
+    if isinstance(source, Source):
+        parts: list[Batch] = []
+        for batch in source.batches():
+            parts.append(batch)
+            if sum(part.nbytes for part in parts) > source.memory_bytes:
+                raise DataError(
+                    f"The rows of {source.name} need more than {size_text(source.memory_bytes)} in "
+                    "memory: fit the smaller models, and compare them by linsep.compare."
+                )
+        if not parts:
+            raise DataError(f"{source.name} has no rows: give those of the fit.")
+        read = joined(parts, model.n_features_in_)
+        return FitRows(read.X, read.y, read.weights)
+    features = as_csr(model.features_of(X))
+    features = features if sp.issparse(features) else np.asarray(features)
+    if features.ndim != 2 or features.shape[1] != model.n_features_in_:
+        raise DataError(
+            f"X has the shape {features.shape}, and the model {model.n_features_in_} features: "
+            "give the rows of the fit."
+        )
+    return FitRows(features, y, sample_weight)
+
+
+def refitted(model: Any, X: Any, rows: FitRows) -> Any:
+    """Return a model like this one, fitted to some columns of its rows."""
+    parameters = dict(model._learnt_with)
+    if "intervals" in parameters:
+        parameters |= {"intervals": "wald", "on_separation": "warn", "trace": False}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of separation and dependence: said beside the tests
+        return type(model)(**parameters).fit(X, rows.y, rows.weights)
+
+
+def _check_rows(model: Any, n_rows: int, found: float, fitted: float) -> None:
+    """Raise DataError unless these are the rows of the fit: of as many, with its likelihood."""
+    if n_rows != model.n_rows_:
+        raise DataError(
+            f"The model was fitted to {counted(model.n_rows_, 'row')} of positive weight, and "
+            f"these are {n_rows:,}: give those of the fit."
+        )
+    if abs(found - fitted) > _OTHERS * max(abs(fitted), 1e-300):
+        raise DataError(
+            "These are not the rows of the fit, which had other residuals: give those of the fit, "
+            "with their weights."
+        )
+
+
+def likelihood_ratio_tests(model: Any, X: Any, y: Any, sample_weight: Any) -> LikelihoodRatioTests:
+    """Return the test of each term; see ``HasInference.likelihood_ratio_tests``."""
+    refuse_without_likelihood(model, "The model", firth=True)
+    rows, terms = rows_of(model, X, y, sample_weight), terms_of(model)
+    tried = [one for one in terms if not any(one.parts < other.parts for other in terms)]
+    if getattr(model, "method_", "") == "Firth":
+        columns, notes = _held(model, rows, tried)
+    else:
+        columns, notes = _left_out(model, rows, tried)
+    if within := [one.name for one in terms if one not in tried]:
+        notes.append(f"Not tested, as part of a product: {', '.join(within)}.")
+    if any(isnan(p) for p in columns["p_value"]):
+        notes.append("A dash: the term adds no parameter, or there is no maximum to compare.")
+    return LikelihoodRatioTests(
+        "F tests of terms" if model._statistic == "t" else "Likelihood-ratio tests of terms",
+        [("rows", model.n_rows_)], columns, notes,
+    )  # fmt: skip
+
+
+def _left_out(
+    model: Any, rows: FitRows, terms: list[Term]
+) -> tuple[dict[str, list[Any]], list[str]]:
+    """Return the tests by fits without each term."""
+    full, linear = refitted(model, rows.X, rows), model._statistic == "t"
+    one, other = (f.rss_ if linear else f.log_likelihood_ for f in (full, model))
+    _check_rows(model, full.n_rows_, one, other)
+    everything = range(model.n_features_in_)
+    others = [[j for j in everything if j not in one.features] for one in terms]
+    fits = [refitted(model, rows.columns(kept), rows) for kept in others]
+    tests = [
+        tested(fit, full, full)
+        if linear or not isnan(fit.aic_)
+        else Test(full.n_parameters_ - fit.n_parameters_, nan, nan)
+        for fit in fits
+    ]
+    columns: dict[str, list[Any]] = {"term": [one.name for one in terms]}
+    columns["df"] = [test.df for test in tests]
+    if linear:
+        columns["sum_of_squares"] = [max(0.0, fit.rss_ - full.rss_) for fit in fits]
+        columns["rss"] = [fit.rss_ for fit in fits]
+    else:
+        columns["log_likelihood"] = [float(fit.log_likelihood_) for fit in fits]
+    columns["aic"] = [float(fit.aic_) for fit in fits]
+    columns["F" if linear else "chi2"] = [test.statistic for test in tests]
+    columns["p_value"] = [test.p_value for test in tests]
+    supremum = any(note_of_supremum(fit) for fit in (full, *fits))
+    return columns, [SUPREMUM] * supremum
+
+
+def _held(model: Any, rows: FitRows, terms: list[Term]) -> tuple[dict[str, list[Any]], list[str]]:
+    """Return the tests by Firth's likelihood with the coefficients of each term held at 0."""
+    from linsep.logistic.profiles import held_at_zero
+
+    like = type(model)(**model._learnt_with)
+    task = like.rows_in_memory(rows.X, rows.y, rows.weights)[0].task(like)
+    top, others = held_at_zero(task, [one.features for one in terms])
+    _check_rows(model, task.n_rows, top.known.log_likelihood, model.log_likelihood_)
+    tests = [likelihood_ratio(top.value - value, df) for value, df in others]
+    return {
+        "term": [one.name for one in terms],
+        "df": [test.df for test in tests],
+        "log_likelihood": [value for value, _ in others],
+        "chi2": [test.statistic for test in tests],
+        "p_value": [test.p_value for test in tests],
+    }, ["Penalized likelihoods (Firth), with the coefficients of a term held at 0."]
+
+
+def score_test(model: Any, X: Any, y: Any, more: Any, sample_weight: Any) -> ScoreTest:
+    """Return Rao's test of more columns; see ``HasInference.score_test``."""
+    refuse_without_likelihood(model, "The model", firth=True)
+    if fitted_parameter(model, "penalty"):
+        raise DataError(
+            "The model was fitted with Firth's penalty, whose scores depend on the columns: fit "
+            "the larger model, and call its likelihood_ratio_tests."
+        )
+    if note_of_supremum(model):
+        raise DataError(
+            "Coefficients of the model diverge, because the classes can be separated, so there are "
+            "no estimates at which to take scores: fit the larger model, and call linsep.compare."
+        )
+    rows = rows_of(model, X, y, sample_weight)
+    added = as_csr(more)
+    if not sp.issparse(added):
+        added = np.asarray(added)
+        added = added[:, None] if added.ndim == 1 else added
+    if added.ndim != 2 or added.shape[0] != rows.X.shape[0]:
+        raise DataError(
+            f"X has {rows.X.shape[0]:,} rows, and more has the shape {added.shape}: give columns "
+            "of the same rows."
+        )
+    either = sp.issparse(added) or sp.issparse(rows.X)
+    wide = sp.csr_matrix(sp.hstack([rows.X, added])) if either else np.hstack([rows.X, added])
+    test = (_scores if model._statistic == "z" else _explained)(model, wide, rows)
+    columns: dict[str, list[Any]] = {
+        "test": ["added columns"], "df": [test.df], "chi2": [test.statistic],
+        "p_value": [test.p_value],
+    }  # fmt: skip
+    notes = [] if test.df else ["The columns are combinations of those of the model."]
+    return ScoreTest("Score test", [], columns, notes, test.statistic, test.p_value, test.df)
+
+
+def _explained(model: Any, wide: Any, rows: FitRows) -> Test:
+    """Return the score test of least squares: n times the share of the residual sum of squares
+    that the larger model explains (Breusch and Pagan, Review of Economic Studies 47, 1980).
+    """
+    larger, smaller = refitted(model, wide, rows), refitted(model, rows.X, rows)
+    _check_rows(model, smaller.n_rows_, smaller.rss_, model.rss_)
+    if not model.rss_:
+        raise DataError("The model fits perfectly, so there is nothing left to explain.")
+    share = larger.solution_.residual_norm / model.solution_.residual_norm
+    return _chi_squared(
+        max(0.0, model.n_rows_ * (1.0 - share) * (1.0 + share)),
+        larger.n_parameters_ - model.n_parameters_,
+    )
+
+
+def _scores(model: Any, wide: Any, rows: FitRows) -> Test:
+    """Return the score test of a logistic regression."""
+    from linsep.logistic.profiles import scored
+
+    like = type(model)(**model._learnt_with)
+    given, _ = like.rows_in_memory(wide, rows.y, rows.weights)
+    task, classes = given.task(like), given.known.classes.tolist()
+    if classes != model.classes_.tolist() or not task.factored:
+        raise DataError(
+            "The rows have other classes than the fit, or the larger model too many weights: give "
+            "the rows of the fit, and few columns."
+        )
+    statistic, df, log_likelihood = scored(model, task, given.known)
+    _check_rows(model, task.n_rows, log_likelihood, model.log_likelihood_)
+    return _chi_squared(statistic, df - model.n_parameters_)
+
+
+def _chi_squared(statistic: float, df: int) -> Test:
+    return Test(df, statistic, float(chdtrc(df, statistic)) if df else nan)
