@@ -15,7 +15,7 @@ from linsep import LogisticRegression, textbook
 from linsep.batches import Batch
 from linsep.errors import ParameterError, SeparationWarning
 from linsep.logistic.likelihood import Likelihood, Terms
-from linsep.logistic.profiles import Objective
+from linsep.logistic.profiles import FEW, Objective, Profile, inverse_of
 from linsep.logistic.rows import RowLanes
 from linsep.sources.arrays import ArraySource
 from parameters_in_order import ends_of, last, weights_of
@@ -192,6 +192,84 @@ def test_the_slope_is_the_derivative_of_the_penalised_likelihood():
         for j, step in enumerate(np.eye(3 * q) * 1e-5):
             ahead, behind = (objective.at(b + side * step).value for side in (1, -1))
             assert known.slope[j] == pytest.approx((ahead - behind) / 2e-5, abs=1e-7)
+
+
+@pytest.mark.parametrize("penalised", [True, False])
+def test_few_rows_are_evaluated_as_many_are(penalised):
+    """One block of rows has a loop of its own; rows in two batches do not."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((50, 4)) * [1.0, 1e-3, 3.0, 1.0]
+    codes, weights = rng.integers(0, 2, 50).astype(np.int32), rng.integers(0, 3, 50).astype(float)
+    terms, used = Terms(1, np.full(4, 0.1), np.ones(4), True), np.array([1, 1, 1, 0, 1], bool)
+    for counted in (weights, None, np.where(np.arange(50) < 3, weights, 0.0)):
+        batch = Batch(X, codes, weights=counted)
+        whole, parts = (
+            Objective(Likelihood(RowLanes(lambda b=b: b), terms), used, penalised)
+            for b in ([batch], [batch.between(0, 20), batch.between(20, 50)])
+        )
+        for size in (0.0, 1.0, 3.0):
+            b = size * rng.standard_normal(4)
+            one, other = whole.at(b), parts.at(b)
+            assert one.value == pytest.approx(other.value, rel=1e-12)
+            for name in ("slope", "pull", "information"):
+                found, expected = getattr(one, name), getattr(other, name)
+                most = np.abs(expected).max(initial=1e-300)
+                np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11 * most)
+    assert not penalised or one.value == -np.inf  # three rows for four weights
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, FEW, FEW + 1])
+def test_inverses_of_information(n):
+    rng = np.random.default_rng(n)
+    A = rng.standard_normal((n, n + 3)) * np.exp(rng.uniform(-50, 50, (n, 1)))
+    matrix = A @ A.T
+    scale = 1.0 / np.sqrt(np.diag(matrix))
+    found = inverse_of(matrix) / scale / scale[:, None]
+    np.testing.assert_allclose(found @ (matrix * scale * scale[:, None]), np.eye(n), atol=1e-9)
+    assert (inverse_of(matrix) == inverse_of(matrix).T).all() or n > FEW
+    for broken in (0.0, -1.0, np.nan, np.inf):
+        other = matrix.copy()
+        other[n // 2, n // 2] = broken
+        assert inverse_of(other) is None
+    if n > 1:
+        matrix[-1], matrix[:, -1] = matrix[0], matrix[:, 0]
+        matrix[-1, -1] = matrix[0, 0]
+        assert inverse_of(matrix) is None
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.9999])
+@pytest.mark.parametrize("penalty", ["firth", None])
+def test_ends_by_newton_are_those_between_brackets(monkeypatch, penalty, level):
+    rng, data = np.random.default_rng(4), [INFECTIONS, ENDOMETRIAL]
+    for n in (15, 200):
+        X = rng.standard_normal((n, 3))
+        y = rng.random(n) < 1 / (1 + np.exp(-X[:, 0]))
+        data += [(X * [1e-4, 1.0, 1e5] + 7.0, y), (X, X[:, 0] > 0), (X > 0.3, y)]
+    options = {"penalty": penalty, "intervals": "profile", "level": level}
+    newton_end, given_up = Profile._newton_end, []
+
+    def end(self, side, high):
+        found = newton_end(self, side, high)
+        given_up.append(found is None)
+        return found
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SeparationWarning)
+        monkeypatch.setattr(Profile, "_newton_end", end)
+        quick = [LogisticRegression(**options).fit(*rows) for rows in data]
+        monkeypatch.setattr(Profile, "_newton_end", lambda self, side, high: None)
+        slow = [LogisticRegression(**options).fit(*rows) for rows in data]
+    assert not all(given_up)
+    for one, other in zip(quick, slow, strict=True):
+        width = np.abs(one.standard_errors_)
+        for found, expected in zip(
+            one.confidence_intervals(), other.confidence_intervals(), strict=True
+        ):
+            np.testing.assert_array_equal(np.isfinite(found), np.isfinite(expected))
+            some = np.isfinite(found)
+            size = np.fmax(width, np.abs(found))[some]
+            apart = np.abs(found[some] - expected[some]) / size
+            assert apart.max(initial=0.0) < 1e-7
 
 
 def test_firth_and_its_profile_by_plain_python():

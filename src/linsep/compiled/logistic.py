@@ -78,6 +78,74 @@ def two_classes(scores, codes, weights, first, residuals, curvature):
     return total, least, inverse
 
 
+@compiled
+def two_class_terms(columns, codes, weights, b):
+    """Return the log-likelihood of two classes at the weights b, its gradient, the information, and
+    the score and the curvature of each row. ``columns`` are those of the standardised rows.
+    """
+    scores = np.dot(b, columns)
+    residuals, curvature = np.empty(scores.size), np.empty(scores.size)
+    value, _, _ = two_classes(scores, codes, weights, 0, residuals, curvature)
+    times_roots = columns * np.sqrt(curvature)
+    information = np.dot(times_roots, times_roots.T)
+    return value, np.dot(columns, residuals), information, scores, curvature
+
+
+@compiled
+def inverse_of_few(matrix, least):
+    """Return the inverse of a positive definite matrix of few columns, by the Cholesky factor of
+    the matrix scaled to a unit diagonal, and whether all pivots of that are at least ``least``.
+    """
+    n = matrix.shape[0]
+    factor, inverse, roots = np.zeros((n, n)), np.zeros((n, n)), np.empty(n)
+    for j in range(n):
+        if not 0.0 < matrix[j, j] < np.inf:
+            return inverse, False
+        roots[j] = 1.0 / np.sqrt(matrix[j, j])
+    for j in range(n):
+        for i in range(j, n):
+            left = matrix[i, j] * roots[i] * roots[j]
+            for k in range(j):
+                left -= factor[i, k] * factor[j, k]
+            if i > j:
+                factor[i, j] = left / factor[j, j]
+            elif left >= least * least:
+                factor[j, j] = np.sqrt(left)
+            else:
+                return inverse, False
+    for j in range(n):  # the inverse of the factor, in its place
+        factor[j, j] = 1.0 / factor[j, j]
+        for i in range(j + 1, n):
+            left = 0.0
+            for k in range(j, i):
+                left -= factor[i, k] * factor[k, j]
+            factor[i, j] = left / factor[i, i]
+    for i in range(n):
+        for j in range(i + 1):
+            whole = 0.0
+            for k in range(i, n):
+                whole += factor[k, i] * factor[k, j]
+            inverse[i, j] = inverse[j, i] = whole * roots[i] * roots[j]
+    return inverse, np.isfinite(inverse).all()
+
+
+@compiled
+def penalty_slope(columns, scores, curvature, inverse):
+    """Return the gradient of half the logarithm of the determinant of the information of
+    :func:`two_class_terms`, whose inverse is given: the sum of w p (1 - p) (1/2 - p) z' V z times
+    z, where V is the inverse.
+    """
+    parts, lengths = np.dot(inverse, columns), np.zeros(scores.size)
+    for j in range(columns.shape[0]):
+        for i in range(scores.size):
+            lengths[i] += parts[j, i] * columns[j, i]
+    for i in range(scores.size):
+        small = np.exp(-abs(scores[i]))
+        half = 0.5 * (1.0 - small) / (1.0 + small)
+        lengths[i] *= curvature[i] * (-half if scores[i] >= 0.0 else half)
+    return np.dot(columns, lengths)
+
+
 @inlined
 def _shares(scores, code, weight):
     """Turn the scores of a row into probabilities.

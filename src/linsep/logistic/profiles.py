@@ -16,6 +16,7 @@ Statistics in Medicine 21, 2002).
 """
 
 from dataclasses import replace
+from itertools import islice
 from operator import add
 from typing import Any, NamedTuple
 
@@ -24,6 +25,7 @@ from scipy.linalg import lapack, null_space
 from scipy.special import chdtrc, chdtri
 
 from linsep.batches import Batch
+from linsep.compiled import logistic
 from linsep.errors import DataError, ParameterError, hint
 from linsep.logistic.fitting import lanes_as
 from linsep.logistic.inference import in_use
@@ -50,6 +52,8 @@ HALVINGS = 30
 ROUNDING = 1e-13
 #: a smaller pivot of a matrix with unit diagonal is a rounding error
 PIVOT = 1e-7
+#: most weights for which LAPACK is slower than a loop
+FEW = 32
 #: less information about a direction counts as none
 NOTHING = 1e-200
 #: a curvature correction that is a smaller share of its terms is noise
@@ -112,6 +116,7 @@ class Objective:
     def __init__(self, likelihood: Likelihood, used: np.ndarray, penalised: bool):
         self.likelihood, self.penalised = likelihood, penalised
         self.used = np.flatnonzero(np.tile(used, likelihood.q))
+        self._few = _few_rows(likelihood, self.used)
 
     @property
     def size(self) -> int:
@@ -129,6 +134,8 @@ class Objective:
 
     def at(self, b: np.ndarray) -> Evaluated:
         """Evaluate the objective."""
+        if self._few is not None:
+            return self._at_few(*self._few, b)
         B, nothing = self.wide(b), np.zeros(len(b))
         point = self.likelihood.at(B)
         slope = point.gradient.ravel()[self.used]
@@ -147,13 +154,46 @@ class Objective:
         value = point.value + np.linalg.slogdet(information)[1] / 2
         return Evaluated(value, point.value, slope + pull, pull, information)
 
+    def _at_few(
+        self, columns: np.ndarray, codes: np.ndarray, weights: np.ndarray, b: np.ndarray
+    ) -> Evaluated:
+        """Evaluate the objective of two classes for few rows, which are standardised."""
+        value, slope, information, scores, curvature = logistic.two_class_terms(
+            columns, codes, weights, b
+        )
+        nothing = np.zeros(len(b))
+        if not self.penalised:
+            return Evaluated(value, value, slope, nothing, information)
+        inverse = inverse_of(information)
+        if inverse is None:
+            return Evaluated(-np.inf, value, nothing, nothing, information)
+        pull = logistic.penalty_slope(columns, scores, curvature, inverse)
+        log_det = np.linalg.slogdet(information)[1]
+        return Evaluated(value + log_det / 2, value, slope + pull, pull, information)
+
+
+def _few_rows(
+    likelihood: Likelihood, used: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Return the standardised columns of rows of two classes, their codes and weights, if they are
+    one block.
+    """
+    batches = list(islice(likelihood.lanes.batches(), 2))
+    if likelihood.q > 1 or len(batches) > 1 or batches[0].size > likelihood.terms.block_rows:
+        return None
+    ((_, Z),) = likelihood.terms.blocks(batches[0])
+    return np.ascontiguousarray(Z[:, used].T), batches[0].y, batches[0].importance
+
 
 def inverse_of(matrix: np.ndarray) -> np.ndarray | None:
     """Return the inverse of a positive definite matrix; None if numerically singular."""
     if not matrix.size:  # which older releases of scipy do not take
         return matrix.copy()
+    if len(matrix) <= FEW:
+        inverse, regular = logistic.inverse_of_few(matrix, PIVOT)
+        return inverse if regular else None
     diagonal = matrix.diagonal()
-    if not ((diagonal > 0) & np.isfinite(diagonal)).all():
+    if not (diagonal.min() > 0.0 and diagonal.max() < np.inf):  # nor NaN
         return None
     roots = 1.0 / np.sqrt(diagonal)
     factor, failed = lapack.dpotrf(matrix * roots * roots[:, None], lower=1, clean=0)
@@ -302,9 +342,9 @@ def _updated(bend: np.ndarray, moved: np.ndarray, lost: np.ndarray) -> np.ndarra
     """
     error = lost - bend @ moved
     size = float(error @ moved)
-    if abs(size) <= NOISE * np.linalg.norm(error) * np.linalg.norm(moved):
+    if size * size <= NOISE * NOISE * float(error @ error) * float(moved @ moved):
         return bend
-    return bend + np.outer(error, error) / size
+    return bend + error[:, None] * (error / size)
 
 
 #: largest last step towards an end, as a share of the half-width of Wald's interval; its error is
@@ -313,6 +353,9 @@ CLOSE = 1e-5
 #: largest gain of the last step of a constrained maximisation
 PROFILE_GAIN = 1e-11
 MOST_POINTS = 100
+#: factor by which squared lengths of Newton steps to an end shrink at least, and that of the last,
+#: in standard errors
+SHRINKS, LAST_LENGTH = 4.0, 1e-12
 #: largest factor by which the distance from the estimate grows per step
 FARTHER = 4.0
 #: an end further away than this, in half-widths of Wald's interval, is infinite: a plain likelihood
@@ -410,8 +453,42 @@ class Profile:
             return Interval(-np.inf, self._end(zero, 1.0, unit, high), p)
         middle = ProfilePoint(float(self.of @ self.top.b), 0.0, 0.0, self.top)
         stride = self.error * np.sqrt(high) or unit
-        low, top = (self._end(middle, side, stride, high) for side in (-1.0, 1.0))
+        low, top = (
+            self._newton_end(side, high) or self._end(middle, side, stride, high)
+            for side in (-1.0, 1.0)
+        )
         return Interval(low, top, p)
+
+    def _newton_end(self, side: float, high: float) -> float | None:
+        """Return the value on one side of the estimate where twice the loss is ``high``; None if
+        Newton's method does not find it at once.
+
+        A step is to the point where a quadratic model of the objective has that loss and is
+        greatest among points of its value (Venzon and Moolgavkar 1988): the Newton step less a
+        multiple of the information's inverse times the function.
+        """
+        b, known, bend, length = self.top.b, self.top.known, self.top.bend, np.inf
+        while True:
+            inverse = inverse_of(known.information + bend)
+            if inverse is None:  # what is known of the penalty's curvature is noise
+                bend, inverse = np.zeros_like(bend), inverse_of(known.information)
+            if inverse is None:
+                return None
+            newton, tangent = inverse @ known.slope, inverse @ self.of
+            size, gain = float(self.of @ tangent), float(known.slope @ newton)
+            over = 2.0 * (known.value - self.supremum) + high + gain
+            if not over > 0.0:
+                return None
+            by = side * np.sqrt(over / size)
+            step = newton + by * tangent
+            before, length = length, gain + by * (2.0 * float(self.of @ newton) + by * size)
+            if not length < before / SHRINKS:
+                return None
+            b = b + step
+            if length <= LAST_LENGTH:
+                return float(self.of @ b)
+            there = self.objective.at(b)
+            bend, known = _updated(bend, step, known.pull - there.pull), there
 
     def _end(self, start: ProfilePoint, side: float, stride: float, high: float) -> float:
         """Return the value on one side of the estimate where twice the loss is ``high``.
