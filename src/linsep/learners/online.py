@@ -397,7 +397,10 @@ class OnlineClassifier(
         that weights, counts and reports stay consistent.
         """
         self.progress_ = Progress()
-        plan = Plan(self.max_iter, self.n_iter_no_change if self.early_stopping else None, self.tie)
+        plan = Plan(
+            self.max_iter, self.n_iter_no_change if self.early_stopping else None, self.tie,
+            watched=hasattr(self, "_skl_callbacks"),
+        )  # fmt: skip
         known = {"estimator": self, "X": X, "y": y, "metadata": metadata}
         try:
             with interrupts_deferred(), closing(start(plan)) as made:  # type: ignore[type-var]

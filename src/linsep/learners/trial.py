@@ -42,5 +42,5 @@ def all_passes(
     stream.learn_all(run.state, run.keeping)
     progress.begin_again(len(trial), sum(report.rows for report in trial))
     last = StopReason.MAX_ITER if len(trial) == plan.max_iter else StopReason.EARLY_STOP
-    again = Plan(len(trial), None, plan.tie, last)
+    again = plan._replace(max_iter=len(trial), patience=None, last=last)
     yield from passes(Course(run, stream, again, progress), saving)
