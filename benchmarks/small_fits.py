@@ -36,7 +36,7 @@ class Contest(NamedTuple):
 def wald(X: np.ndarray, y: np.ndarray) -> Any:
     """Return standard errors of our least squares, which are computed when they are asked for."""
     found = LinearRegression().fit(X, y)
-    return found.standard_errors, found.p_values
+    return found.standard_errors_, found.p_values_
 
 
 def ols(X: np.ndarray, y: np.ndarray) -> Any:

@@ -1,7 +1,7 @@
 """Exact ranges of columns, whether their values are rounded, and exact scaling."""
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -104,12 +104,14 @@ def _dense(X: np.ndarray) -> Ranges:
     """
     sizes = np.abs(X)
     low, high, least = X.min(axis=0), X.max(axis=0), sizes.min(axis=0)
-    some = sizes[:, least == 0]
-    least[least == 0] = np.where(some == 0, np.inf, some).min(axis=0)
+    if not least.all():
+        some = sizes[:, least == 0]
+        least[least == 0] = np.where(some == 0, np.inf, some).min(axis=0)
     bottoms = np.where(np.isfinite(least), np.frexp(least)[1], NONE)
     grids = _grids(sizes[:FIRST]).min(axis=0)
     known = Ranges(low, high, bottoms, grids).rounded(digits_of(X.dtype))
-    grids[~known] = _grids(sizes[:, ~known]).min(axis=0)
+    if not known.all():
+        grids[~known] = _grids(sizes[:, ~known]).min(axis=0)
     return Ranges(low, high, bottoms, grids)
 
 
@@ -134,6 +136,10 @@ def _grids(sizes: np.ndarray) -> np.ndarray:
 def digits_of(dtype: np.dtype) -> int:
     """Return the number of bits in the significand of a float type."""
     return int(np.finfo(dtype).nmant) + 1
+
+
+#: means, their rounding errors, and squared lengths about them
+AboutMeans: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class ScaledColumns:
@@ -177,21 +183,24 @@ class ScaledColumns:
         return G[self.order][:, self.order]
 
     def rules(
-        self, G: Any, *, noise: float = 0.0, nothing: Callable[..., bool] | None = None
-    ) -> Rules:
+        self, G: Any, about: AboutMeans, *, noise: float = 0.0,
+        nothing: Callable[..., bool] | None = None,
+    ) -> Rules:  # fmt: skip
         """Return the dependence rules for these columns, whose products are G."""
-        means, _, own = self._about_means(G)
+        means, _, own = about
         lengths = np.sqrt(own + means**2 * float(floats(G[0, 0])))
         roundings = self._rounded * self._units * lengths
         next_to_nothing = own * self._units**1.5
         return Rules(roundings[self.order], next_to_nothing[self.order], noise, nothing)
 
-    def fit(self, done: Elimination, G: Any, y: Targets, method: str) -> LeastSquares:
+    def fit(
+        self, done: Elimination, G: Any, about: AboutMeans, y: Targets, method: str
+    ) -> LeastSquares:
         """Return the result in floats, for the original columns."""
         d, first = len(G) - 2, int(self.fit_intercept)
         units, unit_y = np.ldexp(1.0, self.exponents[2:]), np.ldexp(1.0, self.exponents[1])
         parts, left = self._of_given(done.parts), floats(done.left)
-        means, rest, own = self._about_means(G)
+        means, rest, own = about
         kept = [j for j in done.kept if j < d + first]
         is_kept = np.zeros(first + d, dtype=bool)
         is_kept[kept] = True
@@ -243,7 +252,7 @@ class ScaledColumns:
             given[:, 0] = floats(parts[:, 0] - shifted)
         return given
 
-    def _about_means(self, G: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def about_means(self, G: Any) -> AboutMeans:
         """Return the means of all columns, their rounding errors, and centred squared lengths.
 
         All are scaled; without an intercept the means are zero and nothing is centred.

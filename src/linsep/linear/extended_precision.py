@@ -131,12 +131,18 @@ def _to_balls() -> np.ufunc:
 
 
 @cache
-def _from_balls() -> np.ufunc:
-    """Return the conversion from balls: the midpoint of one that contains zero says nothing."""
+def _from_ball() -> Callable[[Any], float]:
+    """Return the conversion from a ball: the midpoint of one that contains zero says nothing."""
     from flint import arb
 
     zero = arb(0)
-    return np.frompyfunc(lambda ball: 0.0 if ball.contains(zero) else float(ball), 1, 1)
+    return lambda ball: 0.0 if ball.contains(zero) else float(ball)
+
+
+@cache
+def _from_balls() -> np.ufunc:
+    """Return the conversion from balls."""
+    return np.frompyfunc(_from_ball(), 1, 1)
 
 
 def balls(shape: tuple[int, ...]) -> np.ndarray:
@@ -323,6 +329,8 @@ def eliminate(G: Any, zeros: Callable[[tuple[int, ...]], Any], rules: Rules) -> 
     zeros : function from a shape to such zeros
     rules : Rules
     """
+    if not isinstance(G, Pair):
+        return _eliminate_balls(G, rules)
     n = len(G)
     lengths = np.sqrt(floats(G[np.arange(n), np.arange(n)]))
     parts, left, taken = zeros((n, n)), zeros((n,)), np.zeros(n)
@@ -344,3 +352,32 @@ def eliminate(G: Any, zeros: Callable[[tuple[int, ...]], Any], rules: Rules) -> 
         if not rules.dependent(kept, row, float(floats(left[j])), sizes[j]):
             kept.append(j)
     return Elimination(parts, left, taken, sizes, kept)
+
+
+def _eliminate_balls(G: np.ndarray, rules: Rules) -> Elimination:
+    """Do the same with balls, of which arrays cost more than their arithmetic."""
+    from flint import arb
+
+    n, number, entries = len(G), _from_ball(), G.tolist()
+    lengths = np.sqrt([number(entries[j][j]) for j in range(n)])
+    parts = [[arb(0)] * n for _ in range(n)]
+    left, taken, sizes = [arb(0)] * n, np.zeros(n), np.zeros(n)
+    kept: list[int] = []
+    for j, row in enumerate(parts):
+        rest, column = entries[j][j], [entries[i][j] for i in range(j)]
+        for at, k in enumerate(kept):
+            earlier = parts[k]
+            product = sum((earlier[i] * column[i] for i in kept[:at]), column[k])
+            share = product / left[k]
+            rest -= product * share
+            for i in kept[:at]:
+                row[i] -= earlier[i] * share
+            row[k] -= share
+            if j == n - 1:
+                taken[k] = number(product * share)
+        row[j], left[j] = arb(1), rest
+        row_in_floats = np.array([number(ball) for ball in row[: j + 1]])
+        sizes[j] = np.abs(row_in_floats) @ lengths[: j + 1]
+        if not rules.dependent(kept, row_in_floats, number(rest), sizes[j]):
+            kept.append(j)
+    return Elimination(np.array(parts, object), np.array(left, object), taken, sizes, kept)

@@ -460,18 +460,22 @@ def _by_balls(found: list[Batch], fit_intercept: bool) -> LeastSquares:
     columns = ScaledColumns(ranges, fit_intercept, _digits(found[-1].X.dtype))
     with one_precision, ctx.workprec(PRECISION):
         if slices_suffice(ranges, found):
-            G = balls((len(columns.exponents),) * 2)
-            for part in _parts(found):
-                G = G + products(part, columns.exponents, columns.centres, balls)
+            how = columns.exponents, columns.centres, balls
+            G = reduce(operator.add, (products(part, *how) for part in _parts(found)))
         else:
             G = whole_products(found, columns.exponents)
         ordered, precision = columns.ordered(G), PRECISION
-        rules = columns.rules(G, nothing=lambda kept, j: not independent(ordered, [*kept, j]))
+        about = columns.about_means(G)
+        rules = columns.rules(
+            G, about, nothing=lambda kept, j: not independent(ordered, [*kept, j])
+        )
     while True:
         with one_precision, ctx.workprec(precision):
             done = eliminate(ordered, balls, rules)
             if _proved(done, ordered):
-                return columns.fit(done, G, y, "exact")
+                if precision > PRECISION:
+                    about = columns.about_means(G)
+                return columns.fit(done, G, about, y, "exact")
         precision *= 4
 
 
@@ -499,9 +503,10 @@ def _doubled(rows: Lanes, moments: Moments, fit_intercept: bool) -> LeastSquares
     ranges = rows.sum(ranges_of, added_ranges).wider(1 + rows.width)
     columns = ScaledColumns(ranges, fit_intercept, _digits(moments.dtype), centred=True)
     G = rows.sum(Doubled(columns.exponents, columns.centres), operator.add)
-    done = eliminate(columns.ordered(G), pairs, columns.rules(G, noise=DOUBLED_TOLERANCE))
+    about = columns.about_means(G)
+    done = eliminate(columns.ordered(G), pairs, columns.rules(G, about, noise=DOUBLED_TOLERANCE))
     _check_digits(done)
-    return columns.fit(done, G, moments.y, "doubled")
+    return columns.fit(done, G, about, moments.y, "doubled")
 
 
 def _check_digits(done: Elimination) -> None:

@@ -133,6 +133,8 @@ def refuse_gaps(y: np.ndarray, advice: str) -> None:
 
 def one_column(y: Any) -> np.ndarray:
     """Return y as one real value for each row, with scikit-learn's checks and warning."""
+    if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biuf":
+        return y  # as it is after these checks, which take longer than small fits
     try:
         return column_or_1d(y, warn=True)
     except ValueError as problem:
