@@ -311,8 +311,11 @@ class Rules(NamedTuple):
         j = row.size - 1
         if left <= (self.noise * size) ** 2:
             return self.nothing is None or self.nothing(kept, j)
+        last = j == self.roundings.size - 1
+        if not last and left > self.next_to_nothing[j]:
+            return False
         allowed = float(np.abs(row) @ self.roundings[: j + 1])
-        if j == self.roundings.size - 1:
+        if last:
             return left <= (ROUNDINGS_OF_Y * allowed) ** 2
         return left <= min((ROUNDINGS * allowed) ** 2, self.next_to_nothing[j])
 
@@ -361,7 +364,7 @@ def _eliminate_balls(G: np.ndarray, rules: Rules) -> Elimination:
     n, number, entries = len(G), _from_ball(), G.tolist()
     lengths = np.sqrt([number(entries[j][j]) for j in range(n)])
     parts = [[arb(0)] * n for _ in range(n)]
-    left, taken, sizes = [arb(0)] * n, np.zeros(n), np.zeros(n)
+    left, taken, in_floats = [arb(0)] * n, np.zeros(n), np.zeros((n, n))
     kept: list[int] = []
     for j, row in enumerate(parts):
         rest, column = entries[j][j], [entries[i][j] for i in range(j)]
@@ -376,8 +379,10 @@ def _eliminate_balls(G: np.ndarray, rules: Rules) -> Elimination:
             if j == n - 1:
                 taken[k] = number(product * share)
         row[j], left[j] = arb(1), rest
-        row_in_floats = np.array([number(ball) for ball in row[: j + 1]])
-        sizes[j] = np.abs(row_in_floats) @ lengths[: j + 1]
-        if not rules.dependent(kept, row_in_floats, number(rest), sizes[j]):
+        known = in_floats[j, : j + 1]
+        known[:] = [number(ball) for ball in row[: j + 1]]
+        size = float(np.abs(known) @ lengths[: j + 1]) if rules.noise else 0.0
+        if not rules.dependent(kept, known, number(rest), size):
             kept.append(j)
+    sizes = np.abs(in_floats) @ lengths
     return Elimination(np.array(parts, object), np.array(left, object), taken, sizes, kept)
