@@ -56,6 +56,8 @@ def models(tmp_path_factory):
         ("decision", "soft.linsep", "two.csv"),
         ("coefficients", "logistic.linsep", "--odds"),
         ("probability", "logistic.linsep", "two.csv"),
+        ("diagnostics", "logistic.linsep", "two.csv", "--feature", "b"),
+        ("diagnostics", "linear.linsep", "two.csv"),
         ("augmentation", "p.linsep", "two.csv"),
         ("kernel", "kernel.linsep", "two.csv"),
         ("updates", "xor.linsep", "xor.csv"),

@@ -287,7 +287,9 @@ def test_residuals_and_assumptions_of_the_rows_of_a_fit(folder):
     table = printed("summary", "m", cwd=folder)
     shown = printed("summary", "m", "t.csv", cwd=folder)
     assert shown.startswith(table)
-    assert shown.endswith(f"{model.assumptions(AGES[:, None], PRESSURE)}\n")
+    found = linsep.load(folder / "m").diagnostics(folder / "t.csv")
+    tests = model.assumptions(AGES[:, None], PRESSURE)
+    assert shown.endswith(f"{tests}\n\n{found.collinearity}\n")
     residual = PRESSURE[0] - model.predict([[AGES[0]]])[0]
     assert re.search(rf"\nrow +age +pressure +fitted +residual\n0 .* {residual:.6g}\n", shown)
     told = json.loads(printed("summary", "m", "t.csv", "--json", cwd=folder))
@@ -298,20 +300,46 @@ def test_residuals_and_assumptions_of_the_rows_of_a_fit(folder):
         told["header"]["residual sum of squares"]
     )
     assert [found["test"] for found in told["assumptions"]][:2] == ["RESET", "Breusch-Pagan"]
+    rows = told["diagnostics"]["rows"]
+    assert [row["dfbetas age"] for row in rows] == pytest.approx(found.dfbetas[:, 1])
+    assert told["diagnostics"]["vif"] == {"age": 1.0}
 
 
 def test_rows_beside_a_summary_are_those_of_a_linear_fit(folder):
     (folder / "few.csv").write_text("".join(TABLE.splitlines(keepends=True)[:40]))
     fit = ("fit", "t.csv", "--target", "ill", "--exclude", "place", "--model")
-    printed(*fit, "logistic", "--learner", "logistic", cwd=folder)
-    said = "logistic is a LogisticRegression, which has no residuals: leave out DATA"
-    assert_refused("summary", "logistic", "t.csv", cwd=folder, said=said)
+    printed(*fit, "bayes", "--learner", "naive-bayes", cwd=folder)
+    said = "bayes is a GaussianNaiveBayes, which has no residuals: leave out DATA"
+    assert_refused("summary", "bayes", "t.csv", cwd=folder, said=said)
     printed(*LINEAR, "--model", "m", cwd=folder)
     said = "fitted to 60 rows of positive weight, and these are 39: give those of the fit"
     assert_refused("summary", "m", "few.csv", cwd=folder, said=said)
     shown = printed("summary", "m", "t.csv", cwd=folder)
     assert re.search(r"\nrow  pressure +fitted +residual\n0 ", shown)  # of several features none
     assert "\n59 " in shown
+
+
+def test_diagnostics_of_the_rows_of_a_logistic_fit(folder):
+    fit = ("fit", "t.csv", "--target", "ill", "--learner", "logistic", "--model")
+    printed(*fit, "l", "--on-separation", "warn", cwd=folder)
+    model = linsep.load(folder / "l")
+    found = model.diagnostics(folder / "t.csv")
+    table = printed("summary", "l", cwd=folder)
+    shown = printed("summary", "l", "t.csv", cwd=folder)
+    assert shown == f"{table}\n{found}\n"
+    assert all(len(line) <= 80 for line in str(found).splitlines())
+    told = json.loads(printed("summary", "l", "t.csv", "--json", cwd=folder))["diagnostics"]
+    assert [row["deviance"] for row in told["rows"]] == pytest.approx(found.deviance)
+    test = found.hosmer_lemeshow()
+    assert told["hosmer_lemeshow"]["statistic"] == pytest.approx(test.statistic)
+    assert told["hosmer_lemeshow"]["observed"] == test.observed.tolist()
+    assert [one["index"] for one in told["condition_indices"]] == pytest.approx(
+        found.condition_indices
+    )
+    few = "".join((folder / "t.csv").read_text().splitlines(keepends=True)[:30])
+    (folder / "part.csv").write_text(few)
+    said = "fitted to 60 rows of positive weight, and these are 29: give those of the fit"
+    assert_refused("summary", "l", "part.csv", cwd=folder, said=said)
 
 
 def test_means_of_words_that_are_not_there_are_zero(folder):

@@ -61,6 +61,7 @@ ACCEPTED = {
     "WeightImageDisplay": LINEAR - {"bayes"},
     "RegressionDisplay": {"linear"},
     "AssumptionsDisplay": {"linear"},
+    "DiagnosticsDisplay": {"logistic", "linear"},
     "LogisticDisplay": {"logistic", "bayes"},
     "KernelDisplay": {"kernel", "kernel-margin"},
     "ReliabilityDisplay": {"logistic", "bayes"},

@@ -329,7 +329,7 @@ def refuse(model: Any, path: Path, with_rows: bool) -> None:
             f"{path} is a {kind}, which infers nothing from its weights: `linsep inspect` shows "
             "them."
         )
-    if with_rows and not hasattr(model, "assumptions"):
+    if with_rows and not hasattr(model, "diagnostics"):
         raise DataError(
             f"{path} is a {kind}, which has no residuals: leave out DATA, or `linsep score` it."
         )
@@ -338,7 +338,7 @@ def refuse(model: Any, path: Path, with_rows: bool) -> None:
 RESIDUAL_ROWS = options.Argument(
     "data",
     metavar="DATA...",
-    help="The training rows of a linear regression, to show residuals and test assumptions.",
+    help="The training rows, to show residuals and influences and to test assumptions.",
 )
 
 
@@ -354,26 +354,31 @@ def summary(
     """
     fitted = model_files.load(model)
     refuse(fitted, model, bool(data))
-    rows, found = None, None
-    with warnings.catch_warnings():  # the columns are those of the recipe, in its order
-        warnings.filterwarnings("ignore", "X does not have valid feature names")
-        if data:
+    more: dict[str, Any] = {}
+    lines: list[str] = []
+    if data:
+        with warnings.catch_warnings():  # the columns are those of the recipe, in its order
+            warnings.filterwarnings("ignore", "X does not have valid feature names")
             source = open_like(fitted, model, data, **files)
             X, y, weights = rows_of(source, fitted.n_features_in_, None)
-            y = numbers(y, source, 0)
-            found = fitted.assumptions(X, y, weights)
-            rows = _residual_rows(fitted, X, y)
+            if not hasattr(fitted, "classes_"):
+                y = numbers(y, source, 0)
+                tests = fitted.assumptions(X, y, weights)
+                more["rows"] = _residual_rows(fitted, X, y)
+                more["assumptions"] = [one._asdict() for one in tests.findings]
+                lines = [*str(tests).splitlines(), ""]
+            found = fitted.diagnostics(X, y, weights)
+            more["diagnostics"] = found.to_dict()
+            lines += str(found.collinearity if lines else found).splitlines()
     if as_json:
         about = report.training_summary(fitted)
-        more: dict[str, Any] = {"equation": about["equation"]}
-        if found is not None:
-            more |= {"rows": rows, "assumptions": [one._asdict() for one in found.findings]}
-        print_json(about["summary"] | more)
+        print_json(about["summary"] | {"equation": about["equation"]} | more)
         return
     report.print_statistics(fitted, top)
-    if rows is not None:
-        _print_residuals(fitted, rows)
-        print("\n" + "\n".join(escaped(line) for line in str(found).splitlines()))
+    if "rows" in more:
+        _print_residuals(fitted, more["rows"])
+    if lines:
+        print("\n" + "\n".join(map(escaped, lines)).rstrip())
 
 
 class Picture(NamedTuple):
@@ -391,7 +396,9 @@ class Picture(NamedTuple):
 
 
 #: kinds that take the weights of rows
-WEIGHED = ("assumptions", "reliability")
+WEIGHED = ("assumptions", "diagnostics", "reliability")
+#: kinds of which one feature can be named
+ONE_FEATURE = ("regression", "diagnostics")
 PICTURES = {
     "decision": Picture("DecisionDisplay", "regions of the classes", "some", "classifier"),
     "probability": Picture("LogisticDisplay", "of one or two features", "some", "classifier"),
@@ -410,6 +417,7 @@ PICTURES = {
     "cycle": Picture("CycleDisplay", "weights that recur", "all", "classifier"),
     "regression": Picture("RegressionDisplay", "line and bands", "some", "regression"),
     "assumptions": Picture("AssumptionsDisplay", "residuals and tests", "all", "regression"),
+    "diagnostics": Picture("DiagnosticsDisplay", "residuals and influence of a regression", "all"),
     "curve": Picture("LearningCurveDisplay", "mistakes by pass"),
     "gap": Picture("GapDisplay", "how a soft margin came near the best"),
     "coefficients": Picture("CoefficientDisplay", "with intervals or standard deviations"),
@@ -423,8 +431,8 @@ KIND = options.Argument(
 DRAWN_ROWS = options.Argument(
     "data",
     metavar="DATA...",
-    help="Rows to draw: the training rows for updates, bounds, cycle and assumptions, none for "
-    "curve, gap, coefficients and images.",
+    help="Rows to draw: the training rows for updates, bounds, cycle, assumptions and diagnostics, "
+    "none for curve, gap, coefficients and images.",
 )
 PICTURE_OUT = options.Option(
     "--output", "-o", required=True, type=options.PicturePath(), metavar="FILE",
@@ -432,7 +440,8 @@ PICTURE_OUT = options.Option(
 )  # fmt: skip
 DRAWN_FEATURE = options.Repeatable(
     "--feature", metavar="NAME",
-    help="Name of a feature to draw (decision, probability, regression); may be given twice.",
+    help="Name of a feature to draw (decision, probability, regression, diagnostics); may be given "
+    "twice.",
 )  # fmt: skip
 ODDS = options.Option("--odds", is_flag=True, help="Draw odds ratios (coefficients).")
 
@@ -490,11 +499,12 @@ def _choices(kind: str, features: list[str], odds: bool) -> dict[str, Any]:
     """Return the keywords of a picture; raise BadParameter for an option of another one."""
     if odds and kind != "coefficients":
         raise click.BadParameter("--odds is for coefficients.")
-    if len(features) > {"decision": 2, "probability": 2, "regression": 1}.get(kind, 0):
+    if len(features) > {"decision": 2, "probability": 2}.get(kind, int(kind in ONE_FEATURE)):
         raise click.BadParameter(
-            "--feature is for decision and probability, twice at most, and for regression, once."
+            "--feature is for decision and probability, twice at most, and for regression and "
+            "diagnostics, once."
         )
-    if kind == "regression":
+    if kind in ONE_FEATURE:
         return {"feature": features[0]} if features else {}
     if features:
         return {"features": features if len(features) > 1 else features[0]}

@@ -10,7 +10,6 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,10 +18,10 @@ from scipy.special import gammaincc
 
 from linsep.batches import Batch
 from linsep.drawing import display
-from linsep.errors import DataError
 from linsep.inference.summary import number_text, p_text
 from linsep.inference.tails import f_tail, t_tail
 from linsep.linear.inference import Inference
+from linsep.linear.influence import Deletion, examined, undefined_residuals
 from linsep.linear.result import LeastSquares
 from linsep.linear.solving import IllConditionedWarning, least_squares
 
@@ -142,103 +141,6 @@ class Assumptions:
         return f"<table><tr>{first}</tr>{rest}</table>"
 
 
-#: smallest 1 - leverage (or share of a sum of squares) that keeps eight of sixteen digits
-CANCELLED = 1e-8
-
-
-class Deletion(NamedTuple):
-    """Deletion diagnostics of each row; arrays of shape (rows,).
-
-    Attributes
-    ----------
-    studentized : externally studentized residuals
-    cooks_distance : Cook's distances
-    decided : bool
-        Whether the leverage is 1: the fit goes through the row whatever its y, and both are NaN.
-    perfect_without : bool
-        Whether the fit without the row is perfect: the residual variance is zero, and the
-        studentized residual is NaN.
-    """
-
-    studentized: np.ndarray
-    cooks_distance: np.ndarray
-    decided: np.ndarray
-    perfect_without: np.ndarray
-
-
-def deletion(
-    fit: LeastSquares, block: Batch, residuals: np.ndarray, leverage: np.ndarray
-) -> Deletion:
-    """Compute the deletion diagnostics.
-
-    Parameters
-    ----------
-    fit : LeastSquares
-        With more rows than estimates, and not perfect.
-    block : Batch, the rows of the fit
-    residuals : array of shape (rows,)
-        Multiplied by the square roots of the weights, divided by the residual norm.
-    leverage : array of shape (rows,), multiplied by the weights
-    """
-    df, rows = fit.n_rows - fit.rank, np.arange(fit.n_rows)
-    free = 1 - leverage
-    decided = _decided(fit, block, rows[free <= CANCELLED])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        cooks = np.square(residuals / free) * leverage * (df / fit.rank)
-        without = 1 - residuals * (residuals / free)
-        studentized = residuals * np.sqrt((df - 1) / (np.maximum(without, 0) * free))
-    cooks[decided] = studentized[decided] = np.nan
-    perfect = np.zeros(fit.n_rows, dtype=bool)
-    close = ~decided & ((free <= CANCELLED) | ((without <= CANCELLED) & (df > 1)))
-    for row in rows[close].tolist():
-        again = _without(fit, block, [row])
-        error, spread = _on_row(again, fit, block, row)
-        cooks[row] = error**2 * (1 - 1 / spread) * (df / fit.rank)
-        perfect[row] = again.perfect
-        left = again.residual_norm / fit.residual_norm if not again.perfect else np.nan
-        studentized[row] = error / left * np.sqrt((df - 1) / spread)
-    return Deletion(studentized if df > 1 else np.full(rows.size, np.nan), cooks, decided, perfect)
-
-
-def _decided(fit: LeastSquares, block: Batch, rows: np.ndarray) -> np.ndarray:
-    """Return which rows have leverage 1: the rank falls by one if such a row is left out."""
-    found = np.zeros(fit.n_rows, dtype=bool)
-    groups = [rows] if rows.size else []
-    while groups:
-        group = groups.pop()
-        if _without(fit, block, group.tolist()).rank == fit.rank - group.size:
-            found[group] = True
-        elif group.size > 1:
-            groups += np.array_split(group, 2)
-    return found
-
-
-def _on_row(again: LeastSquares, fit: LeastSquares, block: Batch, row: int) -> tuple[float, float]:
-    """Return the deleted residual of a row, in residual norms, and 1 + its leverage in that fit."""
-    one = _rows_of(fit, block, slice(row, row + 1))
-    weight = 1.0 if one.weights is None else float(one.weights[0])
-    error = float(again.residuals(one.dense(), one.y)[0]) / fit.residual_norm
-    return error * np.sqrt(weight), 1 + weight * float(Inference(again).leverage(one.dense())[0])
-
-
-def _without(fit: LeastSquares, block: Batch, rows: list[int]) -> LeastSquares:
-    """Return the fit without some rows, on the features kept."""
-    return least_squares(lambda: _pieces(fit, block, rows), fit_intercept=fit.fit_intercept)
-
-
-def _pieces(fit: LeastSquares, block: Batch, rows: list[int]) -> Iterator[Batch]:
-    """Yield the blocks between the rows left out, which are sorted."""
-    for before, after in pairwise([-1, *rows, fit.n_rows]):
-        if after - before > 1:
-            yield _rows_of(fit, block, slice(before + 1, after))
-
-
-def _rows_of(fit: LeastSquares, block: Batch, span: slice) -> Batch:
-    X = block.X[span] if fit.kept.all() else block.X[span][:, fit.kept]
-    weights = None if block.weights is None else block.weights[span]
-    return Batch(X, block.y[span], weights=weights)
-
-
 #: most values of the matrix of White's test, which has a column for each product of two features
 WHITE_VALUES = 1 << 23
 #: most rows for which p-values of the Shapiro-Wilk test are valid
@@ -251,8 +153,6 @@ NOTHING = 1e-12
 SURELY = 1e-10
 #: why squares are explained whatever they are
 AS_MANY = "not defined: there are as many columns to explain the squares by as rows"
-#: relative change of a residual norm that rounding of the rows may make
-SAME = 1e-3
 #: relative rounding error of a few operations in floats
 ROUNDING = 64 * float(np.finfo(np.float64).eps)
 
@@ -275,18 +175,11 @@ def check_assumptions(
     DataError
         If their residual sum of squares is not that of the fit.
     """
-    weights = np.ones(block.y.size) if block.weights is None else block.weights
     numbers = np.arange(block.y.size) if numbers is None else numbers
     copies = bool((np.diff(numbers) == 0).any())
-    raw = np.concatenate([fit.residuals(part.dense(), part.y) for part in block.cut(8192)])
-    _check_rows(fit, block.y * np.sqrt(weights), raw * np.sqrt(weights))
-    raw = np.zeros_like(raw) if fit.perfect else raw
-    residuals, about = raw * np.sqrt(weights), (block.y - fit.mean_y) - raw
-    leverage = weights * _leverage(Inference(fit), block)
-    undefined = _undefined(fit)
-    # Tests depend on shapes, not sizes, and squares of unscaled residuals might overflow.
-    shares = np.zeros_like(residuals) if fit.perfect else residuals / fit.residual_norm
-    gone = None if undefined else deletion(fit, block, shares, leverage)
+    seen = examined(fit, block)
+    about = (block.y - fit.mean_y) - seen.raw
+    leverage, shares, gone = seen.leverage, seen.shares, seen.gone
     findings = [
         _reset(fit, block, about),
         _breusch_pagan(fit, block, shares),
@@ -294,45 +187,18 @@ def check_assumptions(
         _jarque_bera(fit, shares),
         _shapiro_wilk(fit, shares, copies),
         _durbin_watson(fit, shares, copies),
-        *_influential(fit, leverage, gone, undefined, numbers),
+        *_influential(fit, leverage, gone, seen.undefined, numbers),
     ]
-    nothing = np.full(residuals.size, np.nan)
-    standardized = nothing
-    if gone is not None:
-        left = np.where(gone.decided, np.nan, np.maximum(1 - leverage, 0))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            standardized = shares * np.sqrt((fit.n_rows - fit.rank) / left)
     return Assumptions(
         findings,
-        residuals,
+        seen.residuals,
         fit.predicted(block.X),
         leverage,
-        standardized,
-        nothing if gone is None else gone.studentized,
-        nothing if gone is None else gone.cooks_distance,
+        gone.standardized,
+        gone.studentized,
+        gone.cooks_distance,
         numbers,
     )
-
-
-def _check_rows(fit: LeastSquares, y: np.ndarray, residuals: np.ndarray) -> None:
-    """Raise DataError if residuals are those of other rows; y is multiplied as they are."""
-    largest = float(np.abs(y).max()) or 1.0
-    found, known = float(np.linalg.norm(residuals / largest)), fit.residual_norm / largest
-    if abs(found - known) > SAME * (known + float(np.linalg.norm(y / largest)) * SAME):
-        norm = found * largest
-        raise DataError(
-            "These are not the rows of the fit: their residual sum of squares is "
-            f"{number_text(norm * norm)}, not {number_text(fit.rss)}."
-        )
-
-
-def _undefined(fit: LeastSquares) -> str:
-    """Return why residuals cannot be tested; empty if they can."""
-    if not fit.rank:
-        return "not defined: no weights were estimated"
-    if fit.n_rows <= fit.rank:
-        return "not defined: no residual degrees of freedom are left"
-    return "not defined: the fit is perfect, so the residual variance is zero" * fit.perfect
 
 
 def _verdict(p: float, against: str, undefined: str) -> str:
@@ -342,15 +208,10 @@ def _verdict(p: float, against: str, undefined: str) -> str:
     return against if p < DOUBT else "nothing against it"
 
 
-def _leverage(inference: Inference, block: Batch) -> np.ndarray:
-    parts = [inference.leverage(part.dense()) for part in block.cut(8192)]
-    return np.concatenate(parts).astype(np.float64)
-
-
 def _reset(fit: LeastSquares, block: Batch, about: np.ndarray) -> Finding:
     """Test linearity by squares and cubes of the centred predictions (RESET)."""
     f = p = np.nan
-    undefined = _undefined(fit)
+    undefined = undefined_residuals(fit)
     against = "no line: powers of the predictions explain more"
     if not undefined and not fit.explained_norm > NOTHING * fit.y_norm:
         undefined = "not defined: the predictions are the same in all rows"
@@ -413,7 +274,7 @@ def _white(fit: LeastSquares, block: Batch, residuals: np.ndarray) -> Finding:
 
 def _explained(fit: LeastSquares, X: Any, residuals: np.ndarray) -> tuple[float, float, str]:
     """Return n R^2 of a regression of the squared residuals, its p-value, or why there is none."""
-    if undefined := _undefined(fit):
+    if undefined := undefined_residuals(fit):
         return np.nan, np.nan, undefined
     squares = residuals**2
     if _surely_spans(X):
@@ -437,7 +298,7 @@ def _explained(fit: LeastSquares, X: Any, residuals: np.ndarray) -> tuple[float,
 def _jarque_bera(fit: LeastSquares, residuals: np.ndarray) -> Finding:
     """Test normality by skewness and kurtosis."""
     jb = p = np.nan
-    text = _undefined(fit)
+    text = undefined_residuals(fit)
     if not text:
         about = residuals - residuals.mean()
         variance = np.mean(about**2)
@@ -471,7 +332,7 @@ def _surely_spans(X: Any) -> bool:
 def _shapiro_wilk(fit: LeastSquares, residuals: np.ndarray, copies: bool) -> Finding:
     """Test normality by the sorted residuals."""
     w = p = np.nan
-    undefined = _undefined(fit)
+    undefined = undefined_residuals(fit)
     if not undefined and not 3 <= residuals.size <= SHAPIRO_ROWS:
         undefined = f"not computed: its p-values hold for 3 to {SHAPIRO_ROWS:,} rows"
     if not undefined and fit.n_rows - fit.rank < 2:
@@ -490,7 +351,7 @@ def _shapiro_wilk(fit: LeastSquares, residuals: np.ndarray, copies: bool) -> Fin
 
 def _durbin_watson(fit: LeastSquares, residuals: np.ndarray, copies: bool) -> Finding:
     """Measure the correlation of neighbouring residuals."""
-    dw, text = np.nan, _undefined(fit)
+    dw, text = np.nan, undefined_residuals(fit)
     if not text and copies:
         text = "not defined: copies of a row have no order"
     if not text:
@@ -505,7 +366,7 @@ def _durbin_watson(fit: LeastSquares, residuals: np.ndarray, copies: bool) -> Fi
 
 
 def _influential(
-    fit: LeastSquares, leverage: np.ndarray, gone: Deletion | None, undefined: str,
+    fit: LeastSquares, leverage: np.ndarray, gone: Deletion, undefined: str,
     numbers: np.ndarray,
 ) -> list[Finding]:  # fmt: skip
     """Return the findings on the rows with the largest leverage and Cook's distance."""
@@ -513,13 +374,13 @@ def _influential(
     row = numbers[np.argmax(leverage)]
     high = int((leverage > many).sum())
     text = f"row {row}; {high:,} of {fit.n_rows:,} rows have more than twice the mean, {many:.3g}"
-    if gone is not None and gone.decided.any():
+    if not undefined and gone.decided.any():
         row = numbers[np.argmax(gone.decided)]
         text += f"; the leverage of row {row} is 1: its residual is zero whatever its y"
     distance, cook_text = np.nan, undefined
-    if gone is not None:
+    if not undefined:
         cook_text = "not defined: all leverages are 1"
-    if gone is not None and not np.isnan(gone.cooks_distance).all():
+    if not undefined and not np.isnan(gone.cooks_distance).all():
         most = int(np.nanargmax(gone.cooks_distance))
         distance = float(gone.cooks_distance[most])
         cook_text = f"row {numbers[most]}; the estimates move much without it where this is near 1"
@@ -536,20 +397,18 @@ def _influential(
     ]  # fmt: skip
 
 
-def _studentized(
-    fit: LeastSquares, gone: Deletion | None, undefined: str, numbers: np.ndarray
-) -> Finding:
+def _studentized(fit: LeastSquares, gone: Deletion, undefined: str, numbers: np.ndarray) -> Finding:
     """Test the row with the largest studentized residual as an outlier."""
     t, p, text = np.nan, np.nan, undefined
     df = fit.n_rows - fit.rank - 1
-    if gone is not None and df < 1:
+    if not undefined and df < 1:
         text = "not defined: without a row, no residual degrees of freedom are left"
-    elif gone is not None and gone.perfect_without.any():
+    elif not undefined and gone.perfect_without.any():
         row = numbers[np.argmax(gone.perfect_without)]
         text = (
             f"not defined: without row {row} the fit is perfect, so the residual variance is zero"
         )
-    elif gone is not None and not np.isnan(gone.studentized).all():
+    elif not undefined and not np.isnan(gone.studentized).all():
         row = int(np.nanargmax(np.abs(gone.studentized)))
         t = float(gone.studentized[row])
         p = min(1.0, fit.n_rows * float(t_tail(t, df)))

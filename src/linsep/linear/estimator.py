@@ -1,6 +1,7 @@
 """Linear regression by least squares with statistical inference, as a scikit-learn estimator."""
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, NamedTuple, Self
@@ -19,16 +20,20 @@ from linsep.estimators._common.frames import to_learn, to_predict, to_score
 from linsep.estimators._common.labels import (
     brings_labels,
     check_sample_weight,
+    feature_names,
     features_named,
     words_and_signs,
 )
 from linsep.estimators._common.predicting import Prediction, weights_to_score
 from linsep.estimators._common.reading import Reading, describe
 from linsep.inference import signatures
+from linsep.inference.diagnostics import Diagnostics
+from linsep.inference.factors import terms_of
 from linsep.inference.summary import check_level
 from linsep.lanes import Lanes
 from linsep.linear.diagnostics import Assumptions, check_assumptions
 from linsep.linear.inference import Bands, LinearResults, dependence
+from linsep.linear.influence import diagnosed
 from linsep.linear.result import LeastSquares
 from linsep.linear.solving import (
     EXACT_VALUES,
@@ -44,7 +49,7 @@ from linsep.parameters import (
     parameter,
 )
 from linsep.sources.base import Source
-from linsep.validation.labels import check_beside, one_column, refuse_gaps
+from linsep.validation.labels import one_column, refuse_gaps
 from linsep.validation.sparse import as_csr
 from linsep.validation.values import (
     check_prepared,
@@ -598,12 +603,13 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
                 return drawn.from_estimator(self, features, y, ax=ax, **kwargs)
         return display("CoefficientDisplay").from_estimator(self, ax=ax, **kwargs)
 
-    def assumptions(self, X: Any, y: Any, sample_weight: Any = None) -> Assumptions:
+    def assumptions(self, X: Any, y: Any = None, sample_weight: Any = None) -> Assumptions:
         """Test the assumptions of the inference on the rows of the fit.
 
         Parameters
         ----------
-        X, y, sample_weight : those of the last fit, in their order
+        X, y, sample_weight : those of the last fit, in their order, or the frame or file that holds
+            them all, if the model was fitted to its columns
 
         Returns
         -------
@@ -616,21 +622,53 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             If these are not the rows of the fit: another number of rows or features, or another
             residual sum of squares.
         """
+        with self._rows_of_fit(X, y, sample_weight) as (block, numbers):
+            return check_assumptions(self._fitted, block, numbers)
+
+    def diagnostics(self, X: Any, y: Any = None, sample_weight: Any = None) -> Diagnostics:
+        """Return residuals, leverages and influences of the rows of the fit, and collinearity.
+
+        Parameters
+        ----------
+        X, y, sample_weight : those of the last fit, in their order, or the frame or file that holds
+            them all, if the model was fitted to its columns
+
+        Returns
+        -------
+        linsep.inference.diagnostics.Diagnostics
+            Print it, call ``plot()`` or ``tidy()``, or use its attributes.
+
+        Raises
+        ------
+        ValueError
+            If these are not the rows of the fit, as :meth:`assumptions`.
+        """
+        with self._rows_of_fit(X, y, sample_weight) as (block, numbers):
+            names, terms = feature_names(self), terms_of(self)
+            return diagnosed(self._fitted, block, numbers, names, terms)
+
+    @contextmanager
+    def _rows_of_fit(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> Iterator[tuple[Batch, np.ndarray]]:
+        """Give the rows of the fit as a block, and the place of each in those given; raise
+        DataError if they are too many or too few.
+        """
         check_is_fitted(self)
-        check_beside(X, y=y, sample_weight=sample_weight)
-        block = self._block(X, y, sample_weight, reset=False)
-        numbers = np.arange(block.y.size)
-        if sample_weight is not None:
-            numbers = np.flatnonzero(check_sample_weight(sample_weight, len(y)))
-        if fitted_parameter(self, "weight_type") == "frequency" and block.weights is not None:
-            rows = np.repeat(np.arange(block.y.size), block.weights.astype(np.int64))
-            block, numbers = Batch(block.X[rows], block.y[rows]), numbers[rows]
-        if block.y.size != self._fitted.n_rows:
-            raise DataError(
-                f"The model was fitted to {self._fitted.n_rows:,} rows of positive weight, and "
-                f"these are {block.y.size:,}: give those of the fit."
-            )
-        return check_assumptions(self._fitted, block, numbers)
+        with self.fitted_rows(X, y, sample_weight) as (rows, targets, given):
+            block = self._block(rows, targets, given, reset=False)
+            numbers = np.arange(block.y.size)
+            if given is not None:
+                numbers = np.flatnonzero(check_sample_weight(given, len(targets)))
+            if fitted_parameter(self, "weight_type") == "frequency" and block.weights is not None:
+                copies = np.repeat(np.arange(block.y.size), block.weights.astype(np.int64))
+                block, numbers = Batch(block.X[copies], block.y[copies]), numbers[copies]
+            if block.y.size != self._fitted.n_rows:
+                raise DataError(
+                    f"The model was fitted to {self._fitted.n_rows:,} rows of positive weight, and "
+                    f"these are {block.y.size:,}: give those of the fit."
+                )
+            yield block, numbers
 
 
 def fit_lanes(model: LinearRegression, lanes: Lanes, reread: bool) -> None:

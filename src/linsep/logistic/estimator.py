@@ -38,6 +38,7 @@ from linsep.estimators._common.predicting import (
 from linsep.estimators._common.showing import PlotsProbability
 from linsep.inference import signatures
 from linsep.inference.summary import OPPOSITE
+from linsep.logistic.diagnostics import LogisticDiagnostics, diagnosed
 from linsep.logistic.fitting import fitted, gradient_ascent, null_log_likelihood
 from linsep.logistic.inference import LogisticResults, Nearer, in_use, order_of_classes
 from linsep.logistic.outcomes import (
@@ -540,12 +541,15 @@ class LogisticRegression(
         X = to_predict(self, X, missing)
         if isinstance(X, Source):
             return np.concatenate([scores for _, scores in self.predictions(X).decisions()])
+        return self._scores(self._features(X))
+
+    def _features(self, X: Any) -> Any:
+        """Return checked rows of the features of the fit."""
         check_prepared(self, X)
         with faults_named(X, self):
-            X = validate_data(
+            return validate_data(
                 self, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=False
             )
-        return self._scores(X)
 
     def _scores(self, X: Any) -> np.ndarray:
         d, around = X.shape[1], in_use(self)  # rows of a sparse source may be narrower
@@ -580,6 +584,32 @@ class LogisticRegression(
             return self.predictions(X).labels()
         scores = self.decision_function(X)
         return self.classes_[decided(self, scores, codes_of(scores))]
+
+    def diagnostics(self, X: Any, y: Any = None, sample_weight: Any = None) -> LogisticDiagnostics:
+        """Return residuals, leverages and influences of the rows of the fit, collinearity, and the
+        test of Hosmer and Lemeshow; of two classes.
+
+        Parameters
+        ----------
+        X, y, sample_weight : those of the last fit, or the frame or file that holds them all, if
+            the model was fitted to its columns
+
+        Returns
+        -------
+        linsep.logistic.diagnostics.LogisticDiagnostics
+            Print it, call ``hosmer_lemeshow(groups)``, ``plot()`` or ``tidy()``, or use its
+            attributes, those of :class:`linsep.inference.diagnostics.Diagnostics`. With l2, and
+            where the likelihood has no maximum, leverages and what follows from them are NaN.
+
+        Raises
+        ------
+        ValueError
+            If these are not the rows of the fit: another number of rows or features, or another
+            log-likelihood; and for several classes.
+        """
+        check_is_fitted(self)
+        with self.fitted_rows(X, y, sample_weight) as (rows, given, weights):
+            return diagnosed(self, self._features(rows), given, weights)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the accuracy on X and y, or on a source, frame or file with its own labels."""

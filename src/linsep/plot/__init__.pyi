@@ -8,6 +8,7 @@ from .answers import (
     ThresholdDisplay as ThresholdDisplay,
 )
 from .decision import DecisionDisplay as DecisionDisplay
+from .diagnostics import DiagnosticsDisplay as DiagnosticsDisplay
 from .kernel import KernelDisplay as KernelDisplay
 from .probabilities import (
     LogisticDisplay as LogisticDisplay,

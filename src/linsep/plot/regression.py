@@ -353,34 +353,9 @@ class AssumptionsDisplay(Display):
         ax.set(xlabel="normal quantile", ylabel="standardized residual")
 
     def _draw_distances(self) -> None:
-        """Draw where Cook's distance is 0.5 and 1, and the numbers of the rows with the most."""
-        ax, h = self.axes_["influence"], self.found.leverage
-        n_weights = round(float(h.sum()))  # the trace of the projection
-        self.distances_: dict[float, list[Any]] = {}
-        ax.margins(y=0.1)
-        ax.locator_params(axis="x", nbins=5)
-        limits = ax.get_xlim(), ax.get_ylim()
-        first = float(h.max()) / 200 or 0.005
-        grid = np.linspace(first, min(1.0, max(first, limits[0][1])), 200)
-        for distance, style in DISTANCES.items():
-            reach = np.sqrt(distance * n_weights * (1 - grid) / grid)
-            look = {"color": COLOURS[0], "ls": style, "linewidth": 1.2}
-            upper = ax.plot(grid, reach, label=f"Cook's distance {distance:g}", **look)
-            self.distances_[distance] = upper + ax.plot(grid, -reach, **look)
-        ax.set(xlim=(0.0, limits[0][1]), ylim=limits[1])
-        cooks = self.found.cooks_distance
-        numbers = self.found.numbers
-        _, once = np.unique(numbers, return_index=True)  # of copies the first
-        cooks = np.where(np.isin(np.arange(cooks.size), once), cooks, np.nan)
-        largest = np.argsort(np.where(np.isnan(cooks), -1.0, cooks), kind="stable")[::-1][:NAMED]
-        self.named_ = [
-            ax.annotate(
-                f"{numbers[row]}", (h[row], self.found.standardized[row]), xytext=(4, 3),
-                textcoords="offset points", fontsize="small", zorder=5, color=ink(),
-            )
-            for row in largest
-            if cooks[row] > 0
-        ]  # fmt: skip
+        found = self.found
+        n_weights = round(float(found.leverage.sum()))  # the trace of the projection
+        self.distances_, self.named_ = draw_distances(self.axes_["influence"], found, n_weights)
 
     def _conclude(self, panel: str) -> Any:
         """Write the results of the tests of an assumption below its panel."""
@@ -405,6 +380,45 @@ class AssumptionsDisplay(Display):
         self.existence_ = ax.text(
             0.02, 0.45, fill(text, LETTERS), transform=ax.transAxes, va="top", fontsize="small"
         )
+
+
+def draw_distances(
+    ax: Any, found: Any, n_weights: int, contours: bool = True
+) -> tuple[dict[float, list[Any]], list[Any]]:
+    """Draw where Cook's distance is 0.5 and 1, and the numbers of the rows with the most.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes, of standardized residuals against leverages
+    found : with arrays ``leverage``, ``standardized``, ``cooks_distance`` and ``numbers``
+    n_weights : int, number of estimates
+    contours : whether the distances are those of standardized residuals and leverages
+    """
+    h, cooks, numbers = found.leverage, found.cooks_distance, found.numbers
+    lines: dict[float, list[Any]] = {}
+    ax.margins(y=0.1)
+    ax.locator_params(axis="x", nbins=5)
+    limits = ax.get_xlim(), ax.get_ylim()
+    first = float(h.max()) / 200 or 0.005
+    grid = np.linspace(first, min(1.0, max(first, limits[0][1])), 200)
+    for distance, style in DISTANCES.items() if contours else ():
+        reach = np.sqrt(distance * n_weights * (1 - grid) / grid)
+        look = {"color": COLOURS[0], "ls": style, "linewidth": 1.2}
+        upper = ax.plot(grid, reach, label=f"Cook's distance {distance:g}", **look)
+        lines[distance] = upper + ax.plot(grid, -reach, **look)
+    ax.set(xlim=(0.0, limits[0][1]), ylim=limits[1])
+    _, once = np.unique(numbers, return_index=True)  # of copies the first
+    cooks = np.where(np.isin(np.arange(cooks.size), once), cooks, np.nan)
+    largest = np.argsort(np.where(np.isnan(cooks), -1.0, cooks), kind="stable")[::-1][:NAMED]
+    named = [
+        ax.annotate(
+            f"{numbers[row]}", (h[row], found.standardized[row]), xytext=(4, 3),
+            textcoords="offset points", fontsize="small", zorder=5, color=ink(),
+        )
+        for row in largest
+        if cooks[row] > 0
+    ]  # fmt: skip
+    return lines, named
 
 
 def _sentence(finding: Finding) -> str:

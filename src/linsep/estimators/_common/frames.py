@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from linsep.batches import join, joined
 from linsep.errors import DataError, ParameterError
-from linsep.estimators._common.labels import FLOATS
+from linsep.estimators._common.labels import FLOATS, brings_labels
 from linsep.sources.base import Source, is_frame
 from linsep.validation.labels import check_beside
 from linsep.validation.sparse import as_csr
@@ -44,6 +44,8 @@ def in_memory(X: Any, y: Any = None, sample_weight: Any = None) -> Rows:
 class TakesFrames:
     """Mixin of estimators, for functions that read their weights."""
 
+    n_features_in_: int
+
     def features_of(self, X: Any) -> Any:
         """Return rows as they are or, of a frame that holds the columns which the model learnt
         from, their features.
@@ -62,6 +64,23 @@ class TakesFrames:
             if features is not X:
                 warnings.filterwarnings("ignore", "X does not have valid feature names")
             yield features
+
+    @contextmanager
+    def fitted_rows(self, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Any, Any, Any]]:
+        """Give the features, labels and weights of the rows of the fit, as ``fit`` takes them or,
+        of a fit to columns that became features, the frame or file that holds them.
+        """
+        check_beside(X, y=y, sample_weight=sample_weight)
+        source = to_score(self, X, y)
+        with warnings.catch_warnings():
+            if brings_labels(source, y, sample_weight):
+                read = joined(list(source.batches()), self.n_features_in_)
+                X, y, sample_weight = read.X, read.y, read.weights
+                warnings.filterwarnings("ignore", "X does not have valid feature names")
+            elif (features := self.features_of(X)) is not X:
+                X = features
+                warnings.filterwarnings("ignore", "X does not have valid feature names")
+            yield X, y, sample_weight
 
 
 def to_learn(

@@ -1,0 +1,202 @@
+"""How near the columns of a regression are to being dependent, and what that costs its estimates.
+
+Both regressions solve weighted least squares: linear ones with the weights of the rows, logistic
+ones with these times p (1 - p), at the maximum. Everything here is about the columns multiplied by
+the square roots of these weights.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linsep.inference.factors import Term
+from linsep.inference.summary import number_text
+from linsep.words import escaped
+
+#: share of the variance of an estimate that a dependence must have to degrade it
+MUCH = 0.5
+#: terms and condition indices that are printed, and letters of their names
+MOST_FEATURES, MOST_INDICES, NAME = 5, 3, 28
+
+
+class Inflation(NamedTuple):
+    """Generalized variance inflation of the features that belong together, as those of a factor.
+
+    Attributes
+    ----------
+    name : str
+    df : int, number of the features that are estimated
+    inflation : float
+        Square of the factor by which collinearity enlarges the joint confidence region.
+    per_df : float
+        inflation^(1 / (2 df)), comparable between terms: of one feature the square root of its
+        variance inflation factor.
+    """
+
+    name: str
+    df: int
+    inflation: float
+    per_df: float
+
+
+@dataclass(frozen=True)
+class Collinearity:
+    """Variance inflation and condition indices of a regression.
+
+    Attributes
+    ----------
+    features, params : list of str
+        Names of the features, and of the parameters: the intercept first, if there is one.
+    vif : array of shape (features,)
+        Variance inflation factors: by how much the variance of an estimate is larger than without
+        correlations; NaN for features left out.
+    terms : list of Inflation
+        The features that one column of text, or one term of a formula, became.
+    condition_indices : array of shape (rank,), increasing, the first is 1
+        The largest singular value, divided by each, of the columns scaled to length 1, the
+        intercept among them, not centered.
+    variance_proportions : array of shape (rank, parameters)
+        The share of the variance of each estimate that is due to each singular value; columns add
+        up to 1, NaN for features left out.
+
+    References
+    ----------
+    D. Belsley, E. Kuh and R. Welsch, Regression Diagnostics, Wiley 1980, chapter 3. J. Fox and
+    G. Monette, Generalized collinearity diagnostics, Journal of the American Statistical
+    Association 87, 1992, 178-183.
+    """
+
+    features: list[str]
+    params: list[str]
+    vif: np.ndarray
+    terms: list[Inflation]
+    condition_indices: np.ndarray
+    variance_proportions: np.ndarray
+    _in_terms: frozenset[str] = frozenset()  # names of the features that terms have
+
+    def strongest(self, most: int) -> list[tuple[float, list[tuple[str, float]]]]:
+        """Return the largest condition indices, and the parameters that each degrades: those of
+        which it has more than half the variance, with their shares.
+        """
+        found = []
+        for index, shares in zip(self.condition_indices, self.variance_proportions, strict=True):
+            shared = [(n, float(s)) for n, s in zip(self.params, shares, strict=True) if s > MUCH]
+            found.append((float(index), sorted(shared, key=lambda pair: -pair[1])))
+        return found[::-1][:most]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain JSON; numbers may be NaN."""
+        return {
+            "vif": dict(zip(self.features, self.vif.tolist(), strict=True)),
+            "terms": [term._asdict() for term in self.terms],
+            "condition_indices": [
+                {"index": index, "variance_proportions": dict(zip(self.params, row, strict=True))}
+                for index, row in zip(
+                    self.condition_indices.tolist(), self.variance_proportions.tolist(),
+                    strict=True,
+                )
+            ],
+        }  # fmt: skip
+
+    def inflated(self) -> list[tuple[str, float]]:
+        """Return the terms and other features with their inflation per degree of freedom, squared,
+        the largest first; features left out are missing.
+        """
+        found = [(term.name, term.per_df**2) for term in self.terms]
+        found += [
+            (name, factor)
+            for name, factor in zip(self.features, self.vif.tolist(), strict=True)
+            if not np.isnan(factor) and name not in self._in_terms
+        ]
+        return sorted(found, key=lambda pair: -pair[1])
+
+    def lines(self) -> list[str]:
+        """Return the largest variance inflation factors and condition indices as lines of text."""
+        inflated, width, most = self.inflated(), NAME, MOST_FEATURES
+        if not inflated:
+            return []
+        lines = ["Variance inflation factors" + " (of factors: GVIF^(1/df))" * bool(self.terms)]
+        lines += [
+            f"  {_short(name, width):<{width}}  {number_text(v)}" for name, v in inflated[:most]
+        ]
+        if len(inflated) > most:
+            lines.append(f"  ... and {len(inflated) - most:,} smaller")
+        lines.append("Condition indices, and the estimates of whose variance they have over half")
+        for index, shares in self.strongest(MOST_INDICES):
+            if not shares and index < self.condition_indices[-1]:
+                continue
+            named, text = 0, ""
+            for name, share in shares:
+                more = f"{_short(name, width)} {share:.2f}"
+                if text and len(text) + len(more) > 50:
+                    text += f", and {len(shares) - named} more"
+                    break
+                text, named = f"{text}, {more}" if text else more, named + 1
+            lines.append(f"  {number_text(index):>12}  {text or '-'}")
+        return lines
+
+    def __str__(self) -> str:
+        return "\n".join(map(escaped, self.lines()))
+
+    __repr__ = __str__
+
+
+def collinearity(
+    root: np.ndarray, lengths: np.ndarray, vif: np.ndarray, features: Sequence[str],
+    terms: Sequence[Term],
+) -> Collinearity:  # fmt: skip
+    """Compute what is known of the collinearity of columns.
+
+    Parameters
+    ----------
+    root : array of shape (rank, parameters)
+        root' root is the inverse of the sums of products of the columns, zero for features left
+        out. The intercept comes first, if there is one.
+    lengths : array of shape (parameters,), Euclidean lengths of the columns
+    vif : array of shape (features,), NaN for features left out
+    features : their names
+    terms : which features belong together
+    """
+    first = len(lengths) - len(features)
+    params = ["intercept"] * first + list(features)
+    kept = np.concatenate([[True] * first, ~np.isnan(vif)]).astype(bool)
+    indices, shares = np.zeros(0), np.full((len(root), len(params)), np.nan)
+    if len(root):
+        # singular values of root times lengths are the inverses of those of the scaled columns
+        _, inverse, V = np.linalg.svd(root[:, kept] * lengths[kept])
+        parts = np.square(V.T * inverse)
+        indices = (inverse / inverse.min())[::-1]
+        shares[:, kept] = (parts / parts.sum(axis=1, keepdims=True)).T[::-1]
+    found, members = [], set()
+    for name, numbers, _ in terms:
+        some = [j for j in numbers if kept[first + j]] if len(numbers) > 1 else []
+        members |= {features[j] for j in numbers if len(numbers) > 1}
+        if some:
+            inflation = _generalized(root[:, kept], kept, [first + j for j in some], first)
+            df = len(some)
+            found.append(Inflation(name, df, inflation, float(inflation ** (0.5 / df))))
+    return Collinearity(
+        list(features), params, vif, found, indices, shares, frozenset(members)
+    )  # fmt: skip
+
+
+def _generalized(root: np.ndarray, kept: np.ndarray, group: list[int], first: int) -> float:
+    """Return det R_11 det R_22 / det R, R the correlations of all estimates but the intercept's,
+    R_11 those of a group: the determinant of its covariance times that of its centered products.
+
+    The latter are the inverse of what other columns leave of ``root``: a QR factor has their roots.
+    """
+    places = np.cumsum(kept) - 1
+    own = [int(places[j]) for j in group]
+    others = [j for j in range(first, root.shape[1]) if j not in own]
+    scaled = root / np.sqrt(np.square(root).sum(axis=0))
+    left = np.diag(np.linalg.qr(scaled[:, own], "r"))
+    rest = np.diag(np.linalg.qr(scaled[:, others + own], "r"))[len(others) :]
+    return float(np.exp(2.0 * (np.log(np.abs(left)).sum() - np.log(np.abs(rest)).sum())))
+
+
+def _short(name: str, most: int) -> str:
+    half = (most - 3) // 2
+    return name if len(name) <= most else f"{name[:half]}...{name[-half:]}"

@@ -1,0 +1,273 @@
+"""What a fitted regression says of the rows that it was fitted to, the same for both kinds."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from textwrap import wrap
+from typing import Any
+
+import numpy as np
+
+from linsep.drawing import display
+from linsep.errors import DataError
+from linsep.inference.collinearity import Collinearity
+from linsep.inference.results import as_frame
+from linsep.words import counted, escaped
+
+#: rows that are printed, and columns of a line
+MOST_ROWS, WIDTH = 5, 80
+#: values of an array with a column for each feature that fit in memory: two gigabytes
+MOST_VALUES = 1 << 28
+#: smallest 1 - leverage that keeps eight of sixteen digits
+CANCELLED = 1e-8
+#: arrays with a value for each row, in the order of tables
+OF_ROWS = (
+    "pearson", "deviance", "working", "leverage", "standardized", "standardized_deviance",
+    "studentized", "cooks_distance",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, repr=False)
+class Diagnostics:
+    """Residuals, leverages and influences of the rows of a fit, and collinearity; ``print`` it.
+
+    Rows of weight 0 are left out. Numbers that are not defined are NaN, and ``notes`` say why.
+
+    Attributes
+    ----------
+    title : str
+    numbers : array of shape (rows,)
+        The place of each row in those given, from 0. With frequency weights of a linear regression
+        a row is there as often as it counts.
+    y : array of shape (rows,)
+        The targets; of classes 1 for the one that the weights are of, 0 for the reference.
+    weights : array of shape (rows,)
+    fitted : array of shape (rows,)
+        Predictions; of classes the probabilities of the one that the weights are of.
+    pearson : array of shape (rows,)
+        (y - fitted) sqrt(weight) over the square root of the variance function: 1 for numbers,
+        p (1 - p) for classes.
+    deviance : array of shape (rows,)
+        Signed square roots of the contributions to the deviance; of numbers the same.
+    working : array of shape (rows,)
+        (y - fitted) divided by the derivative of the mean by the linear predictor.
+    partial : array of shape (rows, features)
+        Working residuals plus the part of the linear predictor that is due to a feature, whose mean
+        over the rows is zero if there is an intercept; NaN for features left out.
+    leverage : array of shape (rows,), between 0 and 1
+        Diagonal of the hat matrix of (the last step of iteratively reweighted) least squares.
+    standardized : array of shape (rows,)
+        Pearson residuals divided by their standard deviation, which falls with the leverage.
+    standardized_deviance : array of shape (rows,), the same of deviance residuals
+    studentized : array of shape (rows,)
+        Of numbers: residuals divided by their standard deviation as estimated from the other rows.
+        Of classes: signed square roots of what leaving the row out takes from the deviance, about
+        (Williams 1987).
+    dfbetas : array of shape (rows, parameters)
+        By how many standard errors each estimate moves to its present value if the row is added to
+        the others; the intercept comes first, if there is one. Of numbers exact, with the residual
+        variance of the other rows. Of classes one step of Newton's method from the fit (Pregibon
+        1981) in its standard errors, too small where the influence is large; with Firth's penalty
+        in its score, y - p + h (1/2 - p) for each row, with the leverages h of the other rows held.
+    cooks_distance : array of shape (rows,)
+        Distance that all estimates move, in the metric of their covariance; the same step.
+    params : array of shape (parameters,), the estimates, as ``params_`` of the model
+    collinearity : Collinearity
+    notes : list of str
+    X : array or sparse matrix of shape (rows, features)
+
+    References
+    ----------
+    D. Belsley, E. Kuh and R. Welsch, Regression Diagnostics, Wiley 1980. D. Pregibon, Logistic
+    regression diagnostics, Annals of Statistics 9, 1981, 705-724. D. Williams, Generalized linear
+    model diagnostics using the deviance and single case deletions, Applied Statistics 36, 1987,
+    181-191.
+    """
+
+    title: str
+    numbers: np.ndarray
+    y: np.ndarray
+    weights: np.ndarray
+    fitted: np.ndarray
+    pearson: np.ndarray
+    deviance: np.ndarray
+    working: np.ndarray
+    partial: np.ndarray
+    leverage: np.ndarray
+    standardized: np.ndarray
+    standardized_deviance: np.ndarray
+    studentized: np.ndarray
+    dfbetas: np.ndarray
+    cooks_distance: np.ndarray
+    params: np.ndarray
+    collinearity: Collinearity
+    notes: list[str] = field(default_factory=list)
+    X: Any = field(default=None, repr=False)
+
+    @property
+    def vif(self) -> np.ndarray:
+        """Variance inflation factors of the features, NaN for those left out."""
+        return self.collinearity.vif
+
+    @property
+    def condition_indices(self) -> np.ndarray:
+        """Condition indices of the columns, increasing from 1 (Belsley, Kuh and Welsch)."""
+        return self.collinearity.condition_indices
+
+    @property
+    def variance_proportions(self) -> np.ndarray:
+        """Shares of the variances of the estimates that are due to each condition index."""
+        return self.collinearity.variance_proportions
+
+    def most_influential(self, most: int = MOST_ROWS) -> list[int]:
+        """Return the indices of the rows of the largest Cook's distances, or of the largest
+        residuals where there are none; of copies of a row one.
+        """
+        for sizes in (self.cooks_distance, self.standardized, self.pearson):
+            if not np.isnan(sizes).all():
+                _, once = np.unique(self.numbers, return_index=True)
+                known = once[~np.isnan(sizes[once])]
+                return known[np.argsort(-np.abs(sizes[known]), kind="stable")][:most].tolist()
+        return []
+
+    def tidy(self) -> Any:
+        """Return the diagnostics of the rows as a data frame.
+
+        Returns
+        -------
+        pandas.DataFrame, or pyarrow.Table where pandas is not installed
+            A row each: ``row`` (its place in those given, from 0), ``y``, ``weight``, ``fitted``,
+            ``pearson``, ``deviance``, ..., ``cooks_distance``, and for each feature and parameter
+            ``partial NAME`` and ``dfbetas NAME``.
+        """
+        return as_frame({name: values.tolist() for name, values in self._columns().items()})
+
+    def _columns(self) -> dict[str, np.ndarray]:
+        found = {"row": self.numbers, "y": self.y, "weight": self.weights, "fitted": self.fitted}
+        found |= {name: getattr(self, name) for name in OF_ROWS}
+        known = self.collinearity
+        for what, names in (("partial", known.features), ("dfbetas", known.params)):
+            columns = zip(names, getattr(self, what).T, strict=True)
+            found |= {f"{what} {name}": column for name, column in columns}
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but X as plain JSON; numbers may be NaN."""
+        columns = self._columns()
+        rows = zip(*(values.tolist() for values in columns.values()), strict=True)
+        return {
+            "title": self.title,
+            "rows": [dict(zip(columns, row, strict=True)) for row in rows],
+            **self.collinearity.to_dict(),
+            "notes": list(self.notes),
+        }
+
+    def plot(self, **kwargs: Any) -> Any:
+        """Draw residuals against fitted values, influence, and partial residuals.
+
+        Parameters
+        ----------
+        **kwargs : passed to :meth:`linsep.plot.DiagnosticsDisplay.from_diagnostics`
+
+        Returns
+        -------
+        linsep.plot.DiagnosticsDisplay
+        """
+        return display("DiagnosticsDisplay").from_diagnostics(self, **kwargs)
+
+    def __str__(self) -> str:
+        parts = [self._lines_of_rows(), *self._tests(), self.collinearity.lines()]
+        parts.append([line for note in self.notes for line in wrap(note, WIDTH)])
+        lines = [f"{self.title}, {counted(self.y.size, 'row')}"]
+        for part in parts:
+            lines += ["", *part] if part else []
+        return "\n".join(map(escaped, lines))
+
+    __repr__ = __str__
+
+    def _tests(self) -> list[list[str]]:
+        """Return the lines of each test."""
+        return []
+
+    def _lines_of_rows(self) -> list[str]:
+        """Return the table of the most influential rows."""
+        rows = self.most_influential()
+        if not rows:
+            return []
+        by = "residual" if np.isnan(self.cooks_distance).all() else "Cook's distance"
+        cells = [["row", "y", "fitted", "pearson", "standardized", "leverage", "Cook's"]]
+        arrays = (self.y, self.fitted, self.pearson, self.standardized, self.leverage)
+        for k in rows:
+            values = [_text(values[k]) for values in (*arrays, self.cooks_distance)]
+            cells.append([str(self.numbers[k]), *values])
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        moved, room = ["DFBETAS", *map(self._most_moved, rows)], WIDTH - sum(widths) - 14
+        return [f"Rows of the largest {by}; DFBETAS: of the estimate that moves most"] + [
+            "  ".join(
+                [
+                    *(f"{c:>{w}}" for c, w in zip(line, widths, strict=True)),
+                    last if len(last) <= room else f"{last[: room - 2]}..",
+                ]
+            )
+            for line, last in zip(cells, moved, strict=True)
+        ]
+
+    def _most_moved(self, k: int) -> str:
+        row = self.dfbetas[k]
+        if np.isnan(row).all():
+            return "-"
+        j = int(np.nanargmax(np.abs(row)))
+        return f"{row[j]:+.3g} {self.collinearity.params[j]}"
+
+
+def _text(value: float) -> str:
+    return "-" if np.isnan(value) else f"{value + 0.0:.4g}"
+
+
+def check_size(rows: int, features: int) -> None:
+    """Raise DataError if an array of so many rows and features would not fit in memory."""
+    if rows * features > MOST_VALUES:
+        raise DataError(
+            f"Diagnostics have a value for each of {rows:,} rows and {features:,} features, which "
+            "do not fit in memory: fit and diagnose a sample of the rows, or fewer features."
+        )
+
+
+def partial_residuals(X: Any, coef: np.ndarray, working: np.ndarray, centred: bool) -> np.ndarray:
+    """Return the partial residuals of each feature, of shape (rows, features).
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (rows, features)
+    coef : array of shape (features,), NaN for features left out
+    working : array of shape (rows,), the working residuals
+    centred : bool, whether the part of each feature has the mean zero
+    """
+    parts = np.array(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+    if centred:
+        parts -= parts.mean(axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        parts *= coef
+        if centred:
+            parts -= parts.mean(axis=0)  # of the rounding error of the first mean
+    return parts + working[:, None]
+
+
+def in_parts(of: Callable[[Any], np.ndarray], X: Any, width: int) -> np.ndarray:
+    """Return a function of rows as dense arrays, computed in parts, of shape (rows, width)."""
+    found = np.empty((X.shape[0], width))
+    for first in range(0, X.shape[0], 8192):
+        part = X[first : first + 8192]
+        found[first : first + 8192] = of(part.toarray() if hasattr(part, "toarray") else part)
+    return found
+
+
+def of_leverage_one(numbers: Sequence[int]) -> list[str]:
+    """Return a note on rows whose leverage is 1, if there are any."""
+    if not len(numbers):
+        return []
+    listed = ", ".join(map(str, numbers[:5])) + (", ..." if len(numbers) > 5 else "")
+    which = f"row {listed} is" if len(numbers) == 1 else f"rows {listed} is"
+    return [
+        f"The leverage of {which} 1: the fit goes through whatever y is there, so the residual "
+        "cannot be standardized, and without the row an estimate is undetermined."
+    ]

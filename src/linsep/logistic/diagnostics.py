@@ -1,0 +1,281 @@
+"""Residuals, leverages and influences of the rows of a logistic regression of two classes.
+
+The last step of Newton's method is weighted least squares with the weights w p (1 - p): leverages,
+influences and collinearity are those of its columns.
+"""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import expit
+
+from linsep.batches import Batch
+from linsep.errors import DataError
+from linsep.estimators._common.labels import (
+    check_sample_weight,
+    feature_names,
+    importance,
+    label_a_row,
+    label_text,
+    unknown_labels,
+)
+from linsep.estimators._common.predicting import codes_in
+from linsep.inference.collinearity import Collinearity, collinearity
+from linsep.inference.diagnostics import (
+    CANCELLED,
+    Diagnostics,
+    check_size,
+    of_leverage_one,
+    partial_residuals,
+)
+from linsep.inference.factors import terms_of
+from linsep.inference.summary import number_text
+from linsep.linear.influence import collinearity_of, directions, leverages
+from linsep.linear.result import LeastSquares
+from linsep.linear.solving import IllConditionedWarning, least_squares
+from linsep.logistic.hosmer_lemeshow import HosmerLemeshow, hosmer_lemeshow
+from linsep.logistic.inference import LogisticResults
+from linsep.logistic.outcomes import SEPARATED
+from linsep.logistic.rows import NO_WEIGHT
+from linsep.parameters import fitted_parameter
+
+#: difference of log-likelihoods that rounding of the rows may make, as a share of that without
+#: features; that of a limit and of the weights that stand for it
+SAME, NEAR_LIMIT = 1e-6, 0.1
+#: smallest weight of a row, as a share of the largest, that counts in least squares
+LEAST_WEIGHT = 1e-250
+
+
+@dataclass(frozen=True, repr=False)
+class LogisticDiagnostics(Diagnostics):
+    """:class:`linsep.inference.diagnostics.Diagnostics` of probabilities.
+
+    Attributes
+    ----------
+    labels : pair of str, of the reference and of the other class
+    """
+
+    labels: tuple[str, str] = ("", "")
+
+    def hosmer_lemeshow(self, groups: int = 10) -> HosmerLemeshow:
+        """Test whether the probabilities come true in groups of about equally many rows.
+
+        Parameters
+        ----------
+        groups : int, default=10
+
+        Returns
+        -------
+        HosmerLemeshow
+            Print it, or call ``tidy()`` for its table of observed and expected numbers.
+
+        Raises
+        ------
+        ParameterError
+            For fewer than 3 groups.
+        """
+        undefined = ""
+        if np.isnan(self.leverage).all():
+            undefined = (
+                "Its p-value is not defined: the probabilities are no maximum of the likelihood."
+            )
+        return hosmer_lemeshow(self.y, self.fitted, self.weights, groups, undefined)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but X as plain JSON; numbers may be NaN."""
+        return super().to_dict() | {"hosmer_lemeshow": self.hosmer_lemeshow().to_dict()}
+
+    def _tests(self) -> list[list[str]]:
+        test = self.hosmer_lemeshow()
+        return [[test.sentence, *([test.note] if test.note else [])]]
+
+
+def diagnosed(model: LogisticResults, X: Any, y: Any, sample_weight: Any) -> LogisticDiagnostics:
+    """Return the diagnostics of a model on the rows of its fit.
+
+    Parameters
+    ----------
+    model : fitted LogisticRegression
+    X : array or CSR matrix of shape (rows, features), checked
+    y, sample_weight : as given to ``fit``
+
+    Raises
+    ------
+    DataError
+        For several classes, and if these are not the rows of the fit.
+    """
+    _refuse_classes(model)
+    check_size(*X.shape)
+    X, outcomes, weights, numbers = _of_weight(model, X, y, sample_weight)
+    scores = model._scores(X)  # type: ignore[attr-defined]
+    scores = scores if model.reference_ == model.classes_[0] else -scores
+    _check_rows(model, outcomes, scores, weights)
+    sides = np.where(outcomes == 1, 1.0, -1.0)
+    against = -sides * scores  # log-odds of the class that the row has not
+    with np.errstate(over="ignore"):
+        pearson = sides * np.sqrt(weights) * np.exp(against / 2)
+        working = sides * (1.0 + np.exp(against))
+    deviance = sides * np.sqrt(2.0 * weights * np.logaddexp(0.0, against))
+    curvature = weights * expit(scores) * expit(-scores)
+    first, undefined = int(fitted_parameter(model, "fit_intercept")), _undefined(model)
+    fit = None if undefined and not fitted_parameter(model, "l2") else _step(model, X, curvature)
+    influence = _influence(
+        model, X, fit, curvature, expit(scores), pearson, deviance, undefined
+    )  # fmt: skip
+    reference, other = label_text(model.reference_), model._others()[0]
+    return LogisticDiagnostics(
+        title=f"Diagnostics of a logistic regression of {other} against {reference}",
+        numbers=numbers, y=outcomes, weights=weights, fitted=expit(scores), pearson=pearson,
+        deviance=deviance, working=working,
+        partial=partial_residuals(X, model.params_[first:], working, bool(first)),
+        params=model.params_, collinearity=_collinearity(model, fit),
+        notes=[*_notes(model, undefined), *of_leverage_one(numbers[influence.pop("decided")])],
+        X=X, labels=(reference, other), **influence,
+    )  # fmt: skip
+
+
+def _refuse_classes(model: LogisticResults) -> None:
+    """Raise DataError for a model whose rows have no diagnostics."""
+    if len(model.classes_) > 2:
+        raise DataError(
+            f"Diagnostics of rows are of two classes, and this model has {len(model.classes_)}: "
+            "fit a model of each class and the reference (Begg and Gray, Biometrika 71, 1984)."
+        )
+    if (model._limits == NO_WEIGHT).any():
+        raise DataError("Only one class has rows of positive weight: there are no residuals.")
+    if np.isnan(model.log_likelihood_):
+        raise DataError(
+            f"The weights are those of {model.method_}, not fitted to rows: they have no residuals "
+            "that could be tested."
+        )
+
+
+def _of_weight(
+    model: LogisticResults, X: Any, y: Any, sample_weight: Any
+) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
+    """Return rows of positive weight, whether each is of the class that the weights are of, their
+    weights, and their places among those given.
+    """
+    labels, classes = label_a_row(model, y, X.shape[0]), model.classes_
+    codes = codes_in(classes, labels, "y")
+    if (codes == classes.size).any():
+        raise DataError(
+            f"y has {unknown_labels(labels, classes)}, which is no class of the fit: give its rows."
+        )
+    weights = check_sample_weight(sample_weight, codes.size)
+    weights = importance(fitted_parameter(model, "class_weight"), classes, codes, weights)
+    outcomes = (classes[codes] != model.reference_).astype(np.float64)
+    if not weights.size:
+        return X, outcomes, np.ones(codes.size), np.arange(codes.size)
+    some = np.flatnonzero(weights)
+    return (X if some.size == codes.size else X[some]), outcomes[some], weights[some], some
+
+
+def _check_rows(
+    model: LogisticResults, outcomes: np.ndarray, scores: np.ndarray, weights: np.ndarray
+) -> None:
+    """Raise DataError unless these are as many rows as those of the fit, of the same likelihood."""
+    if outcomes.size != model.n_rows_:
+        raise DataError(
+            f"The model was fitted to {model.n_rows_:,} rows of positive weight, and these are "
+            f"{outcomes.size:,}: give those of the fit."
+        )
+    found = float(-weights @ np.logaddexp(0.0, np.where(outcomes == 1, -scores, scores)))
+    share = NEAR_LIMIT if model.stop_reason_ in SEPARATED else SAME
+    if not abs(found - model.log_likelihood_) <= share * abs(model.null_log_likelihood_):
+        raise DataError(
+            "These are not the rows of the fit: their log-likelihood is "
+            f"{number_text(found)}, not {number_text(model.log_likelihood_)}."
+        )
+
+
+def _undefined(model: LogisticResults) -> str:
+    """Return why influences are not defined; empty if they are."""
+    which = "Leverages, standardized residuals and influences are not defined"
+    if fitted_parameter(model, "l2"):
+        return f"{which} with l2: standard errors are not known."
+    if model.stop_reason_ in SEPARATED:
+        return (
+            f"{which}: the likelihood has no maximum, and residuals are those of probabilities "
+            "near its limit. Firth's penalized likelihood has leverages."
+        )
+    if model._covariance is None or not model._inferable:
+        return f"{which}: standard errors are not known (summary() says why)."
+    return ""
+
+
+def _notes(model: LogisticResults, undefined: str) -> list[str]:
+    """Return what the numbers are, or why they are missing."""
+    if undefined:
+        return [undefined]
+    if model.method_ == "Firth":
+        return [
+            "Leverages are those of the information at Firth's estimates. DFBETAS and Cook's "
+            "distances: one step of Newton's method in Firth's score without the row, in which the "
+            "penalty of the other rows is held. Studentized residuals are not defined."
+        ]
+    return ["DFBETAS and Cook's distances: one step of Newton's method without the row."]
+
+
+def _step(model: LogisticResults, X: Any, curvature: np.ndarray) -> LeastSquares | None:
+    """Return the least squares of Newton's step, of which only the columns matter; None if there
+    are too many weights, or no row counts.
+    """
+    some = curvature > LEAST_WEIGHT * curvature.max(initial=0.0)
+    if model._wide or not some.any():
+        return None
+    estimated = model._limits[0, : X.shape[1]] != "dependent"
+    if not estimated.all():  # a column of zeros is left out
+        X = X.multiply(estimated).tocsr() if sp.issparse(X) else X * estimated
+    block = Batch(X[some], np.zeros(int(some.sum())), weights=curvature[some])
+    with warnings.catch_warnings():  # about these columns, which are not the user's
+        warnings.simplefilter("ignore", IllConditionedWarning)
+        return least_squares(
+            lambda: iter([block]), fit_intercept=bool(fitted_parameter(model, "fit_intercept"))
+        )
+
+
+def _influence(
+    model: LogisticResults, X: Any, fit: LeastSquares | None, curvature: np.ndarray,
+    fitted: np.ndarray, pearson: np.ndarray, deviance: np.ndarray, undefined: str,
+) -> dict[str, np.ndarray]:  # fmt: skip
+    """Return leverages, standardized residuals, influences, and which rows have leverage 1."""
+    nothing = np.full(pearson.size, np.nan)
+    names = ("leverage", "standardized", "standardized_deviance", "studentized", "cooks_distance")
+    found = dict.fromkeys(names, nothing)
+    found["dfbetas"] = np.full((pearson.size, model.params_.size), np.nan)
+    found["decided"] = np.zeros(pearson.size, dtype=bool)
+    if fit is None or undefined:
+        return found
+    leverage = leverages(fit, X, curvature)
+    free = 1.0 - leverage
+    found["leverage"], found["decided"] = leverage, free <= CANCELLED
+    free[found["decided"]] = np.nan
+    found["standardized"] = pearson / np.sqrt(free)
+    found["standardized_deviance"] = deviance / np.sqrt(free)
+    if model.method_ == "Firth":  # whose score has y - p + h (1/2 - p) for y - p, h over the weight
+        pearson = pearson + leverage * _halves(curvature, fitted)
+    else:
+        lost = leverage * np.square(found["standardized"])
+        found["studentized"] = np.sign(deviance) * np.sqrt(np.square(deviance) + lost)
+    found["cooks_distance"] = leverage * np.square(pearson / free) / fit.rank
+    found["dfbetas"] = directions(fit, X, curvature) * (pearson / free)[:, None]
+    return found
+
+
+def _halves(curvature: np.ndarray, fitted: np.ndarray) -> np.ndarray:
+    """Return (1/2 - p) / sqrt(w p (1 - p)); 0 where the weight is, as leverages are 0 there."""
+    roots = np.sqrt(curvature)
+    return np.divide(0.5 - fitted, roots, out=np.zeros_like(roots), where=roots > 0)
+
+
+def _collinearity(model: LogisticResults, fit: LeastSquares | None) -> Collinearity:
+    """Return the collinearity of the columns of Newton's step, without numbers if there is none."""
+    names = feature_names(model)
+    if fit is not None:
+        return collinearity_of(fit, names, terms_of(model))
+    nothing, params = np.full(len(names), np.nan), model.params_.size
+    return collinearity(np.zeros((0, params)), np.zeros(params), nothing, names, [])

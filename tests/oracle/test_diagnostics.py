@@ -1,0 +1,559 @@
+"""Diagnostics of rows: the numbers of statsmodels, of fits without a row, and published ones."""
+
+import pickle
+from fractions import Fraction
+from io import StringIO
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+import statsmodels.api as sm
+from scipy.linalg import solve
+from scipy.special import expit
+from scipy.stats import chi2
+from statsmodels.stats.diagnostic_gen import test_chisquare_binning as chisquare_binning
+from statsmodels.stats.outliers_influence import variance_inflation_factor
+
+import linsep
+from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression
+from linsep.logistic.hosmer_lemeshow import hosmer_lemeshow
+
+pytestmark = pytest.mark.compiled
+
+#: O. Duncan, A socioeconomic index for all occupations, 1961: type, income, education, prestige
+DUNCAN = pd.read_csv(StringIO("""type income education prestige
+prof 62 86 82
+prof 72 76 83
+prof 75 92 90
+prof 55 90 76
+prof 64 86 90
+prof 21 84 87
+prof 64 93 93
+prof 80 100 90
+wc 67 87 52
+prof 72 86 88
+prof 42 74 57
+prof 76 98 89
+prof 76 97 97
+prof 41 84 59
+prof 48 91 73
+wc 76 34 38
+prof 53 45 76
+prof 60 56 81
+prof 42 44 45
+prof 78 82 92
+wc 29 72 39
+wc 48 55 34
+wc 55 71 41
+wc 29 50 16
+bc 21 23 33
+bc 47 39 53
+bc 81 28 67
+bc 36 32 57
+bc 22 22 26
+bc 44 25 29
+bc 15 29 10
+bc 7 7 15
+bc 42 26 19
+bc 9 19 10
+bc 21 15 13
+bc 21 20 24
+bc 16 26 20
+bc 16 28 7
+bc 9 17 3
+bc 14 22 16
+bc 12 30 6
+bc 17 25 11
+bc 7 20 8
+bc 34 47 41
+bc 8 32 10
+"""), sep=" ")  # fmt: skip
+
+
+def data(name):
+    loaded = getattr(sm.datasets, name).load()
+    X, y = np.asarray(loaded.exog, dtype=float), np.asarray(loaded.endog, dtype=float)
+    return X[:, np.ptp(X, axis=0) > 0], y
+
+
+def outcomes(n=200, d=3, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    return X, (rng.random(n) < expit(X @ np.linspace(1.5, -1, d) - 0.3)).astype(int)
+
+
+@pytest.mark.parametrize("name", ["stackloss", "ccard", "scotland", "longley"])
+def test_linear_numbers_are_those_of_statsmodels(name):
+    X, y = data(name)
+    found = LinearRegression().fit(X, y).diagnostics(X, y)
+    scaled = sm.add_constant((X - X.mean(axis=0)) / X.std(axis=0))
+    influence = sm.OLS(y, scaled).fit(method="qr").get_influence()
+    near = {"rtol": 1e-7, "atol": 1e-10}
+    np.testing.assert_allclose(found.dfbetas[:, 1:], influence.dfbetas[:, 1:], **near)
+    np.testing.assert_allclose(found.leverage, influence.hat_matrix_diag, **near)
+    np.testing.assert_allclose(found.cooks_distance, influence.cooks_distance[0], **near)
+    np.testing.assert_allclose(found.standardized, influence.resid_studentized_internal, **near)
+    np.testing.assert_allclose(found.studentized, influence.resid_studentized_external, **near)
+    vif = [variance_inflation_factor(scaled, j) for j in range(1, scaled.shape[1])]
+    np.testing.assert_allclose(found.vif, vif, rtol=1e-6)
+    plain = sm.OLS(y, sm.add_constant(X)).fit(method="qr").get_influence()
+    np.testing.assert_allclose(found.dfbetas, plain.dfbetas, rtol=1e-5, atol=1e-7)
+
+
+def exact_fit(rows, y, weights):
+    """Solve the normal equations in fractions; return estimates, inverse and residual variance."""
+    p = len(rows[0])
+    G = [[sum(w * a[i] * a[j] for a, w in zip(rows, weights, strict=True)) for j in range(p)]
+         + [sum(w * a[i] * b for a, b, w in zip(rows, y, weights, strict=True))]
+         + [Fraction(i == j) for j in range(p)] for i in range(p)]  # fmt: skip
+    for i in range(p):
+        pivot = next(k for k in range(i, p) if G[k][i])
+        G[i], G[pivot] = G[pivot], G[i]
+        G[i] = [value / G[i][i] for value in G[i]]
+        for k in range(p):
+            if k != i:
+                G[k] = [a - G[k][i] * b for a, b in zip(G[k], G[i], strict=True)]
+    b = [line[p] for line in G]
+    errors = [
+        t - sum(u * v for u, v in zip(a, b, strict=True)) for a, t in zip(rows, y, strict=True)
+    ]
+    rss = sum(w * e * e for w, e in zip(weights, errors, strict=True))
+    return b, [line[p + 1 :] for line in G], rss / (len(rows) - p)
+
+
+AWKWARD = {
+    "plain": lambda X: X,
+    "shifted": lambda X: X + 2.0**33,
+    "nearly collinear": lambda X: np.column_stack([X[:, 0], X[:, 0] + 2.0**-26 * X[:, 1]]),
+    "huge and tiny": lambda X: X * [2.0**80, 2.0**-80],
+    "a leverage near 1": lambda X: X + np.outer(np.arange(9) == 4, [0, 2.0**30]),
+}
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kind", AWKWARD)
+def test_linear_influences_are_those_of_exact_fits_without_a_row(kind, weighted, intercept):
+    rng = np.random.default_rng(5)
+    X = AWKWARD[kind](rng.integers(-8, 9, (9, 2)).astype(float))
+    y = rng.integers(-9, 10, 9).astype(float)
+    weights = rng.integers(1, 5, 9) / 2 if weighted else np.ones(9)
+    model = LinearRegression(fit_intercept=intercept).fit(X, y, weights if weighted else None)
+    found = model.diagnostics(X, y, weights if weighted else None)
+    rows = [[Fraction(1)] * intercept + [Fraction(v) for v in row] for row in X.tolist()]
+    near = 1e-6 if "near" in kind or kind == "shifted" else 1e-9  # floats have so many digits
+    y, weights = list(map(Fraction, y.tolist())), list(map(Fraction, weights.tolist()))
+    b, inverse, s2 = exact_fit(rows, y, weights)
+    for k in range(9):
+        rest = [part[:k] + part[k + 1 :] for part in (rows, y, weights)]
+        c, _, t2 = exact_fit(*rest)
+        moved = [float(v - w) for v, w in zip(b, c, strict=True)]
+        errors = [float(t2 * inverse[j][j]) ** 0.5 for j in range(len(b))]
+        assert found.dfbetas[k] == pytest.approx(np.divide(moved, errors), rel=near, abs=near)
+        h = weights[k] * sum(
+            rows[k][i] * inverse[i][j] * rows[k][j] for i in range(len(b)) for j in range(len(b))
+        )
+        e = y[k] - sum(u * v for u, v in zip(rows[k], b, strict=True))
+        square = found.standardized[k] ** 2
+        assert square == pytest.approx(
+            float(weights[k] * e * e / (s2 * (1 - h))), rel=near, abs=near
+        )
+
+
+@pytest.mark.parametrize("cut", ["spector", "made"])
+def test_logistic_numbers_are_those_of_statsmodels(cut):
+    X, y = data("spector") if cut == "spector" else outcomes()
+    found = LogisticRegression().fit(X, y).diagnostics(X, y)
+    fit = sm.GLM(y, sm.add_constant(X), family=sm.families.Binomial()).fit(tol=1e-14)
+    theirs = fit.get_influence()
+    near = {"rtol": 1e-8, "atol": 1e-11}
+    np.testing.assert_allclose(found.pearson, fit.resid_pearson, **near)
+    np.testing.assert_allclose(found.deviance, fit.resid_deviance, **near)
+    np.testing.assert_allclose(found.working, fit.resid_working, **near)
+    np.testing.assert_allclose(found.leverage, theirs.hat_matrix_diag, **near)
+    np.testing.assert_allclose(found.standardized, theirs.resid_studentized, **near)
+    np.testing.assert_allclose(found.cooks_distance, theirs.cooks_distance[0], **near)
+    np.testing.assert_allclose(found.dfbetas, theirs.dfbetas, **near)
+    np.testing.assert_allclose(found.fitted, fit.fittedvalues, **near)
+    roots = np.sqrt(fit.resid_deviance**2 + found.leverage * found.standardized**2)
+    np.testing.assert_allclose(found.studentized, np.sign(fit.resid_deviance) * roots, **near)
+
+
+def test_logistic_influences_are_a_step_of_newton_without_the_row():
+    X, y = outcomes(60, 2, 3)
+    for shift in (0.0, 1e6):
+        model = LogisticRegression().fit(X + shift, y)
+        found = model.diagnostics(X + shift, y)
+        Z = sm.add_constant(X)  # slopes and their errors do not depend on the shift
+        p = model.predict_proba(X + shift)[:, 1]
+        errors = np.sqrt(np.diag(np.linalg.inv((Z.T * (p * (1 - p))) @ Z)))
+        for k in (0, 17, 59):
+            rest = np.arange(60) != k
+            H = (Z[rest].T * (p * (1 - p))[rest]) @ Z[rest]
+            step = solve(H, Z[rest].T @ (y - p)[rest], assume_a="pos")
+            assert found.dfbetas[k, 1:] == pytest.approx(-step[1:] / errors[1:], rel=1e-6)
+            again = LogisticRegression().fit(X[rest], y[rest])  # and near to the fit without it
+            moved = (model.coef_[0] - again.coef_[0]) / errors[1:]
+            assert found.dfbetas[k, 1:] == pytest.approx(moved, abs=0.02)
+
+
+def test_a_row_that_counts_three_times_is_three_rows():
+    X, y = outcomes(50, 2, 1)
+    weights = 1.0 + np.arange(50) % 3
+    copies = np.repeat(np.arange(50), weights.astype(int))
+    one = LogisticRegression().fit(X, y, weights).diagnostics(X, y, weights)
+    many = LogisticRegression().fit(X[copies], y[copies]).diagnostics(X[copies], y[copies])
+    first = np.searchsorted(copies, np.arange(50))
+    root = np.sqrt(weights)
+    np.testing.assert_allclose(one.pearson, root * many.pearson[first], rtol=1e-8)
+    np.testing.assert_allclose(one.deviance, root * many.deviance[first], rtol=1e-8)
+    np.testing.assert_allclose(one.working, many.working[first], rtol=1e-8)
+    np.testing.assert_allclose(one.leverage, weights * many.leverage[first], rtol=1e-8)
+    np.testing.assert_allclose(one.vif, many.vif, rtol=1e-8)
+    ours, theirs = one.hosmer_lemeshow(7), many.hosmer_lemeshow(7)
+    assert ours.statistic == pytest.approx(theirs.statistic, rel=1e-8)
+    assert ours.rows.tolist() == theirs.rows.tolist()
+    frequency = LinearRegression(weight_type="frequency").fit(X, y, weights)
+    line = frequency.diagnostics(X, y, weights)
+    assert line.numbers.tolist() == copies.tolist()
+    ordinary = LinearRegression().fit(X[copies], y[copies]).diagnostics(X[copies], y[copies])
+    np.testing.assert_allclose(line.dfbetas, ordinary.dfbetas, rtol=1e-8, atol=1e-12)
+
+
+def test_partial_residuals():
+    X, y = data("stackloss")
+    model = LinearRegression().fit(X, y)
+    found = model.diagnostics(X, y)
+    wanted = (y - model.predict(X))[:, None] + (X - X.mean(axis=0)) * model.coef_
+    np.testing.assert_allclose(found.partial, wanted, atol=1e-11)
+    slopes = [np.polyfit(x, part, 1)[0] for x, part in zip(X.T, found.partial.T, strict=True)]
+    assert slopes == pytest.approx(model.coef_.tolist())  # Larsen and McCleary 1972
+    X, y = outcomes()
+    model = LogisticRegression(fit_intercept=False).fit(X, y)
+    found = model.diagnostics(X, y)
+    p = model.predict_proba(X)[:, 1]
+    wanted = ((y - p) / (p * (1 - p)))[:, None] + X * model.coef_
+    np.testing.assert_allclose(found.partial, wanted, rtol=1e-9)
+
+
+def test_published_numbers_of_longley():
+    X, y = data("longley")
+    found = LinearRegression().fit(X, y).diagnostics(X, y)
+    # SAS PROC REG with COLLIN; Belsley, Kuh and Welsch's scaling with the intercept
+    indices = [1, 9.14172, 12.25574, 25.33661, 230.42395, 1048.08030, 43275]
+    assert found.condition_indices == pytest.approx(indices, rel=2e-6)
+    # car::vif(lm(Employed ~ ., longley))
+    vif = [135.53244, 1788.51348, 33.61889, 3.58893, 399.15102, 758.98060]
+    assert found.vif == pytest.approx(vif, rel=1e-7)
+    proportions = found.variance_proportions
+    assert proportions.sum(axis=0) == pytest.approx(np.ones(7))
+    assert proportions[-1, 0] > 0.99  # the intercept and the year
+    stack, target = data("stackloss")
+    twenty_one = LinearRegression().fit(stack, target).diagnostics(stack, target)
+    assert twenty_one.cooks_distance[20] == pytest.approx(0.6920, abs=5e-5)  # R's example
+    assert twenty_one.most_influential(1) == [20]
+
+
+def belsley(Z):
+    _, sizes, V = np.linalg.svd(Z / np.sqrt((Z**2).sum(axis=0)), full_matrices=False)
+    parts = (V.T / sizes) ** 2
+    return sizes[0] / sizes, (parts / parts.sum(axis=1, keepdims=True)).T
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_condition_indices_are_those_of_the_weighted_columns(intercept):
+    X, y = outcomes(80, 3, 4)
+    X = np.column_stack([X + np.array([3, 0, 0]), X[:, 0] + 0.01 * X[:, 1] ** 2])
+    Z = np.column_stack([np.ones(80), X])[:, 0 if intercept else 1 :]
+    weights = np.linspace(0.5, 2, 80)
+    line = LinearRegression(fit_intercept=intercept).fit(X, X[:, 1] + y, weights)
+    for found, known in (
+        (line.diagnostics(X, X[:, 1] + y, weights), weights),
+        (_diagnosed(LogisticRegression(fit_intercept=intercept), X, y), None),
+    ):
+        own = found.fitted * (1 - found.fitted) if known is None else known
+        indices, proportions = belsley(Z * np.sqrt(own)[:, None])
+        np.testing.assert_allclose(found.condition_indices, indices, rtol=1e-7)
+        np.testing.assert_allclose(found.variance_proportions, proportions, rtol=1e-6, atol=1e-9)
+    model = LogisticRegression(fit_intercept=intercept).fit(X, y)
+    cov = model.covariance_[int(intercept) :, int(intercept) :]
+    R = cov / np.sqrt(np.outer(np.diag(cov), np.diag(cov)))
+    np.testing.assert_allclose(found.vif, np.diag(np.linalg.inv(R)), rtol=1e-6)  # car::vif
+
+
+def _diagnosed(model, X, y, **known):
+    return model.fit(X, y, **known).diagnostics(X, y, **known)
+
+
+def test_published_generalized_inflation():
+    # car's help page: vif(lm(prestige ~ income + education + type, data = Duncan))
+    X, y = DUNCAN[["income", "education", "type"]], DUNCAN["prestige"]
+    model = LinearRegression().fit(X, y)
+    found = model.diagnostics(X, y)
+    (term,) = found.collinearity.terms
+    assert (term.name, term.df) == ("type", 2)
+    assert term.inflation == pytest.approx(5.098592, abs=5e-7)
+    assert term.per_df == pytest.approx(1.502666, abs=5e-7)
+    assert found.vif[:2] == pytest.approx([2.209178, 5.297584], abs=5e-7)
+    assert [name for name, _ in found.collinearity.inflated()] == ["education", "type", "income"]
+    whole = model.diagnostics(DUNCAN)  # with the column that was the target
+    assert "type" in str(whole)
+    recipe = linsep.open_source(DUNCAN, formula="prestige ~ income + education + type")
+    by_formula = LinearRegression().fit(recipe).diagnostics(DUNCAN)
+    assert by_formula.collinearity.terms[0][1:] == pytest.approx(term[1:])
+    two = LinearRegression().fit(X[["income", "education"]], y)
+    vif = two.diagnostics(X[["income", "education"]], y).vif
+    assert vif == pytest.approx([2.1049, 2.1049], abs=5e-5)
+
+
+def test_generalized_inflation_of_a_logistic_regression():
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame({"x": rng.standard_normal(300), "site": rng.choice([*"abcd"], 300)})
+    frame["x"] += frame["site"].map({"a": 0, "b": 1, "c": 2, "d": 3})
+    y = np.where(rng.random(300) < expit(frame["x"] - 1), "ill", "well")
+    model = LogisticRegression().fit(frame, y)
+    found = model.diagnostics(frame, y)
+    cov = model.covariance_[1:, 1:]
+    R = cov / np.sqrt(np.outer(np.diag(cov), np.diag(cov)))
+    det = np.linalg.det
+    wanted = det(R[1:, 1:]) * det(R[:1, :1]) / det(R)
+    assert found.collinearity.terms[0].inflation == pytest.approx(wanted, rel=1e-8)
+    assert found.collinearity.terms[0].df == 3
+    assert found.tidy().columns[-4:].tolist() == [
+        "dfbetas x", "dfbetas site=b", "dfbetas site=c", "dfbetas site=d",
+    ]  # fmt: skip
+
+
+def hoslem(y, p, groups):
+    """ResourceSelection::hoslem.test, line by line."""
+    cuts = np.unique(np.quantile(p, np.linspace(0, 1, groups + 1)))
+    group = pd.cut(p, cuts, include_lowest=True)
+    table = pd.DataFrame({"y": y, "p": p}).groupby(group, observed=True).agg(["sum", "size"])
+    observed, expected, n = table["y"]["sum"], table["p"]["sum"], table["y"]["size"]
+    one, zero = (observed - expected) ** 2 / expected, (observed - expected) ** 2 / (n - expected)
+    return float((one + zero).sum()), observed, expected, n
+
+
+@pytest.mark.parametrize("groups", [3, 10, 13])
+@pytest.mark.parametrize("ties", [False, True])
+def test_hosmer_lemeshow(groups, ties):
+    X, y = outcomes(150, 2, 7)
+    X = np.round(X) if ties else X
+    found = _diagnosed(LogisticRegression(), X, y)
+    test = found.hosmer_lemeshow(groups)
+    statistic, observed, expected, n = hoslem(y, found.fitted, groups)
+    assert test.statistic == pytest.approx(statistic, rel=1e-9)
+    assert test.observed.tolist() == observed.tolist()
+    assert test.rows.tolist() == n.tolist()
+    np.testing.assert_allclose(test.expected, expected)
+    if not ties and 150 % groups == 0:
+        counts, wanted = (np.column_stack([1 - v, v]) for v in (y, found.fitted))
+        theirs = chisquare_binning(counts, wanted, sort_var=found.fitted, bins=groups)
+        assert test.statistic == pytest.approx(theirs.statistic)
+    assert test.df == test.rows.size - 2
+    assert test.p_value == pytest.approx(chi2.sf(statistic, test.df))
+    assert ("leave" in test.note) == (test.rows.size < groups)
+    assert test.tidy().shape == (test.rows.size, 5)
+    assert test.sentence in str(test)
+    assert (test.low[1:] > test.high[:-1]).all()
+
+
+def test_hosmer_lemeshow_in_fractions():
+    y = np.array([0, 0, 1, 0, 1, 1, 1, 1])
+    p = np.array([0.125, 0.25, 0.25, 0.5, 0.5, 0.75, 0.75, 0.875])
+    test = hosmer_lemeshow(y, p, np.ones(8), 4)
+    # quantiles 1/4, 1/2, 3/4: the groups {1/8, 1/4, 1/4}, {1/2, 1/2}, {3/4, 3/4}, {7/8}
+    parts = [(1, Fraction(5, 8), 3), (1, 1, 2), (2, Fraction(3, 2), 2), (1, Fraction(7, 8), 1)]
+    wanted = sum((o - e) ** 2 * n / Fraction(e * (n - e)) for o, e, n in parts)
+    assert test.rows.tolist() == [3, 2, 2, 1]
+    assert test.statistic == pytest.approx(float(wanted))
+    assert test.df == 2
+    two = hosmer_lemeshow(np.array([0, 1, 0, 1]), np.array([0.2, 0.2, 0.8, 0.8]), np.ones(4), 10)
+    assert np.isnan(two.p_value)
+    assert "make only 2 groups" in two.note
+    for wrong in (2, 0, 2.5, True, "10"):
+        with pytest.raises(ValueError, match=r"groups is .*: give a whole number of groups"):
+            hosmer_lemeshow(y, p, np.ones(8), wrong)
+
+
+def test_firths_leverages_are_those_of_the_information_at_its_estimates():
+    X, y = data("spector")
+    model = LogisticRegression(penalty="firth", intervals="wald").fit(X, y)
+    found = model.diagnostics(X, y)
+    p, Z = model.predict_proba(X)[:, 1], sm.add_constant(X)
+    A = Z * np.sqrt(p * (1 - p))[:, None]
+    hat = np.diag(A @ np.linalg.inv(A.T @ A) @ A.T)
+    np.testing.assert_allclose(found.leverage, hat, rtol=1e-7)
+    # Firth's modified score is zero: the leverages are those that its penalty has
+    np.testing.assert_allclose(Z.T @ (y - p + hat * (0.5 - p)), np.zeros(4), atol=1e-6)
+    assert np.isnan(found.studentized).all()
+    assert "one step of Newton's method in Firth's score" in found.notes[0]
+    errors, score = model.standard_errors_, y - p + hat * (0.5 - p)
+    for k in (0, 13, 31):
+        rest = np.arange(32) != k
+        step = solve((Z[rest].T * (p * (1 - p))[rest]) @ Z[rest], Z[rest].T @ score[rest])
+        assert found.dfbetas[k] == pytest.approx(-step / errors, abs=1e-5)
+        moved = step @ (A.T @ A) @ step / 4
+        assert found.cooks_distance[k] == pytest.approx(moved, abs=1e-5)
+        again = LogisticRegression(penalty="firth", intervals="wald").fit(X[rest], y[rest])
+        assert found.dfbetas[k] == pytest.approx((model.params_ - again.params_) / errors, abs=0.2)
+    one = np.column_stack([X[:, 0], np.arange(32) == 5])  # a column of a single row
+    alone = _diagnosed(LogisticRegression(penalty="firth", intervals="wald"), one, y)
+    assert np.flatnonzero(np.isnan(alone.standardized)).tolist() == [5]
+    assert np.flatnonzero(np.isnan(alone.dfbetas).any(axis=1)).tolist() == [5]
+    assert "The leverage of row 5 is 1" in alone.notes[1]
+
+
+@pytest.mark.filterwarnings("ignore::linsep.errors.SeparationWarning")
+def test_what_is_not_defined_says_so():
+    X, y = outcomes(40, 2, 0)
+    ridge = _diagnosed(LogisticRegression(l2=1.0), X, y)
+    assert np.isnan(ridge.leverage).all()
+    assert np.isfinite(ridge.deviance).all()
+    assert np.isfinite(ridge.vif).all()
+    assert "not defined with l2" in ridge.notes[0]
+    assert np.isnan(ridge.hosmer_lemeshow().p_value)
+    apart = _diagnosed(LogisticRegression(), X, X[:, 0] > 0)
+    assert np.abs(apart.pearson).max() < 0.1
+    assert np.isnan(apart.leverage).all()
+    assert np.isnan(apart.vif).all()
+    assert "no maximum" in apart.notes[0]
+    assert "no maximum" in str(apart).replace("\n", " ")
+    assert apart.plot()._repr_png_().startswith(b"\x89PNG")
+    perfect = _diagnosed(LinearRegression(), X, 1 + X[:, 0])
+    assert np.isnan(perfect.dfbetas).all()
+    assert not perfect.pearson.any()
+    assert "the fit is perfect" in perfect.notes[0]
+    rows = np.array([[1.0, 0.0], [2.0, 0.0], [3.0, 0.0], [5.0, 0.0], [4.0, 1.0]])
+    decided = _diagnosed(LinearRegression(), rows, [1.0, 3.0, 2.0, 6.0, 9.0])
+    assert np.isnan(decided.dfbetas[4]).all()
+    assert not np.isnan(decided.dfbetas[:4, :2]).any()
+    assert "The leverage of row 4 is 1" in decided.notes[0]
+
+
+@pytest.mark.filterwarnings("ignore::linsep.linear.solving.DependentFeaturesWarning")
+def test_features_left_out_have_no_numbers():
+    X, y = outcomes(50, 2, 1)
+    X = np.column_stack([X, X[:, 0] - X[:, 1], np.zeros(50)])
+    for model in (LogisticRegression(), LinearRegression()):
+        found, few = _diagnosed(model, X, y), _diagnosed(model, X[:, :2], y)
+        np.testing.assert_allclose(found.dfbetas[:, :3], few.dfbetas, atol=1e-9)
+        assert np.isnan(found.dfbetas[:, 3:]).all()
+        assert np.isnan(found.partial[:, 2:]).all()
+        assert np.isnan(found.vif).tolist() == [False, False, True, True]
+        assert found.variance_proportions.shape == (3, 5)
+        np.testing.assert_allclose(found.condition_indices, few.condition_indices)
+
+
+def test_extreme_probabilities_keep_their_digits():
+    x = np.array([-1.0] * 4 + [1.0] * 4 + [300.0, -300.0])[:, None]
+    y = np.array([0, 0, 0, 1, 1, 1, 1, 0, 1, 0])
+    model = LogisticRegression().fit(x, y)
+    found = model.diagnostics(x, y)
+    score = model.decision_function(x)[8]
+    assert score == pytest.approx(300 * np.log(3))
+    assert found.pearson[8] == pytest.approx(np.exp(-score / 2), rel=1e-12)
+    assert found.deviance[8] == pytest.approx(np.sqrt(2 * np.exp(-score)), rel=1e-12)
+    assert found.working.tolist()[8:] == [1.0, -1.0]
+    assert np.isfinite(found.dfbetas).all()
+
+
+def test_scaled_shifted_and_mixed_columns():
+    rng = np.random.default_rng(3)
+    X = rng.integers(-8, 9, (60, 2)).astype(float)
+    y = (rng.random(60) < expit(X @ [0.2, -0.1])).astype(int)
+    plain = _diagnosed(LogisticRegression(), X, y)
+    mixed = np.column_stack([X[:, 0], X[:, 0] + 2.0**-20 * X[:, 1]])
+    for other in (X * [2.0**80, 2.0**-80], X + 2.0**33, mixed):
+        found = _diagnosed(LogisticRegression(), other, y)
+        np.testing.assert_allclose(found.leverage, plain.leverage, rtol=1e-8)
+        np.testing.assert_allclose(found.cooks_distance, plain.cooks_distance, rtol=1e-8)
+        np.testing.assert_allclose(found.dfbetas[:, 2], plain.dfbetas[:, 2], rtol=1e-8, atol=1e-10)
+    roots = np.sqrt(found.fitted * (1 - found.fitted))[:, None]
+    indices, _ = belsley(np.column_stack([np.ones(60), mixed]) * roots)
+    assert found.condition_indices == pytest.approx(indices, rel=1e-6)
+
+
+def test_what_does_not_fit_in_memory_is_refused(monkeypatch):
+    monkeypatch.setattr("linsep.inference.diagnostics.MOST_VALUES", 79)
+    X, y = outcomes(40, 2, 0)
+    for model in (LogisticRegression(), LinearRegression()):
+        with pytest.raises(ValueError, match="each of 40 rows and 2 features, which do not fit in"):
+            _diagnosed(model, X, y)
+
+
+def test_names_containers_and_places():
+    X, y = outcomes(40, 2, 0)
+    frame = pd.DataFrame(X, columns=["age", "dose"])
+    labels = np.where(y, "yes", "no")
+    weights = np.ones(40)
+    weights[[3, 7]] = 0
+    for model, target in ((LogisticRegression(), labels), (LinearRegression(), X[:, 0] + y)):
+        found = _diagnosed(model, frame, target, sample_weight=weights)
+        assert found.numbers.size == 38
+        assert found.numbers[3] == 4
+        table = found.tidy()
+        assert table["row"].tolist() == found.numbers.tolist()
+        assert table["dfbetas age"].tolist() == found.dfbetas[:, 1].tolist()
+        assert table["partial dose"].tolist() == found.partial[:, 1].tolist()
+        again = pickle.loads(pickle.dumps(found))
+        assert str(again) == str(found)
+        plain = model.fit(X, target, weights)
+        sparse = plain.diagnostics(sp.csr_matrix(X), target, sample_weight=weights)
+        np.testing.assert_allclose(sparse.dfbetas, found.dfbetas, rtol=1e-9)
+        assert all(len(line) <= 80 for line in str(found).splitlines())
+    found = _diagnosed(LogisticRegression(), frame, labels)
+    assert str(found).startswith("Diagnostics of a logistic regression of yes against no, 40 rows")
+
+
+def test_a_reference_and_class_weights():
+    X, y = outcomes(60, 2, 0)
+    plain = _diagnosed(LogisticRegression(), X, y)
+    turned = _diagnosed(LogisticRegression(reference=1), X, y)
+    np.testing.assert_allclose(turned.pearson, -plain.pearson, rtol=1e-7)
+    np.testing.assert_allclose(turned.dfbetas, -plain.dfbetas, rtol=1e-6, atol=1e-9)
+    assert turned.labels == ("1", "0")
+    weighted = _diagnosed(LogisticRegression(class_weight={0: 1, 1: 2}), X, y)
+    same = _diagnosed(LogisticRegression(), X, y, sample_weight=1.0 + y)
+    np.testing.assert_allclose(weighted.dfbetas, same.dfbetas, rtol=1e-7, atol=1e-10)
+
+
+def test_saved_models_know_their_rows(tmp_path):
+    X, y = outcomes(40, 2, 0)
+    for model in (LogisticRegression(), LogisticRegression(penalty="firth"), LinearRegression()):
+        found = _diagnosed(model, X, y)
+        linsep.save(model, tmp_path / "a.linsep", force=True)
+        again = linsep.load(tmp_path / "a.linsep").diagnostics(X, y)
+        np.testing.assert_array_equal(again.leverage, found.leverage)
+        np.testing.assert_array_equal(again.dfbetas, found.dfbetas)
+
+
+def test_other_rows_and_models_are_refused_in_a_sentence():
+    X, y = outcomes(40, 2, 0)
+    model = LogisticRegression().fit(X, y)
+    with pytest.raises(ValueError, match="fitted to 40 rows of positive weight, and these are 39"):
+        model.diagnostics(X[1:], y[1:])
+    with pytest.raises(ValueError, match="not the rows of the fit: their log-likelihood is -"):
+        model.diagnostics(X[::-1], y)
+    with pytest.raises(ValueError, match="not the rows of the fit: their log-likelihood is -"):
+        model.diagnostics(X, y, np.full(40, 2.0))
+    with pytest.raises(ValueError, match="y has 7, which is no class of the fit"):
+        model.diagnostics(X, np.where(y, 7, 0))
+    with pytest.raises(ValueError, match="requires y"):
+        model.diagnostics(X)
+    with pytest.raises(ValueError, match="features"):
+        model.diagnostics(X[:, :1], y)
+    three = LogisticRegression().fit(X, np.arange(40) % 3)
+    with pytest.raises(ValueError, match="of two classes, and this model has 3: fit a model of"):
+        three.diagnostics(X, np.arange(40) % 3)
+    implied = GaussianNaiveBayes().fit(X, y).to_logistic()
+    with pytest.raises(ValueError, match="not fitted to rows"):
+        implied.diagnostics(X, y)
+    with pytest.warns(UserWarning, match="weight 0"):
+        alone = LogisticRegression().fit(X, y, y)
+    with pytest.raises(ValueError, match="Only one class has rows of positive weight"):
+        alone.diagnostics(X, y, y)
+    line = LinearRegression().fit(X, y)
+    with pytest.raises(ValueError, match="not the rows of the fit: their residual sum"):
+        line.diagnostics(X[::-1], y)
