@@ -182,6 +182,18 @@ class ScaledColumns:
         """Return the products of the columns in the order of elimination."""
         return G[self.order][:, self.order]
 
+    def penalized(self, ordered: Any, l2: float) -> Any:
+        """Return ordered products with the penalty of a ridge added to those of the features."""
+        if l2:
+            first, exponents = int(self.fit_intercept), self.exponents[2:]
+            at = np.arange(first, first + exponents.size)
+            ordered[at, at] = ordered[at, at] + self._ridge(l2)
+        return ordered
+
+    def _ridge(self, l2: float) -> np.ndarray:
+        """Return the penalty on the squared coefficients of the scaled features."""
+        return l2 * np.ldexp(1.0, -2 * self.exponents[2:])
+
     def rules(
         self, G: Any, about: AboutMeans, *, noise: float = 0.0,
         nothing: Callable[..., bool] | None = None,
@@ -194,7 +206,8 @@ class ScaledColumns:
         return Rules(roundings[self.order], next_to_nothing[self.order], noise, nothing)
 
     def fit(
-        self, done: Elimination, G: Any, about: AboutMeans, y: Targets, method: str
+        self, done: Elimination, G: Any, about: AboutMeans, y: Targets, method: str,
+        l2: float = 0.0,
     ) -> LeastSquares:
         """Return the result in floats, for the original columns."""
         d, first = len(G) - 2, int(self.fit_intercept)
@@ -208,6 +221,11 @@ class ScaledColumns:
         perfect = done.kept[-1:] != [d + first]
         residual = 0.0 if perfect else np.sqrt(left[-1])
         explained = np.sqrt(own[1] - left[-1] if perfect else done.taken[first:].sum())
+        if l2 and not perfect:  # what is left is the squared residuals and the penalty
+            scaled = done.parts[-1, first:-1]
+            rest = floats(done.left[-1:] - (scaled * scaled * self._ridge(l2)).sum())[0]
+            residual = np.sqrt(max(rest, 0.0))
+            explained = np.sqrt(max(own[1] - rest, 0.0))
         return LeastSquares(
             coef=np.where(is_kept, -parts[-1, 1:] * unit_y, 0.0),
             intercept=float(-parts[-1, 0] * unit_y),
@@ -229,6 +247,7 @@ class ScaledColumns:
             signature=y.signature.text,
             fit_intercept=self.fit_intercept,
             method=method,
+            l2=l2,
             combinations={
                 j: self._combination(parts[j + first], j) for j in np.flatnonzero(~is_kept).tolist()
             },

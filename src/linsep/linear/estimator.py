@@ -221,6 +221,13 @@ NUMBERS = (
 FLAGS = ("perfect", "fit_intercept")
 
 
+def _penalty(l2: Any) -> float:
+    """Return the penalty of a ridge from a file."""
+    if not (isinstance(l2, float | int) and 0 <= l2 < np.inf):
+        raise ValueError("an invalid penalty")
+    return float(l2)
+
+
 class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimator):
     """Least squares with standard errors, tests, intervals and checks of its assumptions.
 
@@ -231,6 +238,11 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
 
     Parameters
     ----------
+    l2 : float, default=0.0
+        Ridge: minimize the sum of squared residuals + l2 times the sum of squared coefficients,
+        without the intercept (scikit-learn's alpha). Estimates are then biased: there are no
+        standard errors, tests and intervals, and degrees of freedom are effective ones, the trace
+        of the matrix that makes the predictions of y.
     fit_intercept : bool, default=True
         Learn an intercept.
     weight_type : "precision" or "frequency", default="precision"
@@ -272,6 +284,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
     0.98032 0.81081
     """
 
+    l2: float = parameter(default=0.0, at_least=0.0, help="penalty on squared coefficients")
     fit_intercept: bool = parameter(default=True, help="learn an intercept")
     weight_type: Literal["precision", "frequency"] = parameter(
         default="precision",
@@ -334,7 +347,9 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         self.__dict__.pop("recipe_", None)
         name = getattr(y, "name", None)
         with features_named(self):
-            fitted = least_squares(lambda: iter([block]), fit_intercept=self.fit_intercept)
+            fitted = least_squares(
+                lambda: iter([block]), fit_intercept=self.fit_intercept, l2=float(self.l2)
+            )
         self._take(fitted, None if name is None else str(name))
 
     def _block(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Batch:
@@ -407,7 +422,8 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
 
     def _take_rows(self, rows: Batches | Lanes, reread: bool = False) -> None:
         """Fit to rows of files, which are expensive to read again unless ``reread``."""
-        self._take(least_squares(rows, fit_intercept=self.fit_intercept, reread=reread))
+        how = {"fit_intercept": self.fit_intercept, "l2": float(self.l2)}
+        self._take(least_squares(rows, reread=reread, **how))
         self.training_deviation_ = self._fitted.deviation
 
     def _take(self, fitted: LeastSquares, target: str | None = None) -> None:
@@ -441,7 +457,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             "out": np.array(out, dtype=np.int64),
             "combinations": np.array([fit.combinations[j] for j in out]).reshape(len(out), 1 + d),
         }
-        numbers = {name: getattr(fit, name) for name in (*NUMBERS, *FLAGS, "n_rows", "method")}
+        numbers = {name: getattr(fit, name) for name in (*NUMBERS, *FLAGS, "n_rows", "method", "l2")}
         return {name: np.ascontiguousarray(array) for name, array in arrays.items()}, {
             "fit": numbers,
             "two_values": self._two_values,
@@ -481,6 +497,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             perfect=numbers["perfect"] is True,
             fit_intercept=numbers["fit_intercept"] is True,
             n_rows=count(numbers["n_rows"], 1),
+            l2=_penalty(numbers.get("l2", 0.0)),  # older files have none
             method=str(numbers["method"] if "method" in numbers else numbers["way"]),  # older name
             signature=signatures.checked(facts.get("signature")),  # older files have none
         )
@@ -516,6 +533,10 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         if interval is not None and interval not in INTERVALS:
             raise ParameterError(
                 f"interval is {interval!r}: choose None, 'confidence' or 'prediction'."
+            )
+        if interval is not None and self._fitted.l2:
+            raise ParameterError(
+                "Intervals of predictions are not known with l2", hint("leave {} out", l2=None)
             )
         level, X = check_level(level), to_predict(self, X, missing)
         if isinstance(X, Source):
@@ -655,6 +676,12 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         DataError if they are too many or too few.
         """
         check_is_fitted(self)
+        if self._several is None and self._fitted.l2:
+            raise ParameterError(
+                "Assumptions and diagnostics are those of least squares without a penalty",
+                hint("leave {} out", l2=None),
+            )
+        one_target(self, "a look at the rows")
         with self.fitted_rows(X, y, sample_weight) as (rows, targets, given):
             block = self._block(rows, targets, given, reset=False)
             numbers = np.arange(block.y.size)

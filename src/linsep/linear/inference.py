@@ -68,14 +68,21 @@ class Inference:
         return np.concatenate([[self.fit.intercept], coef])[self._from :]
 
     @property
-    def df_residual(self) -> int:
-        """Degrees of freedom of the residuals: rows minus estimates."""
-        return self.fit.n_rows - self.fit.rank
+    def df_residual(self) -> float:
+        """Degrees of freedom of the residuals: rows minus estimates, with a penalty minus the
+        effective degrees of freedom.
+        """
+        return self.fit.n_rows - self.n_parameters
 
     @property
-    def df_model(self) -> int:
+    def n_parameters(self) -> float:
+        """Number of estimates; with a penalty the effective degrees of freedom."""
+        return self.fit.effective_df if self.fit.l2 else self.fit.rank
+
+    @property
+    def df_model(self) -> float:
         """Degrees of freedom of the model: estimates without the intercept."""
-        return self.fit.rank - int(self.fit.fit_intercept)
+        return self.n_parameters - int(self.fit.fit_intercept)
 
     @property
     def residual_variance(self) -> float:
@@ -91,6 +98,8 @@ class Inference:
     @property
     def covariance(self) -> np.ndarray:
         """Covariance matrix of the estimates, NaN for features left out."""
+        if self.fit.l2:
+            return np.full((self.estimates.size,) * 2, np.nan)
         root = self.residual_error * self.fit.root[:, self._from :]
         covariance = root.T @ root
         out = np.isnan(self.estimates)
@@ -104,7 +113,7 @@ class Inference:
         largest = np.abs(root).max(axis=0, initial=0.0)  # without rows if nothing was estimated
         shares = root / np.where(largest > 0, largest, 1.0)
         lengths = largest * np.sqrt(np.square(shares).sum(axis=0))
-        lengths[np.isnan(self.estimates)] = np.nan
+        lengths[np.isnan(self.estimates) | (self.fit.l2 > 0)] = np.nan
         return self.residual_error * lengths
 
     @property
@@ -126,7 +135,7 @@ class Inference:
     def f(self) -> float:
         """F statistic of the hypothesis that all weights but the intercept are zero."""
         error, df = self.residual_error, self.df_model
-        if not df or not error > 0:
+        if not df or not error > 0 or self.fit.l2:
             return float("nan")
         ratio = self.fit.explained_norm / error
         return ratio * ratio / df
@@ -135,7 +144,7 @@ class Inference:
     def f_p_value(self) -> float:
         """p-value of the F statistic."""
         a, b = self.df_model, max(self.df_residual, 1)
-        return float(f_tail(self.f, a, b)) if a else float("nan")
+        return float(f_tail(self.f, a, b)) if a and not self.fit.l2 else float("nan")
 
     @property
     def correlation(self) -> float:
@@ -173,12 +182,12 @@ class Inference:
     @property
     def aic(self) -> float:
         """Akaike's criterion, which counts the weights but not the variance, as in statsmodels."""
-        return 2 * self.fit.rank - 2 * self.log_likelihood
+        return 2 * self.n_parameters - 2 * self.log_likelihood
 
     @property
     def bic(self) -> float:
         """Schwarz's criterion, which counts the same parameters as ``aic``."""
-        return self.fit.rank * float(np.log(self.fit.n_rows)) - 2 * self.log_likelihood
+        return self.n_parameters * float(np.log(self.fit.n_rows)) - 2 * self.log_likelihood
 
     def leverage(self, X: np.ndarray) -> np.ndarray:
         """Return x' (X' W X)^-1 x of rows: the variance of their predictions over sigma^2.
@@ -216,6 +225,7 @@ class Inference:
             ("rows", self.fit.n_rows),
             *described,
             ("degrees of freedom, residuals", self.df_residual),
+            *([("effective degrees of freedom", self.n_parameters)] if self.fit.l2 else []),
             ("degrees of freedom, model", self.df_model),
             ("residual sum of squares", self.fit.rss),
             ("residual variance", self.residual_variance),
@@ -240,6 +250,8 @@ class Inference:
                 "The fit is perfect: residuals are rounding errors, so there is no variance for t, "
                 "F or intervals."
             )
+        if self.fit.l2:
+            notes.append(f"Penalized with l2={self.fit.l2:g}: standard errors and tests are not known.")
         if self.df_residual <= 0 and self.fit.y_norm != 0:
             notes.append(
                 f"There are as many estimates as rows ({self.fit.n_rows}), so nothing is left to "
@@ -282,6 +294,7 @@ class LinearResults(HasInference):
     residual_variance_, residual_error_ = _number("residual_variance"), _number("residual_error")
     log_likelihood_, aic_, bic_ = _number("log_likelihood"), _number("aic"), _number("bic")
     correlation_, moments_ = _number("correlation"), _number("moments")
+    n_parameters_ = _number("n_parameters")
     params_, covariance_ = _number("estimates"), _number("covariance")
     standard_errors_ = _number("standard_errors")
 

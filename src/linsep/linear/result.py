@@ -117,6 +117,8 @@ class LeastSquares:
     total_weight, log_weights : float, sums of the weights and of their logarithms
     fit_intercept : bool
     method : "exact", "floats" or "doubled"
+    l2 : float, the penalty of a ridge; ``root`` is then that of the sums of products with the
+        penalty added
     two_values : the two values of y; None if it has others, or for a model from a file
     deviation : float, the standard deviation of y; NaN for a model from a file
     signature : str, of the rows; None for a model from a file that has none
@@ -139,6 +141,7 @@ class LeastSquares:
     log_weights: float
     fit_intercept: bool
     method: str
+    l2: float = 0.0
     combinations: dict[int, np.ndarray] = field(default_factory=dict)
     two_values: tuple[float, float] | None = None
     deviation: float = np.nan
@@ -148,6 +151,15 @@ class LeastSquares:
     def rank(self) -> int:
         """Number of estimates: features kept, and the intercept."""
         return len(self.root)
+
+    @property
+    def effective_df(self) -> float:
+        """Trace of the matrix that makes the predictions of y, the number of estimates without a
+        penalty (Hastie, Tibshirani and Friedman, The Elements of Statistical Learning, 2009,
+        equation 3.50, and 1 for the intercept).
+        """
+        first = int(self.fit_intercept)
+        return self.rank - self.l2 * float(np.square(self.root[first:, 1:]).sum())
 
     @property
     def rss(self) -> float:

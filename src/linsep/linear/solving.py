@@ -309,7 +309,9 @@ class Solved:
         return bool(self.rss > (least * size) ** 2)
 
 
-def solve(moments: Moments, fit_intercept: bool, always_refine: bool) -> Solved | None:
+def solve(
+    moments: Moments, fit_intercept: bool, always_refine: bool, l2: float = 0.0
+) -> Solved | None:
     """Solve from the moments of all rows; return None if floats are not accurate enough.
 
     Parameters
@@ -318,6 +320,8 @@ def solve(moments: Moments, fit_intercept: bool, always_refine: bool) -> Solved 
     fit_intercept : bool
     always_refine : bool
         False saves the second pass if the first is accurate enough.
+    l2 : float
+        Times the squared coefficients of the original features, added to the squared residuals.
     """
     G = moments.sums()
     if not np.isfinite(G).all():
@@ -329,11 +333,12 @@ def solve(moments: Moments, fit_intercept: bool, always_refine: bool) -> Solved 
     left = np.diag(S)[2:]
     if (left <= LEAST_LEFT * raw[2:]).any():
         return None
-    spread = np.sqrt(left)
-    factor, info = lapack.dpotrf(S[2:, 2:] / np.outer(spread, spread), lower=1, clean=1)
+    spread, ridge = np.sqrt(left), l2 / np.square(moments.scale[2:])
+    correlations = (S[2:, 2:] + np.diag(ridge)) / np.outer(spread, spread)
+    factor, info = lapack.dpotrf(correlations, lower=1, clean=1)
     if info:
         return None
-    norm = np.abs(S[2:, 2:] / np.outer(spread, spread)).sum(axis=0).max(initial=0.0)
+    norm = np.abs(correlations).sum(axis=0).max(initial=0.0)
     condition = 1 / lapack.dpocon(factor, norm, uplo="L")[0] if features.size else 1.0
     if not condition <= WORST_CONDITION:
         return None
@@ -348,29 +353,34 @@ def solve(moments: Moments, fit_intercept: bool, always_refine: bool) -> Solved 
         return step
 
     beta, tss = back(G[:, 1]), float(S[1, 1])
-    rss = tss - float(beta[2:] @ S[2:, 1])
+    rss = tss - float(beta[2:] @ S[2:, 1]) - float(ridge @ beta[2:] ** 2)
     beta[1] = -1.0
     if always_refine or condition > GOOD_CONDITION or rss < GOOD_SHARE * tss:
-        rss_refined = _refine(moments, beta, back, spread)
+        rss_refined = _refine(moments, beta, back, spread, ridge)
         if rss_refined is None:
             return None
         rss = rss_refined
     inverse = lapack.dtrtri(factor, lower=1)[0] if features.size else factor
     explained = float(np.square(factor.T @ (beta[2:] * spread)).sum())
+    if l2:  # residuals and predictions are not orthogonal
+        explained = max(tss - rss, 0.0)
     return Solved(beta, inverse / spread, means[1:], spread, rss, tss, explained)
 
 
-def _refine(moments: Moments, beta: np.ndarray, back: Any, spread: np.ndarray) -> float | None:
+def _refine(
+    moments: Moments, beta: np.ndarray, back: Any, spread: np.ndarray, ridge: np.ndarray
+) -> float | None:
     """Correct ``beta`` by the products of the columns with the residuals.
 
     Returns the sum of squared residuals, or None if the corrections do not converge.
     """
     for _ in range(3):
         g, squares = moments.residual_products(beta)
-        step = back(g)
+        pull = ridge * beta[2:]
+        step = back(np.concatenate([g[:2], g[2:] - pull]))
         beta += step
         moved = np.abs(step[2:] * spread).max(initial=0.0)
-        rss = squares - float(step[0] * g[0] + step[2:] @ g[2:])
+        rss = squares - float(step[0] * g[0] + step[2:] @ (g[2:] + pull + ridge * step[2:]))
         if moved <= 1e-11 * np.abs(beta[2:] * spread).max(initial=0.0) + 1e-13 * np.sqrt(squares):
             return max(rss, 0.0)
     return None
@@ -397,9 +407,9 @@ class IllConditionedWarning(UserWarning):
 
 
 def least_squares(
-    blocks: Batches | Lanes, *, fit_intercept: bool = True, reread: bool = True
+    blocks: Batches | Lanes, *, fit_intercept: bool = True, reread: bool = True, l2: float = 0.0
 ) -> LeastSquares:
-    """Return the least squares solution for the rows of ``blocks``.
+    """Return the least squares solution for the rows of ``blocks``, that of a ridge with ``l2``.
 
     Parameters
     ----------
@@ -408,6 +418,8 @@ def least_squares(
     fit_intercept : bool
     reread : bool
         Whether rows are cheap to read again, for refinement; else they are reread only if needed.
+    l2 : float
+        Times the squared coefficients, added to the squared residuals.
 
     Raises
     ------
@@ -420,7 +432,9 @@ def least_squares(
     # whatever other threads do: with more BLAS threads, the bits would depend on their number
     with one_blas_thread, np.errstate(over="ignore", invalid="ignore"):
         found = (
-            _by_sums(rows, fit_intercept, reread) if few is None else _by_balls(few, fit_intercept)
+            _by_sums(rows, fit_intercept, reread, l2)
+            if few is None
+            else _by_balls(few, fit_intercept, l2)
         )
         sizes = [found.intercept, found.rss]
     lost = ~(np.isfinite(found.means) & np.isfinite(found.spread))
@@ -434,15 +448,15 @@ def least_squares(
     return found
 
 
-def _by_sums(rows: Lanes, fit_intercept: bool, reread: bool) -> LeastSquares:
+def _by_sums(rows: Lanes, fit_intercept: bool, reread: bool, l2: float) -> LeastSquares:
     """Solve in floats, or in sums of 106 bits if floats are not accurate enough."""
     moments = Moments(rows, fit_intercept)
     solved = None
     if moments.y.low < moments.y.high or not fit_intercept:
-        solved = solve(moments, fit_intercept, reread)
+        solved = solve(moments, fit_intercept, reread, l2)
     if solved is not None and solved.vouches(LEAST_RESIDUAL):
-        return _from_floats(solved, moments, fit_intercept)
-    return _doubled(rows, moments, fit_intercept)
+        return _from_floats(solved, moments, fit_intercept, l2)
+    return _doubled(rows, moments, fit_intercept, l2)
 
 
 def _too_many(rows: int, features: int) -> bool:
@@ -451,7 +465,7 @@ def _too_many(rows: int, features: int) -> bool:
     return width > EXACT_WIDTH or rows * width > EXACT_VALUES
 
 
-def _by_balls(found: list[Batch], fit_intercept: bool) -> LeastSquares:
+def _by_balls(found: list[Batch], fit_intercept: bool, l2: float) -> LeastSquares:
     """Solve in balls, with increasing precision until every digit is proved."""
     from flint import ctx
 
@@ -464,7 +478,7 @@ def _by_balls(found: list[Batch], fit_intercept: bool) -> LeastSquares:
             G = reduce(operator.add, (products(part, *how) for part in _parts(found)))
         else:
             G = whole_products(found, columns.exponents)
-        ordered, precision = columns.ordered(G), PRECISION
+        ordered, precision = columns.penalized(columns.ordered(G), l2), PRECISION
         about = columns.about_means(G)
         rules = columns.rules(
             G, about, nothing=lambda kept, j: not independent(ordered, [*kept, j])
@@ -475,7 +489,7 @@ def _by_balls(found: list[Batch], fit_intercept: bool) -> LeastSquares:
             if _proved(done, ordered):
                 if precision > PRECISION:
                     about = columns.about_means(G)
-                return columns.fit(done, G, about, y, "exact")
+                return columns.fit(done, G, about, y, "exact", l2)
         precision *= 4
 
 
@@ -497,16 +511,17 @@ def _proved_to_64_bits(ball: Any) -> bool:
     return ball.rel_accuracy_bits() >= 64
 
 
-def _doubled(rows: Lanes, moments: Moments, fit_intercept: bool) -> LeastSquares:
+def _doubled(rows: Lanes, moments: Moments, fit_intercept: bool, l2: float) -> LeastSquares:
     """Solve by sums of 106 bits."""
     refuse_too_many(rows.width, DOUBLED_BYTES)
     ranges = rows.sum(ranges_of, added_ranges).wider(1 + rows.width)
     columns = ScaledColumns(ranges, fit_intercept, _digits(moments.dtype), centred=True)
     G = rows.sum(Doubled(columns.exponents, columns.centres), operator.add)
     about = columns.about_means(G)
-    done = eliminate(columns.ordered(G), pairs, columns.rules(G, about, noise=DOUBLED_TOLERANCE))
+    rules = columns.rules(G, about, noise=DOUBLED_TOLERANCE)
+    done = eliminate(columns.penalized(columns.ordered(G), l2), pairs, rules)
     _check_digits(done)
-    return columns.fit(done, G, about, moments.y, "doubled")
+    return columns.fit(done, G, about, moments.y, "doubled", l2)
 
 
 def _check_digits(done: Elimination) -> None:
@@ -545,7 +560,9 @@ def _parts(blocks: Iterable[Batch]) -> Iterator[Batch]:
         yield from block.cut(ROWS)
 
 
-def _from_floats(solved: Solved, moments: Moments, fit_intercept: bool) -> LeastSquares:
+def _from_floats(
+    solved: Solved, moments: Moments, fit_intercept: bool, l2: float
+) -> LeastSquares:
     """Return the result for the original columns from that for shifted and scaled ones."""
     scale, unit_y, total = moments.scale[2:], moments.scale[1], moments.weight
     shift, shift_y = moments.shift[2:], moments.shift[1]
@@ -576,6 +593,7 @@ def _from_floats(solved: Solved, moments: Moments, fit_intercept: bool) -> Least
         log_weights=moments.y.log_weights,
         fit_intercept=fit_intercept,
         method="floats",
+        l2=l2,
         two_values=moments.y.both,
         deviation=moments.y.deviation,
         signature=moments.y.signature.text,
