@@ -1,12 +1,160 @@
 """Ridge regression beside exact fractions, scikit-learn, and rows that stand for the penalty."""
 
+import re
 from fractions import Fraction
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import Ridge
-from storages import assert_refused  # noqa: F401
 
-from linsep import LinearRegression, load, save
+import linsep
+from command_line import here
+from linsep import LinearRegression
 from linsep.sources.arrays import ArraySource
+
+rng = np.random.default_rng(7)
+
+
+def solved(A, b):
+    """Solve equations in fractions by Gauss and Jordan."""
+    n, rows = len(b), [[*row, value] for row, value in zip(A, b, strict=True)]
+    for j in range(n):
+        pivot = next(i for i in range(j, n) if rows[i][j])
+        rows[j], rows[pivot] = rows[pivot], rows[j]
+        rows[j] = [x / rows[j][j] for x in rows[j]]
+        for i in range(n):
+            if i != j:
+                rows[i] = [x - rows[i][j] * y for x, y in zip(rows[i], rows[j], strict=True)]
+    return [row[-1] for row in rows]
+
+
+def exact(X, y, weights, l2, intercept):
+    """The estimates, the intercept first, the squared residuals and the effective df, as floats."""
+    ones = [[Fraction(1)] for _ in y] if intercept else [[] for _ in y]
+    Z = [[*one, *map(Fraction, row)] for one, row in zip(ones, X.tolist(), strict=True)]
+    each, w, t = (
+        range(len(Z[0])),
+        list(map(Fraction, weights.tolist())),
+        list(map(Fraction, y.tolist())),
+    )
+    G = [[sum(a * z[i] * z[j] for a, z in zip(w, Z, strict=True)) for j in each] for i in each]
+    A = [[G[i][j] + (Fraction(l2) if i == j >= intercept else 0) for j in each] for i in each]
+    beta = solved(A, [sum(a * z[i] * b for a, z, b in zip(w, Z, t, strict=True)) for i in each])
+    trace = sum(solved(A, [G[i][j] for i in each])[j] for j in each)
+    rss = sum(
+        a * (b - sum(x * c for x, c in zip(z, beta, strict=True))) ** 2
+        for a, z, b in zip(w, Z, t, strict=True)
+    )
+    return [float(x) for x in beta], float(rss), float(trace)
+
+
+SMALL = np.array([[1.0, 2.0, 4.0], [2, 1, 3], [4, 4, 9], [3, 7, 1], [5, 2, 8], [0.5, 1, 1.75]])
+TABLES = {
+    "plain": SMALL,
+    "repeated columns": np.column_stack([SMALL, SMALL[:, 0], SMALL[:, 0] + SMALL[:, 1]]),
+    "constant column": np.column_stack([SMALL[:, :2], np.full(6, 3.0)]),
+    "more columns than rows": rng.integers(-9, 9, size=(6, 9)).astype(float),
+    "shifted": SMALL + 2.0**30,
+    "huge": SMALL * 2.0**200,
+    "tiny": SMALL * 2.0**-200,
+    "nearly the same": np.column_stack([SMALL[:, 0], SMALL[:, 0] + SMALL[:, 1] * 2.0**-30]),
+    "one row": SMALL[:1],
+}
+TARGET = np.array([1.0, 4.0, 2.5, -3.0, 7.0, 0.25])
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("relative", [2.0**-20, 1.0, 2.0**12])
+@pytest.mark.parametrize("name", TABLES)
+def test_small_tables_in_fractions(name, relative, weighted, intercept):
+    X, y = TABLES[name], TARGET[: len(TABLES[name])]
+    weights = np.array([1.0, 0.5, 2.0, 3.0, 0.25, 1.5])[: len(y)] if weighted else np.ones(len(y))
+    l2 = relative * 4.0 ** np.frexp(np.abs(X).max())[1]
+    model = LinearRegression(l2=l2, fit_intercept=intercept).fit(X, y, weights)
+    beta, rss, trace = exact(X, y, weights, l2, intercept)
+    assert model.params_ == pytest.approx(beta, rel=1e-13, abs=1e-13 * np.abs(beta).max())
+    assert model.rss_ == pytest.approx(rss, rel=1e-11, abs=1e-300)
+    assert model.n_parameters_ == pytest.approx(trace, rel=1e-12)
+    assert model.df_residual_ == pytest.approx(len(y) - trace, rel=1e-11, abs=1e-11)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(20_000, 12), (300, 60)])
+@pytest.mark.parametrize("l2", [1e-2, 30.0])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_large_tables_beside_scikit_learn(rows, columns, l2, intercept):
+    X = rng.normal(size=(rows, columns)) * np.geomspace(0.01, 100, columns) + 3.0
+    y = X @ rng.normal(size=columns) + rng.normal(size=rows)
+    weights = rng.random(rows) + 0.1
+    model = LinearRegression(l2=l2, fit_intercept=intercept).fit(X, y, weights)
+    assert model.solution_.method != "exact"
+    theirs = Ridge(alpha=l2, fit_intercept=intercept, solver="svd").fit(X, y, weights)
+    assert np.allclose(model.coef_, theirs.coef_, rtol=1e-8)
+    assert model.rss_ == pytest.approx(weights @ (y - theirs.predict(X)) ** 2, rel=1e-9)
+    A = np.sqrt(weights)[:, None] * (X - intercept * np.average(X, axis=0, weights=weights))
+    s = np.linalg.svd(A, compute_uv=False) ** 2
+    assert model.n_parameters_ == pytest.approx(intercept + (s / (s + l2)).sum(), rel=1e-9)
+    sparse = LinearRegression(l2=l2, fit_intercept=intercept).fit(sp.csr_array(X), y, weights)
+    assert np.allclose(sparse.coef_, model.coef_, rtol=1e-9)
+    source = ArraySource(X, y, weights, batch_rows=1000)
+    read = LinearRegression(l2=l2, fit_intercept=intercept).fit(source)
+    assert np.allclose(read.coef_, model.coef_, rtol=1e-11)
+
+
+def test_dependent_columns_of_large_tables_share_their_weight():
+    X = rng.normal(size=(5000, 20))
+    X = np.column_stack([X, *[X[:, 0]] * 20])  # sums of floats do not determine them without l2
+    y = X[:, 0] + rng.normal(size=5000)
+    model = LinearRegression(l2=1e-6).fit(X, y)
+    assert model.solution_.method == "doubled"
+    assert np.allclose(model.coef_[20:], model.coef_[0], rtol=1e-6)
+    alone = LinearRegression(l2=1e-6 / 21).fit(X[:, :20], y)
+    assert model.coef_[0] * 21 == pytest.approx(alone.coef_[0], rel=1e-5)
+
+
+def test_rows_that_stand_for_the_penalty():
+    X, y = rng.normal(size=(50, 3)), rng.normal(size=50)
+    more = np.vstack([X, 2.0 * np.eye(3)])
+    plain = LinearRegression(fit_intercept=False).fit(more, np.concatenate([y, np.zeros(3)]))
+    ridge = LinearRegression(l2=4.0, fit_intercept=False).fit(X, y)
+    assert np.allclose(ridge.coef_, plain.coef_, rtol=1e-13)
+
+
+def test_no_penalty_is_least_squares_to_the_bit():
+    X, y = rng.normal(size=(50, 3)), rng.normal(size=50)
+    a, b = LinearRegression(l2=0).fit(X, y), LinearRegression().fit(X, y)
+    assert a.params_.tolist() == b.params_.tolist()
+    assert a.standard_errors_.tolist() == b.standard_errors_.tolist()
+
+
+def test_nothing_is_inferred_from_biased_estimates(tmp_path):
+    X, y = rng.normal(size=(50, 3)), rng.normal(size=50)
+    model = LinearRegression(l2=2.0).fit(X, y)
+    for found in (model.standard_errors_, model.p_values_, model.covariance_, model.f_p_value_):
+        assert np.isnan(found).all()
+    text = str(model.summary())
+    assert "Penalized with l2=2: standard errors and tests are not known." in text
+    assert re.search(f"effective degrees of freedom +{model.n_parameters_:.6g} ", text)
+    with pytest.raises(ValueError, match="Intervals of predictions are not known with l2"):
+        model.predict(X, interval="confidence")
+    with pytest.raises(
+        ValueError, match="assumptions are those of least squares without a penalty"
+    ):
+        model.assumptions(X, y)
+    copy = linsep.load(linsep.save(model, tmp_path / "ridge.linsep"))
+    assert str(copy.summary()) == text
+    assert copy.n_parameters_ == model.n_parameters_
+    with pytest.raises(ValueError, match="l2 of LinearRegression must be a number of at least 0"):
+        LinearRegression(l2=-1.0).fit(X, y)
+
+
+def test_the_command(tmp_path):
+    X, y = rng.normal(size=(30, 2)).round(2), rng.normal(size=30).round(2)
+    rows = "".join(f"{a},{b},{c}\n" for (a, b), c in zip(X, y, strict=True))
+    (tmp_path / "t.csv").write_text(f"a,b,y\n{rows}")
+    how = ("--learner", "linear", "--l2", 3, "--model", "m.linsep", "--scale", "none")
+    shown = here("fit", "t.csv", "--target", "y", *how, cwd=tmp_path).stdout
+    assert "effective degrees of freedom" in shown
+    model = linsep.load(tmp_path / "m.linsep")
+    assert np.allclose(model.coef_, Ridge(alpha=3).fit(X, y).coef_, rtol=1e-12)

@@ -457,7 +457,9 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             "out": np.array(out, dtype=np.int64),
             "combinations": np.array([fit.combinations[j] for j in out]).reshape(len(out), 1 + d),
         }
-        numbers = {name: getattr(fit, name) for name in (*NUMBERS, *FLAGS, "n_rows", "method", "l2")}
+        numbers = {
+            name: getattr(fit, name) for name in (*NUMBERS, *FLAGS, "n_rows", "method", "l2")
+        }
         return {name: np.ascontiguousarray(array) for name, array in arrays.items()}, {
             "fit": numbers,
             "two_values": self._two_values,

@@ -251,7 +251,9 @@ class Inference:
                 "F or intervals."
             )
         if self.fit.l2:
-            notes.append(f"Penalized with l2={self.fit.l2:g}: standard errors and tests are not known.")
+            notes.append(
+                f"Penalized with l2={self.fit.l2:g}: standard errors and tests are not known."
+            )
         if self.df_residual <= 0 and self.fit.y_norm != 0:
             notes.append(
                 f"There are as many estimates as rows ({self.fit.n_rows}), so nothing is left to "

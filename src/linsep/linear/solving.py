@@ -560,9 +560,7 @@ def _parts(blocks: Iterable[Batch]) -> Iterator[Batch]:
         yield from block.cut(ROWS)
 
 
-def _from_floats(
-    solved: Solved, moments: Moments, fit_intercept: bool, l2: float
-) -> LeastSquares:
+def _from_floats(solved: Solved, moments: Moments, fit_intercept: bool, l2: float) -> LeastSquares:
     """Return the result for the original columns from that for shifted and scaled ones."""
     scale, unit_y, total = moments.scale[2:], moments.scale[1], moments.weight
     shift, shift_y = moments.shift[2:], moments.shift[1]
