@@ -10,6 +10,7 @@ from linsep.catalog import CLASSES, class_named
 from linsep.errors import Hint, LinsepError
 from linsep.estimators._common.labels import label_text, pairs, plain_labels, positive_code
 from linsep.linear.estimator import LinearRegression
+from linsep.linear.several import one_target
 from linsep.logistic.inference import in_use
 from linsep.naive_bayes import exportable_regression
 from linsep.sources.tables.columns import Columns, from_recipe
@@ -271,6 +272,7 @@ def linear_scores(model: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None
     """Return weights and intercepts of the scores, and the centre to subtract from features, None
     for zero; of two classes they are for the larger.
     """
+    one_target(model, "an export")
     coef = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64))
     around = in_use(model)
     centre = None if around is None else around.wide

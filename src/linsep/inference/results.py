@@ -33,13 +33,15 @@ class HasInference(HasEquation):
     """Mixin of regressions: estimates, standard errors, tests and intervals of their parameters.
 
     A regression with one equation, of numbers or of two classes, has arrays of shape
-    (parameters,); one with several, of several classes, (equations, parameters). The intercept
+    (parameters,); one of several classes or targets, (equations, parameters). The intercept
     comes first, if there is one, then the features in their order.
     """
 
     n_features_in_: int
     #: "t" or "z", whose distribution the statistics have
     _statistic = "t"
+    #: what one of several equations is of
+    _equation = "class"
 
     @property
     def params_(self) -> np.ndarray:
@@ -131,7 +133,7 @@ class HasInference(HasEquation):
     @property
     def param_names_(self) -> list[str]:
         """The names of the parameters in the order of ``params_.ravel()``, the intercept first; of
-        several classes ``class: feature``.
+        several classes or targets ``class: feature``.
 
         A column that counts a hashed word with a negative sign is called by the word with a minus.
         """
@@ -343,14 +345,15 @@ class HasInference(HasEquation):
         pandas.DataFrame, or pyarrow.Table where pandas is not installed
             ``term``, ``estimate``, ``standard_error``, ``statistic``, ``p_value``, ``low`` and
             ``high`` (of the interval), ``status`` ("finite", "+inf", "dependent", ...) and, of
-            several classes, ``class``.
+            several classes or targets, ``class`` or ``target``.
         """
         table = self.summary(level)
         rows, several = table.coefficients, self._equations
         terms = self._with_intercept(words_and_signs(self)[0]) * max(1, len(several))
         columns: dict[str, list[Any]] = {"term": terms}
         if several:
-            columns = {"class": list(np.repeat(several, len(terms) // len(several))), **columns}
+            of = [one for one in several for _ in range(len(terms) // len(several))]
+            columns = {self._equation: of, **columns}
         columns["estimate"] = [DIVERGING.get(row.status, row.estimate) for row in rows]
         for name in ("standard_error", "statistic", "p_value", "low", "high"):
             columns[name] = [getattr(row, name) for row in rows]

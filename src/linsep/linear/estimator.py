@@ -35,6 +35,7 @@ from linsep.linear.diagnostics import Assumptions, check_assumptions
 from linsep.linear.inference import Bands, LinearResults, dependence
 from linsep.linear.influence import diagnosed
 from linsep.linear.result import LeastSquares
+from linsep.linear.several import SeveralTargets, columns_of, one_target
 from linsep.linear.solving import (
     EXACT_VALUES,
     EXACT_WIDTH,
@@ -252,9 +253,10 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
 
     Attributes
     ----------
-    coef_ : array of shape (features,)
+    coef_ : array of shape (features,) or (targets, features)
         Zero for a feature that is left out.
-    intercept_ : float
+    intercept_ : float or array of shape (targets,)
+    targets_ : list of str, if there are several: the columns of y, y0, y1, ... if it has no names
     equation_ : linsep.estimators._common.showing.Equation
         The fit as an equation in the features; print it.
     params_, standard_errors_, statistics_, p_values_ : arrays of shape (parameters,)
@@ -294,6 +296,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.target_tags.multi_output = True
         return tags
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -305,8 +308,9 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             Not copied. The additional digits of ``numpy.longdouble`` are used for small data. A
             source (:func:`linsep.open_source`) has its own y and is read once or twice, in constant
             memory.
-        y : array of shape (rows,)
-            Numbers.
+        y : array of shape (rows,) or (rows, targets)
+            Numbers. With several targets, ``coef_`` has a row for each, and so have ``params_``
+            and all that follows from it; ``predict`` returns a column for each.
         sample_weight : array of shape (rows,), default ones
             See ``weight_type``. A row of weight 0 is left out.
 
@@ -326,13 +330,29 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             If features are linear combinations of earlier ones.
         """
         check_parameters(self)
-        self.__dict__.pop("stop_reason_", None)
+        for name in ("stop_reason_", "targets_", "_several"):
+            self.__dict__.pop(name, None)
+        if (columns := columns_of(y)) is not None:
+            return self._take_several(SeveralTargets.fitted(self, X, columns, sample_weight))
         X, y, sample_weight = to_learn(X, y, sample_weight, self.fit_intercept)
         if brings_labels(X, y, sample_weight):
             self._fit_source(X)
         else:
             self._fit_rows(X, y, sample_weight)
         self._warn_of_dependence()
+        return self
+
+    def _take_several(self, several: SeveralTargets) -> Self:
+        """Keep the fits of several targets."""
+        first = several.first
+        for name in ("n_features_in_", "feature_names_in_", "recipe_"):
+            self.__dict__.pop(name, None)
+            if hasattr(first, name):
+                setattr(self, name, getattr(first, name))
+        self.__dict__.pop("_fitted", None)
+        self._several, self.targets_ = several, several.names
+        self._learnt_with = self.get_params(deep=False)
+        self.coef_, self.intercept_ = several.each("coef_"), several.each("intercept_")
         return self
 
     def _warn_of_dependence(self) -> None:
@@ -382,13 +402,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             raise ValueError(
                 "This LinearRegression estimator requires y to be passed, but the target y is None."
             )
-        y = np.asarray(y)
-        if y.ndim == 2 and y.shape[1] > 1:
-            raise ValueError(
-                f"y has {y.shape[1]} columns: give one number a row, and fit a regression for "
-                "each column."
-            )
-        y = one_column(y)
+        y = one_column(np.asarray(y))
         if y.dtype.kind in "mM":
             what = "dates" if y.dtype.kind == "M" else "durations"
             raise ValueError(
@@ -422,8 +436,8 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
 
     def _take_rows(self, rows: Batches | Lanes, reread: bool = False) -> None:
         """Fit to rows of files, which are expensive to read again unless ``reread``."""
-        how = {"fit_intercept": self.fit_intercept, "l2": float(self.l2)}
-        self._take(least_squares(rows, reread=reread, **how))
+        l2 = float(self.l2)
+        self._take(least_squares(rows, fit_intercept=self.fit_intercept, reread=reread, l2=l2))
         self.training_deviation_ = self._fitted.deviation
 
     def _take(self, fitted: LeastSquares, target: str | None = None) -> None:
@@ -448,6 +462,8 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             name of y, or None), ``interrupted`` (whether Ctrl-C ended the reading) and
             ``signature`` (of the rows, 16 hexadecimal digits, or None).
         """
+        if self._several is not None:
+            return self._several.get_state()
         fit = self._fitted
         out, d = sorted(fit.combinations), fit.coef.size
         arrays = {name: getattr(fit, name) for name in ("coef", "kept", "root", "means")}
@@ -476,6 +492,9 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         ValueError, LookupError or TypeError
             If something is missing, or of another shape or type.
         """
+        if "targets" in facts:
+            self._take_several(SeveralTargets.of_state(self, arrays, facts))
+            return
         numbers, kept, two = facts["fit"], arrays["kept"], facts["two_values"]
         d = arrays["coef"].size
         rank = int(kept.sum()) + bool(numbers["fit_intercept"])
@@ -527,7 +546,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
 
         Returns
         -------
-        array of shape (rows,), or with an interval
+        array of shape (rows,) or (rows, targets), or with an interval
             :class:`linsep.linear.inference.Bands`: arrays ``prediction``, ``low``, ``high``,
             NaN if there are no residual degrees of freedom.
         """
@@ -536,15 +555,22 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             raise ParameterError(
                 f"interval is {interval!r}: choose None, 'confidence' or 'prediction'."
             )
-        if interval is not None and self._fitted.l2:
+        if interval is not None and fitted_parameter(self, "l2"):
             raise ParameterError(
                 "Intervals of predictions are not known with l2", hint("leave {} out", l2=None)
             )
         level, X = check_level(level), to_predict(self, X, missing)
+        if not isinstance(X, Source):
+            X = self._features(X, reset=False)
+        if self._several is not None:
+            return self._several.predicted(lambda one: one._predicted(X, interval, level))
+        return self._predicted(X, interval, level)
+
+    def _predicted(self, X: Any, interval: str | None, level: float) -> Any:
+        """Predict checked rows, or those of a source."""
         if isinstance(X, Source):
             parts = list(self.predictions(X).bands(interval, level))
         else:
-            X = self._features(X, reset=False)
             parts = [
                 self._checked(
                     self._predict(X[first : first + 8192], interval, level), first, row_text
@@ -582,6 +608,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
 
     def predictions(self, source: Source) -> LinearPrediction:
         """Return the predictions for the rows of a source."""
+        one_target(self, "a file")
         return LinearPrediction(self, source)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
@@ -620,6 +647,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             Else.
         """
         check_is_fitted(self)
+        one_target(self, "a picture")
         if self.n_features_in_ == 1 or "feature" in kwargs:
             with self.drawn_features_of(X) as features:
                 drawn = display("RegressionDisplay")
@@ -678,12 +706,12 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         DataError if they are too many or too few.
         """
         check_is_fitted(self)
-        if self._several is None and self._fitted.l2:
+        one_target(self, "a table of rows")
+        if self._fitted.l2:
             raise ParameterError(
                 "Assumptions and diagnostics are those of least squares without a penalty",
                 hint("leave {} out", l2=None),
             )
-        one_target(self, "a look at the rows")
         with self.fitted_rows(X, y, sample_weight) as (rows, targets, given):
             block = self._block(rows, targets, given, reset=False)
             numbers = np.arange(block.y.size)

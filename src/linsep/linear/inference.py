@@ -18,6 +18,8 @@ from linsep.inference.results import HasInference
 from linsep.inference.summary import check_level
 from linsep.inference.tails import f_tail, t_reach
 from linsep.linear.result import LeastSquares
+from linsep.linear.several import SeveralTargets, one_target
+from linsep.parameters import fitted_parameter
 
 #: rounding of the root of a covariance, as a share
 ROOT_NOISE = 1e-13
@@ -276,7 +278,10 @@ def _number(name: str) -> Any:
     """Return an attribute of the estimator that is one of its inference."""
 
     def get(self: "LinearResults") -> Any:
-        return getattr(self._inference, name)
+        check_is_fitted(self)
+        if self._several is None:
+            return getattr(self._inference, name)
+        return np.stack([getattr(one._inference, name) for one in self._several])
 
     get.__doc__ = getattr(Inference, name).__doc__
     return property(get)
@@ -286,8 +291,11 @@ class LinearResults(HasInference):
     """Inference from a fitted linear regression."""
 
     coef_: np.ndarray
+    intercept_: Any
     stop_reason_: str
+    targets_: list[str]
     _fitted: LeastSquares
+    _several: SeveralTargets | None = None
     _two_values: tuple[float, float] | None
 
     r_squared_, adjusted_r_squared_ = _number("r_squared"), _number("adjusted_r_squared")
@@ -297,8 +305,21 @@ class LinearResults(HasInference):
     log_likelihood_, aic_, bic_ = _number("log_likelihood"), _number("aic"), _number("bic")
     correlation_, moments_ = _number("correlation"), _number("moments")
     n_parameters_ = _number("n_parameters")
-    params_, covariance_ = _number("estimates"), _number("covariance")
-    standard_errors_ = _number("standard_errors")
+    params_, standard_errors_ = _number("estimates"), _number("standard_errors")
+
+    @property
+    def covariance_(self) -> np.ndarray:
+        """Covariance matrix of the estimates, of several targets in the order of
+        ``params_.ravel()``; NaN for features left out.
+        """
+        check_is_fitted(self)
+        return self._inference.covariance if self._several is None else self._several.covariance()
+
+    _equation = "target"
+
+    @property
+    def _equations(self) -> list[str]:
+        return [] if self._several is None else self.targets_
 
     @property
     def _inference(self) -> Inference:
@@ -309,34 +330,33 @@ class LinearResults(HasInference):
     def n_rows_(self) -> int:
         """Number of rows of positive weight; with frequency weights their sum."""
         check_is_fitted(self)
-        return self._fitted.n_rows
+        return (self if self._several is None else self._several.first).solution_.n_rows
 
     @property
     def solution_(self) -> LeastSquares:
-        """The solution, with all that inference needs."""
+        """The solution for a single target, with all that inference needs."""
         check_is_fitted(self)
+        one_target(self, "a solution")
         return self._fitted
 
     @property
-    def n_parameters_(self) -> int:
-        """Number of estimates, without features that are left out."""
-        check_is_fitted(self)
-        return self._fitted.rank
-
-    @property
-    def rss_(self) -> float:
+    def rss_(self) -> Any:
         """The weighted sum of squared residuals."""
-        return self.solution_.rss
+        return self.solution_.rss if self._several is None else self._several.each("rss_")
 
     @property
     def _degrees(self) -> float:
-        return self._inference.df_residual
+        one = self if self._several is None else self._several.first
+        found: float = one._inference.df_residual
+        return found
 
     @property
     def _words(self) -> np.ndarray:
         return np.where(np.isnan(self.params_), "dependent", "")
 
     def _without_errors(self) -> str:
+        if fitted_parameter(self, "l2"):
+            return "Standard errors are not known with l2: leave l2 out."
         if self.df_residual_ <= 0:
             return (
                 f"There are as many estimates as rows ({self.n_rows_}), so standard errors are not "
@@ -345,10 +365,14 @@ class LinearResults(HasInference):
         return ""
 
     def _covariance_root(self) -> Root:
+        if self._several is not None:
+            return Root(self._several.covariance_root(), ROOT_NOISE)
         found = self._inference
         return Root(found.residual_error * found.fit.root[:, found._from :], ROOT_NOISE)
 
     def _headed(self) -> tuple[str, list[tuple[str, str | int | float]], list[str]]:
+        if self._several is not None:
+            return self._several.headed()
         names, target = words_and_signs(self)[0], target_name(self)
         notes = dependence(self._fitted, names)
         if getattr(self, "stop_reason_", None) == StopReason.INTERRUPTED:

@@ -150,7 +150,7 @@ def without_weights(model: Any) -> str | None:
 def machine_names(model: Any) -> list[str]:
     """Return what each row of ``coef_`` decides: a class, or one class against another."""
     if not hasattr(model, "classes_"):
-        return [target_name(model) or "y"]
+        return getattr(model, "targets_", None) or [target_name(model) or "y"]
     labels = [label_text(label) for label in model.classes_]
     if hasattr(model, "to_logistic"):
         model = model.to_logistic()

@@ -30,7 +30,7 @@ def weights_to_score(sample_weight: Any, y: Any) -> np.ndarray | None:
     """
     if sample_weight is None:
         return None
-    weights = check_sample_weight(sample_weight, np.size(y), all_may_be_zero=True)
+    weights = check_sample_weight(sample_weight, len(y), all_may_be_zero=True)
     if weights.size and not weights.any():
         raise DataError("All of sample_weight is zero, so there is no row to score.")
     return weights

@@ -186,7 +186,7 @@ def _unscaled(
 def _sides(model: Any, target: str) -> list[tuple[str, str, str]]:
     """Return, for every row of ``coef_``, its value, or the classes that its sign means."""
     if not hasattr(model, "classes_"):
-        return [(target, "", "")]
+        return [(name, "", "") for name in getattr(model, "targets_", [target])]
     labels = [label_text(label) for label in model.classes_.tolist()]
     if _is_logistic(model):
         reference = label_text(model.reference_)

@@ -1,0 +1,175 @@
+"""Several targets of one linear regression: a fit for each, and what they share."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from linsep.errors import DataError, ParameterError
+from linsep.estimators._common.fitted_state import finite
+from linsep.sources.base import is_frame
+from linsep.validation.labels import check_beside
+
+
+def columns_of(y: Any) -> dict[str, Any] | None:
+    """Return the columns of several targets by name; None for a single one.
+
+    Columns of an array are called y0, y1, ...
+    """
+    if len(getattr(y, "shape", ())) != 2 and not (isinstance(y, list) and np.ndim(y) == 2):
+        return None
+    if is_frame(y):
+        names = [str(name) for name in y.columns]
+        found = {name: np.asarray(y[column]) for name, column in zip(names, y.columns, strict=True)}
+    else:
+        array = np.asarray(y)
+        found = {f"y{k}": array[:, k] for k in range(array.shape[1])}
+        names = list(found)
+    if len(found) < len(names):
+        raise DataError("y has two columns of the same name: rename one.")
+    return found if len(found) > 1 else None
+
+
+class SeveralTargets:
+    """The fits of several targets to the same rows.
+
+    Parameters
+    ----------
+    models : dict of fitted LinearRegression by target
+    correlations : array of shape (targets, targets), of the residuals
+    """
+
+    def __init__(self, models: dict[str, Any], correlations: np.ndarray):
+        self.models, self.correlations = models, correlations
+
+    @classmethod
+    def fitted(
+        cls, estimator: Any, X: Any, columns: dict[str, Any], sample_weight: Any, **of_rows: Any
+    ) -> "SeveralTargets":
+        """Return copies of an estimator, each fitted to one column."""
+        check_beside(X, y=next(iter(columns.values())), sample_weight=sample_weight)
+        models = {
+            name: clone(estimator).fit(X, column, sample_weight, **of_rows)
+            for name, column in columns.items()
+        }
+        for name, model in models.items():
+            model._target = name
+        residuals = np.column_stack(
+            [np.asarray(columns[name]) - model.predict(X) for name, model in models.items()]
+        )
+        if sample_weight is not None:
+            residuals = residuals * np.sqrt(np.asarray(sample_weight, dtype=np.float64))[:, None]
+        largest = np.abs(residuals).max(axis=0, initial=0.0)
+        residuals = residuals / np.where(largest > 0, largest, 1.0)  # squares do not overflow
+        lengths = np.sqrt(np.square(residuals).sum(axis=0))
+        residuals /= np.where(lengths > 0, lengths, 1.0)
+        correlations = np.clip(residuals.T @ residuals, -1.0, 1.0)
+        np.fill_diagonal(correlations, 1.0)
+        return cls(models, correlations)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the targets."""
+        return list(self.models)
+
+    @property
+    def first(self) -> Any:
+        """The fit of the first target, for what all share."""
+        return next(iter(self.models.values()))
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.models.values())
+
+    def each(self, name: str) -> np.ndarray:
+        """Return an attribute of all fits, stacked."""
+        return np.stack([getattr(model, name) for model in self])
+
+    def predicted(self, predict: Callable[[Any], Any]) -> Any:
+        """Return what ``predict(model)`` says of each target, a column each."""
+        parts = [predict(model) for model in self]
+        if isinstance(parts[0], tuple):  # with the ends of intervals
+            return type(parts[0])(*(np.column_stack(ends) for ends in zip(*parts, strict=True)))
+        return np.column_stack(parts)
+
+    def covariance(self) -> np.ndarray:
+        """Return the covariance matrix of all estimates, target by target: that of the residuals
+        times the inverse of the sums of products (Johnson and Wichern, Applied Multivariate
+        Statistical Analysis, 2007, result 7.10).
+        """
+        root = self.covariance_root()
+        found = root.T @ root
+        out = np.isnan(self.each("params_").ravel())
+        found[out], found[:, out] = np.nan, np.nan
+        return found
+
+    def covariance_root(self) -> np.ndarray:
+        """Return a matrix of which the covariance is R'R."""
+        first = 1 - int(self.first.solution_.fit_intercept)
+        roots = [model.residual_error_ * model.solution_.root[:, first:] for model in self]
+        values, vectors = np.linalg.eigh(self.correlations)
+        shares = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+        return np.block([[c * r for c, r in zip(row, roots, strict=True)] for row in shares])
+
+    def headed(self) -> tuple[str, list[tuple[str, str | int | float]], list[str]]:
+        """Return the title of the summary, the statistics of the fits, and notes."""
+        first, names = self.first, self.names
+        header: list[tuple[str, str | int | float]] = [
+            ("rows", first.n_rows_),
+            ("degrees of freedom, residuals", first.df_residual_),
+            ("degrees of freedom, model", first.df_model_),
+        ]
+        for name, model in self.models.items():
+            header += [
+                (f"R^2 of {name}", model.r_squared_),
+                (f"residual error of {name}", model.residual_error_),
+                (f"p of F of {name}", model.f_p_value_),
+            ]
+        told = {name: model._headed()[2] for name, model in self.models.items()}
+        shared = [note for note in told[names[0]] if all(note in notes for notes in told.values())]
+        own = [
+            f"{name}: {note}"
+            for name, notes in told.items()
+            for note in notes
+            if note not in shared
+        ]
+        return f"Linear regression of {', '.join(names)}", header, [*shared, *own]
+
+    def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Return what the fits have learnt, for files."""
+        arrays, facts = {"correlations": self.correlations}, []
+        for k, model in enumerate(self):
+            own, said = model.get_state()
+            arrays |= {f"{name} {k}": array for name, array in own.items()}
+            facts.append(said)
+        return arrays, {"targets": facts}
+
+    @classmethod
+    def of_state(
+        cls, estimator: Any, arrays: dict[str, np.ndarray], facts: dict[str, Any]
+    ) -> "SeveralTargets":
+        """Return the fits of a file, after checking them."""
+        models: dict[str, Any] = {}
+        for k, said in enumerate(facts["targets"]):
+            end, model = f" {k}", clone(estimator)
+            own = {name.removesuffix(end): a for name, a in arrays.items() if name.endswith(end)}
+            model.set_state(own, said)
+            models[str(said["target"])] = model
+        if not 1 < len(models) == len(facts["targets"]):
+            raise ValueError("targets without names of their own")
+        first = next(iter(models.values())).solution_
+        for model in models.values():
+            same = np.array_equal(model.solution_.kept, first.kept)
+            if not (same and model.solution_.fit_intercept == first.fit_intercept):
+                raise ValueError("targets of other features")
+        return cls(models, finite(arrays, "correlations", (len(models),) * 2))
+
+
+def one_target(model: Any, what: str) -> None:
+    """Raise ParameterError for a model of several targets, of which ``what`` there is none."""
+    targets = getattr(model, "targets_", None)
+    if targets is not None:
+        raise ParameterError(
+            f"The model has {len(targets)} targets, and {what} is of one: fit a regression for "
+            "each column."
+        )
