@@ -242,7 +242,7 @@ def test_a_long_table_is_cut_to_what_says_most(folder):
         ),
         (
             ("--learner", "linear", "--target", "age", "--l2", 1),
-            "--l2 is for --learner online-logistic or logistic",
+            "--l2 is for --learner online-logistic, linear or logistic",
             2,
         ),
         (("--learner", "logistic", "--target", "ill", "--l2", -1), "--l2 must be .* least 0", 2),

@@ -45,6 +45,7 @@ from linsep.logistic.outcomes import (
     BY_L2,
     FINITE,
     SEPARATED,
+    Around,
     Callbacks,
     FitOutcome,
     Steps,
@@ -108,6 +109,11 @@ def refuse_together(model: Any) -> None:
         )  # fmt: skip
     if model.penalty and model.l2:
         raise ParameterError("Firth's penalty and l2 exclude each other", "leave one of them out")
+    if model.penalty and model.warm_start:
+        raise ParameterError(
+            "Firth's penalised likelihood may have several maxima, and its estimates are those "
+            "reached from zero", hint("leave {} out", warm_start=None),
+        )  # fmt: skip
     if model.penalty and model.solver != "newton":
         raise ParameterError(
             "Firth's penalised likelihood is maximised by Newton's method only",
@@ -174,6 +180,10 @@ class LogisticRegression(
         For "gradient_ascent". "auto" is 1 / (a bound on the curvature), which never overshoots.
     schedule : {"constant", "inverse", "inverse_sqrt"}, default="constant"
         For "gradient_ascent": how a number for learning_rate changes with the steps.
+    warm_start : bool, default=False
+        Begin at the weights of the last fit, of the same classes and features: a path over ``l2``,
+        or a few more rows, then needs few iterations. The maximum does not depend on it. Not with
+        Firth's penalty, whose maximum is that reached from zero.
     trace : bool, default=False
         For "gradient_ascent": keep all iterates in ``ascent_``.
 
@@ -274,6 +284,7 @@ class LogisticRegression(
         default="constant",
         help="learning rate of step k: constant, divided by k, or by its square root",
     )
+    warm_start: bool = parameter(default=False, help="begin at the weights of the last fit")
     trace: bool = parameter(default=False, help="keep all iterates of gradient ascent")
 
     def __sklearn_tags__(self) -> Any:
@@ -405,6 +416,8 @@ class LogisticRegression(
             task = rows.task(self)
             if saving is not None:
                 task, saving.rows_per_pass = replace(task, journal=saving.journal), task.n_rows
+            if self.warm_start and hasattr(self, "coef_"):
+                task = replace(task, start=self._start(task, rows.known))
             self._begin(rows.known)
             self._signature = signatures.of_task(task)
             callbacks = Callbacks(self, given)
@@ -432,6 +445,23 @@ class LogisticRegression(
             if interrupted:
                 raise KeyboardInterrupt
             callbacks.ended(lambda: dict(vars(self)))
+
+    def _start(self, task: Task, known: FittedClasses) -> tuple[np.ndarray, Around]:
+        """Return the weights of the last fit against the reference of this one."""
+        same = np.array_equal(self.classes_, known.classes) and len(known.codes) == len(known.order)
+        same = same and self.coef_.shape[1] == task.n_features
+        if not (same and np.isfinite(self.intercept_).all()):
+            raise DataError(
+                "With warm_start the rows need the classes and the features of the last fit",
+                hint("leave {} out", warm_start=None),
+            )
+        around, old = in_use(self), order_of_classes(self)
+        at = np.zeros(len(old)) if around is None else np.append(around.at, 0.0)[np.argsort(old)]
+        weights = np.zeros((len(old), task.n_features + 1))
+        weights[old[:-1]] = np.column_stack([self.coef_, self.intercept_])
+        kept, last = known.codes[:-1], known.codes[-1]
+        found = (weights[kept] - weights[last])[:, : task.width]
+        return found, None if around is None else (around.wide, at[kept] - at[last])
 
     def _begin(self, known: FittedClasses) -> None:
         """Delete the attributes of an earlier fit, in case this one fails."""

@@ -167,7 +167,9 @@ def estimate_scaling(task: Task, sample: Batches, whole: bool) -> Standardizatio
 
 
 def _start(task: Task, how: Standardization, sample: Batches, whole: bool) -> np.ndarray:
-    """Return starting weights: those fitted to the sample, or intercepts only."""
+    """Return starting weights: those given, those fitted to the sample, or intercepts only."""
+    if task.start is not None:
+        return how.standard(task.start[0], task.intercept, task.start[1])
     B = np.zeros((task.q, task.width))
     if task.intercept:
         B[:, -1] = np.log(task.totals[:-1] / task.totals[-1])
@@ -343,7 +345,7 @@ def _ascend(
     once = _LastPoint(likelihood, report)
     return minimize(
         lambda B: once(B).value - penalty.value(B),
-        np.zeros(likelihood.shape),
+        np.zeros(likelihood.shape) if task.start is None else task.start[0] * free,
         lambda B: free * (once(B).gradient - penalty.times(B)),
         learning_rate=learning_rate, schedule=schedule, tol=task.tol, maximize=True,
         trace=trace, max_iter=task.max_iter,

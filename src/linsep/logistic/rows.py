@@ -279,6 +279,7 @@ class Task:
     journal : Journal of the passes over the rows, or None
     lanes : RowLanes that others than this process sum, or None
     levels : column numbers of the levels of each text column that has a reference level
+    start : weights of the raw features to start from, and their scores at a centre, or None
     """
 
     batches: Batches
@@ -295,6 +296,7 @@ class Task:
     journal: "Journal | None" = None
     lanes: RowLanes | None = None
     levels: tuple[tuple[int, ...], ...] = ()
+    start: tuple[np.ndarray, tuple[np.ndarray, np.ndarray] | None] | None = None
 
     @property
     def width(self) -> int:
