@@ -110,6 +110,18 @@ def test_files(tmp_path):
         LinearRegression().set_state(arrays, {"targets": [facts["targets"][0]] * 2})
 
 
+def test_hypotheses_across_targets():
+    model = LinearRegression().fit(X, Y)
+    R = np.zeros((1, 8))
+    R[0, 1], R[0, 5] = 1.0, -1.0
+    found = model.wald_test("u: a = v: a")
+    variance = (R @ model.covariance_ @ R.T).item()
+    expected = (model.coef_[0, 0] - model.coef_[1, 0]) / np.sqrt(variance)
+    assert abs(found.statistic) == pytest.approx(abs(expected), rel=1e-9)
+    with pytest.raises(ValueError, match="has several targets: fit a regression for each"):
+        linsep.compare(LinearRegression().fit(X[["a"]], Y), model)
+
+
 def test_what_is_of_one_target_says_so(tmp_path):
     model = LinearRegression().fit(X, Y)
     for ask in (

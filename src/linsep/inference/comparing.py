@@ -168,6 +168,8 @@ def refuse_without_likelihood(model: Any, name: str, firth: bool = False) -> Non
     """Raise DataError for a model whose likelihood cannot be compared with others; ``firth`` allows
     Firth's penalty.
     """
+    if len(getattr(model, "targets_", ())) > 1:
+        raise DataError(f"{name} has several targets: fit a regression for each and compare those.")
     if fitted_parameter(model, "l2"):
         raise DataError(
             f"{name} was fitted with l2, so that its likelihood is no maximum: fit without l2."

@@ -357,7 +357,7 @@ class LinearResults(HasInference):
     def _without_errors(self) -> str:
         if fitted_parameter(self, "l2"):
             return "Standard errors are not known with l2: leave l2 out."
-        if self.df_residual_ <= 0:
+        if self._degrees <= 0:
             return (
                 f"There are as many estimates as rows ({self.n_rows_}), so standard errors are not "
                 "known: give more rows or fewer features."
