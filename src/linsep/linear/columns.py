@@ -206,7 +206,12 @@ class ScaledColumns:
         return Rules(roundings[self.order], next_to_nothing[self.order], noise, nothing)
 
     def fit(
-        self, done: Elimination, G: Any, about: AboutMeans, y: Targets, method: str,
+        self,
+        done: Elimination,
+        G: Any,
+        about: AboutMeans,
+        y: Targets,
+        method: str,
         l2: float = 0.0,
     ) -> LeastSquares:
         """Return the result in floats, for the original columns."""
