@@ -241,10 +241,10 @@ def test_references_and_scores():
     three = LogisticRegression(reference=1).fit(X, np.arange(100) % 3)
     assert (three.decision_function(X)[:, 1] == 0).all()
     assert three.param_names_[:4] == ["0: intercept", "0: x0", "0: x1", "2: intercept"]
-    odds, low, high = plain.odds_ratios()
-    assert np.allclose(odds, np.exp(plain.coef_))
-    assert (low < odds).all()
-    assert (odds < high).all()
+    ratios = plain.odds_ratios().tidy()
+    assert np.allclose(ratios["estimate"], np.exp(plain.coef_[0]))
+    assert (ratios["low"] < ratios["estimate"]).all()
+    assert (ratios["estimate"] < ratios["high"]).all()
 
 
 @pytest.mark.parametrize("solver", ["newton", "lbfgs"])
@@ -316,9 +316,9 @@ def test_a_column_that_predicts_one_class():
     )
     assert found.log_likelihood_ == pytest.approx(inside.log_likelihood_, rel=1e-12)
     assert (found.predict_proba(wide)[mark, 1] > 1 - 1e-5).all()
-    odds, low, _ = found.odds_ratios()
-    assert odds[2] == np.inf
-    assert np.isnan(low[2])
+    ratios = found.odds_ratios().tidy()
+    assert ratios["estimate"][2] == np.inf
+    assert np.isnan(ratios["low"][2])
 
 
 @pytest.mark.parametrize("reference", [None, 0, 1])

@@ -1,5 +1,6 @@
 """What linear and logistic regressions say of their parameters has the same names and order."""
 
+import json
 import sys
 
 import numpy as np
@@ -57,9 +58,18 @@ def test_several_classes_have_a_row_of_parameters_each():
     assert np.allclose(model.covariance_, theirs.cov_params(), rtol=1e-4, atol=1e-8)
     names = ["intercept", "age", "dose", "weight"]
     assert model.param_names_ == [f"{k}: {name}" for k in (1, 2) for name in names]
-    odds, low, high = model.odds_ratios()
-    assert odds.shape == low.shape == high.shape == (2, 3)
-    assert np.allclose(np.log(odds), model.coef_)
+    odds = model.odds_ratios()
+    ratios = odds.tidy()
+    assert np.allclose(np.log(ratios["estimate"]), model.coef_.ravel())
+    assert ratios["class"].tolist() == ["1"] * 3 + ["2"] * 3
+    assert ratios["term"].tolist() == [*X.columns] * 2
+    ends = np.exp(model.confidence_intervals()[:, 1:].reshape(-1, 2))
+    assert np.allclose(ratios[["low", "high"]], ends)
+    assert np.allclose(ratios["p_value"], model.p_values_[:, 1:].ravel())
+    errors = np.exp(model.coef_) * model.standard_errors_[:, 1:]  # the delta method
+    assert np.allclose(ratios["standard_error"], errors.ravel())
+    assert odds.columns()[1] == "odds ratio"
+    assert str(odds).startswith("Odds ratios of 1, 2 against 0\n")
     frame = model.tidy()
     assert frame["class"].tolist() == ["1"] * 4 + ["2"] * 4
     assert frame["term"].tolist() == ["intercept", *X.columns] * 2
@@ -113,3 +123,37 @@ def test_old_names_say_the_new_ones(kind, old, new):
         getattr(model, old)
     assert new in str(told.value)
     assert not hasattr(model, old)
+
+
+def test_odds_ratios_of_separated_classes_are_infinite_or_zero():
+    far = X.assign(above=(X["age"] > 1).astype(float), below=(X["age"] < -1).astype(float))
+    y = ((X["age"] > 1) | (rng.random(60) < 0.5)).astype(int)
+    y[X["age"] < -1] = 0
+    with pytest.warns(UserWarning, match="above"):
+        model = LogisticRegression(intervals="profile").fit(far, y)
+    table = model.odds_ratios()
+    above, below = table.coefficients[-2:]
+    assert [above.status, below.status] == ["inf", "0"]
+    ends = np.exp(model.confidence_intervals()[-2:])
+    assert [above.low, above.high] == ends[0].tolist()
+    assert 1 / 3 < above.low < above.high == np.inf
+    assert [below.low, below.high] == ends[1].tolist()
+    assert below.low == 0
+    frame = table.tidy()
+    assert frame["estimate"].tolist()[-2:] == [np.inf, 0.0]
+    assert frame["p_value"].tolist()[-2:] == model.p_values_[-2:].tolist()
+    lines = str(table).splitlines()
+    assert any(line.split()[:2] == ["above", "inf"] for line in lines)
+    assert any(line.split()[:2] == ["below", "0"] for line in lines)
+    assert json.loads(json.dumps(table.to_dict()))["coefficients"][-2]["estimate"] is None
+    drawn = table.plot()
+    assert drawn.odds
+    assert [word.get_text() for word in drawn.words_] == ["inf", "0"]
+
+
+def test_pictures_of_odds_ratios_are_those_of_coefficients():
+    model = fitted(LogisticRegression)
+    one, other = model.odds_ratios().plot(), model.summary().plot(odds=True)
+    assert np.allclose(one.estimates, other.estimates)
+    assert np.allclose(one.low, other.low)
+    assert one.names == other.names

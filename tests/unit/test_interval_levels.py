@@ -16,7 +16,9 @@ TAKEN = {
     "bands": lambda level: LINE._inference.bands(X, LINE.predict(X), "prediction", level),
     "predict": lambda level: LINE.predict(X, "confidence", level),
     "confidence_intervals": CURVE.confidence_intervals,
-    "odds_ratios": CURVE.odds_ratios,
+    "odds_ratios": lambda level: CURVE.odds_ratios(level).to_dict(),
+    "marginal_effects": lambda level: CURVE.marginal_effects(X, level=level).to_dict(),
+    "predict_proba": lambda level: CURVE.predict_proba(X, interval="confidence", level=level),
     "line": lambda level: RegressionDisplay.from_estimator(LINE, X, TARGET, level=level),
     "curve": lambda level: LogisticDisplay.from_estimator(CURVE, X, LABELS, level=level),
     "fit": lambda level: LogisticRegression(level=level).fit(X, LABELS),
@@ -32,7 +34,16 @@ def test_a_level_is_between_0_and_1(where, level):
 
 
 @pytest.mark.parametrize(
-    "where", ["intervals", "bands", "predict", "confidence_intervals", "odds_ratios"]
+    "where",
+    [
+        "intervals",
+        "bands",
+        "predict",
+        "confidence_intervals",
+        "odds_ratios",
+        "marginal_effects",
+        "predict_proba",
+    ],
 )
 def test_a_level_of_numpy_is_taken_as_its_number(where):
     given = np.float32(0.9)

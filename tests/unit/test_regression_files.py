@@ -70,8 +70,10 @@ def test_logistic_regression_comes_back_to_the_bit(tmp_path, labels, options):
     assert copy.get_params() == model.get_params()
     assert np.array_equal(copy.predict_proba(X), model.predict_proba(X))
     assert copy.summary().to_dict() == model.summary().to_dict()
-    for one, other in zip(copy.odds_ratios(0.9), model.odds_ratios(0.9), strict=True):
-        assert np.array_equal(one, other, equal_nan=True)
+    assert copy.odds_ratios(0.9).to_dict() == model.odds_ratios(0.9).to_dict()
+    assert copy.marginal_effects(X).to_dict() == model.marginal_effects(X).to_dict()
+    bands = (one.predict_proba(X, interval="confidence") for one in (copy, model))
+    np.testing.assert_equal(*bands)
     assert copy.likelihood_ratio_ == pytest.approx(model.likelihood_ratio_, nan_ok=True, rel=0)
     assert copy.classes_.dtype == model.classes_.dtype
 

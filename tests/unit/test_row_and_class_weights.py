@@ -193,7 +193,10 @@ def test_inference_leaves_a_class_of_no_weight_out(gone):
     assert found.intercept_[1 - row] == -np.inf
     assert found.likelihood_ratio_ == pytest.approx(without.likelihood_ratio_)
     assert found.aic_ == pytest.approx(without.aic_)
-    assert np.isnan(found.odds_ratios()[0][1 - row]).all()
+    ratios = found.odds_ratios().tidy()
+    gone = ratios["class"] == str([0, 1, 2][[0, 1, 2].index(gone)])
+    assert ratios["estimate"][gone].isna().all()
+    assert ratios["status"][gone].tolist() == ["no weight"] * 2
     assert "so its probability is 0" in str(found.summary())
 
 

@@ -335,6 +335,20 @@ def refuse(model: Any, path: Path, with_rows: bool) -> None:
         )
 
 
+def _print_odds_ratios(
+    model: Any, path: Path, with_rows: bool, top: int | None, as_json: bool
+) -> None:
+    if with_rows:
+        raise click.BadParameter("--odds-ratios are those of the model: leave out DATA.")
+    if not hasattr(model, "odds_ratios"):
+        raise DataError(f"{path} is a {type(model).__name__}, which has no odds ratios.")
+    table = model.odds_ratios()
+    if as_json:
+        print_json(table.to_dict())
+    else:
+        report.print_summary(table, top)
+
+
 RESIDUAL_ROWS = options.Argument(
     "data",
     metavar="DATA...",
@@ -342,18 +356,29 @@ RESIDUAL_ROWS = options.Argument(
 )
 
 
+ODDS_RATIOS = options.Option(
+    "--odds-ratios", is_flag=True,
+    help="Show odds ratios, exp of the coefficients, with their intervals (logistic).",
+)  # fmt: skip
+
+
 @command(
-    options.MODEL, RESIDUAL_ROWS, options.FILES, options.TOP_COEFFICIENTS, options.AS_JSON,
+    options.MODEL, RESIDUAL_ROWS, ODDS_RATIOS, options.FILES, options.TOP_COEFFICIENTS,
+    options.AS_JSON,
 )  # fmt: skip
 def summary(
-    model: Path, data: list[str] | None, *, files: dict[str, Any], top: int | None, as_json: bool
-) -> None:
+    model: Path, data: list[str] | None, *, odds_ratios: bool, files: dict[str, Any],
+    top: int | None, as_json: bool,
+) -> None:  # fmt: skip
     """Show the statistics of a regression: estimates, standard errors, tests, intervals.
 
     Example: linsep summary pressure.linsep pressure.csv
     """
     fitted = model_files.load(model)
     refuse(fitted, model, bool(data))
+    if odds_ratios:
+        _print_odds_ratios(fitted, model, bool(data), top, as_json)
+        return
     more: dict[str, Any] = {}
     lines: list[str] = []
     if data:

@@ -360,7 +360,8 @@ PROBABILITIES = Option(
 )
 INTERVAL = Option(
     "--interval", **choice(INTERVALS),
-    help="Add a confidence interval for the mean or a prediction interval, tab separated (linear).",
+    help="Add a confidence interval for the mean (linear) or the probabilities (logistic), or a "
+    "prediction interval (linear), tab separated.",
 )  # fmt: skip
 LEVEL = Option(
     "--level", default=0.95, **number(float, above=0.0, below=1.0),

@@ -10,6 +10,7 @@ import click
 import numpy as np
 
 from linsep import model_files
+from linsep.catalog import is_regression
 from linsep.cli import options
 from linsep.cli.errors import note
 from linsep.cli.options import Option, command
@@ -32,6 +33,8 @@ from linsep.scoring import gaps_of, scores_of
 from linsep.sources.base import Source
 from linsep.words import counted
 
+#: of the columns of an interval
+ENDS = ("low", "high")
 MISSING = Option(
     "--missing", default="error", **options.choice(("error", "skip")),
     help="Refuse rows with a missing value, or give them an empty prediction (tables only).",
@@ -75,7 +78,8 @@ def predict(
     seen = nullcontext() if output is None and on_terminal() else watching(source)
     kept, prediction = KeptColumns(source, keep_columns), estimator.predictions(source)
     if hasattr(estimator, "classes_"):
-        form, found = classes_predicted(prediction, kept, beside, cut, as_json)
+        bands = None if interval is None else level
+        form, found = classes_predicted(prediction, kept, beside, cut, as_json, bands)
     else:
         form, found = numbers_predicted(prediction, kept, interval, level)
     with writing(output, form, force=force, as_json=as_json) as out, seen:
@@ -99,12 +103,29 @@ def refuse_beside(model: Any, path: Path, beside: str | None, interval: str | No
     if beside is not None and not classes:
         raise DataError(f"{path} is a {kind}, which predicts numbers and has no {beside}.")
     if interval is not None and classes:
-        raise DataError(f"{path} is a {kind}, which predicts classes: --interval is for numbers.")
+        _refuse_interval(model, path, beside, interval)
     if beside == "probabilities" and not hasattr(model, "predict_proba"):
         raise DataError(
             f"{path} is a {kind}, which has no probabilities: --scores prints its scores, linsep "
             "fit --calibrate learns probabilities from them, and --learner logistic has its own."
         )
+
+
+def _refuse_interval(model: Any, path: Path, beside: str | None, interval: str) -> None:
+    """Raise DataError unless a classifier can give confidence intervals of its probabilities."""
+    kind = type(model).__name__
+    if not is_regression(model) or not hasattr(model, "marginal_effects"):
+        raise DataError(
+            f"{path} is a {kind}, whose predictions have no intervals: --interval is for linear "
+            "and logistic regression."
+        )
+    if interval != "confidence":
+        raise DataError(
+            f"{path} is a {kind}, which predicts classes: --interval confidence is of their "
+            "probabilities."
+        )
+    if beside == "scores":
+        raise DataError("--interval is of probabilities: leave out --scores.")
 
 
 def one_of(scores: bool, probabilities: bool) -> str | None:
@@ -150,32 +171,40 @@ def numbers_predicted(
             beside = np.column_stack(ends).tolist() if ends else []
             yield Answers(kept.take(len(numbers)), numbers, beside)
 
-    return Form(None, ["low", "high"] if interval else []), found()
+    return Form(None, [*ENDS] if interval else []), found()
 
 
 def classes_predicted(
     prediction: Any, kept: KeptColumns, beside: str | None, threshold: Threshold | None,
-    as_json: bool,
+    as_json: bool, level: float | None = None,
 ) -> tuple[Form, Iterator[Answers]]:  # fmt: skip
-    """Return what is written of predicted classes, and the answers in batches."""
+    """Return what is written of predicted classes, and the answers in batches; ``level`` is that of
+    intervals of their probabilities.
+    """
     model = prediction.model
     labels = plain_labels(model.classes_)
-    beside = "scores" if as_json and beside is None else beside
+    beside = "scores" if as_json and beside is None and level is None else beside
 
     def found() -> Iterator[Answers]:
-        for batch, scores, codes in prediction.codes():
+        rows = prediction.codes() if level is None else prediction.with_bands(level)
+        for batch, scores, codes, *bands in rows:
             chosen = codes if threshold is None else threshold.codes(scores)
             predicted = [labels[code] for code in chosen.tolist()]
             if batch.unanswered is not None:
                 for row in np.flatnonzero(batch.unanswered).tolist():
                     predicted[row] = None
             values = scores if beside == "scores" else np.zeros((len(predicted), 0))
-            if beside == "probabilities":
+            if bands:
+                values = np.stack(bands[0], axis=-1)
+            elif beside == "probabilities":
                 values = probabilities_of(model, scores)
             yield Answers(
                 kept.take(len(predicted)), predicted, values.reshape(len(predicted), -1).tolist()
             )
 
+    if level is not None:
+        each_of = [f"{what} {label_text(x)}" for x in labels for what in ("probability", *ENDS)]
+        return Form(labels, each_of), found()
     each = "probability" if beside == "probabilities" else "score"
     several = [f"{each} {label_text(label)}" for label in labels]
     names = several if each == "probability" or len(labels) > 2 else [each]

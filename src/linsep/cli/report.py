@@ -598,12 +598,17 @@ def print_statistics(model: Any, top: int | None = None) -> None:
     if table is None:
         _print_naive_bayes(_naive_bayes(model), top)
     else:
-        cut, left_out = _cut(table, top)
-        print("\n".join(escaped(line) for line in str(cut).splitlines()))
-        if left_out:
-            print(f"... and {left_out}; --json has all")
+        print_summary(table, top)
     for _, text in equation_pairs(model):
         print(f"\n{escaped(text)}")
+
+
+def print_summary(table: "Summary", top: int | None = None) -> None:
+    """Print a table, cut to the ``top`` coefficients, or to a screen."""
+    cut, left_out = _cut(table, top)
+    print("\n".join(escaped(line) for line in str(cut).splitlines()))
+    if left_out:
+        print(f"... and {left_out}; --json has all")
 
 
 def _cut(table: "Summary", top: int | None) -> "tuple[Summary, str]":

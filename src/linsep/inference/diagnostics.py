@@ -10,7 +10,7 @@ import numpy as np
 from linsep.drawing import display
 from linsep.errors import DataError
 from linsep.inference.collinearity import Collinearity
-from linsep.inference.results import as_frame
+from linsep.inference.summary import as_frame
 from linsep.words import counted, escaped
 
 #: rows that are printed, and columns of a line

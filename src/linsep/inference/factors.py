@@ -55,9 +55,7 @@ def factor_of(model: Any, name: str) -> Factor:
 
     Raises DataError, which names the factors there are, for anything else.
     """
-    recipe = getattr(model, "recipe_", None) or {}
-    formula = recipe.get("formula")
-    found = _of_formula(model, formula) if formula else _of_columns(model, recipe)
+    recipe, found = getattr(model, "recipe_", None) or {}, factors_of(model)
     quoted = _IN_FORMULA.fullmatch(str(name))
     wanted = quoted[1] if quoted and str(name) not in found else str(name)
     if wanted in found:
@@ -70,6 +68,13 @@ def factor_of(model: Any, name: str) -> Factor:
             "or C(column) of a formula, by whose levels it was fitted."
         )
     raise DataError(f"'{name}' is no factor: choose one of {', '.join(map(repr, found))}.")
+
+
+def factors_of(model: Any) -> dict[str, Factor]:
+    """Return the factors of a fitted regression, by name."""
+    recipe = getattr(model, "recipe_", None) or {}
+    formula = recipe.get("formula")
+    return _of_formula(model, formula) if formula else _of_columns(model, recipe)
 
 
 _UNHASHED = "learn without hashing"

@@ -1,6 +1,6 @@
 """What fitted regressions say of their parameters."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -25,8 +25,16 @@ WAS = {
     "z_": "statistics_",
     "weight_names": "param_names_",
 }
-#: estimates of parameters that diverge, by what a table shows in their place
-DIVERGING = {"+inf": np.inf, "-inf": -np.inf}
+
+
+class Bands(NamedTuple):
+    """Predictions and the ends of their intervals: numbers of shape (rows,), or probabilities of
+    shape (rows, classes).
+    """
+
+    prediction: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
 
 
 class HasInference(HasEquation):
@@ -330,7 +338,17 @@ class HasInference(HasEquation):
                 strict=True,
             )
         ]  # fmt: skip
-        return Summary(title, header, rows, self._statistic, level, notes).with_signs(signs)
+        table = Summary(
+            title,
+            header,
+            rows,
+            self._statistic,
+            level,
+            notes,
+            equations=self._equations,
+            equation=self._equation,
+        )
+        return table.with_signs(signs)
 
     def tidy(self, level: float | None = None) -> Any:
         """Return the table of the parameters as a data frame, a row each.
@@ -347,18 +365,7 @@ class HasInference(HasEquation):
             ``high`` (of the interval), ``status`` ("finite", "+inf", "dependent", ...) and, of
             several classes or targets, ``class`` or ``target``.
         """
-        table = self.summary(level)
-        rows, several = table.coefficients, self._equations
-        terms = self._with_intercept(words_and_signs(self)[0]) * max(1, len(several))
-        columns: dict[str, list[Any]] = {"term": terms}
-        if several:
-            of = [one for one in several for _ in range(len(terms) // len(several))]
-            columns = {self._equation: of, **columns}
-        columns["estimate"] = [DIVERGING.get(row.status, row.estimate) for row in rows]
-        for name in ("standard_error", "statistic", "p_value", "low", "high"):
-            columns[name] = [getattr(row, name) for row in rows]
-        columns["status"] = [row.status or "finite" for row in rows]
-        return as_frame(columns)
+        return self.summary(level).tidy()
 
 
 def _moved(name: str, now: str) -> property:
@@ -373,14 +380,3 @@ def _moved(name: str, now: str) -> property:
 
 for _name, _now in WAS.items():
     setattr(HasInference, _name, _moved(_name, _now))
-
-
-def as_frame(columns: dict[str, list[Any]]) -> Any:
-    """Return columns as a data frame of pandas, or as an Arrow table where it is not installed."""
-    try:
-        import pandas as pd
-    except ImportError:
-        import pyarrow as pa
-
-        return pa.table(columns)
-    return pd.DataFrame(columns)

@@ -16,6 +16,12 @@ from linsep.words import escaped
 MOST_DRAWN = 30
 #: status of the coefficient of minus a feature
 OPPOSITE = {"+inf": "-inf", "-inf": "+inf"}
+#: status of exp of a coefficient that diverges
+EXPONENTIATED = {"+inf": "inf", "-inf": "0"}
+#: heading of a column of odds ratios
+ODDS_RATIO = "odds ratio"
+#: estimates that are infinite, or 0, by what a table shows in their place
+DIVERGING = {"+inf": np.inf, "-inf": -np.inf, "inf": np.inf, "0": 0.0}
 
 
 class Coefficient(NamedTuple):
@@ -47,6 +53,18 @@ class Coefficient(NamedTuple):
             low=0.0 - self.high, high=0.0 - self.low, status=OPPOSITE.get(self.status, self.status),
         )  # fmt: skip
 
+    def exponentiated(self) -> "Coefficient":
+        """Return exp of the coefficient and of the ends of its interval, with a standard error by
+        the delta method; the test is that of the coefficient.
+        """
+        with np.errstate(over="ignore"):
+            ratio, low, high = np.exp([self.estimate, self.low, self.high]).tolist()
+        status = EXPONENTIATED.get(self.status, self.status)
+        return self._replace(
+            estimate=ratio, standard_error=ratio * self.standard_error, low=low, high=high,
+            status=status,
+        )  # fmt: skip
+
     @classmethod
     def without(cls, name: str, status: str, estimate: float = float("nan")) -> "Coefficient":
         """Return a coefficient that is shown as a word only."""
@@ -70,6 +88,13 @@ class Summary:
         Of the confidence intervals, between 0 and 1.
     notes : list of str
         Sentences below the table.
+    heading : str
+        What the estimates are called in the table, such as "odds ratio".
+    equations : list of str
+        The classes or targets of several equations, of which each has as many rows, called
+        ``class: term``; empty if there is one.
+    equation : str
+        What an equation is of: "class" or "target".
     """
 
     title: str
@@ -78,6 +103,9 @@ class Summary:
     statistic: str
     level: float = 0.95
     notes: list[str] = field(default_factory=list)
+    heading: str = "estimate"
+    equations: list[str] = field(default_factory=list)
+    equation: str = "class"
 
     def with_signs(self, signs: np.ndarray) -> "Summary":
         """Return the same with the coefficients of sign -1, instead of 1, negated."""
@@ -100,7 +128,7 @@ class Summary:
         """Return the names of the columns of the table."""
         percent = f"{100 * self.level:.6g}%"
         return [
-            "", "estimate", "std. error", self.statistic, f"P>|{self.statistic}|",
+            "", self.heading, "std. error", self.statistic, f"P>|{self.statistic}|",
             f"{percent} low", f"{percent} high",
         ]  # fmt: skip
 
@@ -172,6 +200,29 @@ class Summary:
         """
         return display("CoefficientDisplay").from_summary(self, **kwargs)
 
+    def tidy(self) -> Any:
+        """Return the table as a data frame, a row for each parameter.
+
+        Returns
+        -------
+        pandas.DataFrame, or pyarrow.Table where pandas is not installed
+            ``term``, ``estimate``, ``standard_error``, ``statistic``, ``p_value``, ``low`` and
+            ``high`` (of the interval), ``status`` ("finite", "+inf", "dependent", ...) and, of
+            several classes or targets, ``class`` or ``target``.
+        """
+        rows, several = self.coefficients, self.equations
+        columns: dict[str, list[Any]] = {"term": [row.name for row in rows]}
+        if several:
+            classes = [name for name in several for _ in range(len(rows) // len(several))]
+            pairs = zip(classes, rows, strict=True)
+            terms = [row.name.removeprefix(f"{name}: ") for name, row in pairs]
+            columns = {self.equation: classes, "term": terms}
+        columns["estimate"] = [DIVERGING.get(row.status, row.estimate) for row in rows]
+        for name in ("standard_error", "statistic", "p_value", "low", "high"):
+            columns[name] = [getattr(row, name) for row in rows]
+        columns["status"] = [row.status or "finite" for row in rows]
+        return as_frame(columns)
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON: numbers unrounded, None if not finite."""
         return {
@@ -185,6 +236,17 @@ class Summary:
             ],
             "notes": list(self.notes),
         }
+
+
+def as_frame(columns: dict[str, list[Any]]) -> Any:
+    """Return columns as a data frame of pandas, or as an Arrow table where it is not installed."""
+    try:
+        import pandas as pd
+    except ImportError:
+        import pyarrow as pa
+
+        return pa.table(columns)
+    return pd.DataFrame(columns)
 
 
 def check_level(level: Any) -> float:

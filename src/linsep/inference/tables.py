@@ -4,8 +4,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-from linsep.inference.results import as_frame
-from linsep.inference.summary import fact, plain, statistic_text, two_a_line
+from linsep.inference.summary import as_frame, fact, plain, statistic_text, two_a_line
 from linsep.words import escaped
 
 #: headings of columns whose names are longer

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.estimators._common.fitted_state import StopReason
 from linsep.estimators._common.labels import target_name, words_and_signs
 from linsep.inference.hypotheses import Root
-from linsep.inference.results import HasInference
+from linsep.inference.results import Bands, HasInference
 from linsep.inference.summary import check_level
 from linsep.inference.tails import f_tail, t_reach
 from linsep.linear.result import LeastSquares
@@ -25,14 +25,6 @@ from linsep.parameters import fitted_parameter
 ROOT_NOISE = 1e-13
 #: variance inflation above which a note on the reliable digits is printed
 MUCH_INFLATION = 1e8
-
-
-class Bands(NamedTuple):
-    """Predictions and the ends of their intervals, arrays of shape (rows,)."""
-
-    prediction: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
 
 
 class Moments(NamedTuple):

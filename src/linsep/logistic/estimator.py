@@ -37,7 +37,9 @@ from linsep.estimators._common.predicting import (
 )
 from linsep.estimators._common.showing import PlotsProbability
 from linsep.inference import signatures
-from linsep.inference.summary import OPPOSITE
+from linsep.inference.results import Bands
+from linsep.inference.summary import OPPOSITE, check_level
+from linsep.logistic.delta import Curves, widened_rows
 from linsep.logistic.diagnostics import LogisticDiagnostics, diagnosed
 from linsep.logistic.fitting import fitted, gradient_ascent, null_log_likelihood
 from linsep.logistic.inference import LogisticResults, Nearer, in_use, order_of_classes
@@ -98,6 +100,13 @@ class LogisticPrediction(Prediction):
         """Yield each batch with its log-odds and class codes."""
         for batch, scores in self.decisions():
             yield batch, scores, decided(self.model, scores, codes_of(scores))
+
+    def with_bands(self, level: float) -> Iterator[tuple[Batch, np.ndarray, np.ndarray, Bands]]:
+        """Yield the same with the probabilities and their confidence intervals."""
+        curves = Curves(self.model)
+        for batch, scores, codes in self.codes():
+            bands = curves.bands(widened_rows(batch.X, curves.n_features), level)
+            yield batch, scores, codes, Bands(*map(batch.answers, bands))
 
 
 def refuse_together(model: Any) -> None:
@@ -645,12 +654,54 @@ class LogisticRegression(
         """Return the accuracy on X and y, or on a source, frame or file with its own labels."""
         return share_right(self, X, y, sample_weight)
 
-    def predict_proba(self, X: Any, missing: str | None = None) -> np.ndarray:
-        """Return class probabilities, shape (rows, classes), in the order of ``classes_``.
+    def predict_proba(
+        self, X: Any, missing: str | None = None, interval: str | None = None, level: float = 0.95
+    ) -> Any:
+        """Return class probabilities, optionally with confidence intervals.
 
-        With ``missing="skip"`` those of a row with a missing value are NaN.
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (rows, features), or a Source
+        missing : None or "skip"
+            "skip" gives a row with a missing value NaN, instead of refusing the rows.
+        interval : None or "confidence"
+            "confidence": from the log-odds of each class against all others, -+ quantile times
+            their delta-method standard error, transformed into probabilities. With two classes
+            these are the intervals of R's ``predict(fit, type = "link", se.fit = TRUE)``.
+        level : float, default=0.95
+            Coverage of the intervals, between 0 and 1.
+
+        Returns
+        -------
+        array of shape (rows, classes), in the order of ``classes_``, or with an interval
+            :class:`linsep.inference.results.Bands`: such arrays ``prediction``, ``low`` and
+            ``high``, the ends NaN where standard errors are not known: with l2, or for rows whose
+            log-odds are infinite because the classes are separable.
         """
-        return np.exp(self.predict_log_proba(X, missing))
+        if interval is None:
+            return np.exp(self.predict_log_proba(X, missing))
+        if interval != "confidence":
+            raise ParameterError(f"interval is {interval!r}: choose None or 'confidence'.")
+        level = check_level(level)
+        check_is_fitted(self)
+        X = to_predict(self, X, missing)
+        prediction = self.predictions(self._source_of(X))
+        parts = [bands for *_, bands in prediction.with_bands(level)]
+        return Bands(*map(np.concatenate, zip(*parts, strict=True)))
+
+    def _source_of(self, X: Any) -> Source:
+        """Return rows as a source, after checking those that are an array."""
+        if isinstance(X, Source):
+            return X
+        from linsep.sources.arrays import ArraySource
+
+        check_prepared(self, X)
+        with faults_named(X, self):
+            return ArraySource(
+                validate_data(
+                    self, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=False
+                )
+            )
 
     def predict_log_proba(self, X: Any, missing: str | None = None) -> np.ndarray:
         """Return the logarithms of :meth:`predict_proba`, accurate even where those underflow."""

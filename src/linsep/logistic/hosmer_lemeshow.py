@@ -8,8 +8,7 @@ import numpy as np
 from scipy.special import chdtrc
 
 from linsep.errors import ParameterError
-from linsep.inference.results import as_frame
-from linsep.inference.summary import number_text, p_text
+from linsep.inference.summary import as_frame, number_text, p_text
 from linsep.words import counted
 
 #: fewest groups: the statistic has two degrees of freedom fewer

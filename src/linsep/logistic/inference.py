@@ -1,6 +1,7 @@
 """Inference from a fitted logistic regression: standard errors, tests, intervals, summary table."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from linsep.estimators._common.fitted_state import classes_of, count, described,
 from linsep.estimators._common.labels import label_text
 from linsep.inference import signatures
 from linsep.inference.results import HasInference
-from linsep.inference.summary import check_level
+from linsep.inference.summary import ODDS_RATIO, Summary, check_level
 from linsep.logistic.outcomes import SEPARATED, UNINFERRED
 from linsep.logistic.rows import NO_WEIGHT, UNSIGNED, has_hessian
 from linsep.parameters import fitted_parameter
@@ -387,16 +388,97 @@ class LogisticResults(HasInference):
             )
         return np.stack([self._arranged(end) for end in self._intervals[level][:2]], axis=-1)
 
-    def odds_ratios(self, level: float | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return exp of the coefficients and of the ends of their intervals, without intercepts.
+    def odds_ratios(self, level: float | None = None) -> Summary:
+        """Return the table of the odds ratios: by which factor the odds of a class against the
+        reference change per unit of a feature.
 
-        The odds against the reference change by that factor per unit of a feature. Infinite or 0
-        where a coefficient diverges.
+        Estimates and the ends of intervals are exp of those of the coefficients, standard errors
+        are by the delta method, z and p those of the coefficients; the intercept is left out. An
+        odds ratio is infinite or 0 where a coefficient diverges, with an interval if profiles were
+        computed.
+
+        Parameters
+        ----------
+        level : float between 0 and 1, default: that of the model
+
+        Returns
+        -------
+        linsep.inference.summary.Summary
+            Print it, or call ``tidy()`` or ``to_dict()``.
+
+        Raises
+        ------
+        ValueError
+            If the level is not between 0 and 1, or is not the one profile intervals were computed
+            for.
         """
-        first = int(fitted_parameter(self, "fit_intercept"))
-        ends = self.confidence_intervals(level)[..., first:, :]
-        with np.errstate(over="ignore"):
-            return np.exp(self.params_[..., first:]), np.exp(ends[..., 0]), np.exp(ends[..., 1])
+        table, each = self.summary(level), max(1, len(self._equations))
+        rows, first = table.coefficients, int(fitted_parameter(self, "fit_intercept"))
+        width = len(rows) // each
+        kept = [row.exponentiated() for k, row in enumerate(rows) if k % width >= first]
+        title = table.title.replace("Logistic regression of", "Odds ratios of", 1)
+        return replace(table, title=title, coefficients=kept, heading=ODDS_RATIO)
+
+    def marginal_effects(
+        self, X: Any, at: Any = "overall", level: float | None = None, sample_weight: Any = None,
+        discrete: list[str] | None = None,
+    ) -> Summary:  # fmt: skip
+        """Return the table of marginal effects on the probability of a class: how much it changes
+        per unit of a feature, with delta-method standard errors.
+
+        The effect of a number is the derivative of the probability. The effect of a 0/1 feature is
+        the probability at 1 less that at 0, and that of a level of a text column, a category or
+        ``C(column)`` the probability at that level less that at the reference level, or the first
+        one, with all other features as they are. Columns that were scaled count in their own units.
+        Two classes have effects on the class that is not the reference, several on each class.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (rows, features), Source, or name of a file
+            The rows to average over: usually those of the fit. Frames and files hold the columns
+            that were learnt from. A source is read twice, in constant memory.
+        at : "overall", "mean" or dict of column to value, default="overall"
+            "overall": effects at each row, averaged. "mean": at the means of all features, in which
+            indicators are shares. ``{"age": 40, "sex": "f"}``: averaged over the rows, with these
+            columns set to these values, as by R's margins, Stata and statsmodels.
+        level : float between 0 and 1, default: that of the model
+            Of the confidence intervals.
+        sample_weight : array of shape (rows,), default ones, or the weights in a file
+            What each row counts in averages.
+        discrete : list of names of columns of numbers, default None
+            Those whose effects are differences from 0 to 1. None: columns in which both numbers,
+            and no others, occur, and columns of booleans.
+
+        Returns
+        -------
+        linsep.inference.summary.Summary
+            Print it, or call ``tidy()`` or ``to_dict()``. Standard errors are missing where the
+            covariance is not known, as with l2. If the classes are separable or quasi-separable,
+            the effects are those of the limit, and NaN where it is not known. A column that is in
+            several terms of a formula, or in a product, has its effect through all of them; NaN at
+            means of features, and where X holds features instead of the columns.
+
+        Raises
+        ------
+        ValueError
+            If ``at``, ``level``, ``discrete`` or the rows are invalid, or all have weight 0.
+
+        References
+        ----------
+        W. Greene, Econometric Analysis, 5th ed. (2003), section 21.3.
+
+        Examples
+        --------
+        >>> from linsep import LogisticRegression
+        >>> model = LogisticRegression().fit([[0], [0], [0], [0], [1], [1], [1], [1]],
+        ...                                  [0, 0, 0, 1, 0, 1, 1, 1])
+        >>> row = model.marginal_effects([[0], [1]]).coefficients[0]
+        >>> round(row.estimate, 6), round(row.standard_error, 6)
+        (0.5, 0.306186)
+        """
+        from linsep.logistic.effects import marginal_effects
+
+        return marginal_effects(self, X, at, level, sample_weight, discrete)
 
     @property
     def _equations(self) -> list[str]:
@@ -432,7 +514,8 @@ class LogisticResults(HasInference):
             ("p of likelihood ratio", float(p)),
         ]
 
-    def _notes(self) -> list[str]:
+    def _notes(self, profiles: bool = True) -> list[str]:
+        """Return sentences on the fit; ``profiles``: whether the table has their intervals."""
         notes = [self.stop_sentence_] if self.stop_sentence_ else []
         if l2 := fitted_parameter(self, "l2"):
             notes.append(f"Penalised with l2={l2:g}: standard errors and tests are not known.")
@@ -440,7 +523,7 @@ class LogisticResults(HasInference):
             notes.append(
                 "Too many weights for standard errors, and to find columns that depend on others."
             )
-        if self._intervals:
+        if self._intervals and profiles:
             what = "penalised likelihood" if self.method_ == "Firth" else "likelihood"
             notes.append(f"Intervals and p-values by the profile of the {what}, z by Wald.")
         if fitted_parameter(self, "class_weight") is not None:

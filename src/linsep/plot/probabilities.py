@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from scipy.special import expit, ndtri
+from scipy.special import expit
 from sklearn.calibration import calibration_curve
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError
 from linsep.estimators._common.labels import feature_names, label_text
 from linsep.inference.summary import check_level
+from linsep.logistic.delta import Curves
 from linsep.logistic.estimator import LogisticRegression
 from linsep.naive_bayes import GaussianNaiveBayes
-from linsep.parameters import fitted_parameter
 from linsep.plot.display import (
     COLOURS,
     Display,
@@ -303,7 +303,7 @@ def _over_one(
     scores = np.asarray(model.decision_function(frame_like(X, places))) * _sign_of_shown(model)
     low, high = scores[[0, -1]].tolist()
     crosses = np.isfinite([low, high]).all() and low != high
-    band = _probability_band(model, scores, places, level)
+    band = _probability_band(model, places, level)
     title = others_fixed(d - 1)
     if band is None and model.stop_reason_ != "implied":
         title = "\n".join(filter(None, [title, model.stop_sentence_]))
@@ -315,19 +315,12 @@ def _over_one(
 
 
 def _probability_band(
-    model: LogisticRegression, scores: np.ndarray, places: np.ndarray, level: float
+    model: LogisticRegression, places: np.ndarray, level: float
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """Return the interval of the probability at some places, from that of the log-odds."""
-    if model.covariance_ is None:
-        return None
-    constant = [np.ones(len(places))] * bool(fitted_parameter(model, "fit_intercept"))
-    used = np.flatnonzero(model.limits_ != "dependent")
-    rows, covariance = np.column_stack([*constant, places])[:, used], model.covariance_
-    variance = np.einsum("ij,jk,ik->i", rows, covariance[np.ix_(used, used)], rows)
-    if not np.isfinite(variance).all():
-        return None
-    reach = ndtri(0.5 + level / 2) * np.sqrt(np.maximum(variance, 0))
-    return expit(scores - reach), expit(scores + reach)
+    found, shown = Curves(model).bands(places, level), int(_sign_of_shown(model) > 0)
+    low, high = found.low[:, shown], found.high[:, shown]
+    return (low, high) if np.isfinite(low).all() else None
 
 
 def _over_two(

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.errors import DataError, hint
 from linsep.estimators._common.explaining import deviations, machine_names
 from linsep.estimators._common.labels import label_text, words_and_signs
-from linsep.inference.summary import Summary
+from linsep.inference.summary import ODDS_RATIO, Summary
 from linsep.plot.display import (
     COLOURS,
     Display,
@@ -164,6 +164,8 @@ class CoefficientDisplay(Display):
         rows = [c for c in summary.coefficients if intercept or not _is_intercept(c.name)]
         shown = rows if len(rows) <= top else replace(summary, coefficients=rows).largest(top)
         scale = np.exp if odds else np.asarray
+        if summary.heading == ODDS_RATIO:
+            odds, scale = True, np.asarray
         estimates, low, high = (
             scale(np.array([getattr(c, field) for c in shown], dtype=np.float64))
             for field in ("estimate", "low", "high")

@@ -162,6 +162,17 @@ def to_score(model: Any, X: Any, y: Any) -> Any:
     return X
 
 
+def to_average(model: Any, X: Any) -> Any:
+    """Return rows as they are or, of a frame or file that holds the columns which the model learnt
+    from, a source: with the weights of rows if the model has a column of them and labels are there.
+    """
+    recipe = getattr(model, "recipe_", None) or {}
+    of_path = isinstance(X, str | Path) and recipe.get("format", "arrays") != "arrays"
+    if of_path or (is_frame(X) and recipe.get("target") in _names(X)):
+        return _opened(X, recipe=recipe, labelled=True if recipe.get("weight") else None)
+    return to_predict(model, X)
+
+
 def _with_gaps(model: Any, X: Any) -> Source:
     """Return rows of features as a source in which those with NaN get no prediction."""
     if isinstance(X, Source):

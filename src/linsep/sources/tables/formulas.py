@@ -7,7 +7,7 @@ data and no code: expressions are parsed and checked as those of users are.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ import pyarrow as pa
 from linsep.errors import DataError
 from linsep.sources.tables.formula_parsing import Parsed, coded, needs_formulaic
 from linsep.sources.tables.formula_terms import TRANSFORMS, Factor, NotAllowed, factor_of
-from linsep.sources.tables.table_file import Place, as_text, plain_values, text_codes
+from linsep.sources.tables.table_file import Place, as_text, numbers_in, plain_values, text_codes
 
 #: rows of which features are made at once while formulas are learnt
 _ROWS = 1 << 14
@@ -136,7 +136,7 @@ class Formula:
     def take(self, table: pa.Table) -> None:
         """Add rows to learn from, in which no value is missing."""
         columns = {
-            name: pa.array(_numbers(table, name))
+            name: pa.array(numbers_in(table, name))
             if kind != "text"
             else as_text(table.column(name), name).combine_chunks()
             for name, kind in self.inputs.items()
@@ -161,7 +161,7 @@ class Formula:
                 self._check_numbers(factor, text)
                 states[text] = _constants(factor, text, rows)
                 with np.errstate(all="ignore"):
-                    first[text] = _transformed(factor, states[text], _Columns(rows.slice(0, 1)))
+                    first[text] = transformed(factor, states[text], FloatColumns(rows.slice(0, 1)))
         coding = coded(found, first, levels)
         for key in coding.blocks:
             text, reduced = key
@@ -240,7 +240,7 @@ class Formula:
         def where(row: int) -> str:
             return place(int(some[row]))
 
-        column = _Columns(table if kept is None else table.filter(pa.array(kept)))
+        column = FloatColumns(table if kept is None else table.filter(pa.array(kept)))
         with np.errstate(all="ignore"):
             made = self._products(column, where)
         if not np.isfinite(made).all():
@@ -256,7 +256,7 @@ class Formula:
         X[kept] = made
         return X
 
-    def _products(self, column: "_Columns", where: Place) -> np.ndarray:
+    def _products(self, column: "FloatColumns", where: Place) -> np.ndarray:
         """Return the features of rows without missing values."""
         features = self.features or []
         made = np.empty((column.table.num_rows, len(features)))
@@ -273,16 +273,16 @@ class Formula:
             raise DataError("The formula of the model is damaged: learn it again.") from None
         return made
 
-    def _block(self, block: Block, column: "_Columns", where: Place) -> np.ndarray:
+    def _block(self, block: Block, column: "FloatColumns", where: Place) -> np.ndarray:
         """Return the columns of a block, and refuse a level or a number it does not know."""
         if block.levels is not None:
             assert block.coding is not None
             return np.asarray(block.coding[self._codes(block, column, where)])
         if block.factor.kind == "bs":
             _check_bounds(block, column, where)
-        return _as_columns(_transformed(block.factor, block.state, column))[:, block.skip :]
+        return as_columns(transformed(block.factor, block.state, column))[:, block.skip :]
 
-    def _codes(self, block: Block, column: "_Columns", where: Place) -> np.ndarray:
+    def _codes(self, block: Block, column: "FloatColumns", where: Place) -> np.ndarray:
         """Return the number of the level of each row."""
         name, levels = block.text, block.levels or []
         places = {level: number for number, level in enumerate(levels)}
@@ -351,7 +351,7 @@ class Formula:
         return formula
 
 
-class _Columns:
+class FloatColumns:
     """The columns of a table as floats, by name."""
 
     def __init__(self, table: pa.Table):
@@ -359,15 +359,10 @@ class _Columns:
         self._known: dict[str, np.ndarray] = {}
 
     def __call__(self, name: str) -> np.ndarray:
+        """Return a column."""
         if name not in self._known:
-            self._known[name] = _numbers(self.table, name)
+            self._known[name] = numbers_in(self.table, name)
         return self._known[name]
-
-
-def _numbers(table: pa.Table, name: str) -> np.ndarray:
-    """Return a column as floats, NaN where a value is missing."""
-    column = plain_values(table.column(name), name).cast(pa.float64(), safe=False)
-    return np.array(column.to_numpy())
 
 
 def _constants(factor: Factor, text: str, rows: pa.Table) -> dict[str, Any]:
@@ -380,7 +375,7 @@ def _constants(factor: Factor, text: str, rows: pa.Table) -> dict[str, Any]:
     state: dict[str, Any] = {}
     try:
         with np.errstate(all="ignore"):
-            x = np.asarray(factor.values(_Columns(rows)), dtype=np.float64)
+            x = np.asarray(factor.values(FloatColumns(rows)), dtype=np.float64)
             different = len(np.unique(x))
             if factor.kind == "poly" and different <= factor.settings.get("degree", 1):
                 raise ValueError(f"there are {different} different values")
@@ -410,7 +405,9 @@ def _plain(kind: str, state: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _transformed(factor: Factor, state: dict[str, Any] | None, column: _Columns) -> Any:
+def transformed(
+    factor: Factor, state: dict[str, Any] | None, column: Callable[[str], np.ndarray]
+) -> Any:
     """Return the values of a factor without levels, as formulaic has them."""
     if factor.kind == "column":
         return column(factor.columns[0])
@@ -440,7 +437,7 @@ def _transformed(factor: Factor, state: dict[str, Any] | None, column: _Columns)
     }
 
 
-def _as_columns(values: Any) -> np.ndarray:
+def as_columns(values: Any) -> np.ndarray:
     """Return the values of a factor as an array with a column for each of its own."""
     if isinstance(values, dict):
         return np.column_stack([np.asarray(value, dtype=np.float64) for value in values.values()])
@@ -448,7 +445,7 @@ def _as_columns(values: Any) -> np.ndarray:
     return found[:, np.newaxis] if found.ndim == 1 else found
 
 
-def _check_bounds(block: Block, column: _Columns, where: Place) -> None:
+def _check_bounds(block: Block, column: FloatColumns, where: Place) -> None:
     """Raise DataError for a number beyond the bounds of a B-spline, where it has no value."""
     x = np.asarray(block.factor.values(column), dtype=np.float64)
     assert block.state is not None

@@ -1,12 +1,14 @@
 """Rows from tables: CSV, TSV, JSON lines, Parquet, Arrow IPC files and folders of texts."""
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from itertools import chain
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from linsep._system.threads import in_background
 from linsep.batches import Batch
@@ -44,7 +46,7 @@ from linsep.sources.tables.files import (
 from linsep.sources.tables.products import products_of
 from linsep.sources.tables.reading_options import ReadingOptions
 from linsep.sources.tables.survey import Survey
-from linsep.sources.tables.table_file import rows_at_once
+from linsep.sources.tables.table_file import numbers_in, rows_at_once
 from linsep.sources.tables.text_file import TextFile
 
 _BATCH_VALUES = 1 << 21
@@ -213,6 +215,49 @@ class TableSource(Source):
             or any(counter.learns for counter in columns.words.values())
         )
 
+    def changed(self, name: str, change: Callable[[np.ndarray], np.ndarray] | str) -> "TableSource":
+        """Return the same rows with other values of a column, where it has one.
+
+        ``change`` makes new numbers of those of the column, or is the text of all rows.
+        """
+        found, before = copy(self), self._changes
+        filled = self._columns.missing in {"zero", "mean"}
+
+        def changes(table: pa.Table) -> pa.Table:
+            table = before(table)
+            old = table.column(name)
+            if isinstance(change, str):
+                cells = pa.repeat(pa.scalar(change), table.num_rows)
+                cells = cells if filled else pc.if_else(old.is_valid(), cells, None)
+            else:
+                values = numbers_in(table, name)
+                if filled:
+                    values[np.isnan(values)] = self._columns.means.get(name, 0.0)
+                cells = pa.array(
+                    np.where(np.isnan(values), np.nan, change(values)), from_pandas=True
+                )
+            at = table.column_names.index(name)
+            new = cells if isinstance(cells, pa.ChunkedArray) else pa.chunked_array([cells])
+            return table.set_column(at, name, new)
+
+        found._changes = changes  # type: ignore[method-assign]
+        found._encoder = Encoder(self._columns, self._require_target)
+        return found
+
+    def slopes(self, name: str) -> "TableSource":
+        """Return rows of the derivatives of the features of a formula in a column of numbers."""
+        from linsep.sources.tables.formula_slopes import FormulaSlopes
+
+        found, columns = copy(self), copy(self._columns)
+        columns.formula = FormulaSlopes(columns.formula, name)
+        found._columns, found._encoder = columns, Encoder(columns, self._require_target)
+        return found
+
+    @staticmethod
+    def _changes(table: pa.Table) -> pa.Table:
+        """Return a table as it is, or with other cells."""
+        return table
+
     def batches(self) -> Iterator[Batch]:
         """Yield the rows; see the class for X. Raises DataError naming file, row and column."""
         return self._described(exact=False)
@@ -241,7 +286,7 @@ class TableSource(Source):
         texts = {k: WholeNumbers(x) for k, x in enumerate(self._files) if isinstance(x, TextFile)}
         first, some, weightless = 0, False, False
         for number, start, table in self._all_tables() if kept is None else _drained(kept):
-            some = True
+            some, table = True, self._changes(table)  # noqa: PLW2901
             # Files without rows begin where the next one does.
             self._starts += [first] * (number + 1 - len(self._starts))
             place = self._files[number].places_from(start)

@@ -262,6 +262,12 @@ def as_text(column: pa.ChunkedArray, name: str | None) -> pa.ChunkedArray:
     return text
 
 
+def numbers_in(table: pa.Table, name: str) -> np.ndarray:
+    """Return a column as floats, NaN where a value is missing."""
+    column = plain_values(table.column(name), name).cast(pa.float64(), safe=False)
+    return np.array(column.to_numpy())
+
+
 def text_codes(
     column: pa.ChunkedArray, name: str | None, place: Place
 ) -> tuple[np.ndarray, list[str]]:

@@ -1,0 +1,73 @@
+"""The command ``effects``: marginal effects of a logistic regression."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from linsep import model_files
+from linsep.cli import options, report
+from linsep.cli.options import command
+from linsep.cli.output import print_json, watching
+from linsep.cli.reading import open_like
+from linsep.errors import DataError
+
+AT = options.Repeatable(
+    "--at", metavar="COLUMN=VALUE",
+    help="'overall': the mean of the effects at all rows; 'mean': the effects at the means of the "
+    "features; COLUMN=VALUE: the mean of the effects at all rows with this value in the column; "
+    "several with commas between them; repeatable.  [default: overall]",
+)  # fmt: skip
+EFFECTS_OF = options.Argument(
+    "data",
+    required=True,
+    metavar="DATA...",
+    help="Rows to average over: usually the training rows.",
+)
+
+
+@command(
+    options.MODEL, EFFECTS_OF, AT, options.LEVEL, options.FILES, options.TOP_COEFFICIENTS,
+    options.AS_JSON,
+)  # fmt: skip
+def effects(
+    model: Path, data: list[str], *, at: list[str] | None, level: float, files: dict[str, Any],
+    top: int | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Show the marginal effects of a logistic regression: by how much the probability of a class
+    changes per unit of each feature, with standard errors.
+
+    Example: linsep effects odds.linsep train.csv --at age=40
+    """
+    fitted, where = model_files.load(model), values_of(at)
+    if not hasattr(fitted, "marginal_effects"):
+        raise DataError(
+            f"{model} is a {type(fitted).__name__}, and effects on probabilities are those of a "
+            "logistic regression."
+        )
+    labelled = True if getattr(fitted, "recipe_", {}).get("weight") else None
+    source = open_like(fitted, model, data, **files, labelled=labelled)
+    with watching(source):
+        table = fitted.marginal_effects(source, at=where, level=level)
+    if as_json:
+        print_json(table.to_dict())
+    else:
+        report.print_summary(table, top)
+
+
+def values_of(given: list[str] | None) -> str | dict[str, str]:
+    """Return what ``at`` of :meth:`linsep.LogisticRegression.marginal_effects` is, of texts; raise
+    BadParameter for others.
+    """
+    parts = [part.strip() for text in given or ["overall"] for part in text.split(",")]
+    if len(parts) == 1 and parts[0] in ("overall", "mean"):
+        return parts[0]
+    found: dict[str, str] = {}
+    for part in parts:
+        name, equals, value = part.rpartition("=")
+        if not equals:
+            raise click.BadParameter(
+                f"--at is {part!r}: give overall or mean alone, or COLUMN=VALUE."
+            )
+        found[name] = value
+    return found

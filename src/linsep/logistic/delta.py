@@ -1,0 +1,172 @@
+"""Probabilities of a logistic regression with standard errors, by the delta method.
+
+Classes are in the order of the weights here: those of the equations, then the reference, whose
+weights are zero. Parameters are in the order of ``params_``.
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import expit
+
+from linsep.inference.results import Bands
+from linsep.inference.tails import t_reach
+from linsep.logistic.inference import UNKNOWN, LogisticResults, order_of_classes
+from linsep.logistic.outcomes import SEPARATED
+from linsep.logistic.rows import NO_WEIGHT
+from linsep.parameters import fitted_parameter
+
+#: numbers of an array that is made of some rows at once
+MOST = 1 << 22
+#: features beyond which rows stay sparse
+WIDE = 2_500
+#: log-odds of a probability of 0 or 1
+HUGE = 1e300
+#: signs of estimates that diverge, by their limits
+SIGNS = {"+inf": 1.0, "-inf": -1.0}
+#: a variance that is a smaller share of the sum of its terms' sizes has lost its digits
+LOST = 1e-12
+
+
+def widened_rows(X: Any, d: int) -> Any:
+    """Return rows as floats with the ``d`` features of a model: dense unless there are many."""
+    if sp.issparse(X):
+        X = X[:, :d]
+        X = sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], d))
+        X = X.toarray() if d <= WIDE else X
+    return X.astype(np.float64, copy=False)
+
+
+def delta_errors(J: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+    """Return the square roots of the diagonal of J V J'; NaN where rounding of the covariance
+    leaves no digits.
+
+    Parameters
+    ----------
+    J : array of shape (numbers, parameters), the gradients of some numbers
+    covariance : array of shape (parameters, parameters)
+    """
+    largest = np.abs(J).max(axis=1, initial=0.0)  # whose square may overflow
+    J = J / np.where(largest > 0, largest, 1.0)[:, None]
+    found = np.einsum("ij,ij->i", J @ covariance, J)
+    sizes = np.einsum("ij,ij->i", np.abs(J) @ np.abs(covariance), np.abs(J))
+    return largest * np.sqrt(np.where(found < LOST * sizes, np.nan, found))
+
+
+class Curves:
+    """The probabilities of the classes as functions of the features.
+
+    Attributes
+    ----------
+    classes : int, the number of classes
+    order : list of their codes, as above
+    B : array of shape (classes - 1, parameters)
+    constant : int, 1 with an intercept, else 0
+    covariance : array or None
+        That of ``B.ravel()``, zero for weights that were left out and for those that diverge; None
+        if it is not known.
+    signs : array of shape (parameters,) or None
+        Of two classes, the sign of each weight that diverges, NaN if it is not known, and zero for
+        the others; None if none diverges.
+    unknown : bool, whether several classes have weights that diverge
+    """
+
+    def __init__(self, model: LogisticResults):
+        self.model, self.order = model, order_of_classes(model)
+        self.classes, self.n_features = len(self.order), model.n_features_in_
+        self.constant = int(bool(fitted_parameter(model, "fit_intercept")))
+        self.B = np.atleast_2d(model._shown)
+        limits = np.atleast_2d(model.limits_)
+        apart = ~np.isin(limits, ["finite", "dependent", NO_WEIGHT])
+        diverges = apart if model.stop_reason_ in SEPARATED else np.zeros_like(apart)
+        self.signs: np.ndarray | None = None
+        self.unknown = bool(diverges.any()) and self.classes > 2
+        if diverges.any() and self.classes == 2:
+            known = [SIGNS.get(word, np.nan) for word in limits[0]]
+            self.signs = np.where(diverges[0], known, 0.0)
+        self.covariance: np.ndarray | None = None
+        unproved = model.stop_reason_ not in SEPARATED and (limits == UNKNOWN).any()
+        if model.covariance_ is not None and not unproved:
+            self.covariance = np.where(np.isfinite(model.covariance_), model.covariance_, 0.0)
+
+    def with_ones(self, X: Any) -> Any:
+        """Return rows with the constant feature before the others."""
+        ones = np.ones((X.shape[0], self.constant))
+        return sp.hstack([ones, X], format="csr") if sp.issparse(X) else np.hstack([ones, X])
+
+    def log_odds(self, X: Any) -> np.ndarray:
+        """Return the log-odds of the classes against the reference, shape (rows, classes - 1);
+        those of a class without weight are huge instead of infinite.
+        """
+        scores = self.model._scores(X)  # type: ignore[attr-defined]
+        if scores.ndim == 1:
+            found = (scores if self.order[0] == 1 else -scores)[:, None]
+        else:
+            found = scores[:, self.order[:-1]] - scores[:, self.order[-1:]]
+        return np.clip(found, -HUGE, HUGE)
+
+    def probabilities(self, X: Any, log_odds: np.ndarray | None = None) -> np.ndarray:
+        """Return the probabilities of the classes, shape (rows, classes): in the limit, if weights
+        diverge, and NaN where that is not known.
+        """
+        log_odds = self.log_odds(X) if log_odds is None else log_odds
+        odds = np.column_stack([log_odds, np.zeros(X.shape[0])])
+        below = odds - odds.max(axis=1, keepdims=True)
+        found: np.ndarray = np.exp(below - np.logaddexp.reduce(below, axis=1)[:, None])
+        if self.unknown:
+            return np.full_like(found, np.nan)
+        if self.signs is not None:
+            side = self._sides(X, self.signs)
+            ends = np.column_stack([side > 0, side < 0])
+            found = np.where(side[:, None] == 0, found, ends)
+            found[np.isnan(side)] = np.nan
+        return found
+
+    def _sides(self, X: Any, signs: np.ndarray) -> np.ndarray:
+        """Return where the weights that diverge bring the log-odds of each row: 1 or -1 for
+        infinity, 0 if it has none of their features, NaN if that is not known.
+        """
+        where = np.flatnonzero(signs[self.constant :])
+        part = X[:, where]
+        part = part.toarray() if sp.issparse(part) else part
+        part = np.sign(part) * signs[self.constant :][where]
+        if self.constant:
+            part = np.column_stack([np.full(X.shape[0], signs[0]), part])
+        up, down = (part > 0).any(axis=1), (part < 0).any(axis=1)
+        lost = np.isnan(part).any(axis=1) if np.isnan(signs).any() else np.zeros(len(up), bool)
+        return np.where(lost | (up & down), np.nan, up * 1.0 - down)
+
+    def bands(self, X: Any, level: float) -> Bands:
+        """Return the probabilities of all classes with confidence intervals, arrays of shape (rows,
+        classes) in the order of ``classes_``; see :meth:`linsep.LogisticRegression.predict_proba`.
+        """
+        n, K = X.shape[0], self.classes
+        inverse = np.argsort(self.order)
+        against = np.column_stack([self.log_odds(X), np.zeros(n)])
+        others = [np.logaddexp.reduce(np.delete(against, k, axis=1), axis=1) for k in range(K)]
+        log_odds = against - np.column_stack(others)
+        reach = np.full((n, K), np.nan)
+        if self.covariance is not None:
+            P, Z = self.probabilities(X), self.with_ones(X)
+            # a limit of 0 or 1 has no error
+            known = ~np.isnan(P).any(axis=1) & ((self.signs is None) | (P > 0).all(axis=1))
+            some = max(1, MOST // self.B.size)
+            for start in range(0, n, some):
+                rows = np.flatnonzero(known[start : start + some]) + start
+                for k, total in enumerate(others):
+                    reach[rows, k] = self._error(k, against[rows] - total[rows, None], Z[rows])
+            reach *= t_reach(level, self.model._degrees)
+        ends = [expit(side)[:, inverse] for side in (log_odds, log_odds - reach, log_odds + reach)]
+        return Bands(*ends)
+
+    def _error(self, k: int, log_shares: np.ndarray, Z: Any) -> np.ndarray:
+        """Return the standard errors of the log-odds of a class against all others together, of
+        whose odds each class has a share.
+        """
+        assert self.covariance is not None
+        own = np.arange(self.classes - 1) == k
+        shares = np.where(own, 1.0, -np.exp(np.where(own, 0.0, log_shares[:, :-1])))
+        Z = Z.toarray() if sp.issparse(Z) else Z
+        J = (shares[:, :, None] * Z[:, None, :]).reshape(len(shares), self.B.size)
+        return delta_errors(J, self.covariance)

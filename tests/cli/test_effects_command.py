@@ -1,0 +1,135 @@
+"""linsep effects, summary --odds-ratios and predict --interval of logistic regressions."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import linsep
+from helpers.command_line import assert_refused, here
+
+pytestmark = pytest.mark.uncompiled
+
+rng = np.random.default_rng(11)
+N = 120
+ROWS = pd.DataFrame(
+    {"age": rng.integers(20, 80, N), "smoker": rng.integers(0, 2, N),
+     "town": rng.choice(["Bonn", "Rome", "Ulm"], N)}
+)  # fmt: skip
+SCORES = 0.05 * (ROWS["age"] - 50) + 0.8 * ROWS["smoker"] + rng.logistic(size=N)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("effects")
+    rows = ROWS.assign(
+        ill=np.where(SCORES > 0, "yes", "no"), kind=np.digitize(SCORES, [-0.5, 1.0]), pay=SCORES
+    )
+    rows.to_csv(path / "rows.csv", index=False)
+    for name, target, learner in (
+        ("ill", "ill", "logistic"), ("kind", "kind", "logistic"), ("pay", "pay", "linear"),
+        ("points", "ill", "perceptron"),
+    ):  # fmt: skip
+        done = here(
+            "fit", "rows.csv", "--target", target, "--include", "age", "--include", "smoker",
+            "--include", "town", "--learner", learner, "--model", f"{name}.linsep", cwd=path,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+    return path
+
+
+def test_effects_are_a_screen(folder):
+    done = here("effects", "ill.linsep", "rows.csv", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    table = linsep.load(folder / "ill.linsep").marginal_effects(ROWS)
+    assert done.stdout == f"{table}\n"
+    assert done.stdout.startswith("Average marginal effects on the probability of yes\nrows  120\n")
+    assert "smoker (from 0 to 1), town (from Bonn)" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "at"),
+    [
+        (["--at", "mean"], "mean"),
+        (["--at", "overall"], "overall"),
+        (["--at", "age=40"], {"age": 40}),
+        (["--at", "age=40,town=Ulm"], {"age": 40, "town": "Ulm"}),
+        (["--at", "age=40", "--at", "town=Ulm"], {"age": 40, "town": "Ulm"}),
+    ],
+)
+@pytest.mark.parametrize("model", ["ill", "kind"])
+def test_where_they_are(folder, model, words, at):
+    done = here("effects", f"{model}.linsep", "rows.csv", *words, "--json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    table = linsep.load(folder / f"{model}.linsep").marginal_effects(ROWS, at=at).to_dict()
+    assert found["coefficients"] == table["coefficients"]
+    done = here("effects", f"{model}.linsep", "rows.csv", *words, "--level", "0.8", cwd=folder)
+    assert "80% low" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said", "code"),
+    [
+        (["ill.linsep", "rows.csv", "--at", "height=3"], "'height', which the model does not", 1),
+        (["ill.linsep", "rows.csv", "--at", "town=Paris"], "no level 'Paris': choose one of", 1),
+        (["ill.linsep", "rows.csv", "--at", "age=old"], "give it a finite number", 1),
+        (["ill.linsep", "rows.csv", "--at", "median"], "overall or mean alone, or COLUMN=VALUE", 2),
+        (["ill.linsep", "rows.csv", "--at", "mean,age=3"], "overall or mean alone", 2),
+        (["pay.linsep", "rows.csv"], "LinearRegression, and effects on prob", 1),
+        (["points.linsep", "rows.csv"], "Perceptron, and effects on probabilities", 1),
+        (["ill.linsep", "absent.csv"], "absent.csv", 1),
+    ],
+)
+def test_what_has_no_effects_is_refused(folder, words, said, code):
+    assert_refused("effects", *words, cwd=folder, said=said, code=code)
+
+
+def test_odds_ratios(folder):
+    model = linsep.load(folder / "ill.linsep")
+    done = here("summary", "ill.linsep", "--odds-ratios", cwd=folder)
+    assert done.stdout == f"{model.odds_ratios()}\n"
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert "odds ratio  std. error" in done.stdout
+    done = here("summary", "ill.linsep", "--odds-ratios", "--json", cwd=folder)
+    assert json.loads(done.stdout) == json.loads(json.dumps(model.odds_ratios().to_dict()))
+    said = "LinearRegression, which has no odds ratios"
+    assert_refused("summary", "pay.linsep", "--odds-ratios", cwd=folder, said=said)
+    words = ("summary", "ill.linsep", "rows.csv", "--odds-ratios")
+    assert_refused(*words, cwd=folder, said="those of the model: leave out DATA", code=2)
+
+
+@pytest.mark.parametrize("model", ["ill", "kind"])
+def test_intervals_of_probabilities(folder, tmp_path, model):
+    words = ("predict", f"{model}.linsep", "rows.csv", "--interval", "confidence", "--level", "0.9")
+    done = here(*words, "--output", tmp_path / "found.csv", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    found = pd.read_csv(tmp_path / "found.csv")
+    own = linsep.load(folder / f"{model}.linsep")
+    expected = own.predict_proba(ROWS, interval="confidence", level=0.9)
+    assert found["prediction"].tolist() == own.predict(ROWS).tolist()
+    for k, label in enumerate(own.classes_):
+        for name, values in zip(("probability", "low", "high"), expected, strict=True):
+            assert np.allclose(found[f"{name} {label}"], values[:, k], rtol=1e-14)
+    lines = here(*words, "--json", cwd=folder).stdout.splitlines()
+    first = json.loads(lines[0])
+    assert len(lines) == N
+    assert list(first) == list(found.columns)
+    assert first == pytest.approx(dict(found.iloc[0]))
+    plain = here(*words, cwd=folder).stdout.splitlines()[0].split("\t")
+    assert [float(cell) for cell in plain[1:]] == found.iloc[0, 1:].tolist()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["ill.linsep", "--interval", "prediction"], "--interval confidence is of their prob"),
+        (["points.linsep", "--interval", "confidence"], "--interval is for linear and logistic"),
+        (["ill.linsep", "--interval", "confidence", "--scores"], "leave out --scores"),
+    ],
+)
+def test_other_intervals_are_refused(folder, words, said):
+    model, *options = words
+    assert_refused("predict", model, "rows.csv", *options, cwd=folder, said=said)

@@ -1,0 +1,392 @@
+"""Marginal effects against worked numbers, statsmodels, and finite differences."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+import statsmodels.api as sm
+from scipy.special import softmax
+from scipy.stats import norm
+
+import linsep
+from linsep import LogisticRegression
+
+rng = np.random.default_rng(48)
+N = 150
+X = np.column_stack([rng.normal(size=(N, 2)), rng.random(N) < 0.4, rng.normal(50, 3, N)])
+SCORES = X @ [1.0, -0.7, 0.8, 0.1] - 5.0
+Y = (SCORES + rng.logistic(size=N) > 0).astype(int)
+KINDS = np.digitize(SCORES + rng.logistic(size=N), [-0.8, 0.9])
+FRAME = pd.DataFrame(
+    {"age": X[:, 3], "dose": X[:, 0], "smoker": X[:, 2].astype(int),
+     "town": rng.choice(["Bonn", "Rome", "Ulm"], N)}
+)  # fmt: skip
+
+
+def estimates(table):
+    return np.array([row.estimate for row in table.coefficients])
+
+
+def errors(table):
+    return np.array([row.standard_error for row in table.coefficients])
+
+
+def test_worked_numbers():
+    """1 of 4 at x = 0 and 3 of 4 at x = 1."""
+    x, y = np.repeat([[0.0], [1.0]], 4, axis=0), np.array([0, 0, 0, 1, 0, 1, 1, 1])
+    model = LogisticRegression().fit(x, y)
+    (slope,) = model.marginal_effects(x, discrete=[]).coefficients
+    assert slope.estimate == pytest.approx(3 / 16 * np.log(9), rel=1e-12)
+    assert slope.standard_error == pytest.approx(
+        3 / 16 * (1 - np.log(9) / 4) * np.sqrt(8 / 3), rel=1e-12
+    )
+    (difference,) = model.marginal_effects(x).coefficients
+    assert difference.estimate == pytest.approx(1 / 2, rel=1e-12)
+    assert difference.standard_error == pytest.approx(np.sqrt(3 / 32), rel=1e-12)
+    assert difference.statistic == pytest.approx(0.5 / np.sqrt(3 / 32))
+    assert difference.p_value == pytest.approx(2 * norm.sf(0.5 / np.sqrt(3 / 32)))
+    reach = norm.ppf(0.95) * np.sqrt(3 / 32)
+    (wide,) = model.marginal_effects(x, level=0.9).coefficients
+    assert [wide.low, wide.high] == pytest.approx([0.5 - reach, 0.5 + reach])
+
+
+@pytest.mark.parametrize("dummy", [True, False])
+@pytest.mark.parametrize("at", ["overall", "mean", {"x1": 1.5}, {"x0": -1.0, "x2": 1}])
+def test_two_classes_are_those_of_statsmodels(at, dummy):
+    model = LogisticRegression().fit(X, Y)
+    theirs = sm.Logit(Y, sm.add_constant(X)).fit(disp=False, tol=1e-13)
+    how = (
+        {"at": at} if isinstance(at, str) else {"atexog": {int(k[1]) + 1: v for k, v in at.items()}}
+    )
+    if "x2" in at and dummy:
+        how["atexog"] = {1: -1.0}  # it changes itself
+    expected = theirs.get_margeff(dummy=dummy, **how)
+    found = model.marginal_effects(X, at=at, discrete=None if dummy else [])
+    which = [0, 1, 2, 3] if "x2" not in at or not dummy else [2]
+    assert np.allclose(estimates(found)[which], expected.margeff[which], rtol=1e-7)
+    assert np.allclose(errors(found)[which], expected.margeff_se[which], rtol=1e-6)
+    assert np.allclose(
+        [[row.low, row.high] for row in found.coefficients][which[0]], expected.conf_int()[which[0]]
+    )
+
+
+@pytest.mark.parametrize("at", ["overall", "mean", {"x0": 2.0}])
+@pytest.mark.parametrize("reference", [0, 1, 2])
+def test_several_classes_are_those_of_statsmodels(at, reference):
+    model = LogisticRegression(reference=reference).fit(X, KINDS)
+    theirs = sm.MNLogit(KINDS, sm.add_constant(X)).fit(disp=False, method="newton", tol=1e-13)
+    how = {"at": at} if isinstance(at, str) else {"atexog": {1: 2.0}}
+    expected = theirs.get_margeff(**how)
+    found = model.marginal_effects(X, at=at, discrete=[])
+    assert [row.name for row in found.coefficients][:5] == [f"0: x{j}" for j in range(4)] + [
+        "1: x0"
+    ]
+    assert np.allclose(estimates(found), expected.margeff.T.ravel(), rtol=1e-6, atol=1e-9)
+    assert np.allclose(errors(found), expected.margeff_se.T.ravel(), rtol=1e-5)
+    assert np.allclose(estimates(found).reshape(3, 4).sum(axis=0), 0.0, atol=1e-15)
+    assert found.tidy()["class"].tolist() == [c for c in "012" for _ in range(4)]
+
+
+def with_differences(model, effect):
+    """Return effects and their errors, by finite differences of ``effect`` of the parameters."""
+    b = model.params_.ravel()
+    steps = 1e-5 * np.maximum(np.abs(b), 0.1)
+    J = np.stack([(effect(b + h) - effect(b - h)) / (2 * h.sum()) for h in np.diag(steps)], axis=-1)
+    J = J.reshape(-1, b.size)
+    return effect(b).ravel(), np.sqrt(np.diag(J @ model.covariance_ @ J.T))
+
+
+def probabilities(model, b, rows):
+    """Return those of the classes in their order, from the parameters."""
+    K = len(model.classes_)
+    scores = np.insert(
+        b.reshape(K - 1, -1) @ np.column_stack([np.ones(len(rows)), rows]).T,
+        model.classes_.tolist().index(model.reference_), 0.0, axis=0,
+    )  # fmt: skip
+    return softmax(scores.T, axis=1)
+
+
+@pytest.mark.parametrize("reference", [0, 1])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_differences_of_several_classes(reference, weighted):
+    weights = rng.integers(0, 4, N).astype(float) if weighted else np.ones(N)
+    model = LogisticRegression(reference=reference).fit(X, KINDS, weights)
+
+    def effect(b):
+        one, zero = X.copy(), X.copy()
+        one[:, 2], zero[:, 2] = 1.0, 0.0
+        change = probabilities(model, b, one) - probabilities(model, b, zero)
+        return weights @ change / weights.sum()
+
+    expected, spread = with_differences(model, effect)
+    table = model.marginal_effects(X, sample_weight=weights)
+    found = [row for row in table.coefficients if row.name.endswith("x2")]
+    assert np.allclose([row.estimate for row in found], expected, rtol=1e-10)
+    assert np.allclose([row.standard_error for row in found], spread, rtol=1e-6)
+    repeated = model.marginal_effects(np.repeat(X, weights.astype(int), axis=0))
+    assert np.allclose(estimates(repeated), estimates(table), rtol=1e-12)
+    assert np.allclose(errors(repeated), errors(table), rtol=1e-10)
+    for at in ({"x3": 49.0}, "mean"):
+        some = model.marginal_effects(X, at=at, sample_weight=weights)
+        again = model.marginal_effects(np.repeat(X, weights.astype(int), axis=0), at=at)
+        assert np.allclose(estimates(some), estimates(again), rtol=1e-11)
+
+
+@pytest.mark.parametrize("scale", ["none", "standard"])
+@pytest.mark.parametrize("kind", ["text", "category", "formula", "sum"])
+def test_levels_are_compared_with_the_first(kind, scale):
+    frame = FRAME.assign(ill=Y)
+    how = {"scale": scale}
+    if kind == "category":
+        frame["town"] = pd.Categorical(frame["town"], ["Ulm", "Rome", "Bonn"])
+    if kind in ("formula", "sum"):
+        if scale != "none":
+            return
+        coded = "town" if kind == "formula" else "C(town, contr.sum)"
+        how = {"formula": f"ill ~ age + dose + smoker + {coded}"}
+    else:
+        how["target"] = "ill"
+    model = linsep.fit(frame, learner="logistic", **how)
+    table = model.marginal_effects(frame)
+    first, *others = ["Ulm", "Rome", "Bonn"] if kind == "category" else ["Bonn", "Rome", "Ulm"]
+    assert [row.name for row in table.coefficients] == [
+        "age", "dose", "smoker", *(f"town={town}" for town in others),
+    ]  # fmt: skip
+    for row, town in zip(table.coefficients[3:], others, strict=True):
+        one, base = (model.predict_proba(frame.assign(town=level))[:, 1] for level in (town, first))
+        assert row.estimate == pytest.approx((one - base).mean(), rel=1e-10)
+    dummies = pd.get_dummies(frame["town"], dtype=float)[others]
+    Z = np.column_stack([frame[["age", "dose", "smoker"]], dummies])
+    plain = LogisticRegression().fit(Z, Y)  # the same model: the same effects
+    own = plain.marginal_effects(Z)
+    assert np.allclose(estimates(table)[:3], estimates(own)[:3], rtol=1e-8)
+    assert np.allclose(errors(table)[:3], errors(own)[:3], rtol=1e-6)
+
+    def effect(b):
+        parts = []
+        for k in (3, 4):
+            one, base = Z.copy(), Z.copy()
+            one[:, 3:], base[:, 3:] = 0.0, 0.0
+            one[:, k] = 1.0
+            parts.append(probabilities(plain, b, one)[:, 1] - probabilities(plain, b, base)[:, 1])
+        return np.mean(parts, axis=1)
+
+    expected, spread = with_differences(plain, effect)
+    assert np.allclose(estimates(table)[3:], expected, rtol=1e-7)
+    assert np.allclose(errors(table)[3:], spread, rtol=1e-5)
+    assert f"town (from {first})" in table.notes[0]
+    at = model.marginal_effects(frame, at={"town": "Rome", "age": 49})
+    there = model.marginal_effects(frame.assign(town="Rome", age=49.0))
+    assert estimates(at) == pytest.approx(estimates(there), rel=1e-12)
+    assert errors(at) == pytest.approx(errors(there), rel=1e-9)
+
+
+@pytest.mark.parametrize("batch_rows", [7, 1 << 16])
+def test_sources_files_and_sparse_rows_are_arrays(tmp_path, batch_rows):
+    frame = FRAME.assign(ill=Y, w=rng.integers(1, 4, N))
+    path = tmp_path / "rows.csv"
+    frame.to_csv(path, index=False)
+    weighted = linsep.fit(str(path), target="ill", weight="w", learner="logistic")
+    source = linsep.open_source(path, recipe=weighted.recipe_)
+    source._batch_rows = batch_rows
+    tables = [
+        weighted.marginal_effects(rows)
+        for rows in (path, str(path), source, frame, pl.DataFrame(frame))
+    ]
+    tables.append(weighted.marginal_effects(frame[list(FRAME)], sample_weight=frame["w"]))
+    for table in tables[1:]:
+        assert np.allclose(estimates(table), estimates(tables[0]), rtol=1e-12)
+        assert np.allclose(errors(table), errors(tables[0]), rtol=1e-9)
+    plain = weighted.marginal_effects(frame[list(FRAME)])
+    assert not np.allclose(estimates(plain), estimates(tables[0]), rtol=1e-4)
+    model = LogisticRegression().fit(X, Y)
+    for given in (sp.csr_matrix(X), sp.csc_array(X), np.asfortranarray(X), X.tolist()):
+        table = model.marginal_effects(given)
+        assert np.allclose(errors(table), errors(model.marginal_effects(X)), rtol=1e-12)
+
+
+def test_models_come_back_from_files(tmp_path):
+    frame = FRAME.assign(kind=KINDS)
+    model = linsep.fit(frame, target="kind", learner="logistic")
+    linsep.save(model, tmp_path / "m.linsep")
+    copy = linsep.load(tmp_path / "m.linsep")
+    for at in ("overall", "mean", {"town": "Ulm"}):
+        ours, theirs = model.marginal_effects(frame, at=at), copy.marginal_effects(frame, at=at)
+        assert ours.to_dict() == theirs.to_dict()
+
+
+def test_units_and_shifts_of_columns():
+    plain = LogisticRegression().fit(X, Y).marginal_effects(X)
+    for factor, shift in ((1e-6, 0.0), (1e6, 0.0), (1.0, 1e5), (1e-3, 1e3)):
+        Z = X.copy()
+        Z[:, :2] = factor * Z[:, :2] + shift
+        found = LogisticRegression().fit(Z, Y).marginal_effects(Z)
+        assert np.allclose(estimates(found)[:2] * factor, estimates(plain)[:2], rtol=1e-6)
+        assert np.allclose(errors(found)[:2] * factor, errors(plain)[:2], rtol=1e-4)
+        assert np.allclose(errors(found)[2:], errors(plain)[2:], rtol=1e-3)
+
+
+def test_errors_without_digits_are_not_printed():
+    """Rounding of a covariance of columns at 1e15 would give any number."""
+    Z = X.copy()
+    Z[:, 0] = np.round(Z[:, 0] * 8) + 2.0**52
+    model = LogisticRegression().fit(Z, Y)
+    near = LogisticRegression().fit(Z - [2.0**52, 0, 0, 0], Y)
+    table, expected = model.marginal_effects(Z), near.marginal_effects(Z - [2.0**52, 0, 0, 0])
+    assert np.allclose(estimates(table), estimates(expected), rtol=1e-6)
+    known = np.isfinite(errors(table))
+    assert np.allclose(errors(table)[known], errors(expected)[known], rtol=1e-2)
+
+
+def test_without_a_covariance_there_are_no_errors():
+    model = LogisticRegression(l2=1.0).fit(X, Y)
+    table = model.marginal_effects(X)
+    P = model.predict_proba(X)[:, 1]
+    assert estimates(table)[0] == pytest.approx(model.coef_[0, 0] * (P * (1 - P)).mean())
+    assert np.isnan(errors(table)).all()
+    assert "standard errors and tests are not known" in str(table)
+    assert "-" in table.rows()[0]
+    firth = LogisticRegression(penalty="firth").fit(X, Y)
+    assert np.isfinite(errors(firth.marginal_effects(X))).all()
+    assert "profile" not in str(firth.marginal_effects(X))
+
+
+def test_limits_of_a_coefficient_that_diverges():
+    """All rows above have y = 1; without them the others have a maximum."""
+    above = X[:, 1] > 1.0
+    Z = np.column_stack([X[:, [0, 1, 3]], above])
+    y = np.where(above, 1, Y)
+    with pytest.warns(UserWarning, match="quasi-separable"):
+        model = LogisticRegression().fit(Z, y)
+    assert model.limits_.tolist() == ["finite"] * 4 + ["+inf"]
+    table = model.marginal_effects(Z)
+    inside = LogisticRegression().fit(Z[~above, :3], y[~above])
+    share = (~above).mean()
+    part = inside.marginal_effects(Z[~above, :3])
+    assert np.allclose(estimates(table)[:3], share * estimates(part), rtol=1e-6)
+    assert np.allclose(errors(table)[:3], share * errors(part), rtol=1e-5)
+    below = inside.predict_proba(Z[:, :3])[:, 1]
+    assert estimates(table)[3] == pytest.approx(1 - below.mean(), rel=1e-6)
+
+    def effect(b):
+        return np.atleast_1d(1 - probabilities(inside, b, Z[:, :3])[:, 1].mean())
+
+    assert errors(table)[3] == pytest.approx(with_differences(inside, effect)[1][0], rel=1e-4)
+    assert "limit" in str(table)
+    (slope,) = [
+        row for row in model.marginal_effects(Z, discrete=[]).coefficients if row.name == "x3"
+    ]
+    assert np.isnan(slope.estimate)
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_what_is_separable_has_no_effects(several):
+    y = np.digitize(X[:, 0], [-0.5, 0.5]) if several else (X[:, 0] > 0).astype(int)
+    with pytest.warns(UserWarning, match="separable"):
+        model = LogisticRegression().fit(X, y)
+    table = model.marginal_effects(X)
+    assert np.isnan(estimates(table)).all()
+    assert np.isnan(errors(table)).all()
+    assert "separable" in table.notes[-1]
+
+
+def test_dependent_columns_and_classes_without_weight():
+    Z = np.column_stack([X[:, :2], X[:, 0] - X[:, 1]])
+    model = LogisticRegression().fit(Z, Y)
+    table = model.marginal_effects(Z)
+    assert [row.status for row in table.coefficients] == ["", "", "dependent"]
+    plain = LogisticRegression().fit(X[:, :2], Y).marginal_effects(X[:, :2])
+    assert np.allclose(errors(table)[:2], errors(plain), rtol=1e-6)
+    weights = np.where(KINDS == 1, 0.0, 1.0)
+    with pytest.warns(UserWarning, match="weight"):
+        three = LogisticRegression(reference=0).fit(X, KINDS, weights)
+    found = three.marginal_effects(X)
+    two = LogisticRegression().fit(X[KINDS != 1], KINDS[KINDS != 1]).marginal_effects(X)
+    assert [row.status for row in found.coefficients] == [""] * 4 + ["no weight"] * 4 + [""] * 4
+    assert np.allclose(estimates(found)[8:], estimates(two), rtol=1e-6)
+    assert np.allclose(errors(found)[8:], errors(two), rtol=1e-5)
+
+
+def test_booleans_and_single_rows():
+    frame = FRAME[["age"]].assign(smoker=X[:, 2] > 0)
+    model = linsep.fit(frame.assign(ill=Y), target="ill", learner="logistic")
+    one = frame.iloc[:1]
+    both = model.predict_proba(pd.concat([one.assign(smoker=True), one.assign(smoker=False)]))
+    (_, smoker) = model.marginal_effects(one).coefficients
+    assert smoker.estimate == pytest.approx(both[0, 1] - both[1, 1], rel=1e-12)
+    array = LogisticRegression().fit(X, Y)
+    row = array.marginal_effects(np.array([[0.0, 1.0, 1.0, 50.0]])).coefficients
+    p = array.predict_proba([[0.0, 1.0, 1.0, 50.0]])[0, 1]
+    assert row[1].estimate == pytest.approx(array.coef_[0, 1] * p * (1 - p), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"at": "median"}, "at is 'median': choose 'overall', 'mean', or values"),
+        ({"at": {"height": 3}}, "`at` names 'height', which the model does not have: name x0"),
+        ({"at": {"x0": "tall"}}, "`at` has 'tall' for 'x0': give it a finite number"),
+        ({"at": {"x0": np.inf}}, "`at` has inf for 'x0'"),
+        ({"level": 95}, "level is 95"),
+        ({"discrete": ["height"]}, "`discrete` names 'height'"),
+        ({"sample_weight": np.ones(3)}, "sample_weight has 3 values, but X has"),
+        ({"sample_weight": np.ones(N + 1)}, f"sample_weight has {N + 1} values, but X has {N}"),
+        ({"sample_weight": np.zeros(N)}, "no weight"),
+        ({"sample_weight": -np.ones(N)}, "sample_weight of"),
+    ],
+)
+def test_bad_input_is_one_sentence(how, message):
+    model = LogisticRegression().fit(X, Y)
+    with pytest.raises(ValueError, match=message):
+        model.marginal_effects(X, **how)
+
+
+def test_bad_rows_are_refused():
+    model = LogisticRegression().fit(X, Y)
+    with pytest.raises(ValueError, match="features"):
+        model.marginal_effects(X[:, :2])
+    with pytest.raises(ValueError, match="NaN"):
+        model.marginal_effects(np.where(X > 1, np.nan, X))
+    with pytest.raises(ValueError, match="0 sample"):
+        model.marginal_effects(X[:0])
+    with pytest.raises(Exception, match="not fitted"):
+        LogisticRegression().marginal_effects(X)
+    model = linsep.fit(FRAME.assign(ill=Y), target="ill", learner="logistic")
+    with pytest.raises(
+        ValueError, match="'town' has no level 'Paris': choose one of Bonn, Rome, Ulm"
+    ):
+        model.marginal_effects(FRAME, at={"town": "Paris"})
+
+
+def test_without_an_intercept():
+    model = LogisticRegression(fit_intercept=False).fit(X, Y)
+    theirs = sm.Logit(Y, X).fit(disp=False, tol=1e-13).get_margeff(dummy=True)
+    found = model.marginal_effects(X)
+    assert np.allclose(estimates(found), theirs.margeff, rtol=1e-6)
+    assert np.allclose(errors(found), theirs.margeff_se, rtol=1e-6)
+
+
+def test_two_classes_of_which_one_has_no_weight():
+    with pytest.warns(UserWarning, match="weight"):
+        model = LogisticRegression().fit(X, Y, (Y == 1).astype(float))
+    assert {row.status for row in model.marginal_effects(X).coefficients} == {"no weight"}
+    found = model.predict_proba(X, interval="confidence")
+    assert (found.prediction == [0.0, 1.0]).all()
+
+
+def test_labels_are_not_needed():
+    frame = FRAME.assign(ill=Y)
+    model = linsep.fit(frame, target="ill", learner="logistic")
+    expected = model.marginal_effects(FRAME).to_dict()
+    assert model.marginal_effects(frame).to_dict() == expected
+    assert model.marginal_effects(frame.assign(ill=None)).to_dict() == expected
+
+
+def test_wide_sparse_rows_have_slopes():
+    wide = sp.random(300, 2600, density=0.01, random_state=0, format="csr")
+    model = LogisticRegression(l2=1.0).fit(wide, rng.integers(0, 2, 300))
+    P = model.predict_proba(wide)[:, 1]
+    found = model.marginal_effects(wide)
+    assert np.allclose(estimates(found), (P * (1 - P)).mean() * model.coef_[0], rtol=1e-10)
+    assert np.isnan(errors(found)).all()

@@ -1,0 +1,216 @@
+"""Effects of columns that are in several terms: on the probability through all of them."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.special import expit
+
+import linsep
+
+rng = np.random.default_rng(49)
+N = 200
+FRAME = pd.DataFrame(
+    {"age": rng.normal(50, 5, N), "dose": rng.normal(size=N), "smoker": rng.integers(0, 2, N),
+     "rank": rng.integers(1, 4, N), "town": rng.choice(["Bonn", "Rome", "Ulm"], N)}
+)  # fmt: skip
+SCORES = 0.1 * (FRAME["age"] - 50) * (1 + FRAME["smoker"]) + FRAME["dose"] ** 2 - 0.5
+FRAME["ill"] = (SCORES + rng.logistic(size=N) > 0).astype(int)
+FRAME["kind"] = np.digitize(SCORES + rng.logistic(size=N), [-0.8, 0.9])
+
+
+def ones(f):
+    return np.ones(len(f))
+
+
+def town(f, name):
+    return (f["town"] == name).to_numpy(float)
+
+
+#: formulas, and their designs by hand, of which R's are linear combinations
+FORMULAS = {
+    "age * smoker + town": lambda f: [
+        f["age"], f["smoker"], town(f, "Rome"), town(f, "Ulm"), f["age"] * f["smoker"]],
+    "dose * town + age": lambda f: [
+        f["dose"], town(f, "Rome"), town(f, "Ulm"), f["dose"] * town(f, "Rome"),
+        f["dose"] * town(f, "Ulm"), f["age"]],
+    "dose + I(dose**2) + I(dose**3 / age) + smoker": lambda f: [
+        f["dose"], f["dose"] ** 2, f["dose"] ** 3 / f["age"], f["smoker"]],
+    "log(age) + exp(dose) + sqrt(age) * smoker": lambda f: [
+        np.log(f["age"]), np.exp(f["dose"]), np.sqrt(f["age"]), f["smoker"],
+        np.sqrt(f["age"]) * f["smoker"]],
+    "poly(dose, 3) + C(rank) * age": lambda f: [
+        f["dose"], f["dose"] ** 2, f["dose"] ** 3, f["rank"] == 2, f["rank"] == 3, f["age"],
+        f["age"] * (f["rank"] == 2), f["age"] * (f["rank"] == 3)],
+}  # fmt: skip
+
+
+def design(made, frame):
+    return np.column_stack([ones(frame), *(np.asarray(x, dtype=float) for x in made(frame))])
+
+
+def newton(Z, y):
+    """Return the estimates of a logistic regression, and their covariance."""
+    b = np.zeros(Z.shape[1])
+    for _ in range(50):
+        p = expit(Z @ b)
+        V = np.linalg.inv(Z.T @ (Z * (p * (1 - p))[:, None]))
+        b = b + V @ (Z.T @ (y - p))
+    return b, V
+
+
+def changes(made, frame, name):
+    """Return the designs whose difference, divided by a number, is the effect of a column."""
+    values = frame[name]
+    if name in ("town", "rank"):
+        levels = sorted(values.unique())
+        base = design(made, frame.assign(**{name: levels[0]}))
+        return [(design(made, frame.assign(**{name: x})), base, 1.0) for x in levels[1:]]
+    if name == "smoker":
+        return [(design(made, frame.assign(smoker=1)), design(made, frame.assign(smoker=0)), 1.0)]
+    h = 1e-5
+    return [(design(made, frame.assign(**{name: values + h})),
+             design(made, frame.assign(**{name: values - h})), 2 * h)]  # fmt: skip
+
+
+def expected(made, frame, name, y, at=None):
+    """Return the effects of a column and their errors."""
+    b, V = newton(design(made, frame), y)
+    found = []
+    for one, base, divisor in changes(made, frame if at is None else frame.assign(**at), name):
+        p, q = expit(one @ b), expit(base @ b)
+        J = ((p * (1 - p))[:, None] * one - (q * (1 - q))[:, None] * base).mean(axis=0) / divisor
+        found.append(((p - q).mean() / divisor, np.sqrt(J @ V @ J)))
+    return found
+
+
+@pytest.mark.parametrize("at", [None, {"age": 48.0}, {"dose": 0.5, "age": 51.0}])
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_effects_are_those_of_designs_by_hand(formula, at):
+    model = linsep.fit(FRAME, formula=f"ill ~ {formula}", learner="logistic")
+    at = at and {name: value for name, value in at.items() if name in formula}
+    table = model.marginal_effects(FRAME, at=at or "overall")
+    rows = {row.name: row for row in table.coefficients}
+    assert not any("several terms" in note for note in table.notes)
+    names = {row.split("=")[0] for row in rows}
+    assert names == {name for name in FRAME if name in formula}
+    for name in names:
+        own = [row for key, row in rows.items() if key.split("=")[0] == name]
+        effects = expected(FORMULAS[formula], FRAME, name, FRAME["ill"], at)
+        for row, (value, error) in zip(own, effects, strict=True):
+            assert row.estimate == pytest.approx(value, rel=1e-5, abs=1e-9)
+            assert row.standard_error == pytest.approx(error, rel=1e-4)
+
+
+@pytest.mark.parametrize("spline", ["bs(dose, df=5)", "cr(dose, df=4)"])
+def test_splines_by_differences_of_probabilities(spline):
+    model = linsep.fit(FRAME, formula=f"ill ~ {spline} * smoker", learner="logistic")
+    inner = FRAME["dose"].sort_values().index[5:-5]
+    rows, h = FRAME.loc[inner], 1e-5
+    up, down = (model.predict_proba(rows.assign(dose=rows["dose"] + s))[:, 1] for s in (h, -h))
+    found = {row.name: row for row in model.marginal_effects(rows).coefficients}
+    assert found["dose"].estimate == pytest.approx((up - down).mean() / (2 * h), rel=1e-6)
+    assert np.isfinite(model.marginal_effects(FRAME).coefficients[0].standard_error)
+
+
+@pytest.mark.parametrize("scale", ["none", "standard"])
+@pytest.mark.parametrize("products", ["age:smoker", "age:age", "dose:town", "age:dose"])
+def test_products_of_columns(products, scale, tmp_path):
+    frame = FRAME[["age", "dose", "smoker", "town", "ill"]]
+    path = tmp_path / "rows.csv"
+    frame.to_csv(path, index=False)
+    model = linsep.fit(str(path), target="ill", learner="logistic", products=products, scale=scale)
+    one, other = products.split(":")
+
+    def made(f):
+        main = [f["age"], f["dose"], f["smoker"], town(f, "Rome"), town(f, "Ulm")]
+        if other == "town":
+            return [*main, *(f[one] * town(f, name) for name in ("Rome", "Ulm"))]
+        return [*main, f[one] * f[other]]
+
+    for data in (frame, path, pl.DataFrame(frame)):
+        rows = {row.name: row for row in model.marginal_effects(data).coefficients}
+        assert list(rows) == ["age", "dose", "smoker", "town=Rome", "town=Ulm"]
+        for name in ("age", "dose", "smoker", "town"):
+            own = [row for key, row in rows.items() if key.split("=")[0] == name]
+            for row, (value, error) in zip(
+                own, expected(made, frame, name, frame["ill"]), strict=True
+            ):
+                assert row.estimate == pytest.approx(value, rel=1e-5)
+                assert row.standard_error == pytest.approx(error, rel=1e-4)
+
+
+def test_several_classes_weights_and_batches():
+    frame = FRAME.assign(w=rng.integers(0, 3, N))
+    how = {"formula": "kind ~ age * smoker + dose * town", "learner": "logistic"}
+    weighted = linsep.fit(frame, weight="w", **how)
+    table = weighted.marginal_effects(frame)
+    again = FRAME.loc[np.repeat(FRAME.index, frame["w"])]
+    repeated = linsep.fit(again, **how).marginal_effects(again)
+    for row, other in zip(table.coefficients, repeated.coefficients, strict=True):
+        assert row.estimate == pytest.approx(other.estimate, rel=1e-6, abs=1e-10)
+        assert row.standard_error == pytest.approx(other.standard_error, rel=1e-5)
+    sums = table.tidy().groupby("term")["estimate"].sum()
+    assert np.allclose(sums, 0.0, atol=1e-12)
+    source = linsep.open_source(frame, recipe=weighted.recipe_)
+    source._batch_rows = 7
+    for row, other in zip(
+        weighted.marginal_effects(source).coefficients, table.coefficients, strict=True
+    ):
+        assert row.estimate == pytest.approx(other.estimate, rel=1e-10, abs=1e-14)
+        assert row.standard_error == pytest.approx(other.standard_error, rel=1e-9)
+
+
+def test_what_is_not_known_is_a_dash():
+    model = linsep.fit(FRAME, formula="ill ~ age * smoker + town", learner="logistic")
+    table = model.marginal_effects(FRAME, at="mean")
+    assert [np.isnan(row.estimate) for row in table.coefficients] == [True, True, False, False]
+    assert "In several terms, and not known at means of features: age, smoker." in table.notes
+    features = model.features_of(FRAME)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        table = model.marginal_effects(features)
+        with pytest.raises(ValueError, match="'age' is in several terms: set it in the rows"):
+            model.marginal_effects(features, at={"age": 3})
+    assert [np.isnan(row.estimate) for row in table.coefficients] == [True, True, False, False]
+    with pytest.raises(ValueError, match="'town' has no level 'Paris'"):
+        model.marginal_effects(FRAME, at={"town": "Paris"})
+    with pytest.raises(ValueError, match="give it a finite number"):
+        model.marginal_effects(FRAME, at={"age": "old"})
+
+
+def test_rows_with_missing_values_are_left_out():
+    gaps = FRAME.copy()
+    gaps.loc[[3, 50], "age"] = np.nan
+    gaps.loc[7, "town"] = None
+    how = {"formula": "ill ~ age * smoker + age * town", "learner": "logistic"}
+    model = linsep.fit(gaps, missing="drop", **how)
+    whole = gaps.dropna()
+    plain = linsep.fit(whole, **how).marginal_effects(whole)
+    for row, other in zip(
+        model.marginal_effects(gaps).coefficients, plain.coefficients, strict=True
+    ):
+        assert row.estimate == pytest.approx(other.estimate, rel=1e-9)
+        assert row.standard_error == pytest.approx(other.standard_error, rel=1e-9)
+
+
+def test_rare_levels_and_boolean_columns_in_products():
+    frame = FRAME[["age", "dose", "town", "ill"]].assign(smoker=FRAME["smoker"] == 1)
+    frame.loc[:11, "town"] = ["Pisa", "Ghent"] * 6
+    products = ["dose:town", "age:smoker"]
+    how = {"products": products, "min_count": 8, "penalty": "firth", "intervals": "wald"}
+    model = linsep.fit(frame, target="ill", learner="logistic", **how)
+    rows = {row.name: row for row in model.marginal_effects(frame).coefficients}
+    assert list(rows) == ["age", "dose", "smoker", "town=Rome", "town=Ulm", "town=(rare)"]
+    for name, column, one, base in (
+        ("town=(rare)", "town", "Ghent", "Bonn"), ("town=Ulm", "town", "Ulm", "Bonn"),
+        ("smoker", "smoker", True, False),
+    ):  # fmt: skip
+        P, Q = (model.predict_proba(frame.assign(**{column: x}))[:, 1] for x in (one, base))
+        assert rows[name].estimate == pytest.approx((P - Q).mean(), rel=1e-10)
+    at = model.marginal_effects(frame, at={"smoker": True, "town": "(rare)"})
+    there = model.marginal_effects(frame.assign(smoker=True, town="Pisa"))
+    for row, other in zip(at.coefficients[:2], there.coefficients[:2], strict=True):
+        assert row.estimate == pytest.approx(other.estimate, rel=1e-10)
