@@ -20,6 +20,7 @@ from linsep._system.threads import in_background, thread_count
 from linsep.batches import Batch, joined
 from linsep.errors import DataError, LinsepError, ParameterError, hint
 from linsep.estimators._common.labels import plain_labels
+from linsep.inference.robust import without_clusters
 from linsep.rows.label_book import BadLabel, LabelBook
 from linsep.scoring import metrics_of, scored
 from linsep.sources.arrays import ArraySource
@@ -246,7 +247,7 @@ def predicted(estimator: Any, rows: LabelledRows, split: Split) -> Any:
     """Fit an estimator to the training rows, and return what it says of the test rows."""
     training, test = split
     X, outcomes, weights = rows.part(training)
-    model = estimator.fit(X, outcomes, sample_weight=weights)
+    model = without_clusters(estimator).fit(X, outcomes, sample_weight=weights)
     X, outcomes, weights = rows.part(test)
     return _of_all_classes(scored(model, ArraySource(X, outcomes, weights)), rows, test)
 

@@ -28,6 +28,7 @@ _LEVEL = hint("the level to compare with is {}", reference_level=None)
 _SCALE = hint("columns are scaled with {}", scale="standard")
 _AUDIT = Hint("`linsep audit MODEL DATA` shows features and weights of a row", {})
 _DASK = Hint("a Dask cluster is `--dask ADDRESS`, in Python `linsep.distributed`", {})
+_ROBUST = hint("robust standard errors are {}", covariance="HC3")
 _DATA = Hint("files are named without an option", {})
 
 #: scikit-learn, with pandas, Dask and neural networks beside it
@@ -60,7 +61,7 @@ OF_SCIKIT_LEARN = {
     "test_size": Hint("`linsep split DATA --test 0.2` holds rows out", {}),
     "cluster": _DASK,
 }  # fmt: skip
-#: R: glm, glmnet, svm of e1071, and what reads data for them
+#: R: glm, glmnet, sandwich, svm of e1071, and what reads data for them
 OF_R = {
     "cost": hint("the cost of errors is {} of a soft margin", C=None),
     "type": hint("support vector machines are {} or kernel-soft-margin", learner="soft-margin"),
@@ -72,6 +73,7 @@ OF_R = {
     "weights": hint("the column of weights is {}", weight=None),
     "dec": hint("the sign before fractions is {}", decimal=None),
     "intercept": hint("the intercept is left out with {}", fit_intercept=False),
+    "vcov": _ROBUST, "cov_type": _ROBUST, "robust": _ROBUST,
 }  # fmt: skip
 OF_VOWPAL_WABBIT = {
     "passes": _PASSES, "l": _RATE, "power_t": _SCHEDULE, "initial_t": _SCHEDULE,

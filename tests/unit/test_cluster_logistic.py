@@ -60,8 +60,7 @@ def read(folder, name, target="two", leave=("near", "twice"), **how):
     if name.endswith("svm"):
         return open_source(folder / name, **how)
     out = [column for column in ("w", "two", "three", "above") if column != target] + list(leave)
-    if "weight" in how:
-        out.remove("w")
+    out = [name for name in out if name not in (how.get("weight"), how.get("group"))]
     return open_source(folder / name, target=target, exclude=out, **how)
 
 
@@ -89,6 +88,18 @@ CASES = {
     "sparse": ("t.svm", {}, {"l2": 0.1}),
     "sparse, many": ("t.svm", {}, {"l2": 0.1, "tol": 0.01}),
     "profiles": ("t.parquet", {}, {"intervals": "profile"}),
+    "unequal": ("t.parquet", {"weight": "w"}, {"covariance": "HC1"}),
+    "clusters": ("t.csv", {"group": "three"}, {"covariance": "CR1"}),
+    "clusters, separable": (
+        "t.parquet",
+        {"target": "above", "group": "three"},
+        {"covariance": "CR1"},
+    ),
+    "clusters, nearly dependent": (
+        "t.csv",
+        {"leave": ("twice",), "group": "three"},
+        {"covariance": "CR1"},
+    ),
 }
 
 

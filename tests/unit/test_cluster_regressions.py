@@ -2,6 +2,7 @@
 
 import warnings
 
+import dask.array as da
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -10,7 +11,7 @@ from sklearn.base import clone
 
 from linsep import GaussianNaiveBayes, LinearRegression, lanes, open_source
 from linsep.distributed import fit, lanes as cluster_lanes
-from linsep.errors import DataError
+from linsep.errors import DataError, ParameterError
 from linsep.linear.solving import DependentFeaturesWarning
 
 pytestmark = [pytest.mark.compiled, pytest.mark.thorough]  # sums of numpy and BLAS
@@ -46,6 +47,9 @@ def same_fit(one, other):
         found = getattr(other._fitted, name)
         if name == "combinations":
             assert value.keys() == found.keys()
+        elif name == "robust" and value is not None:
+            assert np.array_equal(value.root, found.root)
+            assert value[::2] == found[::2]
         else:
             assert np.array_equal(value, found, equal_nan=name == "deviation"), name
     assert one.training_deviation_ == other.training_deviation_
@@ -63,6 +67,17 @@ def short_lanes(monkeypatch):
 CASES = [
     ("t.parquet", {"target": "y", "weight": "w", "exclude": "label"}, {}),
     ("t.parquet", {"target": "y", "weight": "w", "exclude": "label"}, {"weight_type": "frequency"}),
+    (
+        "t.parquet",
+        {"target": "y", "weight": "w", "exclude": "label"},
+        {"weight_type": "frequency", "covariance": "HC3"},
+    ),
+    (
+        "t.parquet",
+        {"target": "y", "exclude": "w", "group": "label"},
+        {"covariance": "CR1"},
+    ),
+    ("t.svm", {}, {"covariance": "HC1"}),
     ("wide.parquet", {"target": "y"}, {"fit_intercept": False}),
     ("t.svm", {}, {}),
 ]
@@ -82,6 +97,30 @@ def test_least_squares_to_the_bit(workers, client, folder, short_lanes, name, re
             other = fit(LinearRegression(**parameters), source(), client=client, shard_mb=size)
             same_fit(one, other)
     assert one._fitted.method != "exact"
+
+
+def test_clusters_of_collections(client, short_lanes):
+    random = np.random.default_rng(3)
+    X, places = random.normal(size=(500, 4)), random.integers(0, 9, 500)
+    y = X[:, 0] + random.normal(size=500) + places / 9
+    names = np.array([f"place {k}" for k in places])
+    one = LinearRegression(covariance="CR1").fit(X, y, clusters=names)
+    parts = [da.from_array(each, chunks=(130, *each.shape[1:])) for each in (X, y, names)]
+    for clusters in (parts[2], da.from_array(places * 1.0, chunks=130)):
+        model = LinearRegression(covariance="CR1")
+        fit(model, *parts[:2], clusters=clusters, client=client)
+        assert np.array_equal(model.covariance_, one.covariance_)
+        assert model.summary().to_dict() == one.summary().to_dict()
+    with pytest.raises(ParameterError, match="CR1 needs the cluster of every row"):
+        fit(LinearRegression(covariance="CR1"), *parts[:2], client=client)
+    with pytest.raises(ParameterError, match="Clusters have no effect"):
+        fit(LinearRegression(), *parts[:2], clusters=parts[2], client=client)
+    weighted = {"clusters": parts[2], "sample_weight": parts[1] ** 2, "client": client}
+    with pytest.raises(ParameterError, match="CR1 takes no weights"):
+        fit(LinearRegression(covariance="CR1"), *parts[:2], **weighted)
+    lost = da.from_array(np.where(places == 3, None, places), chunks=130)
+    with pytest.raises(DataError, match=r"partition \d: The cluster of row .* is missing"):
+        fit(LinearRegression(covariance="CR1"), *parts[:2], clusters=lost, client=client)
 
 
 def test_few_rows_are_exact_on_a_cluster_too(client, folder):

@@ -3,7 +3,8 @@
 import inspect
 import os
 import sys
-from contextlib import redirect_stdout
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -29,7 +30,7 @@ from linsep.cli.predict import score_source
 from linsep.cli.reading import READING, Reading, connected_to, dask_needed
 from linsep.cli.standard_input import NAME
 from linsep.cli.validating import FOLDS, described
-from linsep.errors import CheckpointError, LinsepError, ParameterError
+from linsep.errors import CheckpointError, DataError, Hint, LinsepError, ParameterError, hint
 from linsep.estimators._common.thresholds import Rule, set_threshold
 from linsep.fitting import (
     USUAL_LEARNER,
@@ -40,6 +41,7 @@ from linsep.fitting import (
     set_in_folds,
     with_intercept,
 )
+from linsep.inference.robust import CLUSTERED
 from linsep.sources.base import Source
 from linsep.sources.remote.address import is_remote, normal, shown
 
@@ -71,6 +73,10 @@ THRESHOLD = Option(
     "balanced_accuracy, chosen on the rows of --calibrate, else in the folds of --cv (5); or a "
     "number: a probability, or a score of a learner without. With winnow and balanced-winnow a "
     "number is the score that a positive row exceeds, in learning as well.",
+)  # fmt: skip
+CLUSTER_BY = Option(
+    "--cluster-by", section="Learner", metavar="COLUMN",
+    help="Column of clusters for --covariance CR1, not a feature (tables only).",
 )  # fmt: skip
 CHECKPOINT = Option(
     "--checkpoint", section="Checkpoints", type=options.LocalPath(), metavar="FILE",
@@ -155,8 +161,8 @@ def _stored(args: list[str]) -> list[str]:
 @command(
     options.DATA, READING, options.MODEL_OUT, options.FORCE, options.TEST, CALIBRATE, CALIBRATION,
     THRESHOLD, options.LEARNER, options.AS_JSON, options.CURVE, options.RANDOM_STATE,
-    options.CLASS_WEIGHT, options.INIT_WEIGHTS, options.REFERENCE, options.COLUMNS, FOLDS,
-    options.DASK, options.MIXING, options.SHARD_MB, CHECKPOINT, EVERY, RESUME,
+    options.CLASS_WEIGHT, options.INIT_WEIGHTS, options.REFERENCE, CLUSTER_BY, options.COLUMNS,
+    FOLDS, options.DASK, options.MIXING, options.SHARD_MB, CHECKPOINT, EVERY, RESUME,
     cls=Resumable,
 )  # fmt: skip
 def fit(
@@ -164,9 +170,9 @@ def fit(
     calibrate: list[str] | None, calibration: str | None, threshold: Rule | None,
     learner: str | None, as_json: bool, curve: bool, random_state: int,
     class_weight: list[str] | None, init_weights: Any, reference: str | None,
-    columns: dict[str, Any], folds: "Folds | None", dask: str | None, mixing: str | None,
-    shard_mb: float | None, checkpoint: Path | None, every: str | None, resume: Path | None,
-    parameters: dict[str, Any],
+    cluster_by: str | None, columns: dict[str, Any], folds: "Folds | None", dask: str | None,
+    mixing: str | None, shard_mb: float | None, checkpoint: Path | None, every: str | None,
+    resume: Path | None, parameters: dict[str, Any],
 ) -> None:  # fmt: skip
     """Learn from DATA and save a model.
 
@@ -179,7 +185,8 @@ def fit(
     reading, first = reading._replace(group=columns["group"]), learner or USUAL_LEARNER
     parameters = with_intercept(first, reading.given["formula"], parameters)
     threshold = decision_rule(threshold, first, parameters)
-    source = reading.source(data, first, columns, parameters)
+    with _clusters(cluster_by, columns, parameters) as roles:
+        source = reading.source(data, first, roles, parameters)
     never_overwrite(source.paths, model, checkpoint)
     _check_calibration(calibrate, calibration, first)
     reading.check(source, test=test, calibrate=calibrate)
@@ -191,7 +198,7 @@ def fit(
     )  # fmt: skip
     choice = Choice.of(threshold, calibrate, folds, random_state)
     divided = folds is not None or choice.folds is not None
-    _check_held_out(curve, source.grouped and not divided, estimator, parameters)
+    _check_held_out(curve, reading.group is not None and not divided, estimator, parameters)
     choice.check(estimator, source.grouped, dask, checkpoint)
     folds = _checked_folds(folds, random_state, source.grouped, dask, checkpoint)
     start = InitialWeights(init_weights, learner, estimator, source)
@@ -208,6 +215,32 @@ def fit(
     )  # fmt: skip
     if saved is not None:  # now that all is written
         saved.remove()
+
+
+@contextmanager
+def _clusters(
+    column: str | None, columns: dict[str, Any], parameters: dict[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """Give the columns with that of clusters as groups, and its option to errors about these."""
+    if column is None:
+        yield columns
+        return
+    if parameters.get("covariance") != CLUSTERED:
+        raise click.BadParameter(f"--cluster-by needs --covariance {CLUSTERED}.")
+    if columns["group"] not in (None, column):
+        raise click.BadParameter(
+            "--group holds out whole groups and --cluster-by names clusters: give one column."
+        )
+    try:
+        yield columns | {"group": column}
+    except DataError as problem:
+        hints = [
+            hint(one.text, cluster_by=None)
+            if isinstance(one, Hint) and "group" in one.settings
+            else one
+            for one in problem.hints
+        ]
+        raise type(problem)(problem.message, *hints) from None
 
 
 def _kept(source: Source) -> tuple[Source, Batch]:

@@ -37,7 +37,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 #: parameters that are no options of a command, which has them for all its models
 FIXED = {
     "fit": ("threshold",),
-    "tune": ("early_stopping", "n_iter_no_change", "verbose"),
+    "tune": ("early_stopping", "n_iter_no_change", "verbose", "covariance"),
 }
 #: parameters that have an effect only if another one has one of these values
 NEEDED: dict[str, tuple[str, tuple[Any, ...]]] = {
@@ -190,8 +190,7 @@ def _takes(learner: str, name: str) -> bool:
         return learner in LINEAR
     if name == "threshold":  # also a parameter, but of Winnow's learners only
         return hasattr(ESTIMATORS[learner], "decision_function")
-    if name == "curve":
-        name = "early_stopping"
+    name = {"curve": "early_stopping", "cluster_by": "covariance"}.get(name, name)
     return not _having(name) or learner in _having(name)
 
 

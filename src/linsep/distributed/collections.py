@@ -12,6 +12,7 @@ from linsep.distributed.cluster import Cluster
 from linsep.distributed.rows import ShardedRows
 from linsep.distributed.shards import ShardRows
 from linsep.errors import DataError, ParameterError
+from linsep.inference.robust import check_length, hashed_clusters
 from linsep.validation.labels import check_beside, labels_of, refuse_masked
 from linsep.validation.sparse import as_csr
 from linsep.validation.values import refuse_rounded
@@ -20,23 +21,30 @@ from linsep.validation.values import refuse_rounded
 Numbers = Callable[[str, Any], Any]
 
 
+#: collections of a fit, in this order
+BESIDE = ("X", "y", "sample_weight", "clusters")
+
+
 def is_collection(X: Any) -> bool:
     """Return whether X is a Dask Array, DataFrame or Series."""
     return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed")
 
 
 def rows_of_collections(
-    cluster: Cluster, X: Any, y: Any, sample_weight: Any, numbers: Numbers | None = None
-) -> ShardedRows:
-    """Let the workers compute the partitions of X and y, and of weights if there are any.
+    cluster: Cluster, X: Any, y: Any, sample_weight: Any, numbers: Numbers | None = None,
+    clusters: Any = None,
+) -> ShardedRows:  # fmt: skip
+    """Let the workers compute the partitions of X and y, and of weights and the labels of clusters
+    if there are any.
 
     ``numbers`` returns the rows of a partition, given its name and X; by default they are floats.
     """
     if not is_collection(y):
         raise ParameterError("y must be a Dask Array or Series, with the partitions of X.")
-    given = {"X": X, "y": y} | ({} if sample_weight is None else {"sample_weight": sample_weight})
     parts = {}
-    for name, collection in given.items():
+    for name, collection in zip(BESIDE, (X, y, sample_weight, clusters), strict=True):
+        if collection is None:
+            continue
         if not is_collection(collection):
             raise ParameterError(f"{name} must be a Dask collection, as X is.")
         if getattr(collection, "numblocks", ())[1:2] > (1,):
@@ -51,12 +59,10 @@ def rows_of_collections(
         raise DataError("X has no columns: give one feature or more.")
     names = [f"partition {k:,}" for k in range(len(parts["X"]))]
     computed = {name: cluster.client.compute(delayed) for name, delayed in parts.items()}
-    futures = [
-        cluster.submit(
-            "read shard", _rows, numbers or _numbers, name, *(part[k] for part in computed.values())
-        )
-        for k, name in enumerate(names)
-    ]
+    futures = []
+    for k, name in enumerate(names):
+        given = [computed[of][k] if of in computed else None for of in BESIDE]
+        futures.append(cluster.submit("read shard", _rows, numbers or _numbers, name, *given))
     return ShardedRows(cluster, names, futures, "X")
 
 
@@ -65,8 +71,11 @@ def names_of(X: Any) -> list[str]:
     return [str(name) for name in getattr(X, "columns", [])]
 
 
-def _rows(numbers: Numbers, name: str, X: Any, y: Any, weights: Any = None) -> ShardRows:
+def _rows(
+    numbers: Numbers, name: str, X: Any, y: Any, sample_weight: Any = None, clusters: Any = None
+) -> ShardRows:
     """Return the rows of a partition; DataError names it, and a column."""
+    weights = sample_weight
     check_beside(X, **{f"{name}: y": y, f"{name}: sample_weight": weights})
     refuse_masked(X, f"{name} of X")
     values = numbers(name, X)
@@ -81,11 +90,23 @@ def _rows(numbers: Numbers, name: str, X: Any, y: Any, weights: Any = None) -> S
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise DataError(f"{name} has a missing or infinite y: leave these rows out.")
     if weights is None:
-        return ShardRows(Batch(values, labels))
+        return ShardRows(Batch(values, labels, groups=_clusters(name, clusters, labels.size)))
     counts = np.asarray(weights, dtype=np.float64)
     if counts.shape != labels.shape or not np.isfinite(counts).all() or (counts < 0).any():
         raise DataError(f"{name} has weights that are not one number of at least 0 a row.")
     return ShardRows(Batch(values, labels, weights=counts))
+
+
+def _clusters(name: str, clusters: Any, n_rows: int) -> np.ndarray | None:
+    """Return numbers of the clusters of a partition, the same in all partitions."""
+    if clusters is None:
+        return None
+    try:
+        found = hashed_clusters(clusters)
+        check_length(found, n_rows)
+    except DataError as problem:
+        raise problem.at(f"{name}: ") from None
+    return found
 
 
 def _plain_labels(name: str, y: np.ndarray) -> np.ndarray:

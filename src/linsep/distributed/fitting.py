@@ -17,6 +17,7 @@ from linsep.distributed.regressions import fit_linear, fit_naive_bayes
 from linsep.distributed.rows import ShardedRows, rows_of_source
 from linsep.errors import ParameterError
 from linsep.estimators._common.reading import describe
+from linsep.inference.robust import CLUSTERED, check_clusters, refuse_robust
 from linsep.learners.mixing import MixingName, refuse_unmixable
 from linsep.linear.estimator import LinearRegression
 from linsep.logistic.estimator import LogisticRegression, refuse_together
@@ -39,6 +40,7 @@ def fit(
     y: Any = None,
     *,
     sample_weight: Any = None,
+    clusters: Any = None,
     client: Any = None,
     mixing: MixingName = "uniform",
     shard_mb: float = 64.0,
@@ -62,6 +64,9 @@ def fit(
         Files, opened by :func:`linsep.open_source`; or numbers, of which a partition is a shard.
     y, sample_weight : Dask Array or Series of shape (rows,)
         For Dask collections, with their partitions; weights are ones by default.
+    clusters : Dask Array or Series of shape (rows,)
+        For Dask collections and regressions with ``covariance="CR1"``: the cluster of each row, as
+        numbers or text. Files have those of ``open_source(group=...)``.
     client : distributed.Client, default None
         None takes the current one; in a task of a worker, that of its cluster.
     mixing : {"uniform", "mistakes"}, default="uniform"
@@ -91,6 +96,8 @@ def fit(
         If rows are invalid; the message names the file, and the line or the range.
     """
     check(estimator, source, mixing=mixing, shard_mb=shard_mb)
+    covariance = getattr(estimator, "covariance", None)
+    check_clusters(covariance, source, clusters, sample_weight)
     if checkpoint is not None:
         _check_checkpoint(estimator, source)
     as_here = _as_here(estimator)
@@ -104,9 +111,10 @@ def fit(
                 saving.check_source(source, whole=False)  # workers read the files
                 if as_here is None:
                     saving.agree(mixing=mixing, shard_mb=float(shard_mb))
-                rows = rows_of_source(cluster, source, max(1, round(shard_mb * 1e6)))
+                size, clustered = max(1, round(shard_mb * 1e6)), covariance == CLUSTERED
+                rows = rows_of_source(cluster, source, size, clustered=clustered)
             else:
-                rows = rows_of_collections(cluster, source, y, sample_weight)
+                rows = rows_of_collections(cluster, source, y, sample_weight, clusters=clusters)
             _describe(estimator, rows, source)
         if as_here is not None:
             as_here(estimator, rows, source, saving)
@@ -183,6 +191,8 @@ def check(
     check_parameters(estimator)
     if isinstance(estimator, LogisticRegression):
         refuse_together(estimator)
+    if isinstance(estimator, LinearRegression):
+        refuse_robust(estimator)
     check_data(source, shard_mb)
 
 

@@ -12,9 +12,10 @@ import numpy as np
 from linsep.batches import Batch, weight_totals
 from linsep.checkpoints.saving import Saving
 from linsep.distributed.lanes import ClusterLanes
-from linsep.distributed.regressions import Codes, labelled
+from linsep.distributed.regressions import Codes, check_shards, labelled
 from linsep.distributed.rows import ShardedRows, measure
 from linsep.estimators._common import labels
+from linsep.inference.robust import CLUSTERED
 from linsep.lanes import Add, Work, in_lanes
 from linsep.learners.from_source import class_importance
 from linsep.logistic.estimator import fit_rows
@@ -46,7 +47,8 @@ class Placed(NamedTuple):
     def batch(self, block: Batch) -> Batch:
         """Return the rows of a block."""
         weights = self.weights(block)
-        return Batch(block.X, self.places[block.y], weights=weights if weights.size else None)
+        weighted = weights if weights.size else None
+        return Batch(block.X, self.places[block.y], weights=weighted, groups=block.groups)
 
     def weights(self, block: Batch) -> np.ndarray:
         """Return the weights of the classes times those of the rows; empty if all are 1."""
@@ -154,6 +156,7 @@ class ClusterRows(BatchRows):
         source: Source | None, class_weights: np.ndarray | None,
     ):  # fmt: skip
         super().__init__(model, source)
+        self._clustered = model.covariance == CLUSTERED
         self.known, self._n_rows, self._shards = known, counted.rows, lanes
         self._placed = Placed(known.places, class_weights)
         self._first: Batch | None = None
@@ -179,7 +182,7 @@ class ClusterRows(BatchRows):
         if self.source is None:
             yield from self._shards.each()
             return
-        as_block = Codes(self.known.classes)
+        as_block = Codes(self.known.classes, self._clustered)
         for batch in self.source.batches():
             assert batch.y is not None
             yield as_block(batch, self.source.name)
@@ -191,7 +194,8 @@ def fit_logistic(estimator: Any, rows: ShardedRows, source: Any, saving: Saving)
     name, weight = rows.name, estimator.class_weight
     classes, totals = rows.classes()
     labels.check_two_classes(classes, name)
-    lanes, none = ClusterLanes(rows, Codes(classes)), Counted(0, np.zeros(classes.size))
+    lanes = ClusterLanes(rows, Codes(classes, check_shards(estimator, rows)))
+    none = Counted(0, np.zeros(classes.size))
     if rows.weighted:
         totals = lanes.in_order(Counting(None), none).totals
     class_weights = None if weight is None else class_importance(weight, name)(classes, totals)

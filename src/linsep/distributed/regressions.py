@@ -11,6 +11,7 @@ from linsep.distributed.lanes import ClusterLanes
 from linsep.distributed.rows import ShardedRows, measure
 from linsep.errors import DataError
 from linsep.estimators._common import labels
+from linsep.inference.robust import CLUSTERED, refuse_weights
 from linsep.lanes import no_weight
 from linsep.linear import estimator as linear
 from linsep.rows.arrays import summed
@@ -19,10 +20,11 @@ from linsep.sources.base import Source
 
 class Numbers(NamedTuple):
     """Batches of rows of positive weight whose y are numbers; ``whole`` refuses weights that are no
-    number of rows.
+    number of rows, and groups are kept if they are ``clustered``.
     """
 
     whole: bool
+    clustered: bool = False
 
     def __call__(self, rows: Batch, name: str) -> Batch:
         """Return the block of a shard."""
@@ -34,27 +36,39 @@ class Numbers(NamedTuple):
             )
         if self.whole and weights is not None:
             linear.check_whole(weights, lambda row: f"{name}, row {row + 1:,} of it")
-        found = Batch(rows.X, rows.y.astype(np.float64), weights=weights)
+        groups = rows.groups if self.clustered else None
+        found = Batch(rows.X, rows.y.astype(np.float64), weights=weights, groups=groups)
         return found if weights is None or weights.all() else found.rows(weights > 0)
 
 
 class Codes(NamedTuple):
-    """Batches of rows whose y are codes of ``classes``, an array of sorted labels."""
+    """Batches of rows whose y are codes of ``classes``, an array of sorted labels; groups are kept
+    if they are ``clustered``.
+    """
 
     classes: np.ndarray
+    clustered: bool = False
 
     def __call__(self, rows: Batch, name: str) -> Batch:
         """Return the block of a shard."""
+        groups = rows.groups if self.clustered else None
         if not rows.y.size:
-            return Batch(rows.X, np.zeros(0, np.int32), weights=rows.weights)
+            return Batch(rows.X, np.zeros(0, np.int32), weights=rows.weights, groups=groups)
         codes = labels.encode_with(rows.y, self.classes)
         assert codes is not None
-        return Batch(summed(rows.X), codes, weights=rows.weights)
+        return Batch(summed(rows.X), codes, weights=rows.weights, groups=groups)
+
+
+def check_shards(estimator: Any, rows: ShardedRows) -> bool:
+    """Return whether clusters are needed; raise ParameterError if rows have weights beside them."""
+    refuse_weights(estimator.covariance, True if rows.weighted else None)
+    return bool(estimator.covariance == CLUSTERED)
 
 
 def fit_linear(estimator: Any, rows: ShardedRows, source: Any, saving: Saving) -> None:
     """Fit a linear regression, to Dask collections as to arrays, which are cheap to read again."""
-    lanes = ClusterLanes(rows, Numbers(estimator.weight_type == "frequency"))
+    clustered = check_shards(estimator, rows)
+    lanes = ClusterLanes(rows, Numbers(estimator.weight_type == "frequency", clustered))
     linear.fit_lanes(estimator, lanes, not isinstance(source, Source))
 
 

@@ -134,16 +134,17 @@ class ShardedRows:
 
 
 def rows_of_source(
-    cluster: Cluster, source: Source, shard_bytes: int, exact: bool = False
+    cluster: Cluster, source: Source, shard_bytes: int, exact: bool = False, clustered: bool = False
 ) -> ShardedRows:
     """Let the workers read the shards of a source; ``exact``: with every number as in the files,
-    and without rows of weight 0, for proofs.
+    and without rows of weight 0, for proofs; ``clustered``: with groups.
 
     What must be known of all rows before (scales, words, values of text columns) is surveyed in one
     reading here. Where this process reads all rows, too, workers must have all their bytes.
     """
     shards = shards_of(source, shard_bytes, whole=exact or source.surveys)
-    reading = Reading(source.recipe(), source.reading)
+    recipe = source.recipe() | (source.of_groups() if clustered else {})
+    reading = Reading(recipe, source.reading)
     source.check_files()
     known = versions()
     futures = [

@@ -204,7 +204,7 @@ def read_shard(shard: Shard, reading: Reading, exact: bool = False) -> ShardRows
         return ShardRows(Batch(sp.csr_matrix((0, 0)), np.zeros(0)), dropped)
     if any(part.y is None for part in parts):
         raise DataError(f"{shard} has no labels to learn from.")
-    return ShardRows(joined(parts)._replace(groups=None), dropped, filled)
+    return ShardRows(joined(parts), dropped, filled)
 
 
 @contextmanager

@@ -311,5 +311,6 @@ def _check_rows(smaller: Any, larger: Any, first: str, second: str) -> None:
 
 
 def _signature(model: Any) -> str | None:
-    found: str | None = model.solution_.signature if model._statistic == "t" else model._signature
+    linear = hasattr(model, "solution_")
+    found: str | None = model.solution_.signature if linear else model._signature
     return found

@@ -47,7 +47,7 @@ class HasInference(HasEquation):
 
     n_features_in_: int
     #: "t" or "z", whose distribution the statistics have
-    _statistic = "t"
+    _statistic: str = "t"
     #: what one of several equations is of
     _equation = "class"
 
@@ -188,7 +188,8 @@ class HasInference(HasEquation):
             Right sides, for a matrix.
         test : "F" or "chi2", default: "F" for least squares, "chi2" for logistic regressions
             The distribution of the statistic. The F of a logistic regression has
-            ``df_residual_`` degrees of freedom, as in statsmodels.
+            ``df_residual_`` degrees of freedom, as in statsmodels. With clusters (CR1) "F" is the
+            default, of clusters - 1 degrees of freedom.
 
         Returns
         -------

@@ -20,7 +20,7 @@ from linsep.batches import Batch
 from linsep.drawing import display
 from linsep.inference.summary import number_text, p_text
 from linsep.inference.tails import f_tail, t_tail
-from linsep.linear.inference import Inference
+from linsep.linear.inference import ROUNDING, Inference
 from linsep.linear.influence import Deletion, examined, undefined_residuals
 from linsep.linear.result import LeastSquares
 from linsep.linear.solving import IllConditionedWarning, least_squares
@@ -153,8 +153,6 @@ NOTHING = 1e-12
 SURELY = 1e-10
 #: why squares are explained whatever they are
 AS_MANY = "not defined: there are as many columns to explain the squares by as rows"
-#: relative rounding error of a few operations in floats
-ROUNDING = 64 * float(np.finfo(np.float64).eps)
 
 
 def check_assumptions(

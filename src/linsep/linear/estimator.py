@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep._system.interrupts import interrupts_deferred
+from linsep._system.threads import one_blas_thread
 from linsep.batches import Batch, Batches, check_summable, weight_totals
 from linsep.drawing import display
 from linsep.errors import DataError, ParameterError, hint, warn_caller
@@ -29,6 +30,18 @@ from linsep.estimators._common.reading import Reading, describe
 from linsep.inference import signatures
 from linsep.inference.diagnostics import Diagnostics
 from linsep.inference.factors import terms_of
+from linsep.inference.robust import (
+    HELP,
+    LinearScores,
+    OfLinear,
+    Robust,
+    added_scores,
+    check_clusters,
+    check_length,
+    cluster_numbers,
+    refuse_robust,
+    refuse_weights,
+)
 from linsep.inference.summary import check_level
 from linsep.lanes import Lanes
 from linsep.linear.diagnostics import Assumptions, check_assumptions
@@ -94,10 +107,12 @@ def numbers(y: np.ndarray | None, source: Source, first: int) -> np.ndarray:
     return y
 
 
-def source_blocks(source: Source, reading: Reading, whole: bool = False) -> Batches:
+def source_blocks(
+    source: Source, reading: Reading, whole: bool = False, covariance: str | None = None
+) -> Batches:
     """Return the blocks of a source.
 
-    ``whole`` refuses weights that are no whole numbers.
+    ``whole`` refuses weights that are no whole numbers, and a ``covariance`` of clusters any.
     """
 
     def blocks() -> Iterator[Batch]:
@@ -106,13 +121,14 @@ def source_blocks(source: Source, reading: Reading, whole: bool = False) -> Batc
             y = numbers(batch.y, source, batch.first)
             X, weights = batch.X, batch.weights
             reading.count(y.size)
+            refuse_weights(covariance, weights)
             if whole and weights is not None:
                 check_whole(weights, partial(_place, source, batch.first))
             if weights is not None:
                 total = weight_totals(total, np.zeros(y.size, dtype=np.intp), weights)
             if weights is not None and not weights.all():
                 X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
-            yield Batch(X, y, weights=weights)
+            yield Batch(X, y, weights=weights, groups=batch.groups if weights is None else None)
         if not reading.rows:
             raise DataError(f"{source.name} has no rows to learn from.")
 
@@ -251,6 +267,13 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         equal rows, w a whole number. Estimates are the same, but standard errors, tests and
         likelihoods count rows, or the sum of the weights.
 
+    covariance : {"HC0", "HC1", "HC2", "HC3", "CR1"} or None, default=None
+        Covariance of the estimates, from which standard errors, tests, intervals and F follow.
+        None: that of rows of equal variance. "HC0" to "HC3": rows may differ in variance; squared
+        residuals e^2 times 1, n / (n - k), 1 / (1 - h) or 1 / (1 - h)^2, for n rows, k estimates
+        and leverages h. "CR1": rows may also depend on each other within clusters; the sum over G
+        clusters times G / (G - 1) (n - 1) / (n - k), and t has G - 1 degrees of freedom.
+
     Attributes
     ----------
     coef_ : array of shape (features,) or (targets, features)
@@ -276,6 +299,14 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
     training_deviation_ : float, if fitted to a source
         The standard deviation of y, which is the RMS error of predicting its mean.
 
+    References
+    ----------
+    H. White, A heteroskedasticity-consistent covariance matrix estimator and a direct test for
+    heteroskedasticity, Econometrica 48 (1980). J. MacKinnon and H. White, Some
+    heteroskedasticity-consistent covariance matrix estimators with improved finite sample
+    properties, Journal of Econometrics 29 (1985). K.-Y. Liang and S. Zeger, Longitudinal data
+    analysis using generalized linear models, Biometrika 73 (1986).
+
     Examples
     --------
     >>> from linsep import LinearRegression
@@ -292,6 +323,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         default="precision",
         help="meaning of weights: inverse variances, or numbers of equal rows",
     )
+    covariance: OfLinear | None = parameter(default=None, help=HELP)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -299,7 +331,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         tags.target_tags.multi_output = True
         return tags
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, clusters: Any = None) -> Self:
         """Find the weights with the least sum of squared residuals.
 
         Parameters
@@ -313,6 +345,9 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             and all that follows from it; ``predict`` returns a column for each.
         sample_weight : array of shape (rows,), default ones
             See ``weight_type``. A row of weight 0 is left out.
+        clusters : array of shape (rows,), default None
+            For ``covariance="CR1"``: the cluster of each row, as labels of any type. A source has
+            those of ``open_source(group=...)``.
 
         Returns
         -------
@@ -332,13 +367,17 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         check_parameters(self)
         for name in ("stop_reason_", "targets_", "_several"):
             self.__dict__.pop(name, None)
-        if (columns := columns_of(y)) is not None:
+        columns = columns_of(y)
+        refuse_robust(self, columns)
+        check_clusters(self.covariance, X, clusters, sample_weight)
+        if columns is not None:
             return self._take_several(SeveralTargets.fitted(self, X, columns, sample_weight))
-        X, y, sample_weight = to_learn(X, y, sample_weight, self.fit_intercept)
+        numbers = cluster_numbers(X, clusters)
+        X, y, sample_weight = to_learn(X, y, sample_weight, self.fit_intercept, numbers)
         if brings_labels(X, y, sample_weight):
             self._fit_source(X)
         else:
-            self._fit_rows(X, y, sample_weight)
+            self._fit_rows(X, y, sample_weight, numbers)
         self._warn_of_dependence()
         return self
 
@@ -362,15 +401,13 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             more = f" (and {len(notes) - 3} more, in summary())" if len(notes) > 3 else ""
             warn_caller(DependentFeaturesWarning(" ".join(notes[:3]) + more))
 
-    def _fit_rows(self, X: Any, y: Any, sample_weight: Any) -> None:
-        block = self._block(X, y, sample_weight, reset=True)
+    def _fit_rows(self, X: Any, y: Any, sample_weight: Any, clusters: Any) -> None:
+        block = self._block(X, y, sample_weight, reset=True)._replace(groups=clusters)
+        check_length(clusters, block.size)
         self.__dict__.pop("recipe_", None)
         name = getattr(y, "name", None)
         with features_named(self):
-            fitted = least_squares(
-                lambda: iter([block]), fit_intercept=self.fit_intercept, l2=float(self.l2)
-            )
-        self._take(fitted, None if name is None else str(name))
+            self._take(Lanes(lambda: iter([block])), True, None if name is None else str(name))
 
     def _block(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Batch:
         """Return the checked rows as a block, without those of weight 0."""
@@ -428,24 +465,34 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
     def _fit_source(self, source: Source) -> None:
         reading = Reading()
         with interrupts_deferred():
-            blocks = source_blocks(source, reading, self.weight_type == "frequency")
-            self._take_rows(blocks)
+            whole = self.weight_type == "frequency"
+            self._take_rows(source_blocks(source, reading, whole, self.covariance))
             describe(self, source, self.coef_.size)
             if reading.interrupted:
                 reading.finish_interrupted(self, source.name)
 
     def _take_rows(self, rows: Batches | Lanes, reread: bool = False) -> None:
         """Fit to rows of files, which are expensive to read again unless ``reread``."""
-        l2 = float(self.l2)
-        self._take(least_squares(rows, fit_intercept=self.fit_intercept, reread=reread, l2=l2))
+        self._take(rows if isinstance(rows, Lanes) else Lanes(rows), reread)
         self.training_deviation_ = self._fitted.deviation
 
-    def _take(self, fitted: LeastSquares, target: str | None = None) -> None:
+    def _take(self, lanes: Lanes, reread: bool, target: str | None = None) -> None:
+        how: dict[str, Any] = {"reread": reread, "l2": float(self.l2)}
+        fitted = least_squares(lanes, fit_intercept=self.fit_intercept, **how)
         if self.weight_type == "frequency":
             fitted = replace(fitted, n_rows=round(fitted.total_weight), log_weights=0.0)
+        if self.covariance is not None:
+            fitted = self._with_robust(fitted, lanes)
         self._target, self._learnt_with = target, self.get_params(deep=False)
         self._fitted, self._two_values = fitted, fitted.two_values
         self.coef_, self.intercept_ = fitted.coef, fitted.intercept
+
+    def _with_robust(self, fitted: LeastSquares, lanes: Lanes) -> LeastSquares:
+        """Return the fit with the robust covariance, for which the rows are read once more."""
+        work = LinearScores(fitted, str(self.covariance), self.weight_type == "frequency")
+        with one_blas_thread:
+            found = lanes.sum(work, added_scores)
+        return replace(fitted, robust=Robust.of(work.name, found, fitted.n_rows, fitted.rank))
 
     def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Return what the fit has learnt, for files: arrays, and facts as plain JSON.
@@ -456,11 +503,13 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             For d features of which r estimates remain (with the intercept) and o are left out:
             ``coef``, ``kept`` (bool), ``means`` and ``spread`` of shape (d,), ``means_rest``
             (1 + d,), ``root`` (r, 1 + d), ``out`` (o,), the numbers of the features left out, and
-            ``combinations`` (o, 1 + d); see :class:`linsep.linear.result.LeastSquares`.
+            ``combinations`` (o, 1 + d); see :class:`linsep.linear.result.LeastSquares`. With a
+            robust covariance ``robust`` (r, r), see :class:`linsep.inference.robust.Robust`.
         facts : dict
             ``fit`` (the numbers of the solution), ``two_values`` (of y, or None), ``target`` (the
-            name of y, or None), ``interrupted`` (whether Ctrl-C ended the reading) and
-            ``signature`` (of the rows, 16 hexadecimal digits, or None).
+            name of y, or None), ``interrupted`` (whether Ctrl-C ended the reading), ``signature``
+            (of the rows, 16 hexadecimal digits, or None) and, with a robust covariance,
+            ``clusters`` (their number, or None).
         """
         if self._several is not None:
             return self._several.get_state()
@@ -476,13 +525,16 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         numbers = {
             name: getattr(fit, name) for name in (*NUMBERS, *FLAGS, "n_rows", "method", "l2")
         }
-        return {name: np.ascontiguousarray(array) for name, array in arrays.items()}, {
+        facts: dict[str, Any] = {
             "fit": numbers,
             "two_values": self._two_values,
             "target": self._target,
             "interrupted": hasattr(self, "stop_reason_"),
             "signature": fit.signature,
         }
+        if fit.robust is not None:
+            arrays["robust"], facts["clusters"] = fit.robust.root, fit.robust.clusters
+        return {name: np.ascontiguousarray(array) for name, array in arrays.items()}, facts
 
     def set_state(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
         """Set what :meth:`get_state` returned, after checking it.
@@ -506,6 +558,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         if arrays["out"].tolist() != out.tolist():
             raise ValueError("combinations of other features")
         parts = finite(arrays, "combinations", (out.size, 1 + d))
+        robust = Robust.stored(self.covariance, arrays, (rank, rank), facts.get("clusters"))
         self._fitted = LeastSquares(
             coef=finite(arrays, "coef", (d,)),
             kept=kept,
@@ -521,6 +574,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             l2=_penalty(numbers.get("l2", 0.0)),  # older files have none
             method=str(numbers["method"] if "method" in numbers else numbers["way"]),  # older name
             signature=signatures.checked(facts.get("signature")),  # older files have none
+            robust=robust,
         )
         self._two_values = None if two is None else (float(two[0]), float(two[1]))
         self._target = None if facts.get("target") is None else str(facts["target"])
@@ -538,7 +592,8 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         ----------
         X : array or sparse matrix of shape (rows, features), or a Source
         interval : None, "confidence" or "prediction"
-            For the mean of y given these features, or for y of one new row of weight 1.
+            For the mean of y given these features, or for y of one new row of weight 1, which
+            has no interval if rows may differ in variance (``covariance``).
         level : float, default=0.95
             Coverage of the intervals, between 0 and 1.
         missing : None or "skip"

@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from linsep.errors import ParameterError, hint
 from linsep.estimators._common.fitted_state import StopReason
 from linsep.estimators._common.labels import target_name, words_and_signs
 from linsep.inference.hypotheses import Root
 from linsep.inference.results import Bands, HasInference
+from linsep.inference.robust import NOTHING, Robust, robust_words
 from linsep.inference.summary import check_level
 from linsep.inference.tails import f_tail, t_reach
 from linsep.linear.result import LeastSquares
@@ -25,6 +27,8 @@ from linsep.parameters import fitted_parameter
 ROOT_NOISE = 1e-13
 #: variance inflation above which a note on the reliable digits is printed
 MUCH_INFLATION = 1e8
+#: relative rounding error of a few operations in floats
+ROUNDING = 64 * float(np.finfo(np.float64).eps)
 
 
 class Moments(NamedTuple):
@@ -90,11 +94,45 @@ class Inference:
         return self.fit.residual_norm / float(np.sqrt(df)) if df > 0 else float("nan")
 
     @property
+    def degrees(self) -> float:
+        """Degrees of freedom of t: those of the residuals, or clusters - 1."""
+        clusters = None if self.fit.robust is None else self.fit.robust.clusters
+        return self.df_residual if clusters is None else clusters - 1
+
+    @property
+    def error(self) -> float:
+        """The factor of ``root``."""
+        robust = self.fit.robust is not None and self.df_residual > 0
+        return self.fit.residual_norm if robust else self.residual_error
+
+    @property
+    def root(self) -> np.ndarray:
+        """A matrix B of shape (rank, 1 + features): B'B times the square of ``error`` is the
+        covariance of the intercept and the features.
+
+        A robust error is zero where the scores of every cluster, or row, cancel.
+        """
+        root = self.fit.root
+        if self.fit.robust is None:
+            return root
+        found = self.fit.robust.root @ root
+        found[:, _lengths(found) <= self.rounding * _lengths(root)] = 0.0
+        return found
+
+    @property
+    def rounding(self) -> float:
+        """Rounding errors of the residuals, relative to their norm."""
+        fit = self.fit
+        if not fit.residual_norm:
+            return 0.0
+        return ROUNDING * (1 + (fit.y_norm + np.abs(fit.coef) @ fit.spread) / fit.residual_norm)
+
+    @property
     def covariance(self) -> np.ndarray:
         """Covariance matrix of the estimates, NaN for features left out."""
         if self.fit.l2:
             return np.full((self.estimates.size,) * 2, np.nan)
-        root = self.residual_error * self.fit.root[:, self._from :]
+        root = self.error * self.root[:, self._from :]
         covariance = root.T @ root
         out = np.isnan(self.estimates)
         covariance[out], covariance[:, out] = np.nan, np.nan
@@ -103,12 +141,9 @@ class Inference:
     @property
     def standard_errors(self) -> np.ndarray:
         """Square roots of the diagonal of the covariance."""
-        root = self.fit.root[:, self._from :]
-        largest = np.abs(root).max(axis=0, initial=0.0)  # without rows if nothing was estimated
-        shares = root / np.where(largest > 0, largest, 1.0)
-        lengths = largest * np.sqrt(np.square(shares).sum(axis=0))
+        lengths = _lengths(self.root[:, self._from :])
         lengths[np.isnan(self.estimates) | (self.fit.l2 > 0)] = np.nan
-        return self.residual_error * lengths
+        return self.error * lengths
 
     @property
     def r_squared(self) -> float:
@@ -127,17 +162,33 @@ class Inference:
 
     @property
     def f(self) -> float:
-        """F statistic of the hypothesis that all weights but the intercept are zero."""
+        """F statistic of the hypothesis that all weights but the intercept are zero: Wald's, with
+        the covariance of the fit. NaN if that is singular, as with too few clusters.
+        """
         error, df = self.residual_error, self.df_model
+        if self.fit.robust is not None and df and error > 0:
+            return self._wald(self.fit.robust.root) / df
         if not df or not error > 0 or self.fit.l2:
             return float("nan")
         ratio = self.fit.explained_norm / error
         return ratio * ratio / df
 
+    def _wald(self, R: np.ndarray) -> float:
+        """Return b' C^-1 b of the coefficients b and their covariance C = A'R'R A, computed in the
+        orthonormal columns, where only R can be singular.
+        """
+        fit, first = self.fit, int(self.fit.fit_intercept)
+        A, scale = _over_largest(fit.root[first:, 1:][:, fit.kept])
+        inner = np.linalg.solve(A.T, fit.coef[fit.kept] / scale / fit.residual_norm)
+        _, sizes, V = np.linalg.svd(R[:, first:])
+        if sizes[-1] <= self.rounding:
+            return float("nan")
+        return float(np.square((V @ inner) / sizes).sum())
+
     @property
     def f_p_value(self) -> float:
         """p-value of the F statistic."""
-        a, b = self.df_model, max(self.df_residual, 1)
+        a, b = self.df_model, max(self.degrees, 1)
         return float(f_tail(self.f, a, b)) if a and not self.fit.l2 else float("nan")
 
     @property
@@ -190,13 +241,25 @@ class Inference:
         fit.
         """
         first = int(self.fit.fit_intercept)
-        parts = self.fit.centred(X) @ self.fit.root[first:, 1:].T
+        parts = self.fit.orthonormal(X)[:, first:]
         return np.square(parts).sum(axis=1) + (1 / self.fit.total_weight if first else 0.0)
 
     def bands(self, X: np.ndarray, predicted: np.ndarray, of: str, level: float) -> Bands:
-        """Return intervals of the mean ("confidence") or of new rows of weight 1 ("prediction")."""
-        variance = self.leverage(X) + (1.0 if of == "prediction" else 0.0)
-        half = t_reach(check_level(level), self.df_residual) * self.residual_error
+        """Return intervals of the mean ("confidence") or of new rows of weight 1 ("prediction").
+
+        ParameterError for new rows, whose variance is not known, with a robust covariance.
+        """
+        if self.fit.robust is not None and of == "prediction":
+            raise ParameterError(
+                f"{self.fit.robust.name} lets rows differ in variance, so that a new row has no "
+                "prediction interval",
+                hint("take {}", interval="confidence"),
+            )  # fmt: skip
+        if self.fit.robust is None:
+            variance = self.leverage(X) + (1.0 if of == "prediction" else 0.0)
+        else:
+            variance = np.square(self.fit.orthonormal(X) @ self.fit.robust.root.T).sum(axis=1)
+        half = t_reach(check_level(level), self.degrees) * self.error
         reach = half * np.sqrt(variance)
         return Bands(predicted, predicted - reach, predicted + reach)
 
@@ -215,8 +278,14 @@ class Inference:
                 ("covariance", found.covariance),
                 *described,
             ]
+        robust, errors = self.fit.robust, list[tuple[str, str | int | float]]()
+        if robust is not None:
+            errors.append(("standard errors", robust.name))
+            if robust.clusters is not None:
+                errors.append(("clusters", robust.clusters))
         return [
             ("rows", self.fit.n_rows),
+            *errors,
             *described,
             ("degrees of freedom, residuals", self.df_residual),
             *([("effective degrees of freedom", self.n_parameters)] if self.fit.l2 else []),
@@ -253,6 +322,8 @@ class Inference:
                 f"There are as many estimates as rows ({self.fit.n_rows}), so nothing is left to "
                 "estimate the variance from: give more rows or fewer features."
             )
+        if self.fit.robust is not None:
+            notes += self._robust_notes(self.fit.robust)
         inflation = np.nanmax(self.fit.inflation, initial=1.0)
         if inflation > MUCH_INFLATION:
             lost = np.sqrt(inflation)
@@ -264,6 +335,35 @@ class Inference:
         if not self.fit.fit_intercept:
             notes.append("Without an intercept, R^2 and F compare with predicting zero.")
         return notes
+
+    def _robust_notes(self, robust: Robust) -> list[str]:
+        """Return what standard errors hold for, and which of them, or F, are not what they seem."""
+        notes = [robust_words(robust.name, robust.clusters)]
+        if self.df_residual <= 0 or self.fit.perfect:
+            return notes
+        if (self.standard_errors == 0).any():
+            notes.append(NOTHING)
+        if self.df_model and np.isnan(self.f):
+            notes.append(
+                f"F is not defined: the covariance of the {self.df_model:,} coefficients is "
+                "singular, as with fewer clusters than coefficients."
+            )
+        return notes
+
+
+def _over_largest(root: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the columns divided by their largest values, whose squares do not overflow, and these
+    values; of columns of zeros 1.
+    """
+    largest = np.abs(root).max(axis=0, initial=0.0)  # without rows if nothing was estimated
+    scale = np.where(largest > 0, largest, 1.0)
+    return root / scale, scale
+
+
+def _lengths(root: np.ndarray) -> np.ndarray:
+    """Return the lengths of the columns."""
+    shares, scale = _over_largest(root)
+    return scale * np.sqrt(np.square(shares).sum(axis=0))
 
 
 def _number(name: str) -> Any:
@@ -339,7 +439,7 @@ class LinearResults(HasInference):
     @property
     def _degrees(self) -> float:
         one = self if self._several is None else self._several.first
-        found: float = one._inference.df_residual
+        found: float = one._inference.degrees
         return found
 
     @property
@@ -360,7 +460,8 @@ class LinearResults(HasInference):
         if self._several is not None:
             return Root(self._several.covariance_root(), ROOT_NOISE)
         found = self._inference
-        return Root(found.residual_error * found.fit.root[:, found._from :], ROOT_NOISE)
+        noise = ROOT_NOISE if found.fit.robust is None else max(ROOT_NOISE, found.rounding)
+        return Root(found.error * found.root[:, found._from :], noise)
 
     def _headed(self) -> tuple[str, list[tuple[str, str | int | float]], list[str]]:
         if self._several is not None:

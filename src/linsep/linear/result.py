@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.batches import Batch
+from linsep.inference.robust import Robust
 from linsep.inference.signatures import Signature
 from linsep.lanes import no_weight
 
@@ -122,6 +123,7 @@ class LeastSquares:
     two_values : the two values of y; None if it has others, or for a model from a file
     deviation : float, the standard deviation of y; NaN for a model from a file
     signature : str, of the rows; None for a model from a file that has none
+    robust : Robust, the inner part of the covariance unless that is the model's, or None
     """
 
     coef: np.ndarray
@@ -146,6 +148,7 @@ class LeastSquares:
     two_values: tuple[float, float] | None = None
     deviation: float = np.nan
     signature: str | None = None
+    robust: Robust | None = None
 
     @property
     def rank(self) -> int:
@@ -207,3 +210,11 @@ class LeastSquares:
         """Return the rows minus the means of the features."""
         X = X.toarray() if sp.issparse(X) else X
         return (X - self.means) - self.means_rest[1:]
+
+    def orthonormal(self, X: Any) -> np.ndarray:
+        """Return the rows in orthonormal columns: ``root`` times [1, x], shape (rows, rank)."""
+        first = int(self.fit_intercept)
+        found = self.centred(X) @ self.root[first:, 1:].T
+        if not first:
+            return np.asarray(found)
+        return np.column_stack([np.full(len(found), self.root[0, 0]), found])

@@ -38,6 +38,14 @@ from linsep.estimators._common.predicting import (
 from linsep.estimators._common.showing import PlotsProbability
 from linsep.inference import signatures
 from linsep.inference.results import Bands
+from linsep.inference.robust import (
+    HELP,
+    OfLogistic,
+    check_clusters,
+    check_length,
+    cluster_numbers,
+    refuse_robust,
+)
 from linsep.inference.summary import OPPOSITE, check_level
 from linsep.logistic.delta import Curves, widened_rows
 from linsep.logistic.diagnostics import LogisticDiagnostics, diagnosed
@@ -67,6 +75,7 @@ from linsep.logistic.rows import (
     Task,
     order_of,
 )
+from linsep.logistic.sandwich import with_robust
 from linsep.parameters import HasParameters, ScheduleName, check_parameters, parameter
 from linsep.sources.base import Source
 from linsep.validation.sparse import as_csr
@@ -81,9 +90,10 @@ Intervals = Literal["wald", "profile"]
 #: attributes that a fit sets
 LEARNT = (
     "coef_", "intercept_", "_centred", "_limits", "log_likelihood_", "null_log_likelihood_",
-    "_covariance", "n_iter_", "n_rows_", "stop_reason_", "stop_sentence_", "ascent_", "_intervals",
-    "_gained", "_total_weight", "training_accuracy_", "training_rows_", "training_baseline_",
-    "training_sampled_", "training_balanced_accuracy_", "threshold_", "_signature",
+    "_covariance", "_clusters", "n_iter_", "n_rows_", "stop_reason_", "stop_sentence_", "ascent_",
+    "_intervals", "_gained", "_total_weight", "training_accuracy_", "training_rows_",
+    "training_baseline_", "training_sampled_", "training_balanced_accuracy_", "threshold_",
+    "_signature",
 )  # fmt: skip
 
 
@@ -128,6 +138,7 @@ def refuse_together(model: Any) -> None:
             "Firth's penalised likelihood is maximised by Newton's method only",
             hint("take {}", solver="newton"),
         )
+    refuse_robust(model)
     if model.intervals and model.l2:
         raise ParameterError(
             "Standard errors, tests and intervals are not known with l2", "leave l2 out",
@@ -177,6 +188,13 @@ class LogisticRegression(
         cost of a few fits per weight. None: "profile" with Firth's penalty, else "wald".
     level : float, default=0.95
         Confidence level of the intervals in the summary and of profile intervals.
+    covariance : {"HC0", "HC1", "CR1"} or None, default=None
+        Covariance of the estimates, from which standard errors, tests and intervals follow. None:
+        the inverse information. "HC0": A M A, with A the inverse information and M the sum over
+        the rows of s s', s the scores (y - p) x; "HC1" times n / (n - k), for n rows and k
+        estimates. "CR1": s summed over each of G clusters, times G / (G - 1) (n - 1) / (n - k),
+        and tests by t with G - 1 degrees of freedom. Not with l2, Firth's penalty and profiles.
+        If no maximum exists, that of the limit.
     class_weight : dict {label: weight}, "balanced" or None, default=None
         Multiplies the weight of each row. "balanced": total weight of the rows / (classes * weight
         of the rows of the class); rows of weight 0 do not count.
@@ -229,7 +247,7 @@ class LogisticRegression(
         first, if there is one, then the features. ``params_`` are infinite where an estimate
         diverges, and NaN where none is known; the statistics are z (Wald).
     covariance_ : array of shape (parameters, parameters) or None, in the order of
-        ``params_.ravel()``: the inverse information
+        ``params_.ravel()``: the inverse information, or as ``covariance`` says
     param_names_ : list of str
     equation_ : the log-odds as an equation in the features and units of the data; print it
     separation_ : verdict of :func:`linsep.separation`, None if it was not needed
@@ -275,6 +293,7 @@ class LogisticRegression(
     level: float = parameter(
         default=0.95, above=0.0, below=1.0, help="confidence level of these intervals"
     )
+    covariance: OfLogistic | None = parameter(default=None, help=HELP)
     class_weight: Any = None
     max_iter: int = parameter(default=1000, at_least=1, help="maximum number of iterations")
     tol: float | None = parameter(
@@ -305,7 +324,10 @@ class LogisticRegression(
         return hasattr(self, "coef_")
 
     @calls_back
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, checkpoint: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, checkpoint: Any = None,
+        clusters: Any = None,
+    ) -> Self:  # fmt: skip
         """Fit the weights by maximum likelihood, or their limit if there is no maximum.
 
         Parameters
@@ -322,6 +344,9 @@ class LogisticRegression(
         checkpoint : path or :class:`linsep.Checkpoint`, default None
             A file in which the fit saves the results of its passes over the rows. If the process
             ends early, the fit can resume from it, to the same bits.
+        clusters : array of shape (rows,), default None
+            For ``covariance="CR1"``: the cluster of each row, as labels of any type. A source has
+            those of ``open_source(group=...)``.
 
         Returns
         -------
@@ -352,26 +377,34 @@ class LogisticRegression(
         refuse_together(self)
         check_parameters(self)
         with self.saving(checkpoint) as saving:
-            X, y, sample_weight = to_learn(X, y, sample_weight, self.fit_intercept)
+            check_clusters(self.covariance, X, clusters, sample_weight)
+            numbers = cluster_numbers(X, clusters)
+            X, y, sample_weight = to_learn(X, y, sample_weight, self.fit_intercept, numbers)
             if brings_labels(X, y, sample_weight):
                 self._fit_source(X, saving)
             else:
-                self._fit_rows(X, y, sample_weight, saving)
+                self._fit_rows(X, y, sample_weight, saving, numbers)
         return self
 
-    def _fit_rows(self, X: Any, y: Any, sample_weight: Any, saving: Saving) -> None:
+    def _fit_rows(
+        self, X: Any, y: Any, sample_weight: Any, saving: Saving, clusters: np.ndarray | None
+    ) -> None:
         """Fit to rows in memory."""
         self.__dict__.pop("recipe_", None)
-        rows, y = self.rows_in_memory(X, y, sample_weight, saving)
+        rows, y = self.rows_in_memory(X, y, sample_weight, saving, clusters)
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         self._fit(rows, {"X": X, "y": y, "metadata": metadata}, saving)
 
     def rows_in_memory(
-        self, X: Any, y: Any, sample_weight: Any = None, saving: Saving | None = None
-    ) -> tuple[Rows, np.ndarray]:
-        """Return rows with their classes and weights, and their labels, after checking them."""
+        self, X: Any, y: Any, sample_weight: Any = None, saving: Saving | None = None,
+        clusters: np.ndarray | None = None,
+    ) -> tuple[Rows, np.ndarray]:  # fmt: skip
+        """Return rows with their classes, weights and numbers of clusters, and their labels, after
+        checking them.
+        """
         given = X
         X, y = checked_rows(self, X, y)
+        check_length(clusters, len(y))
         classes, codes = encode_outcomes(y)
         labels.check_two_classes(classes)
         weights = labels.check_sample_weight(sample_weight, len(y))
@@ -381,7 +414,7 @@ class LogisticRegression(
         known = FittedClasses(classes, order_of(self.reference, classes), totals)
         if saving is not None:
             saving.check_arrays(X, classes, codes, weights)
-        return Rows(given, X, known, known.places[codes], weights), y
+        return Rows(given, X, known, known.places[codes], weights, clusters), y
 
     def _fit_source(self, source: Source, saving: Saving) -> None:
         """Fit to the rows of a source, read again in every pass; also sets ``recipe_``."""
@@ -511,7 +544,7 @@ class LogisticRegression(
             found = outcome_of_suspect(task, rows, fit, limits, steps)
             self._warn_separable(found, rows.known, FINITE if task.factored else (BY_L2,))
             return found
-        return fit.outcome(limits) if fit.proved else fit.without_proof(limits)
+        return with_robust(task, fit).outcome(limits) if fit.proved else fit.without_proof(limits)
 
     def _warn_separable(
         self, found: FitOutcome, known: FittedClasses, hints: tuple[Hint, ...]
@@ -545,6 +578,7 @@ class LogisticRegression(
         self._intervals, self._gained = found.intervals, found.gained
         self._limits, self.log_likelihood_ = found.limits, float(found.log_likelihood)
         self._covariance = None if self.l2 else found.covariance
+        self._clusters = found.clusters
         self.null_log_likelihood_ = null
         self.n_iter_, self.n_rows_ = found.n_iter, task.n_rows
         self._total_weight = float(task.totals.sum())

@@ -52,6 +52,7 @@ class Fit:
     B : array of shape (q, width), the weights of the standardised features
     standardization : Standardization
     ridge : int or None, the index of the vanishing ridge whose weights these are
+    clusters : int or None, their number if the covariance is summed over clusters
     """
 
     weights: np.ndarray
@@ -65,6 +66,7 @@ class Fit:
     B: np.ndarray
     standardization: Standardization
     ridge: int | None = None
+    clusters: int | None = None
 
     @property
     def around(self) -> Around:
@@ -75,7 +77,7 @@ class Fit:
         """Return the fit as an outcome."""
         return FitOutcome(
             self.weights, limits, self.log_likelihood, self.covariance, self.reason, self.n_iter,
-            distance=self.distance, around=self.around,
+            distance=self.distance, around=self.around, clusters=self.clusters,
         )  # fmt: skip
 
     def without_proof(self, limits: np.ndarray) -> FitOutcome:

@@ -13,6 +13,7 @@ from linsep.estimators._common.fitted_state import classes_of, count, described,
 from linsep.estimators._common.labels import label_text
 from linsep.inference import signatures
 from linsep.inference.results import HasInference
+from linsep.inference.robust import NOTHING, robust_words, stored_clusters
 from linsep.inference.summary import ODDS_RATIO, Summary, check_level
 from linsep.logistic.outcomes import SEPARATED, UNINFERRED
 from linsep.logistic.rows import NO_WEIGHT, UNSIGNED, has_hessian
@@ -52,14 +53,13 @@ class LogisticResults(HasInference):
     features + intercept), the intercept last.
     """
 
-    _statistic = "z"
-
     classes_: np.ndarray
     reference_: Any
     coef_: np.ndarray
     intercept_: np.ndarray
     _limits: np.ndarray
     _covariance: np.ndarray | None
+    _clusters: int | None = None
     log_likelihood_: float
     null_log_likelihood_: float
     n_rows_: int
@@ -94,8 +94,9 @@ class LogisticResults(HasInference):
         facts : dict
             ``classes`` (``type`` and ``values``), ``reference``, ``fit`` (log-likelihoods, None if
             not known), ``n_rows``, ``total_weight``, ``n_iter``, ``method``, ``stop_reason``,
-            ``stop_sentence``, ``levels``, ``centred`` (bool), ``separation`` (a verdict as text, or
-            None) and ``signature`` (of the rows, 16 hexadecimal digits, or None).
+            ``stop_sentence``, ``levels``, ``centred`` (bool), ``clusters`` (their number, or None),
+            ``separation`` (a verdict as text, or None) and ``signature`` (of the rows, 16
+            hexadecimal digits, or None).
         """
         arrays = {"coef": self.coef_, "intercept": self.intercept_}
         arrays["limits"], around = _codes_of_limits(self._limits), in_use(self)
@@ -117,6 +118,7 @@ class LogisticResults(HasInference):
             "stop_sentence": self.stop_sentence_,
             "levels": list(self._intervals),
             "centred": around is not None,
+            "clusters": self._clusters,
             "separation": None if self.separation_ is None else self.separation_.to_json(),
             "signature": self._signature,
         }
@@ -144,6 +146,9 @@ class LogisticResults(HasInference):
         self._covariance = None
         if "covariance" in arrays:
             self._covariance = _floats(arrays["covariance"], (q * width,) * 2, "covariance")
+        self._clusters = None
+        if facts.get("clusters") is not None:
+            self._clusters = stored_clusters(self.get_params()["covariance"], facts["clusters"])
         for name in NUMBERS:
             value = facts["fit"][name]
             setattr(self, name, float("nan") if value is None else float(value))
@@ -321,8 +326,12 @@ class LogisticResults(HasInference):
         return self._arranged(np.where(self._limits == "finite", errors, np.nan))
 
     @property
+    def _statistic(self) -> str:  # type: ignore[override]
+        return "z" if self._clusters is None else "t"
+
+    @property
     def _degrees(self) -> float:
-        return np.inf
+        return np.inf if self._clusters is None else self._clusters - 1
 
     @property
     def df_residual_(self) -> int:
@@ -503,6 +512,7 @@ class LogisticResults(HasInference):
             *self._weights_of_rows(),
             ("parameters", self.n_parameters_),
             ("estimated by", self.method_),
+            *self._robust_details(),
             ("iterations", int(self.n_iter_)),
             ("AIC", float(self.aic_)),
             ("BIC", float(self.bic_)),
@@ -514,9 +524,26 @@ class LogisticResults(HasInference):
             ("p of likelihood ratio", float(p)),
         ]
 
+    def _robust_details(self) -> list[tuple[str, str | int | float]]:
+        if (name := self._robust) is None:
+            return []
+        many = self._clusters
+        return [("standard errors", name), *([] if many is None else [("clusters", many)])]
+
+    @property
+    def _robust(self) -> str | None:
+        """The name of the robust covariance, None if the standard errors are not of one."""
+        name: str | None = fitted_parameter(self, "covariance")
+        return None if self._covariance is None else name
+
     def _notes(self, profiles: bool = True) -> list[str]:
         """Return sentences on the fit; ``profiles``: whether the table has their intervals."""
         notes = [self.stop_sentence_] if self.stop_sentence_ else []
+        if (name := self._robust) is not None:
+            notes.append(robust_words(name, self._clusters))
+            if (self.standard_errors_ == 0).any():
+                notes.append(NOTHING)
+            notes.append("The likelihood ratio, AIC and BIC are those of independent rows.")
         if l2 := fitted_parameter(self, "l2"):
             notes.append(f"Penalised with l2={l2:g}: standard errors and tests are not known.")
         elif self._wide and self._covariance is None and not np.isnan(self.log_likelihood_):

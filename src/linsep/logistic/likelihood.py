@@ -227,6 +227,22 @@ class Terms:
                 Z[weights[start : start + len(Z)] == 0] = 0.0
             yield start, Z
 
+    def residuals(
+        self, lane: Batch, start: int, Z: np.ndarray, B: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[float, float, float]]:
+        """Return, for a block of standardised rows from row ``start`` of a lane on: class
+        probabilities (of two classes the curvature), weighted residuals, what
+        :meth:`Information.add` calls ``rest``, and sums.
+        """
+        P, residuals = np.ascontiguousarray(Z @ B.T), np.empty((len(Z), self.q))
+        known, rest = (lane.y, lane.importance, start), np.empty(len(Z))
+        if self.q == 1:
+            found = logistic.two_classes(P[:, 0], *known, residuals[:, 0], rest)
+            P = rest[:, None]
+        else:
+            found = logistic.several_classes(P, *known, residuals, rest)
+        return P, residuals, rest, found
+
     def point(self, lane: Batch, B: np.ndarray, hessian: bool) -> Point:
         """Return value, gradient and, if wanted, the Hessian at the weights B."""
         return self.point_and_shares(lane, B, hessian, False)[0]
@@ -239,13 +255,7 @@ class Terms:
         information = Information(self.q, self.width) if hessian else None
         kept = np.empty((lane.size if shares else 0, self.q))
         for start, Z in self.blocks(lane):
-            P, residuals = np.ascontiguousarray(Z @ B.T), np.empty((len(Z), self.q))
-            known, rest = (lane.y, lane.importance, start), np.empty(len(Z))
-            if self.q == 1:
-                found = logistic.two_classes(P[:, 0], *known, residuals[:, 0], rest)
-                P = rest[:, None]
-            else:
-                found = logistic.several_classes(P, *known, residuals, rest)
+            P, residuals, rest, found = self.residuals(lane, start, Z, B)
             value += found[0]
             weights = lane.importance[start : start + len(Z)]
             counted = float(weights.sum()) if weights.size else float(len(Z))

@@ -10,7 +10,7 @@ model).
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,12 +20,14 @@ from linsep._system.interrupts import interruption_point, interrupts_allowed
 from linsep.batches import Batch, weighed
 from linsep.certificate.numbers import padded
 from linsep.certificate.verdicts import QuasiSeparable, Separable, Separations, Undecided, Verdict
+from linsep.inference.robust import CLUSTERED, Robust, Scores, scores_of, without_noise
 from linsep.inference.summary import OPPOSITE
 from linsep.logistic.fitting import Fit, problem_of, resume, sharpened
 from linsep.logistic.inference import FAR
 from linsep.logistic.outcomes import FitOutcome, Steps
 from linsep.logistic.preparing import Standardization, of_all
 from linsep.logistic.rows import MOST_WEIGHTS as MOST_FACTORED, UNSIGNED, BatchRows, Rows, Task
+from linsep.logistic.sandwich import each_class, robust_of, with_robust
 from linsep.logistic.vanishing import down_ridges
 from linsep.separability.data import Data, LocalData, data_of
 from linsep.separability.deciding import separated_by, separation
@@ -56,6 +58,7 @@ class Limit:
     log_likelihood : float, the supremum
     covariance : array of shape (q width, q width), NaN for estimates that are not finite
     at : array of shape (q,), the scores at the centre
+    clusters : int or None, their number if the covariance is summed over clusters
     """
 
     weights: np.ndarray
@@ -63,6 +66,7 @@ class Limit:
     log_likelihood: float
     covariance: np.ndarray
     at: np.ndarray
+    clusters: int | None = None
 
 
 def question_weights(weights: np.ndarray, order: list[int]) -> np.ndarray:
@@ -204,7 +208,8 @@ def proves(verdict: Verdict) -> bool:
 
 def limit(
     contrasts: Contrasts, Z: np.ndarray, codes: np.ndarray, weights: np.ndarray, last: np.ndarray,
-    centre: np.ndarray,
+    centre: np.ndarray, robust: Callable[[Scores], Robust] | None = None,
+    clusters: np.ndarray | None = None,
 ) -> Limit:  # fmt: skip
     """Compute the limit of the regression.
 
@@ -218,8 +223,11 @@ def limit(
     last : array of shape (q, width)
         Weights of a small ridge, with intercepts at the centre.
     centre : array of shape (features,), zeros without an intercept
+    robust : function of the scores of the rows that returns the inner part of their covariance;
+        None for that of the information
+    clusters : array of shape (rows,), their numbers, or None
     """
-    verdict, order = contrasts.verdict, contrasts.order
+    verdict, order, many = contrasts.verdict, contrasts.order, None
     direction, limits = contrasts.direction(centre), contrasts.limits()
     rows = np.arange(len(Z))
     scores = np.column_stack([Z @ direction.T, np.zeros(len(Z))])
@@ -233,6 +241,9 @@ def limit(
         behind[list(verdict.boundary)] = False
     boundary = Choices.of(Z, codes, weights, ~behind)
     B, value, covariance = boundary.maximum()
+    if robust is not None:
+        inner = robust(boundary.scores(B, clusters))
+        covariance, many = without_noise(boundary.sandwich(B, inner), covariance), inner.clusters
     if isinstance(verdict, Separable):  # in exact arithmetic, whatever floats can tell apart
         value = 0.0
     W = B + boundary.without_effect(last - B)
@@ -244,7 +255,8 @@ def limit(
     fixed = limits == "finite"
     if centre.any():  # the scores there may grow though those at zero do not
         fixed[:, -1] = False
-    return _with_raw_intercepts(np.where(fixed, B, W), limits, value, covariance, centre)
+    found = _with_raw_intercepts(np.where(fixed, B, W), limits, value, covariance, centre)
+    return replace(found, clusters=many)
 
 
 def _with_raw_intercepts(
@@ -303,6 +315,7 @@ class Choices(NamedTuple):
     codes : array of shape (rows,); the code of the reference is q
     weights : array of shape (rows,)
     allowed : array of bool of shape (rows, q + 1)
+    used : array of int, the numbers of these rows among all
     """
 
     Z: np.ndarray
@@ -310,6 +323,7 @@ class Choices(NamedTuple):
     codes: np.ndarray
     weights: np.ndarray
     allowed: np.ndarray
+    used: np.ndarray
 
     @classmethod
     def of(
@@ -320,7 +334,7 @@ class Choices(NamedTuple):
         Z, codes, weights, allowed = Z[used], codes[used], weights[used], allowed[used]
         scale = np.sqrt((Z**2).mean(axis=0)) if len(Z) else np.ones(Z.shape[1])
         scale = np.where(scale > 0, scale, 1.0)
-        return cls(Z / scale, scale, codes, weights, allowed)
+        return cls(Z / scale, scale, codes, weights, allowed, np.flatnonzero(used))
 
     def maximum(self) -> tuple[np.ndarray, float, np.ndarray]:
         """Return the weights of the greatest likelihood, shape (q, width), their log-likelihood,
@@ -345,6 +359,25 @@ class Choices(NamedTuple):
         back = np.tile(1.0 / self.scale, q)
         return B / self.scale, value, _regular_inverse(H) * back * back[:, None]
 
+    def scores(self, B: np.ndarray, clusters: np.ndarray | None) -> Scores:
+        """Return the scores of all rows at weights B, zero for those without a choice.
+
+        ``clusters`` are the numbers of the clusters of all rows, or None.
+        """
+        residuals = self._residuals(B * self.scale)[0] * np.sqrt(self.weights)[:, None]
+        rows = each_class(residuals, self.Z)
+        if clusters is None:
+            return scores_of(rows, None)
+        every = np.zeros((clusters.size, rows.shape[1]))
+        every[self.used] = rows
+        return scores_of(every, clusters)
+
+    def sandwich(self, B: np.ndarray, inner: Robust) -> np.ndarray:
+        """Return the robust covariance at weights B, the inner part of which is given."""
+        _, _, H = self._terms(B * self.scale)
+        root = inner.root @ _regular_inverse(H) / np.tile(self.scale, len(B))
+        return np.asarray(root.T @ root)
+
     def without_effect(self, W: np.ndarray) -> np.ndarray:
         """Return what is left of weights, shape (q, width), less what changes a choice."""
         _, _, H = self._terms(np.zeros(W.shape))  # all choices count
@@ -354,6 +387,20 @@ class Choices(NamedTuple):
     def _terms(self, B: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Return the log-likelihood, its gradient and the information."""
         q, width = B.shape
+        residuals, P, value = self._residuals(B)
+        slope = (self.weights[:, None] * residuals).T @ self.Z
+        H = np.empty((q, width, q, width))
+        for k in range(q):
+            for m in range(q):
+                bend = self.weights * P[:, k] * (float(k == m) - P[:, m])
+                H[k, :, m, :] = self.Z.T @ (self.Z * bend[:, None])
+        return value, slope, H.reshape(q * width, q * width)
+
+    def _residuals(self, B: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        """Return y - p of all classes but the reference, the probabilities of all, and the
+        log-likelihood.
+        """
+        q = len(B)
         scores = np.column_stack([self.Z @ B.T, np.zeros(len(self.Z))])
         scores[~self.allowed] = -np.inf
         scores -= scores.max(axis=1, keepdims=True, initial=-1e300)
@@ -364,13 +411,7 @@ class Choices(NamedTuple):
         value = float((self.weights * (scores[rows, self.codes] - np.log(sums[:, 0]))).sum())
         own = np.zeros_like(P)
         own[rows, self.codes] = 1.0
-        slope = (self.weights[:, None] * (own - P)[:, :q]).T @ self.Z
-        H = np.empty((q, width, q, width))
-        for k in range(q):
-            for m in range(q):
-                bend = self.weights * P[:, k] * (float(k == m) - P[:, m])
-                H[k, :, m, :] = self.Z.T @ (self.Z * bend[:, None])
-        return value, slope, H.reshape(q * width, q * width)
+        return (own - P)[:, :q], P, value
 
 
 def _regular_inverse(H: np.ndarray) -> np.ndarray:
@@ -467,7 +508,8 @@ def outcome_of_suspect(
         sharp = None
         if task.factored and fit.reason in ("converged", "stuck"):
             fit, sharp = sharpened(task, fit)
-        return replace(fit.outcome(limits), verdict=verdict, sharpness=sharp)
+        found = with_robust(task, fit).outcome(limits)
+        return replace(found, verdict=verdict, sharpness=sharp)
     separated = asked.by_weights(fit)
     if separated is None:
         return replace(fit.without_proof(limits), verdict=verdict, reason="undecided")
@@ -579,13 +621,20 @@ def _without_maximum(asked: VerdictData, fit: Fit, limits: np.ndarray, verdict: 
     features, kept = columns[columns < d], Z[:, columns]
     last = folded(Z, last, kept)
     with interrupts_allowed():
-        end = limit(contrasts, kept, codes, weights, last, centre[features])
+        robust = None
+        if task.covariance is not None:
+            robust = partial(robust_of, task, width=len(columns))
+        clusters = rows.groups if task.covariance == CLUSTERED else None
+        end = limit(
+            contrasts, kept, codes, weights, last, centre[features], robust, clusters
+        )  # fmt: skip
     middle = np.zeros(d)
     middle[features] = centre[features]
     lost[:, columns] = end.limits
     return FitOutcome(
         wide.flat(end.weights), lost, end.log_likelihood, wide.square(end.covariance),
         str(verdict.kind), fit.n_iter, verdict, around=(middle, end.at) if middle.any() else None,
+        clusters=end.clusters,
     )  # fmt: skip
 
 

@@ -82,6 +82,7 @@ class FitOutcome:
     sharpness : Sharpness of a maximum that barely exists, or None
     stopped_in : "ascent", "verdict" or "intervals" if the fit was stopped from outside; else empty
     around : a centre and the scores there, None if the raw weights are all there is
+    clusters : int or None, their number if the covariance is summed over clusters
     """
 
     weights: np.ndarray
@@ -98,6 +99,7 @@ class FitOutcome:
     sharpness: Sharpness | None = None
     stopped_in: str = ""
     around: Around = None
+    clusters: int | None = None
 
 
 def limits_without(dependent: Iterable[int], shape: tuple[int, ...]) -> np.ndarray:

@@ -19,7 +19,10 @@ from linsep._system.interrupts import interruption_point
 from linsep._system.threads import thread_count, thread_pool
 from linsep.batches import Batch, joined, weight_totals
 from linsep.errors import DataError
+from linsep.estimators._common.labels import encode_with
+from linsep.inference.robust import CLUSTERED, refuse_weights
 from linsep.lanes import Add, Tree, in_lanes
+from linsep.rows.arrays import summed
 from linsep.sources.base import Source
 
 if TYPE_CHECKING:
@@ -280,6 +283,8 @@ class Task:
     lanes : RowLanes that others than this process sum, or None
     levels : column numbers of the levels of each text column that has a reference level
     start : weights of the raw features to start from, and their scores at a centre, or None
+    covariance : "HC0", "HC1", "CR1" or None, that of the information
+    clustered : function that returns the batches with the numbers of the clusters, for "CR1"
     """
 
     batches: Batches
@@ -297,6 +302,8 @@ class Task:
     lanes: RowLanes | None = None
     levels: tuple[tuple[int, ...], ...] = ()
     start: tuple[np.ndarray, tuple[np.ndarray, np.ndarray] | None] | None = None
+    covariance: str | None = None
+    clustered: Batches | None = None
 
     @property
     def width(self) -> int:
@@ -321,16 +328,20 @@ class Task:
 
 
 def task_of(
-    model: Any, known: FittedClasses, batches: Batches, n_features: int, n_rows: int
-) -> Task:
-    """Return the task of fitting the batches of ``n_rows`` rows with weight by a model."""
+    model: Any, known: FittedClasses, batches: Batches, n_features: int, n_rows: int,
+    clustered: Batches | None = None,
+) -> Task:  # fmt: skip
+    """Return the task of fitting the batches of ``n_rows`` rows with weight by a model;
+    ``clustered`` are batches with clusters, if those are others.
+    """
     recipe = getattr(model, "recipe_", None) or {}
     texts, references = recipe.get("text") or {}, recipe.get("reference") or {}
     levels = tuple(tuple(of.values()) for name, of in texts.items() if name in references)
     return Task(
         batches, n_features, len(known.codes) - 1, known.totals, n_rows,
         bool(model.fit_intercept), float(model.l2), model.solver, model.tol, int(model.max_iter),
-        len(known.order) > 2, levels=levels,
+        len(known.order) > 2, levels=levels, covariance=getattr(model, "covariance", None),
+        clustered=clustered or batches,
     )  # fmt: skip
 
 
@@ -348,22 +359,25 @@ class Rows:
     known : FittedClasses
     places : array of shape (rows,), the place of the class of each row
     weights : array of shape (rows,), empty where all are 1
+    groups : uint64 array of shape (rows,), the numbers of the clusters, or None
     """
 
     steps: Any = None
 
     def __init__(
-        self, given: Any, X: Any, known: FittedClasses, places: np.ndarray, weights: np.ndarray
-    ):
+        self, given: Any, X: Any, known: FittedClasses, places: np.ndarray, weights: np.ndarray,
+        groups: np.ndarray | None = None,
+    ):  # fmt: skip
         self.given, self.X, self.known, self.weights = given, X, known, weights
-        self.places = places
+        self.places, self.groups = places, groups
 
     def task(self, model: Any) -> Task:
         """Return the task of fitting these rows."""
         q, width = len(self.known.codes) - 1, self.X.shape[1] + bool(model.fit_intercept)
         many = not has_hessian(q * width)
         X = sp.csr_matrix(self.X) if many and _mostly_zeros(self.X) else self.X
-        batch = Batch(X, self.places, weights=self.weights if self.weights.size else None)
+        weights = self.weights if self.weights.size else None
+        batch = Batch(X, self.places, weights=weights, groups=self.groups)
         n_rows = int((self.weights > 0).sum()) if self.weights.size else len(self.places)
         return task_of(model, self.known, lambda: [batch], self.X.shape[1], n_rows)
 
@@ -430,16 +444,22 @@ class BatchRows:
         """Yield all rows in their order."""
         raise NotImplementedError
 
+    def clustered(self) -> Iterator[Batch]:
+        """Yield all rows with the numbers of their clusters, if they have any."""
+        return self.batches()
+
     def task(self, model: Any) -> Task:
         """Return the task of fitting these rows."""
-        return task_of(model, self.known, self.batches, self.n_features, self._n_rows)
+        form = self.known, self.batches, self.n_features, self._n_rows
+        return task_of(model, *form, self.clustered)
 
     def in_memory(self, task: Task) -> Rows | None:
         """Return the rows in memory; None if they need more than may be kept there."""
         if 8 * task.n_rows * task.width > self.memory_bytes:
             return None
-        whole = joined(list(self.batches()), task.n_features)
-        return Rows(whole.X, whole.X, self.known, whole.y, whole.importance)
+        clustered = task.covariance == CLUSTERED
+        whole = joined(list((self.clustered if clustered else self.batches)()), task.n_features)
+        return Rows(whole.X, whole.X, self.known, whole.y, whole.importance, whole.groups)
 
 
 class StreamRows(BatchRows):
@@ -456,7 +476,7 @@ class StreamRows(BatchRows):
         from linsep.rows.stored import StartAgain
 
         super().__init__(model, stream.source)
-        self.stream = stream
+        self.stream, self._covariance = stream, model.covariance
         while True:
             try:
                 stream.start()
@@ -475,6 +495,7 @@ class StreamRows(BatchRows):
         self._totals, self._n_rows = np.zeros(self.stream.classes.size), 0
         for row_batch in self.stream.row_batches(0):
             weights, codes = row_batch.importance, row_batch.codes
+            refuse_weights(self._covariance, weights if weights.size else None)
             self._totals = weight_totals(self._totals, codes, weights)
             self._n_rows += int((weights > 0).sum()) if weights.size else len(codes)
 
@@ -483,3 +504,12 @@ class StreamRows(BatchRows):
         read = (row_batch.as_batch() for row_batch in self.stream.row_batches(1))
         places = self.known.places
         return with_head((batch._replace(y=places[batch.y]) for batch in read), self.n_features)
+
+    def clustered(self) -> Iterator[Batch]:
+        """Yield all rows with the numbers of their clusters, which the stream does not keep."""
+        classes, places = self.stream.classes, self.known.places
+        for batch in self.stream.source.batches():
+            if batch.size:
+                codes = encode_with(batch.y, classes)
+                assert codes is not None
+                yield Batch(summed(batch.X), places[codes], batch.first, groups=batch.groups)

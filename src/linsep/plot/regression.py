@@ -12,6 +12,7 @@ from linsep.estimators._common.labels import feature_names, target_name
 from linsep.inference.summary import p_text
 from linsep.linear.diagnostics import DOUBT, Assumptions, Finding
 from linsep.linear.estimator import LinearRegression
+from linsep.parameters import INTERVALS, fitted_parameter
 from linsep.plot.display import (
     COLOURS,
     MOST_POINTS,
@@ -64,7 +65,8 @@ class RegressionDisplay(Display):
         The prediction of each row on the line.
     grid, line : arrays of shape (places,)
     bands : dict of str to pair of arrays
-        The ends of the confidence and the prediction interval on the grid.
+        The ends of the confidence and the prediction interval on the grid; with a robust
+        covariance of the confidence interval only.
     names : pair of str
         Of the feature and the target.
     title : str
@@ -147,7 +149,8 @@ class RegressionDisplay(Display):
         line = np.asarray(estimator.predict(drawn))
         at = estimator.coef_[j] * (x - mean[j]) + estimator.intercept_ + estimator.coef_ @ mean
         bands = {}
-        for of in ("confidence", "prediction"):
+        robust = fitted_parameter(estimator, "covariance") is not None  # of rows, not of new ones
+        for of in INTERVALS[: 1 if robust else 2]:
             found = estimator.predict(drawn, interval=of, level=level)
             bands[f"{100 * level:g} % {of} band"] = (found.low, found.high)
         others = f"{others_fixed(d - 1)}; rows moved accordingly"

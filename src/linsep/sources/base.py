@@ -160,6 +160,10 @@ class Source(ABC):
     def options(self) -> dict[str, Any]:
         """Return what the rows depend on besides the files, as JSON, for the key of the cache."""
 
+    def of_groups(self) -> dict[str, Any]:
+        """Return what a recipe has beside :meth:`recipe` for others to read the groups of rows."""
+        return {}
+
     def layout(self) -> dict[str, Any]:
         """Return the recipe as far as it is known before all rows are read, to compare the columns
         of other files.

@@ -84,20 +84,24 @@ class TakesFrames:
 
 
 def to_learn(
-    X: Any, y: Any, sample_weight: Any = None, reference: bool = False
-) -> tuple[Any, Any, Any]:
-    """Return what :func:`with_features` does; raises TypeError for the name of a file."""
+    X: Any, y: Any, sample_weight: Any = None, reference: bool = False,
+    clusters: np.ndarray | None = None,
+) -> tuple[Any, Any, Any]:  # fmt: skip
+    """Return what :func:`with_features` does, a source with the numbers of ``clusters``; raises
+    TypeError for the name of a file.
+    """
     if isinstance(X, str | Path):
         raise TypeError(
             f"fit takes rows, not the name of a file: linsep.fit({str(X)!r}, target=...) learns "
             "from files."
         )
-    return with_features(X, y, sample_weight, reference, "linsep.fit(frame, target=...")
+    call = "linsep.fit(frame, target=..."
+    return with_features(X, y, sample_weight, reference, call, clusters)
 
 
 def with_features(
     X: Any, y: Any = None, sample_weight: Any = None, reference: bool = False,
-    call: str = "linsep.open_source(frame, target=...",
+    call: str = "linsep.open_source(frame, target=...", clusters: np.ndarray | None = None,
 ) -> tuple[Any, Any, Any]:  # fmt: skip
     """Return rows, labels and weights as they are or, of a frame with columns of text or
     categories, a source of all three, and None twice.
@@ -110,7 +114,7 @@ def with_features(
         return X, y, sample_weight
     check_beside(X, y=y, sample_weight=sample_weight)
     with _options_of(call):
-        source = _with_labels(X, y, sample_weight, "first" if reference else None)
+        source = _with_labels(X, y, sample_weight, "first" if reference else None, clusters)
     for name in ("batches", "exactly"):
         setattr(source, name, _spelled(getattr(source, name), call))
     return source, None, None
@@ -225,29 +229,30 @@ def _names(frame: Any) -> list[str]:
     return names if isinstance(names, list) else list(frame.columns)
 
 
-def _with_labels(X: Any, y: Any, sample_weight: Any, reference_level: str | None) -> Any:
-    """Return a source of the rows with their labels and weights."""
+def _with_labels(
+    X: Any, y: Any, sample_weight: Any, reference_level: str | None, clusters: Any = None
+) -> Any:
+    """Return a source of the rows with their labels, weights and clusters."""
     import pyarrow as pa
 
     from linsep.sources.tables.frames import to_arrow
 
     roles: dict[str, str] = {}
     table = to_arrow(X)
-    for role, values in (("target", y), ("weight", sample_weight)):
+    names = {"target": "y", "weight": "sample_weight", "group": "clusters"}
+    for role, values in zip(names, (y, sample_weight, clusters), strict=True):
         if values is None:
             continue
         given = np.asarray(values)
         if given.shape != (table.num_rows,):
             raise DataError(
-                f"X has {table.num_rows} rows, but the shape of "
-                f"{'y' if role == 'target' else 'sample_weight'} is {given.shape}",
+                f"X has {table.num_rows} rows, but the shape of {names[role]} is {given.shape}",
                 "give one value a row",
             )
         name = _free_name(getattr(values, "name", None) or role, table.column_names)
         table, roles[role] = table.append_column(name, pa.array(given.tolist())), name
     return _opened(
-        table, target=roles.get("target"), weight=roles.get("weight"),
-        reference_level=reference_level,
+        table, **dict.fromkeys(names) | roles, reference_level=reference_level,
     )  # fmt: skip
 
 

@@ -80,7 +80,7 @@ class Columns:
     hash_bits : places of the text features are 2**hash_bits; None learns the values
     exclude : names left out
     weight, group : names of the columns of weights and groups, or None
-    group_kind : "number", "bool" or "text"
+    group_kind : "number", "bool" or "text"; empty for what each file holds
     words : dict of text column whose words are features to what counts them
     products : products of two columns, features behind those of the columns
     formula : what computes the numeric features from other columns, or None
@@ -503,6 +503,7 @@ def from_recipe(recipe: dict[str, Any], target: str | None) -> Columns:
         )
         columns.reference = dict(recipe.get("reference", {}))
         columns.weight, columns.group = recipe.get("weight"), recipe.get("group")
+        columns.group_kind = recipe.get("group_kind", "")
         columns.categorical = list(recipe.get("categorical", ()))
         columns.converted = dict(recipe.get("converted", {}))
         columns.rare = _rare_from_recipe(recipe)
@@ -661,7 +662,7 @@ def kinds_of_row_columns(
             raise DataError(f"{path} has no column '{columns.group}' of groups: add it.")
         stored = found.get(columns.group)
         of_file = "text" if stored is None else family_of(stored) or "text"
-        kinds[columns.group] = of_file if by_recipe else columns.group_kind
+        kinds[columns.group] = columns.group_kind or of_file
     return kinds
 
 

@@ -501,6 +501,10 @@ class TableSource(Source):
         self._survey()
         return self._recipe()
 
+    def of_groups(self) -> dict[str, Any]:
+        """Return the column of groups, and how it is read."""
+        return {"group": self._columns.group, "group_kind": self._columns.group_kind}
+
     def layout(self) -> dict[str, Any]:
         """Return the recipe as far as the first rows of a file tell it."""
         known = self._recipe()

@@ -1,0 +1,402 @@
+"""Covariances of estimates that hold where rows differ in variance, or depend within clusters.
+
+With the scores s of the rows (least squares: e x, logistic regression: (y - p) x) and A the inverse
+of X'X or of the information, the covariance of the estimates is A M A. M is the sum of s s' over
+the rows, each times a factor (H. White, Econometrica 48, 1980, 817-838; J. MacKinnon and H. White,
+Journal of Econometrics 29, 1985, 305-325), or over the sums of the scores of each cluster
+(K.-Y. Liang and S. Zeger, Biometrika 73, 1986, 13-22).
+
+M is never formed: the triangular factor R of a QR factorization of the scores has R'R = M and twice
+as many digits. Factors of lanes are stacked and factored again in the tree of the lanes.
+"""
+
+from hashlib import blake2b
+from math import isnan
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from linsep.batches import Batch
+from linsep.errors import DataError, ParameterError, hint
+from linsep.estimators._common.fitted_state import count, finite
+from linsep.sources.base import Source
+from linsep.validation.labels import MISSING_TYPES, check_beside
+from linsep.words import row_text
+
+#: names of covariances of least squares, and of logistic regression
+OfLinear = Literal["HC0", "HC1", "HC2", "HC3", "CR1"]
+OfLogistic = Literal["HC0", "HC1", "CR1"]
+CLUSTERED = "CR1"
+#: what help says of the parameter
+HELP = (
+    "standard errors for rows of unequal variance (HC) or dependent within clusters (CR1), "
+    "instead of those of the model"
+)
+#: rows, per column, that are stacked before they are factored
+STACKED = 4
+#: smallest 1 - leverage that keeps eight of sixteen digits
+LEAST_FREE = 1e-8
+#: share of a standard error below which the robust one is the rounding error of a maximum
+NOISE = 1e-7
+#: what is said of standard errors of zero
+NOTHING = (
+    "A standard error is 0 where the scores of every row, or of every cluster, cancel: it says "
+    "nothing of the precision."
+)
+
+
+class Scores(NamedTuple):
+    """Scores of some rows.
+
+    Attributes
+    ----------
+    rows : array of shape (any, estimates)
+        Without clusters any rows with the same sum of products; else the sums of the clusters.
+    clusters : uint64 array or None
+        The numbers of the clusters, in the order of their first rows.
+    decided : int
+        Number of rows of leverage 1, by which HC2 and HC3 divide.
+    """
+
+    rows: np.ndarray
+    clusters: np.ndarray | None = None
+    decided: int = 0
+
+
+def scores_of(rows: np.ndarray, clusters: np.ndarray | None, decided: int = 0) -> Scores:
+    """Return the scores of rows, summed by their clusters if there are any."""
+    if clusters is None:
+        many = len(rows) > STACKED * rows.shape[1]
+        return Scores(np.asarray(np.linalg.qr(rows, mode="r")) if many else rows, None, decided)
+    found, first, codes = np.unique(clusters, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    places = np.argsort(order)[codes.ravel()]
+    one_each = sp.csr_array(
+        (np.ones(len(rows)), (places, np.arange(len(rows)))), shape=(found.size, len(rows))
+    )
+    return Scores(np.asarray(one_each @ rows), found[order], decided)
+
+
+def added_scores(one: Scores, other: Scores) -> Scores:
+    """Return the scores of the rows of both."""
+    rows, decided = np.concatenate([one.rows, other.rows]), one.decided + other.decided
+    if one.clusters is None or other.clusters is None:
+        return scores_of(rows, None, decided)
+    return scores_of(rows, np.concatenate([one.clusters, other.clusters]), decided)
+
+
+class Robust(NamedTuple):
+    """The inner part of a robust covariance.
+
+    Attributes
+    ----------
+    name : "HC0", "HC1", "HC2", "HC3" or "CR1"
+    root : array of shape (estimates, estimates), R with R'R = M times the small-sample factor
+    clusters : int or None, number of clusters
+    """
+
+    name: str
+    root: np.ndarray
+    clusters: int | None = None
+
+    @classmethod
+    def of(cls, name: str, found: Scores, n_rows: float, rank: int) -> "Robust":
+        """Return that of the scores of all rows, of which ``rank`` estimates were made.
+
+        Raises
+        ------
+        DataError
+            If a row has leverage 1 although the rows are divided by 1 - leverage, or there are
+            fewer than two clusters.
+        """
+        if found.decided:
+            what = "rows have" if found.decided > 1 else "row has"
+            raise DataError(
+                f"{found.decided:,} {what} a leverage of 1, since an estimate depends on one row "
+                f"alone, and {name} divides by 1 - leverage",
+                hint("take {}", covariance="HC1"), "leave out what only that row has",
+            )  # fmt: skip
+        many = None if found.clusters is None else int(found.clusters.size)
+        if many is not None and many < 2:
+            raise DataError(
+                "All rows are in one cluster, and CR1 compares clusters: give at least two."
+            )
+        root, left = np.zeros((found.rows.shape[1],) * 2), n_rows - rank
+        if not root.size or left <= 0:  # standard errors are not defined without these
+            return cls(name, root, many)
+        factor = np.linalg.qr(found.rows, mode="r")
+        root[: len(factor)] = factor
+        if many is not None:
+            root *= np.sqrt(many / (many - 1) * ((n_rows - 1) / left))
+        return cls(name, root * (np.sqrt(n_rows / left) if name == "HC1" else 1.0), many)
+
+    @classmethod
+    def stored(
+        cls, name: str | None, arrays: dict[str, np.ndarray], shape: tuple[int, int], clusters: Any
+    ) -> "Robust | None":
+        """Return that of a model file, ``name`` the parameter of the model; None without one.
+
+        Raises
+        ------
+        ValueError, LookupError or TypeError
+            If something is missing, or of another shape or type.
+        """
+        if name is None:
+            if "robust" in arrays:
+                raise ValueError("a robust covariance that the parameters do not name")
+            return None
+        return cls(name, finite(arrays, "robust", shape), stored_clusters(name, clusters))
+
+
+def without_noise(robust: np.ndarray, plain: np.ndarray) -> np.ndarray:
+    """Return a robust covariance with zeros for estimates whose scores cancel in every cluster.
+
+    ``plain`` is the covariance of the model, which is of the same size otherwise.
+    """
+    with np.errstate(invalid="ignore"):
+        nothing = np.diag(robust) <= NOISE**2 * np.diag(plain)
+    robust[nothing] = robust[:, nothing] = 0.0
+    return robust
+
+
+def robust_words(name: str, clusters: int | None) -> str:
+    """Return what a summary says of a robust covariance."""
+    what = f"Standard errors, tests and intervals: {name}, for rows"
+    if clusters is None:
+        return f"{what} of unequal variance."
+    free = clusters - 1
+    return (
+        f"{what} that depend on each other within {clusters:,} clusters; t has {free:,} "
+        f"{'degree' if free == 1 else 'degrees'} of freedom."
+    )
+
+
+def stored_clusters(name: str | None, clusters: Any) -> int | None:
+    """Return the number of clusters in a model file, None unless the covariance needs them;
+    ValueError or TypeError if it is another.
+    """
+    if name == CLUSTERED:
+        return count(clusters, 2)
+    if clusters is not None:
+        raise ValueError("clusters without CR1")
+    return None
+
+
+def check_length(clusters: np.ndarray | None, n_rows: int) -> None:
+    """Raise DataError unless there is one cluster, of any, for every row."""
+    if clusters is not None and clusters.size != n_rows:
+        raise DataError(
+            f"clusters has {clusters.size:,} labels, and X has {n_rows:,} rows: give one label for "
+            "every row."
+        )
+
+
+def check_clusters(covariance: str | None, X: Any, clusters: Any, weights: Any = None) -> None:
+    """Raise ParameterError for clusters that do not go with a covariance, the rows or weights.
+
+    Parameters
+    ----------
+    covariance : str or None, the parameter of the regression
+    X : rows, or a Source
+    clusters, weights : labels of the clusters and weights beside the rows, None without
+    """
+    if isinstance(X, Source):
+        if clusters is not None:
+            raise ParameterError(
+                "A source brings its own clusters: name their column with group= of open_source, "
+                "and leave clusters out."
+            )
+        missing = not X.grouped
+    else:
+        missing = clusters is None
+    if covariance == CLUSTERED and missing:
+        raise ParameterError(
+            "CR1 needs the cluster of every row: name their column (--cluster-by, in Python "
+            "open_source(group=...)), or pass clusters=labels to fit beside arrays."
+        )
+    if covariance != CLUSTERED and clusters is not None:
+        raise ParameterError(
+            "Clusters have no effect without CR1", hint("take {}", covariance=CLUSTERED),
+            "leave the clusters out",
+        )  # fmt: skip
+    refuse_weights(covariance, weights)
+
+
+def refuse_robust(model: Any, columns: Any = None) -> None:
+    """Raise ParameterError for parameters that a robust covariance does not go with, and for
+    several ``columns`` of targets, unless None.
+    """
+    if model.covariance is None:
+        return
+    without = hint("leave {} out", covariance=None)
+    if model.l2:
+        raise ParameterError(
+            "Robust standard errors are not known with l2", "leave l2 out", without
+        )
+    if getattr(model, "penalty", None):
+        raise ParameterError(
+            "A robust covariance is that of the maximum likelihood, which Firth's penalty changes "
+            "in every row",
+            hint("leave {} out", penalty=None), without,
+        )  # fmt: skip
+    if getattr(model, "intervals", None) == "profile":
+        raise ParameterError(
+            "Profile intervals come from the likelihood and not from a covariance",
+            hint("take {}", intervals="wald"), without,
+        )  # fmt: skip
+    if columns is not None:
+        raise ParameterError(
+            f"A robust covariance is that of one target, and y has {len(columns)} columns: fit a "
+            "regression for each column."
+        )
+    refuse_weights(model.covariance, getattr(model, "class_weight", None))
+
+
+def refuse_weights(covariance: str | None, weights: Any) -> None:
+    """Raise ParameterError for weights, unless None, beside clusters."""
+    if covariance == CLUSTERED and weights is not None:
+        raise ParameterError(
+            "CR1 takes no weights of rows or classes: leave the weights out, or take another "
+            "covariance."
+        )
+
+
+def cluster_numbers(X: Any, clusters: Any) -> np.ndarray | None:
+    """Return a number for the cluster of every row, shape (rows,); None for None.
+
+    Parameters
+    ----------
+    X : the rows, whose index of pandas is compared
+    clusters : array-like of shape (rows,)
+        Numbers, text, dates, categories or other values that can be compared.
+
+    Raises
+    ------
+    DataError
+        If there is another number of dimensions, or a label is missing.
+    """
+    if clusters is None:
+        return None
+    check_beside(X, clusters=clusters)
+    if isinstance(clusters, list | tuple):  # numpy would make text of numbers beside text
+        labels = np.fromiter(clusters, dtype=object, count=len(clusters))
+    else:
+        labels = np.asarray(clusters)
+    labels = labels[:, 0] if labels.shape[1:] == (1,) else labels
+    if labels.ndim != 1:
+        raise DataError(
+            f"clusters has the shape {labels.shape}: give one label for every row, in one column."
+        )
+    if labels.dtype.kind == "O":
+        missing = np.array([_is_missing(label) for label in labels.tolist()], dtype=bool)
+    else:
+        gaps = {"f": np.isnan, "m": np.isnat, "M": np.isnat}.get(labels.dtype.kind)
+        missing = np.zeros(labels.size, dtype=bool) if gaps is None else gaps(labels)
+    if missing.any():
+        raise DataError(
+            f"The cluster of {row_text(int(np.argmax(missing)))} is missing: give every row a "
+            "cluster."
+        )
+    if labels.dtype.kind == "O":
+        return _numbered(labels.tolist())
+    return np.unique(labels, return_inverse=True)[1].ravel().astype(np.uint64)
+
+
+def _numbered(labels: list[Any]) -> np.ndarray:
+    """Return the same number for equal labels."""
+    numbers: dict[Any, int] = {}
+    for row, label in enumerate(labels):
+        try:
+            numbers.setdefault(label, len(numbers))
+        except TypeError:
+            kind = type(label).__name__
+            raise DataError(
+                f"The cluster of {row_text(row)} is a {kind}: give numbers or text."
+            ) from None
+    return np.array([numbers[label] for label in labels], dtype=np.uint64)
+
+
+def _is_missing(label: Any) -> bool:
+    nan = isinstance(label, float) and isnan(label)
+    return label is None or type(label).__name__ in MISSING_TYPES or nan
+
+
+def hashed_clusters(labels: Any) -> np.ndarray:
+    """Return numbers of 64 bits for labels of some rows, the same for equal labels of others."""
+    codes = cluster_numbers(None, labels)
+    assert codes is not None
+    found, first = np.unique(codes, return_index=True)
+    some = [np.asarray(labels)[k] for k in first.tolist()]
+    texts = [str(label + 0.0 if isinstance(label, float) else label) for label in some]
+    digests = b"".join(blake2b(text.encode(), digest_size=8).digest() for text in texts)
+    return np.frombuffer(digests, "<u8").astype(np.uint64)[np.searchsorted(found, codes)]
+
+
+def clusters_in(part: Batch, covariance: str) -> np.ndarray | None:
+    """Return the numbers of the clusters of some rows, None for a covariance that has none."""
+    if covariance != CLUSTERED:
+        return None
+    assert part.groups is not None  # else each row would be a cluster
+    return part.groups
+
+
+def without_clusters(model: Any) -> Any:
+    """Return a model that is not fitted, without a robust covariance: predictions need none."""
+    if getattr(model, "covariance", None) is not None:
+        model.set_params(covariance=None)
+    return model
+
+
+def block_rows(width: int) -> int:
+    """Return the number of rows whose scores are computed at a time."""
+    return max(256, (1 << 18) // (width + 1))
+
+
+class LinearScores(NamedTuple):
+    """The scores of the rows of a lane, in the space of orthonormal columns.
+
+    There a row is v = root [1, x - means], and the leverage of a row w |v|^2. Residuals are divided
+    by their norm, so that nothing overflows.
+
+    Attributes
+    ----------
+    fit : LeastSquares
+    name : str, of the covariance
+    frequency : bool, whether a weight stands for so many rows, not for a precision
+    """
+
+    fit: Any
+    name: str
+    frequency: bool
+
+    def __call__(self, lane: Batch) -> Scores:
+        """Return the sum of a lane."""
+        found: Scores | None = None
+        for part in lane.cut(block_rows(self.fit.coef.size)):
+            some = self._of(part)
+            found = some if found is None else added_scores(found, some)
+        assert found is not None
+        return found
+
+    def _of(self, part: Batch) -> Scores:
+        X = part.X
+        if X.shape[1] < self.fit.coef.size:  # rows of a sparse source may be narrower
+            X = sp.csr_matrix((X.data, X.indices, X.indptr), (part.size, self.fit.coef.size))
+        V = self.fit.orthonormal(X)
+        e = np.zeros(part.size)
+        if not self.fit.perfect:
+            e = self.fit.residuals(X, part.y) / self.fit.residual_norm
+        weights = np.ones(part.size) if part.weights is None else part.weights
+        leverage = np.square(V).sum(axis=1)
+        if not self.frequency:
+            leverage, e = weights * leverage, weights * e
+        else:
+            e = np.sqrt(weights) * e
+        decided = 0
+        if self.name in ("HC2", "HC3"):
+            free = 1.0 - leverage
+            decided = int((free <= LEAST_FREE).sum())
+            free = np.maximum(free, LEAST_FREE)
+            e = e / (free if self.name == "HC3" else np.sqrt(free))
+        return scores_of(V * e[:, None], clusters_in(part, self.name), decided)

@@ -1,0 +1,427 @@
+"""Robust covariances: exact fractions, published values of Stata and R, statsmodels."""
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import statsmodels.api as sm
+from statsmodels.datasets import grunfeld, longley, macrodata
+from statsmodels.discrete.discrete_model import MNLogit
+from statsmodels.regression.tests.results import (
+    results_grunfeld_ols_robust_cluster as stata_clusters,
+    results_macro_ols_robust as stata_rows,
+)
+from statsmodels.regression.tests.results.results_regression import Longley
+
+from linsep import LinearRegression, LogisticRegression
+from linsep.errors import DataError, SeparationWarning
+from linsep.linear.solving import DependentFeaturesWarning
+
+pytestmark = pytest.mark.uncompiled
+
+NAMES = ("HC0", "HC1", "HC2", "HC3", "CR1")
+X5, Y5, CLUSTERS5 = [[1], [2], [-1], [3], [4]], [2, 4, 0, 4, 6], ["u", "u", "v", 7, 7]
+#: of the five points, worked out by hand
+SLOPES = {
+    "HC0": Fraction(15025, 3748322), "HC1": Fraction(75125, 11244966),
+    "HC2": Fraction(35777, 5250115), "HC3": Fraction(12281022053, 986575360225),
+    "CR1": Fraction(2797, 1874161),
+}  # fmt: skip
+
+
+def fitted(kind, name, X, y, clusters, **how):
+    given = {"clusters": clusters} if name == "CR1" else {}
+    return kind(covariance=name).fit(X, y, **given, **how)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_five_points(name):
+    model = fitted(LinearRegression, name, X5, Y5, CLUSTERS5)
+    assert model.covariance_[1, 1] == pytest.approx(float(SLOPES[name]), rel=1e-14)
+    assert model.standard_errors_[1] ** 2 == pytest.approx(float(SLOPES[name]), rel=1e-14)
+    t = 43 / 37 / float(SLOPES[name]) ** 0.5
+    assert model.statistics_[1] == pytest.approx(t, rel=1e-14)
+    assert model.f_statistic_ == pytest.approx(t * t, rel=1e-13)  # of one coefficient
+    assert model.f_p_value_ == pytest.approx(model.p_values_[1], rel=1e-13)
+    if name == "CR1":  # Student's t with 2 degrees of freedom has this tail
+        assert model.p_values_[1] == pytest.approx(1 - t / (2 + t * t) ** 0.5, rel=1e-10)
+
+
+def solved(A, B):
+    """Solve A Z = B in fractions; A is symmetric and positive definite."""
+    rows = [[*a, *b] for a, b in zip(A, B, strict=True)]
+    for k in range(len(rows)):
+        rows[k] = [value / rows[k][k] for value in rows[k]]
+        for j in range(len(rows)):
+            if j != k and rows[j][k]:
+                factor = rows[j][k]
+                rows[j] = [p - factor * q for p, q in zip(rows[j], rows[k], strict=True)]
+    return [row[len(A) :] for row in rows]
+
+
+def times(A, B):
+    columns = list(zip(*B, strict=True))
+    return [[sum(a * b for a, b in zip(r, c, strict=True)) for c in columns] for r in A]
+
+
+def in_fractions(X, y, name, clusters=None, copies=None):
+    """The covariance of least squares with an intercept, by its definition, in fractions."""
+    copies = [1] * len(y) if copies is None else copies
+    rows = [([Fraction(1), *map(Fraction, x)], Fraction(v)) for x, v in zip(X, y, strict=True)]
+    rows = [row for row, many in zip(rows, copies, strict=True) for _ in range(many)]
+    Z, n, k = [z for z, _ in rows], len(rows), len(rows[0][0])
+    G = times(list(zip(*Z, strict=True)), Z)
+    inverse = solved(G, [[Fraction(i == j) for j in range(k)] for i in range(k)])
+    b = times(inverse, times(list(zip(*Z, strict=True)), [[v] for _, v in rows]))
+    scores, of = [], list(range(n)) if name != "CR1" else list(clusters)
+    for z, v in rows:
+        e = v - times([z], b)[0][0]
+        free = 1 - times(times([z], inverse), [[one] for one in z])[0][0]
+        scores.append((z, e * e if name != "CR1" else e, free))
+    M = [[Fraction(0)] * k for _ in range(k)]
+    if name == "CR1":
+        sums = {}
+        for (z, e, _), g in zip(scores, of, strict=True):
+            sums[g] = [s + e * one for s, one in zip(sums.get(g, [0] * k), z, strict=True)]
+        many = len(sums)
+        factor = Fraction(many, many - 1) * Fraction(n - 1, n - k)
+        outer = [(s, factor) for s in sums.values()]
+    else:
+        by = {
+            "HC0": lambda free: 1, "HC1": lambda free: Fraction(n, n - k),
+            "HC2": lambda free: 1 / free, "HC3": lambda free: 1 / free**2,
+        }[name]  # fmt: skip
+        outer = [(z, e * by(free)) for z, e, free in scores]
+    for z, weight in outer:
+        for i, j in product(range(k), repeat=2):
+            M[i][j] += weight * z[i] * z[j]
+    return times(times(inverse, M), inverse)
+
+
+rng = np.random.default_rng(7)
+SMALL = rng.integers(-9, 10, size=(15, 3)).astype(float)
+TARGET = np.round(SMALL @ [1.0, -2.0, 0.5] + rng.normal(size=15) * (1 + np.abs(SMALL[:, 0])), 3)
+PLACES = rng.integers(0, 5, 15).tolist()
+COLUMNS = {
+    "whole numbers": SMALL,
+    "far from zero": SMALL + np.array([1e6, -1e9, 3e4]),
+    "huge and tiny": SMALL * [2.0**300, 2.0**-300, 1.0],
+    "nearly dependent": np.column_stack(
+        [SMALL[:, 0], SMALL[:, 0] + np.ldexp(SMALL[:, 1], -16), SMALL[:, 2]]
+    ),
+    "powers": np.vander(np.arange(15.0), 6)[:, :-1],
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("kind", COLUMNS)
+@pytest.mark.parametrize("sparse", [False, True])
+def test_definitions_in_fractions(name, kind, sparse):
+    X = COLUMNS[kind]
+    expected = in_fractions(X.tolist(), TARGET.tolist(), name, PLACES)
+    model = fitted(LinearRegression, name, sp.csr_array(X) if sparse else X, TARGET, PLACES)
+    errors = [float(expected[i][i]) ** 0.5 for i in range(len(expected))]
+    assert model.standard_errors_ == pytest.approx(errors, rel=1e-9)
+    found = model.covariance_ / np.outer(errors, errors)
+    scaled = [[float(v / Fraction(errors[i]) / Fraction(errors[j])) for j, v in enumerate(row)]
+              for i, row in enumerate(expected)]  # fmt: skip
+    assert found == pytest.approx(np.array(scaled), rel=1e-8, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", NAMES[:4])
+def test_frequency_weights_are_repeated_rows(name):
+    copies = rng.integers(1, 4, 15)
+    expected = in_fractions(SMALL.tolist(), TARGET.tolist(), name, copies=copies.tolist())
+    model = LinearRegression(weight_type="frequency", covariance=name).fit(SMALL, TARGET, copies)
+    assert model.covariance_ == pytest.approx(np.array(expected, float), rel=1e-11)
+    repeated = LinearRegression(covariance=name)
+    repeated.fit(np.repeat(SMALL, copies, axis=0), np.repeat(TARGET, copies))
+    assert model.covariance_ == pytest.approx(repeated.covariance_, rel=1e-11)
+    assert model.p_values_ == pytest.approx(repeated.p_values_, rel=1e-10)
+    assert model.f_statistic_ == pytest.approx(repeated.f_statistic_, rel=1e-10)
+
+
+@pytest.mark.parametrize("name", NAMES[:4])
+def test_precision_weights_are_those_of_whitened_rows(name):
+    weights = rng.random(15) + 0.1
+    theirs = sm.WLS(TARGET, sm.add_constant(SMALL), weights).fit(cov_type=name, use_t=True)
+    model = LinearRegression(covariance=name).fit(SMALL, TARGET, weights)
+    assert model.covariance_ == pytest.approx(np.array(theirs.cov_params()), rel=1e-10)
+    root = np.sqrt(weights)  # a fit of other rows without an intercept, too
+    plain = LinearRegression(covariance=name, fit_intercept=False)
+    plain.fit(sm.add_constant(SMALL) * root[:, None], TARGET * root)
+    assert model.covariance_ == pytest.approx(plain.covariance_, rel=1e-10)
+
+
+def test_longley_in_r():
+    """Standard errors of R's car::hccm; the constant comes last there."""
+    data, published = longley.load_pandas(), Longley()
+    for name in NAMES[:4]:
+        model = LinearRegression(covariance=name).fit(data.exog.to_numpy(), data.endog.to_numpy())
+        expected = getattr(published, f"{name}_se")
+        shown = np.roll(model.standard_errors_, -1)
+        assert shown == pytest.approx(expected, rel=1e-6, abs=6e-6), name
+
+
+def by_stata(model, published, order):
+    """The published table of Stata, whose constant comes last."""
+    table = published.params_table[order]
+    assert model.params_ == pytest.approx(table[:, 0], rel=1e-9)
+    assert model.standard_errors_ == pytest.approx(table[:, 1], rel=1e-9)
+    assert model.statistics_ == pytest.approx(table[:, 2], rel=1e-9)
+    assert model.p_values_ == pytest.approx(table[:, 3], rel=1e-8)
+    assert model.confidence_intervals() == pytest.approx(table[:, 4:6], rel=1e-9)
+    assert model.covariance_ == pytest.approx(published.cov[np.ix_(order, order)], rel=1e-9)
+    assert model.f_statistic_ == pytest.approx(published.F, rel=1e-9)
+    assert model.r_squared_ == pytest.approx(published.r2, rel=1e-9)
+
+
+def test_grunfeld_by_company_in_stata():
+    """``regress invest mvalue kstock, vce(cluster company)``, of 10 of the 11 companies."""
+    data = grunfeld.data.load_pandas().data
+    data = data[data["firm"] != "American Steel"]
+    X, y = (data[names].astype(np.float32).astype(float)  # as Stata stores them
+            for names in (["value", "capital"], "invest"))  # fmt: skip
+    model = LinearRegression(covariance="CR1").fit(X, y, clusters=data["firm"])
+    by_stata(model, stata_clusters.results_cluster, [2, 0, 1])
+    shown = str(model.summary())
+    assert "standard errors" in shown
+    assert "CR1, for rows that depend on each other within 10 clusters; t has 9 degrees" in shown
+
+
+def test_investment_in_stata():
+    """``regress g_realinv g_realgdp L.realint, vce(robust)``."""
+    data = macrodata.load_pandas().data
+    growth = [400 * np.diff(np.log(data[name].to_numpy())) for name in ("realgdp", "realinv")]
+    X = np.column_stack([growth[0], data["realint"][:-1]])
+    by_stata(
+        LinearRegression(covariance="HC1").fit(X, growth[1]), stata_rows.results_hc0, [2, 0, 1]
+    )
+
+
+def many_rows(random=rng, n=6000):
+    X = random.normal(size=(n, 4))
+    noise = random.normal(size=n) * np.exp(X[:, 1] / 2)
+    clusters = random.integers(0, 30, n)
+    effects = random.normal(size=30)
+    return X, X @ [1, -1, 0, 0.5] + noise + effects[clusters], clusters
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_many_rows_in_statsmodels(name):
+    X, y, clusters = many_rows()
+    how = {"cov_type": name}
+    if name == "CR1":
+        correction = {"groups": clusters, "use_correction": True}
+        how = {"cov_type": "cluster", "cov_kwds": correction}
+    theirs = sm.OLS(y, sm.add_constant(X)).fit(use_t=True, **how)
+    model = fitted(LinearRegression, name, X, y, clusters)
+    assert model.covariance_ == pytest.approx(theirs.cov_params(), rel=1e-10, abs=1e-15)
+    assert model.p_values_ == pytest.approx(theirs.pvalues, rel=1e-9)
+    assert model.confidence_intervals() == pytest.approx(theirs.conf_int(), rel=1e-10)
+    assert model.f_statistic_ == pytest.approx(theirs.fvalue, rel=1e-10)
+    assert model.f_p_value_ == pytest.approx(theirs.f_pvalue, rel=1e-9)
+    for matrix, values in (([[1, 1, 0, 0], [0, 0, 1, 0]], [0, 0]), ([[1, 0, 0, 1]], [1.4]),
+                           (np.eye(4), np.zeros(4))):  # fmt: skip
+        rows = np.column_stack([np.zeros(len(matrix)), matrix])
+        expected = theirs.wald_test((rows, np.array(values)), use_f=True, scalar=True)
+        found = model.wald_test(rows, values)
+        assert found.statistic == pytest.approx(expected.statistic, rel=1e-9)
+        assert found.p_value == pytest.approx(expected.pvalue, rel=1e-8)
+        assert found.df_residual == (29 if name == "CR1" else 5995)
+    assert found.statistic == pytest.approx(model.f_statistic_, rel=1e-10)
+    bands = model.predict(X[:50], interval="confidence")
+    reach = np.sqrt(np.einsum("ij,jk,ik->i", *[sm.add_constant(X[:50])] * 1,
+                              theirs.cov_params(), sm.add_constant(X[:50])))  # fmt: skip
+    low, high = theirs.conf_int(0.05)[1]
+    half = (high - low) / 2 / theirs.bse[1] * reach  # the same quantile of t
+    assert bands.high - bands.prediction == pytest.approx(half, rel=1e-9)
+    assert bands.prediction - bands.low == pytest.approx(half, rel=1e-9)
+
+
+def test_each_row_a_cluster_is_hc1_with_another_factor():
+    X, y, _ = many_rows(n=300)
+    rows = LinearRegression(covariance="HC1").fit(X, y)
+    model = LinearRegression(covariance="CR1").fit(X, y, clusters=np.arange(300)[::-1])
+    # G / (G - 1) (n - 1) / (n - k) with G = n is n / (n - k)
+    assert model.covariance_ == pytest.approx(rows.covariance_, rel=1e-11, abs=1e-17)
+
+
+def test_small_differences_beside_large_ones_keep_their_digits():
+    """The variances of two groups differ by 1e20: a sum of squares would lose the smaller."""
+    X = np.repeat([[0.0], [1.0]], 6, axis=0)
+    small = np.array([1, -1, 2, -2, 1, -1]) * 2.0**-30
+    y = np.concatenate([np.ldexp([1.0, -1, 2, -2, 3, -3], 3), small])
+    Z = np.column_stack([1 - X, X])  # the two means, without an intercept
+    model = LinearRegression(covariance="HC0", fit_intercept=False).fit(Z, y)
+    expected = [np.sum(part**2) ** 0.5 / 6 for part in (y[:6], y[6:])]
+    assert model.standard_errors_ == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["HC0", "HC1", "CR1"])
+def test_two_classes_in_statsmodels(name):
+    X, y, clusters = many_rows(np.random.default_rng(3))
+    y = (y > 0).astype(int)
+    how = {"cov_type": "HC0"}
+    if name == "CR1":
+        correction = {"groups": clusters, "use_correction": True}
+        how = {"cov_type": "cluster", "cov_kwds": correction, "use_t": True}
+    theirs = sm.Logit(y, sm.add_constant(X)).fit(disp=0, tol=1e-14, maxiter=100, **how)
+    factor = 6000 / 5995 if name == "HC1" else 1.0  # statsmodels gives HC0 under all names
+    model = fitted(LogisticRegression, name, X, y, clusters)
+    assert model.covariance_ == pytest.approx(theirs.cov_params() * factor, rel=1e-9)
+    if name != "HC1":
+        assert model.p_values_ == pytest.approx(theirs.pvalues, rel=1e-9)
+        assert model.confidence_intervals() == pytest.approx(theirs.conf_int(), rel=1e-9)
+        rows = np.column_stack([np.zeros(2), np.eye(2), np.zeros((2, 2))])
+        expected = theirs.wald_test(rows, use_f=name == "CR1", scalar=True)
+        found = model.wald_test(rows)
+        assert found.statistic == pytest.approx(expected.statistic, rel=1e-8)
+        assert found.p_value == pytest.approx(expected.pvalue, rel=1e-8)
+    assert model.summary().statistic == ("t" if name == "CR1" else "z")
+
+
+@pytest.mark.parametrize("name", ["HC0", "CR1"])
+@pytest.mark.parametrize("reference", [0, 2])
+def test_several_classes_in_statsmodels(name, reference):
+    X, y, clusters = many_rows(np.random.default_rng(5), 2000)
+    y = np.digitize(y, [-1.0, 1.0])
+    how = {"cov_type": name}
+    if name == "CR1":
+        correction = {"groups": clusters, "use_correction": True}
+        how = {"cov_type": "cluster", "cov_kwds": correction}
+    order = [reference, *(k for k in range(3) if k != reference)]  # the first of statsmodels
+    theirs = MNLogit(np.argsort(order)[y], sm.add_constant(X)).fit(
+        disp=0, tol=1e-14, maxiter=100, **how
+    )
+    given = {"clusters": clusters} if name == "CR1" else {}
+    model = LogisticRegression(covariance=name, reference=reference).fit(X, y, **given)
+    assert model.covariance_ == pytest.approx(theirs.cov_params(), rel=1e-8, abs=1e-13)
+
+
+def test_far_and_nearly_dependent_columns_of_a_logistic_regression():
+    X, y, clusters = many_rows(np.random.default_rng(9), 1000)
+    y = (y > 0).astype(int)
+    plain = LogisticRegression(covariance="CR1").fit(X, y, clusters=clusters)
+    shift = np.array([1e7, 0.0, -1e5, 0.0])
+    far = LogisticRegression(covariance="CR1").fit(X + shift, y, clusters=clusters)
+    assert far.standard_errors_[1:] == pytest.approx(plain.standard_errors_[1:], rel=1e-7)
+    near = np.column_stack([X[:, 0], X[:, 0] + 1e-6 * X[:, 1]])
+    model = LogisticRegression(covariance="CR1").fit(near, y, clusters=clusters)
+    two = LogisticRegression(covariance="CR1").fit(X[:, :2], y, clusters=clusters)
+    assert model.standard_errors_[2] == pytest.approx(two.standard_errors_[2] * 1e6, rel=1e-6)
+
+
+def test_row_weights_of_a_logistic_regression_are_frequencies():
+    X, y, _ = many_rows(np.random.default_rng(11), 200)
+    y, copies = (y > 0).astype(int), np.random.default_rng(1).integers(0, 4, 200)
+    for name in ("HC0", "HC1"):
+        model = LogisticRegression(covariance=name).fit(X, y, copies)
+        repeated = LogisticRegression(covariance=name)
+        repeated.fit(np.repeat(X, copies, axis=0), np.repeat(y, copies))
+        assert model.covariance_ == pytest.approx(repeated.covariance_, rel=1e-9)
+
+
+def cells(counts, clusters=None):
+    """Rows of the cells x = 0 and x = 1: outcomes, and the exact covariance of intercept, slope.
+
+    A cell with probability p of n rows has the information n p (1 - p); the sums of scores y - p
+    are those of clusters, or of rows.
+    """
+    y = [[1] * ones + [0] * (n - ones) for ones, n in counts]
+    p = [Fraction(ones, n) for ones, n in counts]
+    own = [1 / (n * q * (1 - q)) for (_, n), q in zip(counts, p, strict=True)]
+    sums, row = {}, 0
+    for cell, outcomes in enumerate(y):
+        for outcome in outcomes:
+            s = sums.setdefault(row if clusters is None else clusters[row], [Fraction(0)] * 2)
+            s[cell] += outcome - p[cell]
+            row += 1
+    M = [[sum(s[i] * s[j] for s in sums.values()) * own[i] * own[j] for j in (0, 1)]
+         for i in (0, 1)]  # fmt: skip
+    # the slope is the difference of the log-odds of the cells
+    V = [[M[0][0], M[0][1] - M[0][0]], [0, M[0][0] - 2 * M[0][1] + M[1][1]]]
+    V[1][0] = V[0][1]
+    X = [[cell] for cell, outcomes in enumerate(y) for _ in outcomes]
+    return X, [outcome for outcomes in y for outcome in outcomes], V, len(sums)
+
+
+def test_two_cells_in_fractions():
+    X, y, V, _ = cells([(1, 4), (3, 4)])
+    assert V[1][1] == Fraction(8, 3)
+    model = LogisticRegression(covariance="HC0").fit(X, y)
+    assert model.covariance_ == pytest.approx(np.array(V, float), rel=1e-12)
+    assert model.covariance_ == pytest.approx(LogisticRegression().fit(X, y).covariance_)
+    clusters = list("aabbacbc")
+    X, y, V, many = cells([(1, 4), (3, 4)], clusters)
+    factor = Fraction(many, many - 1) * Fraction(7, 6)
+    model = LogisticRegression(covariance="CR1").fit(X, y, clusters=clusters)
+    assert model.covariance_ == pytest.approx(np.array(V, float) * float(factor), rel=1e-12)
+
+
+def test_scores_that_cancel_in_every_cluster_have_no_error():
+    """In each cluster as many rows are 1 as expected, so that the covariance is exactly zero."""
+    X, y = [[0]] * 6 + [[1]] * 4, [1, 0, 0, 1, 0, 0, 1, 0, 1, 0]
+    clusters = [0, 0, 0, 1, 1, 1, 2, 2, 3, 3]
+    model = LogisticRegression(covariance="CR1").fit(X, y, clusters=clusters)
+    assert not model.standard_errors_.any()
+    assert np.isnan(model.p_values_).all()
+    assert any("standard error is 0" in note for note in model.summary().notes)
+    means = LinearRegression(covariance="CR1").fit(X, np.array(y) + [0.1] * 10, clusters=clusters)
+    assert not means.standard_errors_.any()
+    assert np.isnan(means.p_values_).all()
+
+
+def test_limit_of_a_likelihood_without_a_maximum():
+    """At x = 1 all rows are 1: the slope diverges, and the rows at 0 determine the intercept."""
+    X, y, clusters = [[0]] * 5 + [[1]] * 3, [0, 1, 1, 0, 0, 1, 1, 1], [1, 1, 2, 3, 3, 4, 5, 5]
+    variance = {"HC0": Fraction(5, 6), "HC1": Fraction(5, 6) * Fraction(8, 6)}
+    # scores y - 2/5 of the clusters at 0: 1/5, 3/5, -4/5
+    squares = Fraction(1 + 9 + 16, 25) / Fraction(6, 5) ** 2
+    variance["CR1"] = squares * Fraction(5, 4) * Fraction(7, 6)
+    for name, expected in variance.items():
+        with pytest.warns(SeparationWarning):
+            model = fitted(LogisticRegression, name, X, y, clusters)
+        assert model.params_ == pytest.approx([np.log(2 / 3), np.inf])
+        assert model.standard_errors_[0] ** 2 == pytest.approx(float(expected), rel=1e-9)
+        assert np.isnan(model.standard_errors_[1])
+        assert np.isnan(model.covariance_[1]).all()
+        low, high = model.confidence_intervals()[1]
+        assert np.isnan(low) and np.isnan(high)  # noqa: PT018
+
+
+def test_separable_classes_have_no_errors():
+    for name in ("HC0", "CR1"):
+        with pytest.warns(SeparationWarning):
+            model = fitted(LogisticRegression, name, [[0], [1], [2], [3]], [0, 0, 1, 1], [*"aabb"])
+        assert np.isnan(model.standard_errors_).all()
+        assert np.isnan(model.p_values_).all()
+        assert "95% high" in str(model.summary())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_dependent_columns_have_no_errors_and_change_nothing(name):
+    X = np.column_stack([SMALL, SMALL[:, 0] - SMALL[:, 1], np.ones(15)])
+    with pytest.warns(DependentFeaturesWarning):
+        model = fitted(LinearRegression, name, X, TARGET, PLACES)
+    plain = fitted(LinearRegression, name, SMALL, TARGET, PLACES)
+    assert np.isnan(model.standard_errors_[4:]).all()
+    assert model.standard_errors_[:4] == pytest.approx(plain.standard_errors_, rel=1e-12)
+    assert model.f_statistic_ == pytest.approx(plain.f_statistic_, rel=1e-11)
+    assert model.predict(X, "confidence").low == pytest.approx(
+        plain.predict(SMALL, "confidence").low, rel=1e-11
+    )
+
+
+def test_f_of_too_few_clusters_is_not_defined():
+    model = LinearRegression(covariance="CR1").fit(SMALL, TARGET, clusters=[0] * 7 + [1] * 8)
+    assert np.isnan(model.f_statistic_)
+    assert np.isnan(model.f_p_value_)
+    assert model.p_values_ == pytest.approx(  # t with one degree of freedom: Cauchy's
+        1 - 2 / np.pi * np.arctan(np.abs(model.statistics_)), rel=1e-9
+    )
+    with pytest.raises(DataError, match="covariance of the 3 restrictions is singular"):
+        model.wald_test("x0 = 0, x1 = 0, x2 = 0")
+    assert any("fewer clusters than coefficients" in note for note in model.summary().notes)

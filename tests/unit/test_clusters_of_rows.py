@@ -1,0 +1,359 @@
+"""Robust covariances of both regressions: labels of clusters, sources, files, and refusals."""
+
+import copy
+import json
+import pickle
+from datetime import datetime
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+
+import linsep
+from linsep import LinearRegression, LogisticRegression, lanes, model_files, open_source
+from linsep._system.sealed import unsealed
+from linsep.cross_validation import Folds, cross_validated, kept
+from linsep.errors import DataError, ModelFileError, ParameterError
+from linsep.inference.robust import cluster_numbers, hashed_clusters
+from linsep.sources.arrays import ArraySource
+
+pytestmark = pytest.mark.uncompiled
+
+rng = np.random.default_rng(2)
+X = rng.normal(size=(60, 3))
+Y = X @ [1.0, 0.0, -1.0] + rng.normal(size=60)
+CODES = rng.integers(0, 6, 60)
+NAMED = np.array(["north", "south", "x y", "1", "1.0", "é"])[CODES]
+CASES = [
+    (kind, name)
+    for kind in (LinearRegression, LogisticRegression)
+    for name in ("HC0", "HC1", "HC2", "HC3", "CR1")
+    if kind is LinearRegression or name not in ("HC2", "HC3")
+]
+KINDS = (LinearRegression, LogisticRegression)
+
+
+def target(kind):
+    return Y if kind is LinearRegression else np.where(Y > 0, "yes", "no")
+
+
+def fitted(kind, name, clusters=CODES, **how):
+    given = {"clusters": clusters} if name == "CR1" else {}
+    return kind(covariance=name, **how).fit(X, target(kind), **given)
+
+
+LABELS = {
+    "text": NAMED,
+    "objects": np.array([datetime(2020, 1, 1 + k) for k in CODES], dtype=object),
+    "mixed": [[1, "1", 2.5, (1, 2), True + 7, "x"][k] for k in CODES],
+    "floats": CODES / 3 - 1,
+    "booleans of numbers": CODES.astype(np.uint8),
+    "dates": np.datetime64("2020-01-01") + CODES,
+    "categories": pd.Categorical(NAMED),
+    "series": pd.Series(NAMED),
+    "whole numbers of pandas": pd.Series(CODES, dtype="Int64"),
+    "polars": pl.Series(NAMED),
+    "a column": NAMED[:, None],
+    "a frame": pd.DataFrame({"place": NAMED}),
+}
+
+
+@pytest.mark.parametrize("labels", LABELS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_labels_of_any_type(kind, labels):
+    model, plain = fitted(kind, "CR1", LABELS[labels]), fitted(kind, "CR1")
+    assert np.array_equal(model.covariance_, plain.covariance_)
+    assert model.summary().to_dict()["header"]["clusters"] == 6
+
+
+def test_minus_zero_and_labels_of_partitions():
+    assert cluster_numbers(X, [0.0, -0.0, 1.0]).tolist() == [0, 0, 1]
+    for labels in (NAMED, CODES, CODES / 3, [0.0, -0.0]):
+        whole = hashed_clusters(labels)
+        again = [hashed_clusters(labels[k : k + 1])[0] for k in range(len(labels))]
+        assert whole.tolist() == again
+        assert len(set(again)) == len(set(np.asarray(labels).tolist()))
+
+
+@pytest.mark.parametrize(("kind", "name"), CASES)
+def test_covariances_change_nothing_else(kind, name):
+    model, plain = fitted(kind, name), kind().fit(X, target(kind))
+    assert np.array_equal(model.coef_, plain.coef_)
+    assert np.array_equal(model.predict(X), plain.predict(X))
+    assert (model.log_likelihood_, model.aic_) == (plain.log_likelihood_, plain.aic_)
+    assert not np.allclose(model.standard_errors_, plain.standard_errors_, rtol=1e-3)
+    facts = model.summary().to_dict()["header"]
+    assert facts["standard errors"] == name
+    assert ("clusters" in facts) == (name == "CR1")
+    assert "standard errors" not in plain.summary().to_dict()["header"]
+    assert any(name in note for note in model.summary().notes)
+    frame = model.tidy()
+    assert np.array_equal(frame["standard_error"], model.standard_errors_)
+
+
+@pytest.mark.parametrize(("kind", "name"), CASES)
+def test_copies_come_back_to_the_bit(tmp_path, kind, name):
+    model = fitted(kind, name)
+    linsep.save(model, tmp_path / "m")
+    for other in (linsep.load(tmp_path / "m"), pickle.loads(pickle.dumps(model)),
+                  copy.deepcopy(model)):  # fmt: skip
+        assert other.get_params() == model.get_params()
+        assert np.array_equal(other.covariance_, model.covariance_)
+        assert other.summary().to_dict() == model.summary().to_dict()
+        if kind is LinearRegression:
+            bands = other.predict(X, "confidence"), model.predict(X, "confidence")
+            assert np.array_equal(*(band.low for band in bands))
+    assert clone(model).covariance == name
+    json.dumps(model.summary().to_dict())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("batch_rows", [1, 7, 60])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_batches_change_no_bit(monkeypatch, kind, batch_rows, sparse):
+    """Sums are over lanes of fixed rows, whatever the batches; rows of sources may be narrower."""
+    monkeypatch.setattr(lanes, "SPARSE_ROWS", 11)
+    monkeypatch.setattr(lanes, "LEAST_ROWS", 11)
+    monkeypatch.setattr(lanes, "DENSE_VALUES", 11)
+    monkeypatch.setattr("linsep.logistic.likelihood.lane_rows", lambda width: 11)
+    monkeypatch.setattr("linsep.inference.robust.block_rows", lambda width: 4)
+    rows = sp.csr_matrix(X * (rng.random(X.shape) < 0.7)) if sparse else X
+    y = Y if kind is LinearRegression else (Y > 0).astype(int)
+
+    def source(size):
+        found = ArraySource(rows, y)
+        whole = [batch._replace(groups=CODES.astype(np.uint64)) for batch in found.batches()]
+        assert len(whole) == 1
+        found.batches = lambda: whole[0].cut(size)
+        found.grouped = True
+        return found
+
+    for name in ("HC0", "CR1"):
+        one, other = (kind(covariance=name).fit(source(size)) for size in (60, batch_rows))
+        assert np.array_equal(one.covariance_, other.covariance_), name
+        given = {"clusters": CODES} if name == "CR1" else {}
+        plain = kind(covariance=name).fit(rows, y, **given)
+        assert one.covariance_ == pytest.approx(plain.covariance_, rel=1e-9), name
+
+
+FRAME = pd.DataFrame(X, columns=list("abc")).assign(
+    kind=np.array(["p", "q", "r"])[rng.integers(0, 3, 60)]
+)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_files_and_frames_have_the_numbers_of_arrays(tmp_path, kind):
+    y = target(kind)
+    FRAME.assign(y=y, place=NAMED, code=CODES).to_csv(tmp_path / "t.csv", index=False)
+    indicators = [(FRAME["kind"] == level).to_numpy(float) for level in "qr"]
+    rows = np.column_stack([X, *indicators])
+    plain = kind(covariance="CR1").fit(rows, y, clusters=CODES)
+    frame = kind(covariance="CR1").fit(FRAME, y, clusters=NAMED)
+    assert frame.param_names_ == ["intercept", "a", "b", "c", "kind=q", "kind=r"]
+    assert frame.covariance_ == pytest.approx(plain.covariance_, rel=1e-9)
+    for group, other in (("place", "code"), ("code", "place")):
+        how = {"target": "y", "exclude": other, "group": group}
+        source = open_source(tmp_path / "t.csv", reference_level="first", **how)
+        model = kind(covariance="CR1").fit(source)
+        assert model.covariance_ == pytest.approx(plain.covariance_, rel=1e-9)
+        learner = "linear" if kind is LinearRegression else "logistic"
+        again = linsep.fit(tmp_path / "t.csv", learner=learner, covariance="CR1", **how)
+        assert np.array_equal(again.covariance_, model.covariance_)
+        # a model needs no clusters to predict
+        new = FRAME.assign(y=y, place=NAMED, code=CODES).drop(columns=[group])
+        assert model.predict(new).shape == (60,)
+        assert model.score(new.drop(columns=[other])) == pytest.approx(plain.score(rows, y))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_cross_validation_needs_no_clusters(kind):
+    frame = FRAME.assign(y=target(kind), g=CODES).drop(columns="kind")
+    source, rows = kept(open_source(frame, target="y", group="g"))
+    model = kind(covariance="CR1").fit(source)
+    scores = cross_validated(model, source, rows, Folds(3))
+    assert all(len(values) == 3 for values in scores.values())
+    assert model.covariance == "CR1"
+
+
+REFUSED = [
+    ({}, {}, "CR1 needs the cluster of every row"),
+    ({"covariance": None}, {"clusters": CODES}, "Clusters have no effect without CR1"),
+    ({"covariance": "HC1"}, {"clusters": CODES}, 'take covariance="CR1"'),
+    ({}, {"clusters": CODES, "sample_weight": np.ones(60)}, "CR1 takes no weights"),
+    ({}, {"clusters": np.zeros(60)}, "All rows are in one cluster"),
+    ({}, {"clusters": CODES[1:]}, "clusters has 59 labels, and X has 60 rows"),
+    ({}, {"clusters": np.stack([CODES, CODES], axis=1)}, r"clusters has the shape \(60, 2\)"),
+    ({}, {"clusters": "abc"}, r"clusters has the shape \(\)"),
+    ({}, {"clusters": [None, *CODES[1:]]}, r"\(index 0\) is missing"),
+    ({}, {"clusters": [*CODES[1:], np.nan]}, r"\(index 59\) is missing"),
+    ({}, {"clusters": np.where(np.arange(60) == 3, np.nan, 1.0)}, r"\(index 3\) is missing"),
+    ({}, {"clusters": pd.Series([1, None] * 30, dtype="Int64")}, r"\(index 1\) is missing"),
+    ({}, {"clusters": np.array(["NaT", "2020-01-01"] * 30, "M8[D]")}, r"\(index 0\) is missing"),
+    ({}, {"clusters": np.ma.masked_array(CODES, np.arange(60) == 2)}, "clusters has a masked"),
+    ({}, {"clusters": [[1]] * 59 + [[2]]}, r"\(index 0\) is a list"),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("parameters", "given", "message"), REFUSED)
+def test_refused_in_a_sentence(kind, parameters, given, message):
+    model = kind(**{"covariance": "CR1"} | parameters)
+    with pytest.raises((DataError, ParameterError), match=message) as error:
+        model.fit(X, target(kind), **given)
+    assert str(error.value).endswith(".")
+    assert str(error.value).count(". ") == 0
+
+
+def test_index_of_pandas_in_another_order_is_refused():
+    frame = pd.DataFrame(X, index=np.arange(60) + 5)
+    clusters = pd.Series(CODES, index=frame.index)[::-1]
+    with pytest.raises(DataError, match="clusters has the index of X in another order"):
+        LinearRegression(covariance="CR1").fit(frame, Y, clusters=clusters)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_sources_are_refused_in_a_sentence(kind):
+    frame = pd.DataFrame(X, columns=list("abc")).assign(y=target(kind), w=1.0, g=CODES)
+    model = kind(covariance="CR1")
+    with pytest.raises(ParameterError, match="CR1 needs the cluster of every row"):
+        model.fit(open_source(frame, target="y"))
+    with pytest.raises(ParameterError, match="A source brings its own clusters"):
+        model.fit(open_source(frame, target="y", group="g"), clusters=CODES)
+    with pytest.raises(ParameterError, match="CR1 takes no weights"):
+        model.fit(open_source(frame, target="y", group="g", weight="w"))
+    with pytest.raises(DataError, match="give every row a group"):
+        model.fit(open_source(frame.assign(g=[None, *CODES[1:]]), target="y", group="g"))
+    # groups that only hold rows out are no clusters
+    plain = kind(covariance="HC0").fit(open_source(frame, target="y", group="g", weight="w"))
+    assert plain.covariance_ == pytest.approx(fitted(kind, "HC0").covariance_, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"l2": 1.0}, "not known with l2: leave l2 out or leave covariance out"),
+        ({"penalty": "firth"}, "which Firth's penalty changes"),
+        ({"intervals": "profile"}, "Profile intervals come from the likelihood"),
+        ({"class_weight": "balanced"}, "CR1 takes no weights of rows or classes"),
+        ({"covariance": "HC2"}, "covariance of LogisticRegression must be one of 'HC0', 'HC1'"),
+    ],
+)
+def test_refused_of_a_logistic_regression(parameters, message):
+    model = LogisticRegression(**{"covariance": "CR1"} | parameters)
+    with pytest.raises(ParameterError, match=message):
+        model.fit(X, target(LogisticRegression), clusters=CODES)
+
+
+def test_refused_of_a_linear_regression():
+    with pytest.raises(ParameterError, match="not known with l2: leave l2 out"):
+        LinearRegression(covariance="HC1", l2=1.0).fit(X, Y)
+    with pytest.raises(ParameterError, match="of one target, and y has 2 columns: fit"):
+        LinearRegression(covariance="CR1").fit(X, np.stack([Y, -Y], axis=1), clusters=CODES)
+    with pytest.raises(ParameterError, match="Clusters have no effect without CR1"):
+        LinearRegression().fit(X, np.stack([Y, -Y], axis=1), clusters=CODES)
+
+
+@pytest.mark.parametrize("name", ["HC2", "HC3"])
+def test_a_leverage_of_1_is_refused(name):
+    only = np.column_stack([X, np.arange(60) == 17, np.arange(60) == 4])
+    with pytest.raises(
+        DataError, match=rf"2 rows have a leverage of 1, .* {name} divides by .*HC1"
+    ):
+        LinearRegression(covariance=name).fit(only, Y)
+    assert np.isfinite(LinearRegression(covariance="HC1").fit(only, Y).standard_errors_).all()
+
+
+def test_a_new_row_of_unknown_variance_has_no_interval():
+    model = fitted(LinearRegression, "HC1")
+    with pytest.raises(ParameterError, match=r"HC1 lets rows differ .*confidence"):
+        model.predict(X, interval="prediction")
+    display = LinearRegression(covariance="HC3").fit(X[:, :1], Y).plot(X[:, :1], Y)
+    assert list(display.bands) == ["95 % confidence band"]
+
+
+@pytest.mark.parametrize("name", ["HC0", "HC1", "CR1"])
+def test_perfect_fits_and_too_few_rows(name):
+    y = X @ [1.0, 2.0, 3.0] + 4.0
+    given = {"clusters": CODES} if name == "CR1" else {}
+    exact = np.round(X * 8) / 8
+    model = LinearRegression(covariance=name).fit(exact, exact @ [1.0, 2.0, 3.0] + 4.0, **given)
+    assert not model.standard_errors_.any()
+    assert np.isnan(model.p_values_).all()
+    assert np.isnan(model.f_statistic_)
+    assert "The fit is perfect" in str(model.summary())
+    given = {"clusters": CODES[:4]} if name == "CR1" else {}
+    few = LinearRegression(covariance=name).fit(X[:4], y[:4], **given)
+    assert np.isnan(few.standard_errors_).all()
+    assert np.isnan(few.confidence_intervals()).all()
+    linsep_text = str(few.summary())
+    assert "as many estimates as rows (4)" in linsep_text
+
+
+@pytest.mark.parametrize("name", ["HC0", "HC3", "CR1"])
+@pytest.mark.filterwarnings("ignore::linsep.linear.solving.DependentFeaturesWarning")
+def test_fits_without_features_or_estimates(name):
+    given = {"clusters": CODES} if name == "CR1" else {}
+    mean = LinearRegression(covariance=name).fit(np.zeros((60, 1)), Y, **given)
+    assert mean.standard_errors_[0] > 0
+    assert np.isnan(mean.standard_errors_[1])
+    if name == "HC0":
+        assert mean.standard_errors_[0] == pytest.approx(Y.std() / 60**0.5, rel=1e-12)
+    none = LinearRegression(covariance=name, fit_intercept=False)
+    none.fit(np.zeros((60, 1)), Y, **given)
+    assert np.isnan(none.standard_errors_).all()
+    assert "dependent" in str(none.summary())
+
+
+def test_gradient_ascent_and_lbfgs_have_the_same_covariance():
+    expected = fitted(LogisticRegression, "CR1").covariance_
+    for solver in ("lbfgs", "gradient_ascent"):
+        how = {"max_iter": 100_000, "tol": 1e-9} if solver != "lbfgs" else {}
+        model = fitted(LogisticRegression, "CR1", solver=solver, **how)
+        assert model.covariance_ == pytest.approx(expected, rel=1e-6)
+
+
+def refused(tensors, about, folder):
+    (folder / "edited").write_bytes(model_files.sealed(tensors, about))
+    with pytest.raises(ModelFileError, match="does not describe a whole model"):
+        linsep.load(folder / "edited")
+
+
+@pytest.mark.parametrize("name", ["HC1", "CR1"])
+def test_forged_files_of_linear_regressions_are_refused(tmp_path, name):
+    linsep.save(fitted(LinearRegression, name), tmp_path / "m")
+    tensors, about = unsealed(tmp_path / "m", model_files.MODEL_FILE)
+    root = tensors["robust"]
+    single = root.astype(np.float32)
+    for forged in (root[:-1], root[:, :-1], root[..., None], single, root * np.nan):
+        refused(tensors | {"robust": np.ascontiguousarray(forged)}, about, tmp_path)
+    refused({k: v for k, v in tensors.items() if k != "robust"}, about, tmp_path)
+    others = {"HC1": [2, 6, "6"], "CR1": [None, 1, 0, -3, 2.5, "6", True]}[name]
+    for clusters in others:
+        refused(tensors, about | {"clusters": clusters}, tmp_path)
+    refused(tensors, about | {"parameters": about["parameters"] | {"covariance": None}}, tmp_path)
+    refused(tensors, about | {"parameters": about["parameters"] | {"covariance": "HC9"}}, tmp_path)
+
+
+def test_forged_files_of_logistic_regressions_are_refused(tmp_path):
+    linsep.save(fitted(LogisticRegression, "CR1"), tmp_path / "m")
+    tensors, about = unsealed(tmp_path / "m", model_files.MODEL_FILE)
+    for clusters in (1, 0, -3, 2.5, "6", True):
+        refused(tensors, about | {"clusters": clusters}, tmp_path)
+    for name in (None, "HC0"):
+        refused(
+            tensors, about | {"parameters": about["parameters"] | {"covariance": name}}, tmp_path
+        )
+
+
+def test_files_of_earlier_versions_have_no_robust_covariance(tmp_path):
+    for kind in KINDS:
+        linsep.save(kind().fit(X, target(kind)), tmp_path / "m", force=True)
+        tensors, about = unsealed(tmp_path / "m", model_files.MODEL_FILE)
+        assert about.pop("clusters", None) is None
+        del about["parameters"]["covariance"]
+        (tmp_path / "old").write_bytes(model_files.sealed(tensors, about))
+        old = linsep.load(tmp_path / "old")
+        assert np.array_equal(old.covariance_, kind().fit(X, target(kind)).covariance_)
