@@ -2,11 +2,14 @@
 
 import json
 import math
+from dataclasses import replace
 from io import StringIO
 
 import pytest
 from rich.console import Console
 
+import linsep
+from command_line import assert_refused, here, table
 from linsep.inference.summary import Coefficient, Summary
 
 pytestmark = pytest.mark.compiled
@@ -61,3 +64,49 @@ def test_programs_get_all_digits_and_no_nan():
     assert told["coefficients"][2]["status"] == "dependent"
     assert told["coefficients"][3]["statistic"] is None
     assert math.isclose(told["level"], 0.95)
+
+
+def test_tables_for_a_paper():
+    shown = replace(
+        SUMMARY,
+        coefficients=[
+            *SUMMARY.coefficients, Coefficient("a_b|c", 1234567.0, 1.0, 1.0, 0.25, -2.5e-7, 0.0),
+            Coefficient("far", NAN, NAN, NAN, 0.0214, -math.inf, 1.5, "-inf"),
+        ],
+    )  # fmt: skip
+    assert shown.to_markdown() == (
+        "|           |  estimate |         95% CI |      p |\n"
+        "| --------- | --------: | -------------: | -----: |\n"
+        "| intercept |      1.11 |  0.150 to 2.06 |  0.035 |\n"
+        "| x<1>      |      1.16 |  0.730 to 1.59 | <0.001 |\n"
+        "| x2        | dependent |                |        |\n"
+        "| x3        |      1.00 |   1.00 to 1.00 |        |\n"
+        "| a_b\\|c    |   1234567 | -2.50e-07 to 0 |  0.250 |\n"
+        "| far       |      -inf |   -inf to 1.50 |  0.021 |"
+    )
+    latex = shown.to_latex(2).splitlines()
+    assert latex[:3] == [
+        r"\begin{tabular}{lrrr}", r"\toprule", r" & estimate & 95\% CI & p \\",
+    ]  # fmt: skip
+    assert r"x\textless{}1\textgreater{} & $1.2$ & $0.73$ to $1.6$ & \textless{}0.001 \\" in latex
+    assert r"a\_b|c & $1234567$ & $-2.5e-07$ to $0$ & $0.250$ \\" in latex
+    assert r"far & $-\infty$ & $-\infty$ to $1.5$ & $0.021$ \\" in latex
+    assert latex[-1] == r"\end{tabular}"
+
+
+@pytest.mark.uncompiled
+def test_the_command_prints_tables_for_a_paper(tmp_path):
+    table(tmp_path, "t.csv", ["x", "y"], [(k, k * k % 7) for k in range(12)])
+    fit = ["fit", "t.csv", "--target", "y", "--learner", "linear", "--model", "m"]
+    assert here(*fit, cwd=tmp_path).returncode == 0
+    model = linsep.load(tmp_path / "m")
+    for form, expected in (
+        ("markdown", model.summary().to_markdown()), ("latex", model.summary().to_latex()),
+    ):  # fmt: skip
+        assert here("summary", "m", "--table", form, cwd=tmp_path).stdout == expected + "\n"
+    for words, said, code in (
+        (("t.csv", "--table", "latex"), "--table is of the model: leave out DATA", 2),
+        (("--table", "latex", "--json"), "exclude each other", 2),
+        (("--table", "word"), "markdown", 2),
+    ):
+        assert_refused("summary", "m", *words, cwd=tmp_path, said=said, code=code)

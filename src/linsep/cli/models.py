@@ -335,18 +335,26 @@ def refuse(model: Any, path: Path, with_rows: bool) -> None:
         )
 
 
-def _print_odds_ratios(
-    model: Any, path: Path, with_rows: bool, top: int | None, as_json: bool
-) -> None:
+def _print_table(
+    model: Any, path: Path, with_rows: bool, odds: bool, form: str | None, top: int | None,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Print the table alone, of odds ratios or for a paper."""
+    option = "--odds-ratios" if odds else "--table"
     if with_rows:
-        raise click.BadParameter("--odds-ratios are those of the model: leave out DATA.")
-    if not hasattr(model, "odds_ratios"):
-        raise DataError(f"{path} is a {type(model).__name__}, which has no odds ratios.")
-    table = model.odds_ratios()
+        raise click.BadParameter(f"{option} is of the model: leave out DATA.")
+    if form is not None and as_json:
+        raise click.BadParameter("--table and --json exclude each other.")
+    if not hasattr(model, "odds_ratios" if odds else "summary"):
+        what = "odds ratios" if odds else "table of estimates"
+        raise DataError(f"{path} is a {type(model).__name__}, which has no {what}.")
+    found = model.odds_ratios() if odds else model.summary()
     if as_json:
-        print_json(table.to_dict())
+        print_json(found.to_dict())
+    elif form is None:
+        report.print_summary(found, top)
     else:
-        report.print_summary(table, top)
+        print(found.to_latex() if form == "latex" else found.to_markdown())
 
 
 RESIDUAL_ROWS = options.Argument(
@@ -362,13 +370,19 @@ ODDS_RATIOS = options.Option(
 )  # fmt: skip
 
 
+PUBLISHED = options.Option(
+    "--table", **options.choice(("markdown", "latex")),
+    help="Print estimates, intervals and p-values to three digits, for a paper.",
+)  # fmt: skip
+
+
 @command(
-    options.MODEL, RESIDUAL_ROWS, ODDS_RATIOS, options.FILES, options.TOP_COEFFICIENTS,
-    options.AS_JSON,
+    options.MODEL, RESIDUAL_ROWS, ODDS_RATIOS, PUBLISHED, options.FILES,
+    options.TOP_COEFFICIENTS, options.AS_JSON,
 )  # fmt: skip
 def summary(
-    model: Path, data: list[str] | None, *, odds_ratios: bool, files: dict[str, Any],
-    top: int | None, as_json: bool,
+    model: Path, data: list[str] | None, *, odds_ratios: bool, table: str | None,
+    files: dict[str, Any], top: int | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Show the statistics of a regression: estimates, standard errors, tests, intervals.
 
@@ -376,8 +390,8 @@ def summary(
     """
     fitted = model_files.load(model)
     refuse(fitted, model, bool(data))
-    if odds_ratios:
-        _print_odds_ratios(fitted, model, bool(data), top, as_json)
+    if odds_ratios or table is not None:
+        _print_table(fitted, model, bool(data), odds_ratios, table, top, as_json)
         return
     more: dict[str, Any] = {}
     lines: list[str] = []

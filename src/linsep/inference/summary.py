@@ -10,6 +10,7 @@ import numpy as np
 
 from linsep.drawing import beside, display
 from linsep.errors import ParameterError
+from linsep.inference.publishing import latex, markdown
 from linsep.words import escaped
 
 #: coefficients of a table that a notebook shows with its picture
@@ -199,6 +200,16 @@ class Summary:
         linsep.plot.CoefficientDisplay
         """
         return display("CoefficientDisplay").from_summary(self, **kwargs)
+
+    def to_markdown(self, digits: int = 3) -> str:
+        """Return estimates, intervals and p-values, to ``digits`` significant digits, as a table in
+        Markdown.
+        """
+        return markdown(self, digits)
+
+    def to_latex(self, digits: int = 3) -> str:
+        """Return the same as a tabular of LaTeX, which needs its package booktabs."""
+        return latex(self, digits)
 
     def tidy(self) -> Any:
         """Return the table as a data frame, a row for each parameter.
