@@ -286,6 +286,12 @@ def check_parameters(estimator: Any) -> None:
             )
 
 
+def as_fitted(model: Any, **changed: Any) -> Any:
+    """Return an unfitted model with the parameters of the fit, some of them changed."""
+    names = model.get_params(deep=False)
+    return type(model)(**{name: fitted_parameter(model, name) for name in names} | changed)
+
+
 def fitted_parameter(model: Any, name: str, default: Any = None) -> Any:
     """Return a parameter of a fitted model as it was in the fit, whatever it has been set to since.
 

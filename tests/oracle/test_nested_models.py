@@ -202,7 +202,7 @@ def test_signatures_are_those_of_rows_however_they_come(tmp_path, learner, weigh
 
 
 def signature(model):
-    return model.solution_.signature if isinstance(model, LinearRegression) else model._signature
+    return model.rows_signature_
 
 
 @pytest.mark.compiled

@@ -17,7 +17,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError, ParameterError
 from linsep.estimators._common.labels import label_text
-from linsep.inference.results import HasInference
 from linsep.inference.tables import Table
 from linsep.inference.tails import f_tail
 from linsep.parameters import fitted_parameter
@@ -157,7 +156,7 @@ def note_of_supremum(model: Any) -> bool:
 
 
 def _check_regression(model: Any, name: str) -> None:
-    if not isinstance(model, HasInference):
+    if not hasattr(type(model), "wald_test"):
         raise ParameterError(
             f"{name} is a {type(model).__name__}: give fitted linear or logistic regressions."
         )
@@ -296,7 +295,7 @@ def _check_rows(smaller: Any, larger: Any, first: str, second: str) -> None:
             f"{counted(larger.n_rows_, 'row')}: fit both to the same rows, such as those without a "
             "missing value in any column."
         )
-    ours, theirs = _signature(smaller), _signature(larger)
+    ours, theirs = smaller.rows_signature_, larger.rows_signature_
     for signature, name in ((ours, first), (theirs, second)):
         if signature is None:
             raise DataError(
@@ -308,9 +307,3 @@ def _check_rows(smaller: Any, larger: Any, first: str, second: str) -> None:
             f"{first} and {second} were fitted to different rows, or in another order, or with "
             "other weights: fit both to the same rows."
         )
-
-
-def _signature(model: Any) -> str | None:
-    linear = hasattr(model, "solution_")
-    found: str | None = model.solution_.signature if linear else model._signature
-    return found

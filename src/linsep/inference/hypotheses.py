@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import isinf, isnan
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.linalg as sla
@@ -23,36 +23,22 @@ from linsep.inference.summary import check_level
 from linsep.inference.tables import Table
 from linsep.inference.tails import f_tail, t_reach, t_tail
 
-if TYPE_CHECKING:
-    from linsep.inference.results import HasInference
-
 #: a smaller share of a restriction that is independent of those before is a rounding error
 _REPEATED = 1e-11
 #: choices of ``test``, and of ``adjust``
 _TESTS, _ADJUSTMENTS = ("F", "chi2"), ("holm", None)
 
 
-class Root(NamedTuple):
-    """A factor of a covariance matrix.
-
-    Attributes
-    ----------
-    factor : array of shape (rank, parameters), whose transpose times itself is the covariance
-    noise : float, the share of the length of a linear function of its columns that is rounding
+def root_of(covariance: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return a matrix whose transpose times itself is a covariance, with zeros for parameters
+    without variance, and the share of the length of its columns' sums that is rounding.
     """
-
-    factor: np.ndarray
-    noise: float
-
-
-def root_of(covariance: np.ndarray) -> Root:
-    """Return a factor of a covariance matrix; parameters without variance have zeros."""
     errors = np.sqrt(np.maximum(np.nan_to_num(np.diag(covariance)), 0.0))
     scales = np.where(errors > 0.0, errors, 1.0)
     correlation = np.nan_to_num(covariance / scales / scales[:, None])
     values, vectors = np.linalg.eigh(correlation)
     factor = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T * scales
-    return Root(factor, float(np.sqrt(len(errors) * np.finfo(float).eps)))
+    return factor, float(np.sqrt(len(errors) * np.finfo(float).eps))
 
 
 @dataclass(frozen=True, repr=False)
@@ -77,19 +63,19 @@ class WaldTest(Table):
     df_residual: float = float("inf")
 
 
-def wald(model: "HasInference", hypotheses: Any, q: Any, test: str | None) -> WaldTest:
+def wald(model: Any, hypotheses: Any, q: Any, test: str | None) -> WaldTest:
     """Return the test of hypotheses of a fitted regression; see ``HasInference.wald_test``."""
     if test is not None and test not in _TESTS:
         raise ParameterError(f"test is {test!r}: choose 'F' or 'chi2'.")
     given = _given(model, hypotheses, q)
-    b, root, degrees = _known(model, given), model._covariance_root(), model._degrees
+    b, (root, noise), degrees = _known(model, given), model._covariance_root(), model._degrees
     if (test or ("F" if model._statistic == "t" else "chi2")) == "chi2":
         degrees = np.inf
     elif isinf(degrees):
         degrees = model.df_residual_
     rows = np.array([one.row for one in given])
     with np.errstate(over="ignore"):
-        parts = root.factor @ rows[:, :-1].T
+        parts = root @ rows[:, :-1].T
         errors = np.array([np.linalg.norm(part) for part in parts.T])
         apart = rows[:, :-1] @ b + rows[:, -1]
     _check_errors(given, errors)
@@ -98,10 +84,10 @@ def wald(model: "HasInference", hypotheses: Any, q: Any, test: str | None) -> Wa
     # Without squares of standard errors, a QR factor of the parts has the digits of the root.
     _, triangle, order = sla.qr(parts / errors, mode="economic", pivoting=True)
     pivots = np.abs(np.diag(triangle))
-    if len(pivots) < len(given) or pivots.min() <= root.noise:
+    if len(pivots) < len(given) or pivots.min() <= noise:
         raise DataError(
             f"The covariance of the {len(given)} restrictions is singular, so they cannot be "
-            f"tested together: test at most {int((pivots > root.noise).sum())} of them at a time."
+            f"tested together: test at most {int((pivots > noise).sum())} of them at a time."
         )
     solved = sla.solve_triangular(triangle, unit[order], trans="T")
     with np.errstate(over="ignore"):
@@ -110,7 +96,7 @@ def wald(model: "HasInference", hypotheses: Any, q: Any, test: str | None) -> Wa
 
 
 def _tested(
-    model: "HasInference", given: list[Restriction], apart: np.ndarray, errors: np.ndarray,
+    model: Any, given: list[Restriction], apart: np.ndarray, errors: np.ndarray,
     statistic: float, degrees: float,
 ) -> WaldTest:  # fmt: skip
     """Return the result of a test with a chi-squared statistic, of F if degrees are finite."""
@@ -137,7 +123,7 @@ def _tested(
     )  # fmt: skip
 
 
-def _given(model: "HasInference", hypotheses: Any, q: Any) -> list[Restriction]:
+def _given(model: Any, hypotheses: Any, q: Any) -> list[Restriction]:
     """Return the restrictions of a text, of several texts, or of a matrix and right sides."""
     names, signs = model._words_and_signs()
     texts = [hypotheses] if isinstance(hypotheses, str) else hypotheses
@@ -188,7 +174,7 @@ def _written(row: np.ndarray, names: list[str]) -> str:
     return text or "0"
 
 
-def _known(model: "HasInference", given: list[Restriction]) -> np.ndarray:
+def _known(model: Any, given: list[Restriction]) -> np.ndarray:
     """Return the estimates, zero where no restriction is about them; DataError where one is about
     a parameter without an estimate or a standard error.
     """
@@ -238,7 +224,7 @@ def _check_errors(given: list[Restriction], errors: np.ndarray) -> None:
             )
 
 
-def _check_independent(model: "HasInference", given: list[Restriction]) -> None:
+def _check_independent(model: Any, given: list[Restriction]) -> None:
     """Raise ParameterError for a restriction that follows from those before, or contradicts
     them.
     """
@@ -273,7 +259,7 @@ class Contrasts(Table):
 
 
 def contrasts(
-    model: "HasInference", name: str, compare: Any, adjust: str | None, level: float | None
+    model: Any, name: str, compare: Any, adjust: str | None, level: float | None
 ) -> Contrasts:
     """Return contrasts of a factor of a fitted regression; see ``HasInference.contrasts``."""
     if adjust not in _ADJUSTMENTS:
@@ -285,11 +271,11 @@ def contrasts(
         raise DataError(f"'{factor.name}' has one level only: there is nothing to compare.")
     wanted = _wanted(factor.levels, factor.reference, compare)
     texts, rows = _in_parameters(model, factor.levels, wanted)
-    words, root = model._words.ravel(), model._covariance_root()
+    words, (root, _) = model._words.ravel(), model._covariance_root()
     known = np.array([not words[row != 0.0].any() for row in rows])
     b = np.where(words == "", model.params_.ravel(), 0.0)
     estimates = np.where(known, rows @ b, np.nan)
-    errors = np.array([np.linalg.norm(root.factor @ row) for row in rows])
+    errors = np.array([np.linalg.norm(root @ row) for row in rows])
     errors = np.where(known & (errors > 0.0), errors, np.nan)
     t, degrees = estimates / errors, model._degrees
     p, reach = np.atleast_1d(t_tail(t, degrees)), t_reach(level, degrees) * errors
@@ -379,7 +365,7 @@ def _pair(one: Any) -> tuple[Any, Any]:
 
 
 def _in_parameters(
-    model: "HasInference", levels: dict[str, dict[int, float]], wanted: list[Restriction]
+    model: Any, levels: dict[str, dict[int, float]], wanted: list[Restriction]
 ) -> tuple[list[str], np.ndarray]:
     """Return the contrasts of every equation, with their names, as rows of parameters."""
     several = model._equations

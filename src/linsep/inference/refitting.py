@@ -11,7 +11,7 @@ may have no maximum (Proceedings of the Cambridge Philosophical Society 44, 1948
 import warnings
 from dataclasses import dataclass
 from math import isnan, nan
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -30,13 +30,10 @@ from linsep.inference.comparing import (
 )
 from linsep.inference.factors import Term, terms_of
 from linsep.inference.tables import Table
-from linsep.parameters import fitted_parameter
+from linsep.parameters import as_fitted, fitted_parameter
 from linsep.sources.base import Source
 from linsep.validation.sparse import as_csr
 from linsep.words import counted, size_text
-
-if TYPE_CHECKING:
-    from linsep.inference.results import HasInference
 
 #: relative difference of likelihoods, or of residuals, from which rows are others than in the fit
 _OTHERS = 1e-6
@@ -70,6 +67,39 @@ class ScoreTest(Table):
     df: int = 0
 
 
+class FirthTests(NamedTuple):
+    """Firth's likelihood of rows, and the same with some coefficients held at zero.
+
+    Attributes
+    ----------
+    n_rows : int, number of rows of positive weight
+    log_likelihood, value : float, without the penalty and with it, at the maximum
+    held : list of (float, int), for each term the largest penalized log-likelihood, NaN if it was
+        not reached, and the number of coefficients held
+    """
+
+    n_rows: int
+    log_likelihood: float
+    value: float
+    held: list[tuple[float, int]]
+
+
+class Scored(NamedTuple):
+    """The score statistic of rows at the estimates of a model.
+
+    Attributes
+    ----------
+    n_rows : int, number of rows of positive weight
+    log_likelihood, statistic : float
+    n_parameters : int, number of independent parameters of the larger model
+    """
+
+    n_rows: int
+    log_likelihood: float
+    statistic: float
+    n_parameters: int
+
+
 class FitRows(NamedTuple):
     """Features, y and weights of rows in memory; weights are None if all are 1."""
 
@@ -82,7 +112,7 @@ class FitRows(NamedTuple):
         return self.X[:, kept] if kept else np.zeros((self.X.shape[0], 1))
 
 
-def rows_of(model: "HasInference", X: Any, y: Any, sample_weight: Any) -> FitRows:
+def rows_of(model: Any, X: Any, y: Any, sample_weight: Any) -> FitRows:
     """Return the rows of a fit as features in memory, however they come."""
     source = to_score(model, X, y)
     if isinstance(source, Source):
@@ -110,12 +140,12 @@ def rows_of(model: "HasInference", X: Any, y: Any, sample_weight: Any) -> FitRow
 
 def refitted(model: Any, X: Any, rows: FitRows) -> Any:
     """Return a model like this one, fitted to some columns of its rows."""
-    parameters = dict(model._learnt_with)
-    if "intervals" in parameters:
-        parameters |= {"intervals": "wald", "on_separation": "warn", "trace": False}
+    changed: dict[str, Any] = {}
+    if model._statistic == "z":
+        changed = {"intervals": "wald", "on_separation": "warn", "trace": False}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of separation and dependence: said beside the tests
-        return type(model)(**parameters).fit(X, rows.y, rows.weights)
+        return as_fitted(model, **changed).fit(X, rows.y, rows.weights)
 
 
 def _check_rows(model: Any, n_rows: int, found: float, fitted: float) -> None:
@@ -183,17 +213,13 @@ def _left_out(
 
 def _held(model: Any, rows: FitRows, terms: list[Term]) -> tuple[dict[str, list[Any]], list[str]]:
     """Return the tests by Firth's likelihood with the coefficients of each term held at 0."""
-    from linsep.logistic.profiles import held_at_zero
-
-    like = type(model)(**model._learnt_with)
-    task = like.rows_in_memory(rows.X, rows.y, rows.weights)[0].task(like)
-    top, others = held_at_zero(task, [one.features for one in terms])
-    _check_rows(model, task.n_rows, top.known.log_likelihood, model.log_likelihood_)
-    tests = [likelihood_ratio(top.value - value, df) for value, df in others]
+    found = model._held_at_zero(*rows, [one.features for one in terms])
+    _check_rows(model, found.n_rows, found.log_likelihood, model.log_likelihood_)
+    tests = [likelihood_ratio(found.value - value, df) for value, df in found.held]
     return {
         "term": [one.name for one in terms],
         "df": [test.df for test in tests],
-        "log_likelihood": [value for value, _ in others],
+        "log_likelihood": [value for value, _ in found.held],
         "chi2": [test.statistic for test in tests],
         "p_value": [test.p_value for test in tests],
     }, ["Penalized likelihoods (Firth), with the coefficients of a term held at 0."]
@@ -250,19 +276,9 @@ def _explained(model: Any, wide: Any, rows: FitRows) -> Test:
 
 def _scores(model: Any, wide: Any, rows: FitRows) -> Test:
     """Return the score test of a logistic regression."""
-    from linsep.logistic.profiles import scored
-
-    like = type(model)(**model._learnt_with)
-    given, _ = like.rows_in_memory(wide, rows.y, rows.weights)
-    task, classes = given.task(like), given.known.classes.tolist()
-    if classes != model.classes_.tolist() or not task.factored:
-        raise DataError(
-            "The rows have other classes than the fit, or the larger model too many weights: give "
-            "the rows of the fit, and few columns."
-        )
-    statistic, df, log_likelihood = scored(model, task, given.known)
-    _check_rows(model, task.n_rows, log_likelihood, model.log_likelihood_)
-    return _chi_squared(statistic, df - model.n_parameters_)
+    found = model._scored(wide, rows.y, rows.weights)
+    _check_rows(model, found.n_rows, found.log_likelihood, model.log_likelihood_)
+    return _chi_squared(found.statistic, found.n_parameters - model.n_parameters_)
 
 
 def _chi_squared(statistic: float, df: int) -> Test:

@@ -12,8 +12,8 @@ from linsep.inference.tails import t_reach, t_tail
 from linsep.parameters import fitted_parameter
 
 if TYPE_CHECKING:
-    from linsep.inference.hypotheses import Contrasts, Root, WaldTest
-    from linsep.inference.refitting import LikelihoodRatioTests, ScoreTest
+    from linsep.inference.hypotheses import Contrasts, WaldTest
+    from linsep.inference.refitting import FirthTests, LikelihoodRatioTests, Scored, ScoreTest
 
 #: attributes of earlier versions, and what they are now
 WAS = {
@@ -166,8 +166,10 @@ class HasInference(HasEquation):
         """Return why standard errors are not known, as a sentence; "" if they are."""
         raise NotImplementedError
 
-    def _covariance_root(self) -> "Root":
-        """Return a factor of ``covariance_``, which is known."""
+    def _covariance_root(self) -> tuple[np.ndarray, float]:
+        """Return a matrix whose transpose times itself is ``covariance_``, which is known, and the
+        share of the length of a linear function of its columns that is rounding.
+        """
         from linsep.inference.hypotheses import root_of
 
         assert self.covariance_ is not None
@@ -245,6 +247,18 @@ class HasInference(HasEquation):
         from linsep.inference.hypotheses import contrasts
 
         return contrasts(self, factor, compare, adjust, level)
+
+    def _held_at_zero(
+        self, X: Any, y: Any, sample_weight: Any, terms: list[list[int]]
+    ) -> "FirthTests":
+        """Return Firth's likelihood of rows, and that with the coefficients of some features held
+        at zero.
+        """
+        raise NotImplementedError
+
+    def _scored(self, X: Any, y: Any, sample_weight: Any) -> "Scored":
+        """Return the score statistic of rows with more features than those of the fit."""
+        raise NotImplementedError
 
     def likelihood_ratio_tests(
         self, X: Any, y: Any = None, sample_weight: Any = None

@@ -7,15 +7,11 @@ weight 0 do not count. The features do not enter: models of the same rows have o
 """
 
 from functools import lru_cache
-from operator import add
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from linsep.batches import Batch
-
-if TYPE_CHECKING:
-    from linsep.logistic.rows import Task
 
 #: B, and the constants of splitmix64
 _BASE = 0xD1342543DE82EF95
@@ -91,15 +87,6 @@ def _powers(count: int) -> np.ndarray:
 def of_lane(lane: Batch) -> Signature:
     """Return the signature of a lane of rows and class codes."""
     return Signature.of(lane.y, lane.weights)
-
-
-def of_task(task: "Task") -> str:
-    """Return the signature of the rows of a logistic regression, as text."""
-    from linsep.logistic.rows import RowLanes, lane_rows
-
-    lanes = task.lanes or RowLanes(task.batches)
-    found: Signature = lanes.sum(of_lane, add, lane_rows(task.n_features))
-    return found.text
 
 
 def checked(text: object) -> str | None:

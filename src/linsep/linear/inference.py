@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.errors import ParameterError, hint
 from linsep.estimators._common.fitted_state import StopReason
 from linsep.estimators._common.labels import target_name, words_and_signs
-from linsep.inference.hypotheses import Root
 from linsep.inference.results import Bands, HasInference
 from linsep.inference.robust import NOTHING, Robust, robust_words
 from linsep.inference.summary import check_level
@@ -456,12 +455,19 @@ class LinearResults(HasInference):
             )
         return ""
 
-    def _covariance_root(self) -> Root:
+    def _covariance_root(self) -> tuple[np.ndarray, float]:
         if self._several is not None:
-            return Root(self._several.covariance_root(), ROOT_NOISE)
+            return self._several.covariance_root(), ROOT_NOISE
         found = self._inference
         noise = ROOT_NOISE if found.fit.robust is None else max(ROOT_NOISE, found.rounding)
-        return Root(found.error * found.root[:, found._from :], noise)
+        return found.error * found.root[:, found._from :], noise
+
+    @property
+    def rows_signature_(self) -> str | None:
+        """A signature of the rows of the fit: of y and the weights in their order; None for several
+        targets, and for a model from a file of an earlier version.
+        """
+        return self.solution_.signature if self._several is None else None
 
     def _headed(self) -> tuple[str, list[tuple[str, str | int | float]], list[str]]:
         if self._several is not None:

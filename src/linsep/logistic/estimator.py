@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from copy import copy
 from dataclasses import replace
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -36,7 +36,6 @@ from linsep.estimators._common.predicting import (
     share_right,
 )
 from linsep.estimators._common.showing import PlotsProbability
-from linsep.inference import signatures
 from linsep.inference.results import Bands
 from linsep.inference.robust import (
     HELP,
@@ -74,13 +73,17 @@ from linsep.logistic.rows import (
     StreamRows,
     Task,
     order_of,
+    signature_of,
 )
 from linsep.logistic.sandwich import with_robust
-from linsep.parameters import HasParameters, ScheduleName, check_parameters, parameter
+from linsep.parameters import HasParameters, ScheduleName, as_fitted, check_parameters, parameter
 from linsep.sources.base import Source
 from linsep.validation.sparse import as_csr
 from linsep.validation.values import check_prepared, faults_named
 from linsep.words import row_text
+
+if TYPE_CHECKING:
+    from linsep.inference.refitting import FirthTests, Scored
 
 Solver = Literal["newton", "lbfgs", "gradient_ascent"]
 OnSeparation = Literal["warn", "raise"]
@@ -93,7 +96,7 @@ LEARNT = (
     "_covariance", "_clusters", "n_iter_", "n_rows_", "stop_reason_", "stop_sentence_", "ascent_",
     "_intervals", "_gained", "_total_weight", "training_accuracy_", "training_rows_",
     "training_baseline_", "training_sampled_", "training_balanced_accuracy_", "threshold_",
-    "_signature",
+    "rows_signature_",
 )  # fmt: skip
 
 
@@ -416,6 +419,27 @@ class LogisticRegression(
             saving.check_arrays(X, classes, codes, weights)
         return Rows(given, X, known, known.places[codes], weights, clusters), y
 
+    def _held_at_zero(
+        self, X: Any, y: Any, sample_weight: Any, terms: list[list[int]]
+    ) -> "FirthTests":
+        from linsep.logistic.profiles import held_at_zero
+
+        again = as_fitted(self)
+        return held_at_zero(again.rows_in_memory(X, y, sample_weight)[0].task(again), terms)
+
+    def _scored(self, X: Any, y: Any, sample_weight: Any) -> "Scored":
+        from linsep.logistic.profiles import scored
+
+        again = as_fitted(self)
+        rows, _ = again.rows_in_memory(X, y, sample_weight)
+        task = rows.task(again)
+        if rows.known.classes.tolist() != self.classes_.tolist() or not task.factored:
+            raise DataError(
+                "The rows have other classes than the fit, or the larger model too many weights: "
+                "give the rows of the fit, and few columns."
+            )
+        return scored(self, task, rows.known)
+
     def _fit_source(self, source: Source, saving: Saving) -> None:
         """Fit to the rows of a source, read again in every pass; also sets ``recipe_``."""
         from linsep.estimators._common.reading import describe
@@ -461,7 +485,7 @@ class LogisticRegression(
             if self.warm_start and hasattr(self, "coef_"):
                 task = replace(task, start=self._start(task, rows.known))
             self._begin(rows.known)
-            self._signature = signatures.of_task(task)
+            self.rows_signature_ = signature_of(task)
             callbacks = Callbacks(self, given)
 
             def snapshot() -> dict[str, Any]:

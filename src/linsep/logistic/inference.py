@@ -75,7 +75,7 @@ class LogisticResults(HasInference):
     separation_: Any
     _intervals: dict[float, Any]
     _gained: float
-    _signature: str | None = None
+    rows_signature_: str | None = None
 
     _centred: "Centred | None" = None
     _nearer: Nearer | None = None
@@ -120,7 +120,7 @@ class LogisticResults(HasInference):
             "centred": around is not None,
             "clusters": self._clusters,
             "separation": None if self.separation_ is None else self.separation_.to_json(),
-            "signature": self._signature,
+            "signature": self.rows_signature_,
         }
 
     def set_state(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
@@ -168,7 +168,7 @@ class LogisticResults(HasInference):
             from linsep.certificate.proofs import from_json
 
             self.separation_ = from_json(proof)
-        self._signature = signatures.checked(facts.get("signature"))  # older files have none
+        self.rows_signature_ = signatures.checked(facts.get("signature"))  # older files have none
         self.n_features_in_ = d
 
     def keep_centred(self, centre: np.ndarray | None, at: np.ndarray) -> None:

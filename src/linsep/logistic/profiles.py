@@ -27,6 +27,7 @@ from scipy.special import chdtrc, chdtri
 from linsep.batches import Batch
 from linsep.compiled import logistic
 from linsep.errors import DataError, ParameterError, hint
+from linsep.inference.refitting import FirthTests, Scored
 from linsep.logistic.fitting import lanes_as
 from linsep.logistic.inference import in_use
 from linsep.logistic.likelihood import Likelihood, Terms
@@ -591,7 +592,7 @@ def _begun(task: Task, objective: Objective) -> np.ndarray:
     return start.ravel()[objective.used]
 
 
-def held_at_zero(task: Task, terms: list[list[int]]) -> tuple[Maximum, list[tuple[float, int]]]:
+def held_at_zero(task: Task, terms: list[list[int]]) -> FirthTests:
     """Return the maximum of Firth's likelihood, and those with all coefficients of some features
     held at zero.
 
@@ -599,12 +600,6 @@ def held_at_zero(task: Task, terms: list[list[int]]) -> tuple[Maximum, list[tupl
     ----------
     task : as for :func:`firth_fitted`
     terms : lists of features
-
-    Returns
-    -------
-    Maximum
-    list of (float, int), for each term the largest penalised log-likelihood, NaN if it was not
-        reached, and the number of coefficients held
     """
     objective, _, raw = _opened(task, penalised=True)
     begun, tol = _begun(task, objective), task.tol * float(task.totals.sum())
@@ -626,12 +621,12 @@ def held_at_zero(task: Task, terms: list[list[int]]) -> tuple[Maximum, list[tupl
         )  # fmt: skip
         reached = "converged" in (top.reason, end.reason) and top.reason == end.reason
         found.append((end.value if reached else np.nan, len(held)))
-    return top, found
+    return FirthTests(task.n_rows, top.known.log_likelihood, top.value, found)
 
 
-def scored(model: Any, task: Task, known: FittedClasses) -> tuple[float, int, float]:
+def scored(model: Any, task: Task, known: FittedClasses) -> Scored:
     """Return Rao's score statistic of the weights of a model, with zeros for the features that a
-    task has beyond its own; the number of independent weights of the task; and the log-likelihood.
+    task has beyond its own.
     """
     objective, how, _ = _opened(task, penalised=False)
     d, weights = model.coef_.shape[1], np.zeros((task.q, task.width))
@@ -649,7 +644,8 @@ def scored(model: Any, task: Task, known: FittedClasses) -> tuple[float, int, fl
             "The information of the larger model is singular at the estimates, so that its scores "
             "cannot be tested: leave out columns that are nearly combinations of others."
         )
-    return float(there.slope @ inverse @ there.slope), objective.size, there.log_likelihood
+    statistic = float(there.slope @ inverse @ there.slope)
+    return Scored(task.n_rows, there.log_likelihood, statistic, objective.size)
 
 
 def profiled(

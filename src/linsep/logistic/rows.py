@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from itertools import chain, islice
+from operator import add
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -21,6 +22,7 @@ from linsep.batches import Batch, joined, weight_totals
 from linsep.errors import DataError
 from linsep.estimators._common.labels import encode_with
 from linsep.inference.robust import CLUSTERED, refuse_weights
+from linsep.inference.signatures import Signature, of_lane
 from linsep.lanes import Add, Tree, in_lanes
 from linsep.rows.arrays import summed
 from linsep.sources.base import Source
@@ -343,6 +345,13 @@ def task_of(
         len(known.order) > 2, levels=levels, covariance=getattr(model, "covariance", None),
         clustered=clustered or batches,
     )  # fmt: skip
+
+
+def signature_of(task: Task) -> str:
+    """Return the signature of the rows with weight, as text."""
+    lanes = task.lanes or RowLanes(task.batches)
+    found: Signature = lanes.sum(of_lane, add, lane_rows(task.n_features))
+    return found.text
 
 
 #: dense rows with a smaller share of nonzeros are copied into a CSR matrix
