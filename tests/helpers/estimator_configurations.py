@@ -92,6 +92,8 @@ GRIDS = {
         "on_separation": ["warn", "raise"],
         "intervals": [None, "wald", "profile"],
         "level": [0.95, 0.5],
+        "covariance": [None, "HC0", "HC1"],
+        "warm_start": [False, True],
         "class_weight": [None, "balanced", {1: 2.0}],
         "tol": [None, 1e-4],
         "learning_rate": ["auto", 1e-3, falling_rate],
@@ -107,7 +109,13 @@ def goes_together(given):
         return False
     if given.get("penalty") and (given["l2"] or given["solver"] != "newton"):
         return False
+    if given.get("penalty") and given["warm_start"]:
+        return False
     if given.get("intervals") and given["l2"]:
+        return False
+    if given.get("covariance") and (
+        given["l2"] or given["penalty"] or given["intervals"] == "profile"
+    ):
         return False
     if given.get("budget") is not None and given["keep"] == "vote":
         return False

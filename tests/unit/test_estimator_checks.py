@@ -66,7 +66,8 @@ def test_configurations_have_every_value_and_every_two(name):
     for name_of_one, spec in parameters_of(type(model)).items():
         values = grid.get(name_of_one, [])
         assert all(spec.accepts(value) for value in values)
-        elsewhere = {"polynomial", "correct"}  # is "poly", and needs initial weights
+        # is "poly", and needs initial weights, or clusters
+        elsewhere = {"polynomial", "correct", "CR1"}
         assert not values or set(spec.choices) - elsewhere <= set(values)
     seen = [{p: grid[p].index(one.get(p, grid[p][0])) for p in grid} for one in every]
     for parameter, values in grid.items():
