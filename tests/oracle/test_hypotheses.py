@@ -395,3 +395,15 @@ def test_what_is_no_contrast_is_refused():
         hashed = linsep.fit(FRAME[["region", "x1", "y"]], target="y", learner="linear", hash_bits=6)
     with pytest.raises(DataError, match="hashed, so that they are not known: learn without"):
         hashed.contrasts("region")
+
+
+@pytest.mark.parametrize("kind", [LinearRegression, LogisticRegression])
+def test_more_restrictions_than_clusters_are_refused(kind):
+    y = FRAME.y if kind is LinearRegression else FRAME.sick
+    model = kind(covariance="CR1").fit(FRAME[NAMES], y, clusters=np.arange(N) % 3)
+    assert model.wald_test("x1, x2").df == 2
+    with pytest.raises(DataError, match=r"is singular with 3 clusters.*test at most 2 of them"):
+        model.wald_test("x1, x2, x 3")
+    for call in (model.likelihood_ratio_tests, lambda X, y: model.score_test(X, y, X.x1**2)):
+        with pytest.raises(DataError, match=r"has a robust covariance.*by wald_test instead"):
+            call(FRAME[NAMES], y)

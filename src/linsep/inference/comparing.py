@@ -181,7 +181,7 @@ def refuse_without_likelihood(model: Any, name: str, firth: bool = False) -> Non
     if fitted_parameter(model, "covariance") is not None:
         raise DataError(
             f"{name} has a robust covariance, with which likelihoods prove nothing: test by "
-            "wald_test of the larger model."
+            "wald_test instead."
         )
     if getattr(model, "stop_reason_", None) == "interrupted" or isnan(model.aic_):
         raise DataError(

@@ -22,6 +22,7 @@ from linsep.inference.restrictions import Restriction, restrictions_of
 from linsep.inference.summary import check_level
 from linsep.inference.tables import Table
 from linsep.inference.tails import f_tail, t_reach, t_tail
+from linsep.parameters import fitted_parameter
 
 #: a smaller share of a restriction that is independent of those before is a rounding error
 _REPEATED = 1e-11
@@ -85,8 +86,10 @@ def wald(model: Any, hypotheses: Any, q: Any, test: str | None) -> WaldTest:
     _, triangle, order = sla.qr(parts / errors, mode="economic", pivoting=True)
     pivots = np.abs(np.diag(triangle))
     if len(pivots) < len(given) or pivots.min() <= noise:
+        few = fitted_parameter(model, "covariance") == "CR1" and len(given) > model._degrees
+        why = f" with {model._degrees + 1:.0f} clusters" if few else ""
         raise DataError(
-            f"The covariance of the {len(given)} restrictions is singular, so they cannot be "
+            f"The covariance of the {len(given)} restrictions is singular{why}, so they cannot be "
             f"tested together: test at most {int((pivots > noise).sum())} of them at a time."
         )
     solved = sla.solve_triangular(triangle, unit[order], trans="T")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -76,14 +76,11 @@ from linsep.logistic.rows import (
     signature_of,
 )
 from linsep.logistic.sandwich import with_robust
-from linsep.parameters import HasParameters, ScheduleName, as_fitted, check_parameters, parameter
+from linsep.parameters import HasParameters, ScheduleName, check_parameters, parameter
 from linsep.sources.base import Source
 from linsep.validation.sparse import as_csr
 from linsep.validation.values import check_prepared, faults_named
 from linsep.words import row_text
-
-if TYPE_CHECKING:
-    from linsep.inference.refitting import FirthTests, Scored
 
 Solver = Literal["newton", "lbfgs", "gradient_ascent"]
 OnSeparation = Literal["warn", "raise"]
@@ -418,27 +415,6 @@ class LogisticRegression(
         if saving is not None:
             saving.check_arrays(X, classes, codes, weights)
         return Rows(given, X, known, known.places[codes], weights, clusters), y
-
-    def _held_at_zero(
-        self, X: Any, y: Any, sample_weight: Any, terms: list[list[int]]
-    ) -> "FirthTests":
-        from linsep.logistic.profiles import held_at_zero
-
-        again = as_fitted(self)
-        return held_at_zero(again.rows_in_memory(X, y, sample_weight)[0].task(again), terms)
-
-    def _scored(self, X: Any, y: Any, sample_weight: Any) -> "Scored":
-        from linsep.logistic.profiles import scored
-
-        again = as_fitted(self)
-        rows, _ = again.rows_in_memory(X, y, sample_weight)
-        task = rows.task(again)
-        if rows.known.classes.tolist() != self.classes_.tolist() or not task.factored:
-            raise DataError(
-                "The rows have other classes than the fit, or the larger model too many weights: "
-                "give the rows of the fit, and few columns."
-            )
-        return scored(self, task, rows.known)
 
     def _fit_source(self, source: Source, saving: Saving) -> None:
         """Fit to the rows of a source, read again in every pass; also sets ``recipe_``."""

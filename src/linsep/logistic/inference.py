@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import chdtrc
 from sklearn.utils.validation import check_is_fitted
 
+from linsep.errors import DataError
 from linsep.estimators._common.fitted_state import classes_of, count, described, finite, plain
 from linsep.estimators._common.labels import label_text
 from linsep.inference import signatures
@@ -17,7 +18,10 @@ from linsep.inference.robust import NOTHING, robust_words, stored_clusters
 from linsep.inference.summary import ODDS_RATIO, Summary, check_level
 from linsep.logistic.outcomes import SEPARATED, UNINFERRED
 from linsep.logistic.rows import NO_WEIGHT, UNSIGNED, has_hessian
-from linsep.parameters import fitted_parameter
+from linsep.parameters import as_fitted, fitted_parameter
+
+if TYPE_CHECKING:
+    from linsep.inference.refitting import FirthTests, Scored
 
 #: most classes that a title names
 MOST_NAMED = 10
@@ -332,6 +336,27 @@ class LogisticResults(HasInference):
     @property
     def _degrees(self) -> float:
         return np.inf if self._clusters is None else self._clusters - 1
+
+    def _held_at_zero(
+        self, X: Any, y: Any, sample_weight: Any, terms: list[list[int]]
+    ) -> "FirthTests":
+        from linsep.logistic.profiles import held_at_zero
+
+        again = as_fitted(self)
+        return held_at_zero(again.rows_in_memory(X, y, sample_weight)[0].task(again), terms)
+
+    def _scored(self, X: Any, y: Any, sample_weight: Any) -> "Scored":
+        from linsep.logistic.profiles import scored
+
+        again = as_fitted(self)
+        rows, _ = again.rows_in_memory(X, y, sample_weight)
+        task = rows.task(again)
+        if rows.known.classes.tolist() != self.classes_.tolist() or not task.factored:
+            raise DataError(
+                "The rows have other classes than the fit, or the larger model too many weights: "
+                "give the rows of the fit, and few columns."
+            )
+        return scored(self, in_use(self), task, rows.known)
 
     @property
     def df_residual_(self) -> int:

@@ -29,7 +29,6 @@ from linsep.compiled import logistic
 from linsep.errors import DataError, ParameterError, hint
 from linsep.inference.refitting import FirthTests, Scored
 from linsep.logistic.fitting import lanes_as
-from linsep.logistic.inference import in_use
 from linsep.logistic.likelihood import Likelihood, Terms
 from linsep.logistic.outcomes import (
     Around,
@@ -624,16 +623,15 @@ def held_at_zero(task: Task, terms: list[list[int]]) -> FirthTests:
     return FirthTests(task.n_rows, top.known.log_likelihood, top.value, found)
 
 
-def scored(model: Any, task: Task, known: FittedClasses) -> Scored:
+def scored(model: Any, near: Any, task: Task, known: FittedClasses) -> Scored:
     """Return Rao's score statistic of the weights of a model, with zeros for the features that a
-    task has beyond its own.
+    task has beyond its own; ``near`` has its scores around a centre, or is None.
     """
     objective, how, _ = _opened(task, penalised=False)
     d, weights = model.coef_.shape[1], np.zeros((task.q, task.width))
     weights[:, :d] = model.coef_[known.fitted]
     if task.intercept:
         weights[:, -1] = model.intercept_[known.fitted]
-    near = in_use(model)
     around = None
     if near is not None:
         around = np.pad(near.wide, (0, task.n_features - d)), near.at[known.fitted]
