@@ -256,3 +256,10 @@ def test_a_column_may_be_called_as_the_labels(people):
 def test_separation_of_a_frame(people):
     verdict = separation(open_source(people[["age", "city", "label"]], target="label"))
     assert verdict.kind == "separable"
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame(index=range(4)), pl.DataFrame(), pa.table({})])
+@pytest.mark.parametrize("estimator", [LinearRegression, LogisticRegression, Perceptron])
+def test_a_frame_without_columns_is_refused(frame, estimator):
+    with pytest.raises(DataError, match="^X is a frame without columns: give at least one feature"):
+        estimator().fit(frame, [0, 1, 1, 0])

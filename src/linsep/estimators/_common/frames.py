@@ -110,6 +110,8 @@ def with_features(
     column add up to the intercept, so that a regression could not tell their parts. ``call`` is
     what has the options that errors name.
     """
+    if is_frame(X) and not X.shape[1]:
+        raise DataError("X is a frame without columns", "give at least one feature")
     if not is_frame(X) or not _needs_encoding(X):
         return X, y, sample_weight
     check_beside(X, y=y, sample_weight=sample_weight)
