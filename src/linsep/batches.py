@@ -41,6 +41,9 @@ class Batch(NamedTuple):
     unanswered : bool array of shape (rows,) or None
         Which rows have a missing value, in whose place X has zeros, and get no prediction; None
         unless the rows are read with ``missing="skip"``.
+    offset : float64 array of shape (rows,) or None
+        What is added to the linear predictor of each row of a regression, finite; None if nothing
+        is.
     """
 
     X: Any
@@ -49,6 +52,7 @@ class Batch(NamedTuple):
     weights: np.ndarray | None = None
     groups: np.ndarray | None = None
     unanswered: np.ndarray | None = None
+    offset: np.ndarray | None = None
 
     @property
     def size(self) -> int:
@@ -191,17 +195,20 @@ def joined(batches: list[Batch], n_features: int | None = None) -> Batch:
     if len(batches) == 1 and first.X.shape[1] == width:
         batches.clear()
         return first
-    y, weights, groups = np.concatenate([np.asarray(batch.y) for batch in batches]), None, None
+    y, weights = np.concatenate([np.asarray(batch.y) for batch in batches]), None
     if any(batch.weights is not None for batch in batches):
         ones = np.ones(max(batch.size for batch in batches))
         weights = np.concatenate(
             [ones[: b.size] if b.weights is None else b.weights for b in batches]
         )
+    groups = offset = None
     if first.groups is not None:
         groups = np.concatenate([batch.groups for batch in batches])
+    if first.offset is not None:
+        offset = np.concatenate([batch.offset for batch in batches])
     parts = [batch.X for batch in batches]
     batches.clear()
-    return Batch(join(parts, width), y, first.first, weights, groups)
+    return Batch(join(parts, width), y, first.first, weights, groups, offset=offset)
 
 
 def check_summable(weights: np.ndarray, name: str = "the weights") -> None:

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from copy import copy
+from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from linsep._system.threads import in_background, thread_count
 from linsep.batches import Batch, joined
 from linsep.errors import DataError, LinsepError, ParameterError, hint
 from linsep.estimators._common.labels import plain_labels
+from linsep.estimators._common.offsets import unknown_offsets
 from linsep.inference.robust import without_clusters
 from linsep.rows.label_book import BadLabel, LabelBook
 from linsep.scoring import metrics_of, scored
@@ -138,7 +140,7 @@ class LabelledRows(NamedTuple):
     X : array or csr_matrix of shape (rows, features)
     outcomes : array of shape (rows,), labels or numbers
     classes, codes : the sorted labels and the number of the label of each row; None for numbers
-    weights, groups : arrays of shape (rows,) or None
+    weights, groups, offset : arrays of shape (rows,) or None
     """
 
     name: str
@@ -148,6 +150,7 @@ class LabelledRows(NamedTuple):
     codes: np.ndarray | None
     weights: np.ndarray | None
     groups: np.ndarray | None
+    offset: np.ndarray | None = None
 
     @property
     def size(self) -> int:
@@ -164,6 +167,8 @@ def kept(source: Source) -> tuple[Source, Batch]:
     """Read a source; return it with its rows in memory, and these rows."""
     with interrupts_deferred():
         rows = joined(list(in_background(source.batches(), ahead=True)))
+    if source.counts and rows.groups is None:  # both rows of one go to the same fold
+        rows = rows._replace(groups=np.arange(rows.size, dtype=np.uint64) // 2)
     again = copy(source)
     again.n_rows = rows.size
 
@@ -197,7 +202,8 @@ def labelled_rows(source: Source, rows: Batch, classify: bool = True) -> Labelle
             only = f" ({plain_labels(classes)[0]})" if classes.size else ""
             raise DataError(f"Only one class{only} is in {source.name}: there is nothing to learn.")
     groups = None if rows.groups is None else np.unique(rows.groups, return_inverse=True)[1]
-    return LabelledRows(source.name, rows.X, outcomes, classes, codes, rows.weights, groups)
+    known = rows.weights, groups, rows.offset
+    return LabelledRows(source.name, rows.X, outcomes, classes, codes, *known)
 
 
 def predictions_by_fold(
@@ -223,6 +229,9 @@ def predictions_by_fold(
         If all training rows of a fold are of one class, or a fit fails.
     """
     _check_splits(rows, splits)
+    takes = all("offset" in signature(each.fit).parameters for each in estimators)
+    if rows.offset is not None and not takes:
+        raise unknown_offsets(rows.name)
     kinds: dict[type, list[int]] = {}
     for number, estimator in enumerate(estimators):
         kinds.setdefault(type(estimator), []).append(number)
@@ -247,9 +256,12 @@ def predicted(estimator: Any, rows: LabelledRows, split: Split) -> Any:
     """Fit an estimator to the training rows, and return what it says of the test rows."""
     training, test = split
     X, outcomes, weights = rows.part(training)
-    model = without_clusters(estimator).fit(X, outcomes, sample_weight=weights)
+    beside = {} if rows.offset is None else {"offset": rows.offset[training]}
+    model = without_clusters(estimator).fit(X, outcomes, sample_weight=weights, **beside)
     X, outcomes, weights = rows.part(test)
-    return _of_all_classes(scored(model, ArraySource(X, outcomes, weights)), rows, test)
+    offset = None if rows.offset is None else rows.offset[test]
+    source = ArraySource(X, outcomes, weights, offset=offset)
+    return _of_all_classes(scored(model, source), rows, test)
 
 
 def in_threads(work: Callable[..., None], jobs: Sequence[tuple[Any, ...]]) -> None:

@@ -561,7 +561,7 @@ class GaussianNaiveBayes(
     def _implied(
         self, reference: Any = None, nearer: "Nearer | None" = None
     ) -> "LogisticRegression":
-        from linsep.logistic.estimator import implied
+        from linsep.logistic.implied import implied
 
         how = "Gaussian naive Bayes"
         model = implied(

@@ -270,7 +270,10 @@ def test_models_that_are_not_nested_are_refused(learner):
             learner().fit(FRAME[["x1"]], target.to_numpy()[::-1]),
             "different rows, or in another order",
         ),
-        (learner().fit(FRAME[["x1"]], target, FRAME.w), "or with other weights: fit both"),
+        (
+            learner().fit(FRAME[["x1"]], target, FRAME.w),
+            "or with other weights or offsets: fit both",
+        ),
     ):
         with pytest.raises(DataError, match=said):
             compare(other, large)

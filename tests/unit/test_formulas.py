@@ -243,7 +243,7 @@ REFUSED = [
     ("y ~ 1", "has no term to learn from"),
     ("", "write one, such as"),
     ("y ~ foo(x)", r"calls foo, .* at character 5, 'foo\(x\)': call C, I, bs"),
-    ("y ~ x + offset(log(age))", r"regressions have no offsets, at character 9, 'offset\("),
+    ("y ~ x + log(offset(age))", r"has an offset in a factor, at character 13, 'offset\("),
     ("y ~ np.log(x)", "calls np.log, which formulas do not have"),
     ("y ~ x.mean()", r"calls x\.mean"),
     ("y ~ I(x.values)", "has an attribute, at character 7, 'x.values'"),

@@ -161,8 +161,9 @@ def _stored(args: list[str]) -> list[str]:
 @command(
     options.DATA, READING, options.MODEL_OUT, options.FORCE, options.TEST, CALIBRATE, CALIBRATION,
     THRESHOLD, options.LEARNER, options.AS_JSON, options.CURVE, options.RANDOM_STATE,
-    options.CLASS_WEIGHT, options.INIT_WEIGHTS, options.REFERENCE, CLUSTER_BY, options.COLUMNS,
-    FOLDS, options.DASK, options.MIXING, options.SHARD_MB, CHECKPOINT, EVERY, RESUME,
+    options.CLASS_WEIGHT, options.INIT_WEIGHTS, options.REFERENCE, CLUSTER_BY,
+    options.FIT_COLUMNS, FOLDS, options.DASK, options.MIXING, options.SHARD_MB, CHECKPOINT, EVERY,
+    RESUME,
     cls=Resumable,
 )  # fmt: skip
 def fit(

@@ -39,7 +39,7 @@ from linsep.estimators._common.explaining import (
 )
 from linsep.estimators._common.labels import feature_names, target_name
 from linsep.exports import export as write, format_of, prediction_rule
-from linsep.linear.estimator import numbers
+from linsep.linear.predictions import numbers
 from linsep.scoring import scored
 from linsep.words import counted, escaped
 

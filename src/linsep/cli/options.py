@@ -422,6 +422,23 @@ GROUP = Option(
     "--group", section="Data", metavar="COLUMN",
     help="Column of groups to hold out whole, not a feature (tables only).",
 )  # fmt: skip
+#: what else regressions take from columns
+OF_REGRESSIONS = (
+    Option(
+        "--offset", section="Data", metavar="COLUMN",
+        help="Column of offsets, added to the predictor of a linear or logistic regression, which "
+        "predictions then need, too; not a feature (tables only).",
+    ),
+    Option(
+        "--successes", section="Data", metavar="COLUMN",
+        help="Column of successes among the --trials of a row, in the place of --target (tables "
+        "only).",
+    ),
+    Option(
+        "--trials", section="Data", metavar="COLUMN",
+        help="Column of trials, whole numbers (tables only).",
+    ),
+)  # fmt: skip
 MISSING_VALUES = Option(
     "--missing", section="Data", default="error", **choice(MISSING),
     help="How to treat missing values (tables only).",
@@ -661,6 +678,9 @@ def _text_columns(columns: list[str] | None, given: dict[str, Any]) -> dict[str,
 
 
 COLUMNS = Gathered("columns", (WEIGHT, GROUP, *NAMESPACES, TEXT, *WORDS), _columns)
+FIT_COLUMNS = Gathered(
+    "columns", (WEIGHT, GROUP, *OF_REGRESSIONS, *NAMESPACES, TEXT, *WORDS), _columns
+)
 UNGROUPED_COLUMNS = Gathered("columns", (WEIGHT, *NAMESPACES, TEXT, *WORDS), _columns)
 
 

@@ -302,12 +302,13 @@ def _add_to_one(rows, i, amount, g):
 
 
 @compiled
-def sparse_pass(rows, codes, weights, first, last, W, G, shares):
+def sparse_pass(rows, codes, weights, offsets, first, last, W, G, shares):
     """Return the log-likelihood of CSR rows; add the gradient to G, write probabilities.
 
     W and G have a row for every feature and a last one for the intercept, and a column for every
     class but the reference. ``shares`` has a row of probabilities for every row visited, or
-    w p (1 - p) if there is one column.
+    w p (1 - p) if there is one column. ``offsets`` are added to the scores of one column of W;
+    empty ones are all 0.
     """
     q, total = W.shape[1], 0.0
     scores, residuals = np.empty(q), np.empty(q)
@@ -315,7 +316,7 @@ def sparse_pass(rows, codes, weights, first, last, W, G, shares):
     for i in range(first, last):
         weight = weights[i] if weights.size else 1.0
         if q == 1:
-            score = _eta_of_one(rows, i, w)
+            score = _eta_of_one(rows, i, w) + (offsets[i] if offsets.size else 0.0)
             log_sum, large, small = _sides(score)
             p, rest = (large, small) if score >= 0.0 else (small, large)
             own = codes[i] == 0

@@ -20,7 +20,8 @@ from linsep.estimators._common.reading import describe
 from linsep.inference.robust import CLUSTERED, check_clusters, refuse_robust
 from linsep.learners.mixing import MixingName, refuse_unmixable
 from linsep.linear.estimator import LinearRegression
-from linsep.logistic.estimator import LogisticRegression, refuse_together
+from linsep.logistic.estimator import LogisticRegression
+from linsep.logistic.outcomes import refuse_together
 from linsep.naive_bayes import GaussianNaiveBayes
 from linsep.parameters import check_parameters
 from linsep.sources.base import Source
@@ -203,5 +204,11 @@ def check_data(source: Any, shard_mb: float) -> None:
             f"source is of type {type(source).__name__}: give files, opened by linsep.open_source, "
             "or a Dask Array or DataFrame."
         )
+    for what in ("offsets", "counts"):
+        if getattr(source, what, False):
+            raise ParameterError(
+                f"{source.name} has {'successes and trials' if what == 'counts' else what}, with "
+                "which no cluster learns: fit it on one machine."
+            )
     if not (isinstance(shard_mb, int | float) and 0 < shard_mb < np.inf):
         raise ParameterError(f"shard_mb is {shard_mb!r}: it must be a number above 0.")

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.catalog import CLASSES, class_named
 from linsep.errors import Hint, LinsepError
 from linsep.estimators._common.labels import label_text, pairs, plain_labels, positive_code
+from linsep.estimators._common.offsets import has_offset
 from linsep.linear.estimator import LinearRegression
 from linsep.linear.several import one_target
 from linsep.logistic.inference import in_use
@@ -173,6 +174,11 @@ def fitted(model: Any) -> Any:
             )
         if recipe is not None:
             model.recipe_ = recipe
+    if has_offset(model):
+        raise ExportError(
+            f"A {kind} that was fitted with an offset cannot be exported, because its predictions "
+            "need the offset of each row: predict with linsep, or learn the model without."
+        )
     if getattr(model, "tie", "") == "random":
         raise ExportError(
             f"A {kind} whose ties are drawn at random cannot be exported, because the draws are "

@@ -305,5 +305,5 @@ def _check_rows(smaller: Any, larger: Any, first: str, second: str) -> None:
     if ours != theirs:
         raise DataError(
             f"{first} and {second} were fitted to different rows, or in another order, or with "
-            "other weights: fit both to the same rows."
+            "other weights or offsets: fit both to the same rows."
         )

@@ -20,6 +20,7 @@ from scipy.special import chdtrc
 from linsep.batches import Batch, joined
 from linsep.errors import DataError
 from linsep.estimators._common.frames import to_score
+from linsep.estimators._common.offsets import has_offset
 from linsep.inference.comparing import (
     SUPREMUM,
     Test,
@@ -114,6 +115,11 @@ class FitRows(NamedTuple):
 
 def rows_of(model: Any, X: Any, y: Any, sample_weight: Any) -> FitRows:
     """Return the rows of a fit as features in memory, however they come."""
+    if has_offset(model) or getattr(model, "_saturated", None) is not None:
+        raise DataError(
+            "Tests that fit the rows again do not take offsets or counts: fit the smaller models "
+            "with them, and compare them by linsep.compare."
+        )
     source = to_score(model, X, y)
     if isinstance(source, Source):
         parts: list[Batch] = []

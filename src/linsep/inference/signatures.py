@@ -1,9 +1,9 @@
 """Signatures of rows, which tell whether two models were fitted to the same ones.
 
 The signature of rows 0, 1, ... is the sum of B^i h(y_i, w_i) modulo 2^64, where h mixes the bits of
-y, or of the number of its class, and of the weight (S. Vigna's splitmix64). Those of neighbours
-are joined as polynomials are, so that it does not depend on batches, nor on who reads them. Rows of
-weight 0 do not count. The features do not enter: models of the same rows have others.
+y, or of the number of its class, of the offset and of the weight (S. Vigna's splitmix64). Those of
+neighbours are joined as polynomials are, so that it does not depend on batches, nor on who reads
+them. Rows of weight 0 do not count. The features do not enter: models of the same rows have others.
 """
 
 from functools import lru_cache
@@ -34,11 +34,17 @@ class Signature(NamedTuple):
     value: int = 0
 
     @classmethod
-    def of(cls, y: np.ndarray, weights: np.ndarray | None) -> "Signature":
+    def of(
+        cls, y: np.ndarray, weights: np.ndarray | None, offset: np.ndarray | None = None
+    ) -> "Signature":
         """Return that of rows whose y are floats, or codes of classes."""
         if weights is not None and weights.size and not weights.all():
+            offset = None if offset is None else offset[weights > 0]
             y, weights = y[weights > 0], weights[weights > 0]
         mixed = _mixed(_bits(y))
+        if offset is not None:
+            apart = _bits(offset) * _FACTOR  # zero for an offset of 0
+            mixed ^= apart ^ (apart >> _HALF)
         if weights is not None and weights.size and (weights != 1.0).any():
             apart = (_bits(weights) - _ONE) * _FACTOR  # zero for a weight of 1
             apart ^= apart >> _HALF
@@ -86,7 +92,7 @@ def _powers(count: int) -> np.ndarray:
 
 def of_lane(lane: Batch) -> Signature:
     """Return the signature of a lane of rows and class codes."""
-    return Signature.of(lane.y, lane.weights)
+    return Signature.of(lane.y, lane.weights, lane.offset)
 
 
 def checked(text: object) -> str | None:

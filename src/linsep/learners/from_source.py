@@ -19,6 +19,7 @@ from linsep.estimators._common.labels import (
     warn_of_weightless,
     weigh_classes,
 )
+from linsep.estimators._common.offsets import refuse_offsets_of
 from linsep.estimators._common.reading import describe
 from linsep.learners.passes import PassReport, Plan
 from linsep.learners.state import Unlearnable
@@ -75,7 +76,7 @@ def worse_by_class_weights(model: Any) -> bool:
 
 
 def _source_of(rows: Batch, stream: SourceStream) -> ArraySource:
-    return ArraySource(rows.X, stream.classes[rows.y], rows.weights)
+    return ArraySource(rows.X, stream.classes[rows.y], rows.weights, offset=rows.offset)
 
 
 def _on_sample(model: Any, stream: SourceStream) -> Measured:
@@ -158,6 +159,7 @@ class SourceRun:
     def __init__(
         self, estimator: Any, source: Source, coef_init: Any, intercept_init: Any, saving: Saving
     ):
+        refuse_offsets_of(source)
         self.estimator, self.coef_init, self.intercept_init = estimator, coef_init, intercept_init
         self.saving = saving
         self.learner = estimator.learner()

@@ -446,7 +446,7 @@ def fit_source(estimator: Any, source: Source, saving: Saving) -> None:
     started = perf_counter()
     estimator.training_accuracy_ = None
     with interrupts_deferred():
-        X, y, _, weights, groups, _ = joined(list(in_background(source.batches())))
+        X, y, _, weights, groups, *_ = joined(list(in_background(source.batches())))
         if sp.issparse(X) and not described(estimator.kernel).sparse:
             X = X.toarray()
         reading = perf_counter() - started

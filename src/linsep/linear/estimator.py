@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,11 +13,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep._system.interrupts import interrupts_deferred
 from linsep._system.threads import one_blas_thread
-from linsep.batches import Batch, Batches, check_summable, weight_totals
+from linsep.batches import Batch, Batches
 from linsep.drawing import display
 from linsep.errors import DataError, ParameterError, hint, warn_caller
 from linsep.estimators._common.fitted_state import StopReason, count, finite
-from linsep.estimators._common.frames import to_learn, to_predict, to_score
+from linsep.estimators._common.frames import to_predict, to_regress, to_score
 from linsep.estimators._common.labels import (
     brings_labels,
     check_sample_weight,
@@ -25,7 +25,14 @@ from linsep.estimators._common.labels import (
     features_named,
     words_and_signs,
 )
-from linsep.estimators._common.predicting import Prediction, weights_to_score
+from linsep.estimators._common.offsets import (
+    check_offset,
+    has_offset,
+    offset_of_facts,
+    offset_to_predict,
+    refuse_offset_of_several,
+)
+from linsep.estimators._common.predicting import weights_to_score
 from linsep.estimators._common.reading import Reading, describe
 from linsep.inference import signatures
 from linsep.inference.diagnostics import Diagnostics
@@ -40,13 +47,19 @@ from linsep.inference.robust import (
     check_length,
     cluster_numbers,
     refuse_robust,
-    refuse_weights,
 )
 from linsep.inference.summary import check_level
 from linsep.lanes import Lanes
 from linsep.linear.diagnostics import Assumptions, check_assumptions
 from linsep.linear.inference import Bands, LinearResults, dependence
 from linsep.linear.influence import diagnosed
+from linsep.linear.predictions import (
+    LinearPrediction,
+    check_whole,
+    plus_offset,
+    refuse_counts,
+    source_blocks,
+)
 from linsep.linear.result import LeastSquares
 from linsep.linear.several import SeveralTargets, columns_of, one_target
 from linsep.linear.solving import (
@@ -72,163 +85,6 @@ from linsep.validation.values import (
     rows_to_fit,
 )
 from linsep.words import row_text
-
-
-def check_whole(weights: np.ndarray, place: Callable[[int], str]) -> None:
-    """Raise DataError for a weight that is no number of rows."""
-    if (parts := weights % 1 != 0).any():
-        row = int(np.argmax(parts))
-        raise DataError(
-            f"{place(row)} has the weight {weights[row]:g}, which is no number of rows",
-            hint("take weights for inverse variances with {}", weight_type="precision"),
-        )
-
-
-def _place(source: Source, first: int, row: int) -> str:
-    return source.where(first + row)
-
-
-def numbers(y: np.ndarray | None, source: Source, first: int) -> np.ndarray:
-    """Return the targets of a batch as finite floats; raise DataError if one is not."""
-    if y is None:
-        raise DataError(f"{source.name} has no target: name the column of y.")
-    if y.dtype.kind not in "biuf":
-        raise DataError(
-            f"{source.name} has text for a target, and a regression needs numbers: name another "
-            "column, or learn classes with logistic regression."
-        )
-    refuse_rounded_targets(y, lambda row: source.where(first + row))
-    y = y.astype(np.float64)
-    if not np.isfinite(y).all():
-        row = int(np.flatnonzero(~np.isfinite(y))[0])
-        raise DataError(
-            f"{source.where(first + row)} has a target that is not finite: leave the row out."
-        )
-    return y
-
-
-def source_blocks(
-    source: Source, reading: Reading, whole: bool = False, covariance: str | None = None
-) -> Batches:
-    """Return the blocks of a source.
-
-    ``whole`` refuses weights that are no whole numbers, and a ``covariance`` of clusters any.
-    """
-
-    def blocks() -> Iterator[Batch]:
-        total = np.zeros(1)
-        for batch in reading.of(iter(source.batches())):
-            y = numbers(batch.y, source, batch.first)
-            X, weights = batch.X, batch.weights
-            reading.count(y.size)
-            refuse_weights(covariance, weights)
-            if whole and weights is not None:
-                check_whole(weights, partial(_place, source, batch.first))
-            if weights is not None:
-                total = weight_totals(total, np.zeros(y.size, dtype=np.intp), weights)
-            if weights is not None and not weights.all():
-                X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
-            yield Batch(X, y, weights=weights, groups=batch.groups if weights is None else None)
-        if not reading.rows:
-            raise DataError(f"{source.name} has no rows to learn from.")
-
-    return blocks
-
-
-class Residuals(NamedTuple):
-    """Sums of the prediction errors over all rows of a source.
-
-    Rows count their weights.
-
-    Attributes
-    ----------
-    rows : int
-    weight : float, of all rows
-    squared : float, sum of the squared errors
-    absolute : float, sum of the absolute errors
-    largest : float, the largest absolute error of a row of positive weight
-    mean : float, of the targets
-    spread : float, sum of squares of the targets around their mean
-    """
-
-    rows: int = 0
-    weight: float = 0.0
-    squared: float = 0.0
-    absolute: float = 0.0
-    largest: float = 0.0
-    mean: float = 0.0
-    spread: float = 0.0
-
-    @property
-    def r_squared(self) -> float:
-        """1 - squared errors over those of the mean; for constant targets 1 if all predictions are
-        exact, else 0, as in scikit-learn.
-        """
-        if self.spread == 0.0:
-            return float(self.squared == 0.0)
-        return 1.0 - self.squared / self.spread
-
-    def and_more(
-        self, predicted: np.ndarray, truth: np.ndarray, weights: np.ndarray | None = None
-    ) -> "Residuals":
-        """Return the sums with more rows; means are merged by their difference, for accuracy."""
-        weights = np.ones(truth.size) if weights is None else weights
-        check_summable(np.append(weights, self.weight))
-        more, rows = float(weights.sum()), self.rows + truth.size
-        if not more:
-            return self._replace(rows=rows)
-        errors = np.abs(truth - predicted)
-        mean = float(np.average(truth, weights=weights))
-        shift, share = mean - self.mean, more / (self.weight + more)
-        spread = float(weights @ (truth - mean) ** 2) + self.weight * share * shift**2
-        return Residuals(
-            rows,
-            self.weight + more,
-            self.squared + float((weights * errors) @ errors),
-            self.absolute + float(weights @ errors),
-            max(self.largest, float(errors[weights > 0].max())),
-            self.mean + share * shift,
-            self.spread + spread,
-        )
-
-
-class LinearPrediction(Prediction):
-    """Predictions of a linear regression for the rows of a source."""
-
-    def rows(self) -> Iterator[tuple[Batch, Any]]:
-        """Yield each batch with its features."""
-        for batch in self.source.batches():
-            yield batch, self.fitted_width(batch.X, self.model.coef_.size)
-
-    def values(self, X: Any) -> np.ndarray:
-        """Return the predictions for features of :meth:`rows`."""
-        return self.model._predict(X, None, 0.5)
-
-    def bands(self, interval: str | None, level: float) -> Iterator[Any]:
-        """Yield the predictions of each batch, or :class:`linsep.linear.inference.Bands`."""
-        for batch, X in self.rows():
-            found = self._checked(X, batch.first, interval, level)
-            yield Bands(*map(batch.answers, found)) if interval else batch.answers(found)
-
-    def with_targets(self) -> Iterator[tuple[Batch, np.ndarray, Any]]:
-        """Yield each batch with its targets and the predictions."""
-        for batch, X in self.rows():
-            truth = numbers(batch.y, self.source, batch.first)
-            yield batch, truth, self._checked(X, batch.first)
-
-    def residuals(self) -> Residuals:
-        """Return the errors of the predictions."""
-        found = Residuals()
-        for batch, truth, predicted in self.with_targets():
-            found = found.and_more(predicted, truth, batch.weights)
-        if not found.weight:
-            raise DataError(f"{self.source.name} has no rows to score: all have weight 0.")
-        return found
-
-    def _checked(self, X: Any, first: int, interval: str | None = None, level: float = 0.5) -> Any:
-        found = self.model._predict(X, interval, level)
-        return self.model._checked(found, first, self.source.where)
-
 
 #: numbers and flags of a solution in the state of a regression
 NUMBERS = (
@@ -325,13 +181,19 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
     )
     covariance: OfLinear | None = parameter(default=None, help=HELP)
 
+    #: whether it was fitted with an offset, which predictions then need, too
+    _with_offset = False
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.multi_output = True
         return tags
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, clusters: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, clusters: Any = None,
+        offset: Any = None,
+    ) -> Self:  # fmt: skip
         """Find the weights with the least sum of squared residuals.
 
         Parameters
@@ -348,6 +210,9 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         clusters : array of shape (rows,), default None
             For ``covariance="CR1"``: the cluster of each row, as labels of any type. A source has
             those of ``open_source(group=...)``.
+        offset : array of shape (rows,), or a number; default None
+            A known part of the prediction of each row. Least squares is that of y - offset, rounded
+            once, as are R^2 and F of the inference (as in R's ``lm``).
 
         Returns
         -------
@@ -356,8 +221,8 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         Raises
         ------
         ValueError
-            If rows, values of y or weights are invalid; the message says which, where, and what to
-            do.
+            If rows, values of y, weights or offsets are invalid; the message says which, where, and
+            what to do.
 
         Warns
         -----
@@ -365,19 +230,20 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             If features are linear combinations of earlier ones.
         """
         check_parameters(self)
-        for name in ("stop_reason_", "targets_", "_several"):
+        for name in ("stop_reason_", "targets_", "_several", "_with_offset"):
             self.__dict__.pop(name, None)
         columns = columns_of(y)
         refuse_robust(self, columns)
         check_clusters(self.covariance, X, clusters, sample_weight)
         if columns is not None:
+            refuse_offset_of_several(offset)
             return self._take_several(SeveralTargets.fitted(self, X, columns, sample_weight))
-        numbers = cluster_numbers(X, clusters)
-        X, y, sample_weight = to_learn(X, y, sample_weight, self.fit_intercept, numbers)
-        if brings_labels(X, y, sample_weight):
+        beside = {"offset": offset, "clusters": cluster_numbers(X, clusters)}
+        X, y, sample_weight, beside = to_regress(X, y, sample_weight, beside, self.fit_intercept)
+        if brings_labels(X, y, sample_weight, offsets=True, offset=beside["offset"]):
             self._fit_source(X)
         else:
-            self._fit_rows(X, y, sample_weight, numbers)
+            self._fit_rows(X, y, sample_weight, **beside)
         self._warn_of_dependence()
         return self
 
@@ -401,28 +267,32 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             more = f" (and {len(notes) - 3} more, in summary())" if len(notes) > 3 else ""
             warn_caller(DependentFeaturesWarning(" ".join(notes[:3]) + more))
 
-    def _fit_rows(self, X: Any, y: Any, sample_weight: Any, clusters: Any) -> None:
-        block = self._block(X, y, sample_weight, reset=True)._replace(groups=clusters)
+    def _fit_rows(self, X: Any, y: Any, sample_weight: Any, offset: Any, clusters: Any) -> None:
+        block = self._block(X, y, sample_weight, offset, reset=True)._replace(groups=clusters)
         check_length(clusters, block.size)
+        self._with_offset = offset is not None
         self.__dict__.pop("recipe_", None)
         name = getattr(y, "name", None)
         with features_named(self):
             self._take(Lanes(lambda: iter([block])), True, None if name is None else str(name))
 
-    def _block(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Batch:
-        """Return the checked rows as a block, without those of weight 0."""
+    def _block(self, X: Any, y: Any, sample_weight: Any, offset: Any, *, reset: bool) -> Batch:
+        """Return the checked rows as a block, without those of weight 0; y is less the offset."""
         X = self._features(X, reset)
         y = self._targets(y, X.shape[0])
         weights = check_sample_weight(sample_weight, X.shape[0])
+        known = check_offset if reset else partial(offset_to_predict, self)
+        offset = known(offset, X.shape[0])
         if (self.weight_type if reset else fitted_parameter(self, "weight_type")) == "frequency":
             check_whole(weights, lambda row: row_text(row).capitalize())
-        if weights.size and not weights.all():
-            X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
         if X.dtype == np.longdouble and (
             (X.shape[1] + 2) * X.shape[0] > EXACT_VALUES or X.shape[1] + 2 > EXACT_WIDTH
         ):
             X = X.astype(np.float64)
         y = y.astype(np.longdouble if X.dtype == np.longdouble else np.float64, copy=False)
+        y = y if offset is None else y - offset
+        if weights.size and not weights.all():
+            X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
         return Batch(X, y, weights=weights if weights.size else None)
 
     def _features(self, X: Any, reset: bool) -> Any:
@@ -463,10 +333,12 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         return y
 
     def _fit_source(self, source: Source) -> None:
+        refuse_counts(source)
         reading = Reading()
         with interrupts_deferred():
             whole = self.weight_type == "frequency"
             self._take_rows(source_blocks(source, reading, whole, self.covariance))
+            self._with_offset = source.offsets
             describe(self, source, self.coef_.size)
             if reading.interrupted:
                 reading.finish_interrupted(self, source.name)
@@ -508,8 +380,8 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         facts : dict
             ``fit`` (the numbers of the solution), ``two_values`` (of y, or None), ``target`` (the
             name of y, or None), ``interrupted`` (whether Ctrl-C ended the reading), ``signature``
-            (of the rows, 16 hexadecimal digits, or None) and, with a robust covariance,
-            ``clusters`` (their number, or None).
+            (of the rows, 16 hexadecimal digits, or None), ``offset`` (true, if the fit had one)
+            and, with a robust covariance, ``clusters`` (their number, or None).
         """
         if self._several is not None:
             return self._several.get_state()
@@ -531,6 +403,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             "target": self._target,
             "interrupted": hasattr(self, "stop_reason_"),
             "signature": fit.signature,
+            **({"offset": True} if has_offset(self) else {}),
         }
         if fit.robust is not None:
             arrays["robust"], facts["clusters"] = fit.robust.root, fit.robust.clusters
@@ -578,14 +451,16 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         )
         self._two_values = None if two is None else (float(two[0]), float(two[1]))
         self._target = None if facts.get("target") is None else str(facts["target"])
+        self._with_offset = offset_of_facts(facts)
         if facts["interrupted"] is True:
             self.stop_reason_ = StopReason.INTERRUPTED
         self.coef_, self.intercept_ = self._fitted.coef, self._fitted.intercept
         self.n_features_in_, self._learnt_with = d, self.get_params(deep=False)
 
     def predict(
-        self, X: Any, interval: str | None = None, level: float = 0.95, missing: str | None = None
-    ) -> Any:
+        self, X: Any, interval: str | None = None, level: float = 0.95,
+        missing: str | None = None, offset: Any = None,
+    ) -> Any:  # fmt: skip
         """Predict y, optionally with intervals.
 
         Parameters
@@ -598,6 +473,10 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             Coverage of the intervals, between 0 and 1.
         missing : None or "skip"
             "skip" predicts NaN for a row with a missing value, instead of refusing the rows.
+        offset : array of shape (rows,), or a number
+            Added to predictions and ends of intervals of a model that was fitted with an offset,
+            which needs one; sources, and frames and files that hold the columns learnt from, bring
+            their own.
 
         Returns
         -------
@@ -614,24 +493,27 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             raise ParameterError(
                 "Intervals of predictions are not known with l2", hint("leave {} out", l2=None)
             )
-        level, X = check_level(level), to_predict(self, X, missing)
+        level, X = check_level(level), to_predict(self, X, missing, offset)
         if not isinstance(X, Source):
             X = self._features(X, reset=False)
+            offset = offset_to_predict(self, offset, X.shape[0])
         if self._several is not None:
-            return self._several.predicted(lambda one: one._predicted(X, interval, level))
-        return self._predicted(X, interval, level)
+            return self._several.predicted(lambda one: one._predicted(X, None, interval, level))
+        return self._predicted(X, offset, interval, level)
 
-    def _predicted(self, X: Any, interval: str | None, level: float) -> Any:
+    def _predicted(
+        self, X: Any, offset: np.ndarray | None, interval: str | None, level: float
+    ) -> Any:
         """Predict checked rows, or those of a source."""
         if isinstance(X, Source):
             parts = list(self.predictions(X).bands(interval, level))
         else:
-            parts = [
-                self._checked(
-                    self._predict(X[first : first + 8192], interval, level), first, row_text
-                )
-                for first in range(0, X.shape[0], 8192)
-            ]
+            parts = []
+            for first in range(0, X.shape[0], 8192):
+                some = slice(first, first + 8192)
+                found = self._predict(X[some], interval, level)
+                found = plus_offset(found, None if offset is None else offset[some])
+                parts.append(self._checked(found, first, row_text))
         if interval is None:
             return np.concatenate(parts)
         return Bands(*map(np.concatenate, zip(*parts, strict=True)))
@@ -666,7 +548,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         one_target(self, "a file")
         return LinearPrediction(self, source)
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> float:
         """Return R^2: 1 - squared errors of the predictions / squared errors of the mean.
 
         Parameters
@@ -675,11 +557,16 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             with the columns that were learnt from, which have their own y
         y : array of shape (rows,)
         sample_weight : array of shape (rows,), default ones
+        offset : array of shape (rows,), or a number, as in :meth:`predict`
         """
         X = to_score(self, X, y)
-        if not brings_labels(X, y, sample_weight):
+        if not brings_labels(X, y, sample_weight, offset, offsets=has_offset(self)):
             weights = weights_to_score(sample_weight, y)
-            return float(RegressorMixin.score(self, X, y, weights))
+            if offset is None:
+                return float(RegressorMixin.score(self, X, y, weights))
+            from sklearn.metrics import r2_score
+
+            return float(r2_score(y, self.predict(X, offset=offset), sample_weight=weights))
         check_is_fitted(self)
         return self.predictions(X).residuals().r_squared
 
@@ -709,13 +596,15 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
                 return drawn.from_estimator(self, features, y, ax=ax, **kwargs)
         return display("CoefficientDisplay").from_estimator(self, ax=ax, **kwargs)
 
-    def assumptions(self, X: Any, y: Any = None, sample_weight: Any = None) -> Assumptions:
+    def assumptions(
+        self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None
+    ) -> Assumptions:
         """Test the assumptions of the inference on the rows of the fit.
 
         Parameters
         ----------
-        X, y, sample_weight : those of the last fit, in their order, or the frame or file that holds
-            them all, if the model was fitted to its columns
+        X, y, sample_weight, offset : those of the last fit, in their order, or the frame or file
+            that holds them all, if the model was fitted to its columns
 
         Returns
         -------
@@ -728,16 +617,19 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             If these are not the rows of the fit: another number of rows or features, or another
             residual sum of squares.
         """
-        with self._rows_of_fit(X, y, sample_weight) as (block, numbers):
+        with self._rows_of_fit(X, y, sample_weight, offset) as (block, numbers):
             return check_assumptions(self._fitted, block, numbers)
 
-    def diagnostics(self, X: Any, y: Any = None, sample_weight: Any = None) -> Diagnostics:
+    def diagnostics(
+        self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None
+    ) -> Diagnostics:
         """Return residuals, leverages and influences of the rows of the fit, and collinearity.
 
         Parameters
         ----------
-        X, y, sample_weight : those of the last fit, in their order, or the frame or file that holds
-            them all, if the model was fitted to its columns
+        X, y, sample_weight, offset : those of the last fit, in their order, or the frame or file
+            that holds them all, if the model was fitted to its columns; fitted values are those of
+            y - offset
 
         Returns
         -------
@@ -749,13 +641,13 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         ValueError
             If these are not the rows of the fit, as :meth:`assumptions`.
         """
-        with self._rows_of_fit(X, y, sample_weight) as (block, numbers):
+        with self._rows_of_fit(X, y, sample_weight, offset) as (block, numbers):
             names, terms = feature_names(self), terms_of(self)
             return diagnosed(self._fitted, block, numbers, names, terms)
 
     @contextmanager
     def _rows_of_fit(
-        self, X: Any, y: Any, sample_weight: Any
+        self, X: Any, y: Any, sample_weight: Any, offset: Any
     ) -> Iterator[tuple[Batch, np.ndarray]]:
         """Give the rows of the fit as a block, and the place of each in those given; raise
         DataError if they are too many or too few.
@@ -767,8 +659,8 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
                 "Assumptions and diagnostics are those of least squares without a penalty",
                 hint("leave {} out", l2=None),
             )
-        with self.fitted_rows(X, y, sample_weight) as (rows, targets, given):
-            block = self._block(rows, targets, given, reset=False)
+        with self.fitted_rows(X, y, sample_weight, offset) as (rows, targets, given, known):
+            block = self._block(rows, targets, given, known, reset=False)
             numbers = np.arange(block.y.size)
             if given is not None:
                 numbers = np.flatnonzero(check_sample_weight(given, len(targets)))

@@ -93,7 +93,9 @@ class LogisticDiagnostics(Diagnostics):
         return [[test.sentence, *([test.note] if test.note else [])]]
 
 
-def diagnosed(model: LogisticResults, X: Any, y: Any, sample_weight: Any) -> LogisticDiagnostics:
+def diagnosed(
+    model: LogisticResults, X: Any, y: Any, sample_weight: Any, offset: np.ndarray | None = None
+) -> LogisticDiagnostics:
     """Return the diagnostics of a model on the rows of its fit.
 
     Parameters
@@ -101,6 +103,7 @@ def diagnosed(model: LogisticResults, X: Any, y: Any, sample_weight: Any) -> Log
     model : fitted LogisticRegression
     X : array or CSR matrix of shape (rows, features), checked
     y, sample_weight : as given to ``fit``
+    offset : array of shape (rows,) or None
 
     Raises
     ------
@@ -110,7 +113,8 @@ def diagnosed(model: LogisticResults, X: Any, y: Any, sample_weight: Any) -> Log
     _refuse_classes(model)
     check_size(*X.shape)
     X, outcomes, weights, numbers = _of_weight(model, X, y, sample_weight)
-    scores = model._scores(X)  # type: ignore[attr-defined]
+    known = None if offset is None else offset[numbers]
+    scores = model._scores(X, known)  # type: ignore[attr-defined]
     scores = scores if model.reference_ == model.classes_[0] else -scores
     _check_rows(model, outcomes, scores, weights)
     sides = np.where(outcomes == 1, 1.0, -1.0)

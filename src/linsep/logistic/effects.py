@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.errors import DataError, ParameterError
 from linsep.estimators._common.frames import to_average
 from linsep.estimators._common.labels import check_sample_weight, label_text
+from linsep.estimators._common.offsets import refuse_with_offset
 from linsep.inference.summary import Coefficient, Summary, check_level
 from linsep.inference.tails import t_reach, t_tail
 from linsep.logistic.delta import MOST, Curves, delta_errors, widened_rows
@@ -70,6 +71,7 @@ def marginal_effects(
     level = check_level(model._level if level is None else level)
     variables = variables_of(model)
     where = _where(at, variables)
+    refuse_with_offset(model, "Marginal effects")
     source = model._source_of(to_average(model, X))
     parts = _rows(model, source, sample_weight)
     survey = _survey(parts, variables, model.n_features_in_)

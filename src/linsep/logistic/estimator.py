@@ -1,6 +1,6 @@
 """Logistic regression as a scikit-learn estimator."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from copy import copy
 from dataclasses import replace
@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep._system.interrupts import interrupts_deferred
 from linsep._system.threads import one_blas_thread
-from linsep.batches import Batch
 from linsep.checkpoints.saving import Saving, as_checkpoint
 from linsep.errors import (
     DataError,
@@ -26,10 +25,15 @@ from linsep.errors import (
 )
 from linsep.estimators._common import labels
 from linsep.estimators._common.fitted_state import StopReason, calls_back
-from linsep.estimators._common.frames import to_learn, to_predict
+from linsep.estimators._common.frames import to_predict, to_regress
 from linsep.estimators._common.labels import FLOATS, brings_labels, checked_rows, encode_outcomes
+from linsep.estimators._common.offsets import (
+    check_offset,
+    offset_to_predict,
+    refuse_several_with_offsets,
+    refuse_with_offset,
+)
 from linsep.estimators._common.predicting import (
-    Prediction,
     codes_of,
     decided,
     log_probabilities,
@@ -43,13 +47,19 @@ from linsep.inference.robust import (
     check_clusters,
     check_length,
     cluster_numbers,
-    refuse_robust,
 )
 from linsep.inference.summary import OPPOSITE, check_level
-from linsep.logistic.delta import Curves, widened_rows
 from linsep.logistic.diagnostics import LogisticDiagnostics, diagnosed
-from linsep.logistic.fitting import fitted, gradient_ascent, null_log_likelihood
-from linsep.logistic.inference import LogisticResults, Nearer, in_use, order_of_classes
+from linsep.logistic.fitting import fitted, gradient_ascent
+from linsep.logistic.groups import (
+    check_both,
+    given_counts,
+    groups_of,
+    refuse_beside_counts,
+    refuse_class_weights,
+    refuse_diagnostics_of_counts,
+)
+from linsep.logistic.inference import LogisticResults, in_use, order_of_classes
 from linsep.logistic.outcomes import (
     BY_L2,
     FINITE,
@@ -62,11 +72,12 @@ from linsep.logistic.outcomes import (
     ending_of,
     limits_without,
     refuse_no_progress,
+    refuse_together,
     separation_sentence,
     widened,
 )
+from linsep.logistic.predictions import LogisticPrediction
 from linsep.logistic.rows import (
-    NO_WEIGHT,
     BatchRows,
     FittedClasses,
     Rows,
@@ -79,7 +90,7 @@ from linsep.logistic.sandwich import with_robust
 from linsep.parameters import HasParameters, ScheduleName, check_parameters, parameter
 from linsep.sources.base import Source
 from linsep.validation.sparse import as_csr
-from linsep.validation.values import check_prepared, faults_named
+from linsep.validation.values import check_prepared, faults_named, rows_to_fit
 from linsep.words import row_text
 
 Solver = Literal["newton", "lbfgs", "gradient_ascent"]
@@ -95,55 +106,6 @@ LEARNT = (
     "training_baseline_", "training_sampled_", "training_balanced_accuracy_", "threshold_",
     "rows_signature_",
 )  # fmt: skip
-
-
-class LogisticPrediction(Prediction):
-    """Predictions of a logistic regression for the rows of a source."""
-
-    def decisions(self) -> Iterator[tuple[Batch, np.ndarray]]:
-        """Yield each batch with its log-odds."""
-        for batch in self.source.batches():
-            known = self.fitted_width(batch.X, self.model.n_features_in_)
-            yield batch, batch.answers(self.model._scores(known))
-
-    def codes(self) -> Iterator[tuple[Batch, np.ndarray, np.ndarray]]:
-        """Yield each batch with its log-odds and class codes."""
-        for batch, scores in self.decisions():
-            yield batch, scores, decided(self.model, scores, codes_of(scores))
-
-    def with_bands(self, level: float) -> Iterator[tuple[Batch, np.ndarray, np.ndarray, Bands]]:
-        """Yield the same with the probabilities and their confidence intervals."""
-        curves = Curves(self.model)
-        for batch, scores, codes in self.codes():
-            bands = curves.bands(widened_rows(batch.X, curves.n_features), level)
-            yield batch, scores, codes, Bands(*map(batch.answers, bands))
-
-
-def refuse_together(model: Any) -> None:
-    """Raise ParameterError for incompatible parameters."""
-    if model.on_separation == "firth":
-        raise ParameterError(
-            "Firth's penalty for separable data only biases the estimates; its estimates are "
-            "always finite", hint("take {}", penalty="firth"),
-        )  # fmt: skip
-    if model.penalty and model.l2:
-        raise ParameterError("Firth's penalty and l2 exclude each other", "leave one of them out")
-    if model.penalty and model.warm_start:
-        raise ParameterError(
-            "Firth's penalised likelihood may have several maxima, and its estimates are those "
-            "reached from zero", hint("leave {} out", warm_start=None),
-        )  # fmt: skip
-    if model.penalty and model.solver != "newton":
-        raise ParameterError(
-            "Firth's penalised likelihood is maximised by Newton's method only",
-            hint("take {}", solver="newton"),
-        )
-    refuse_robust(model)
-    if model.intervals and model.l2:
-        raise ParameterError(
-            "Standard errors, tests and intervals are not known with l2", "leave l2 out",
-            hint("leave {} out", intervals=None),
-        )  # fmt: skip
 
 
 class LogisticRegression(
@@ -240,6 +202,8 @@ class LogisticRegression(
         long, or the fit was stopped before it. Then nothing is inferred: standard errors, tests,
         AIC and BIC are NaN. "no weight": all rows of the class have weight 0.
     log_likelihood_, null_log_likelihood_, deviance_, null_deviance_ : float
+        Of counts, likelihoods have the binomial coefficients, and deviances are from a model with
+        a probability for each row, as those of R's ``glm(cbind(s, t - s) ~ x, binomial)``.
     mcfadden_r2_, aic_, bic_ : float
     likelihood_ratio_ : (statistic, degrees of freedom, p), against no features
     params_, standard_errors_, statistics_, p_values_ : arrays
@@ -255,7 +219,8 @@ class LogisticRegression(
     ascent_ : :class:`linsep.descent.Descent`, of "gradient_ascent"; iterates with ``trace=True``
     stop_reason_ : "converged", "max_iter", "stuck", "separable", "quasi-separable", "undecided",
         "suspect", "interrupted" (by Ctrl-C) or "early_stop" (by a callback)
-    n_iter_, n_rows_, stop_sentence_, n_features_in_, feature_names_in_
+    n_rows_ : int, number of rows that count; of counts, of those with trials, as in ``bic_``
+    n_iter_, stop_sentence_, n_features_in_, feature_names_in_
 
     References
     ----------
@@ -326,7 +291,7 @@ class LogisticRegression(
     @calls_back
     def fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, checkpoint: Any = None,
-        clusters: Any = None,
+        clusters: Any = None, offset: Any = None, successes: Any = None, trials: Any = None,
     ) -> Self:  # fmt: skip
         """Fit the weights by maximum likelihood, or their limit if there is no maximum.
 
@@ -347,6 +312,13 @@ class LogisticRegression(
         clusters : array of shape (rows,), default None
             For ``covariance="CR1"``: the cluster of each row, as labels of any type. A source has
             those of ``open_source(group=...)``.
+        offset : array of shape (rows,), or a number; default None
+            Added to the log-odds of each row, of two classes, against the reference: a known part
+            of the linear predictor. The model without features has it, too.
+        successes, trials : arrays of shape (rows,) of whole numbers, 0 <= successes <= trials
+            Counts in the place of y and sample_weight: a row stands for its successes, of class 1,
+            and for the rest of its trials, of class 0. ``trials`` may be one number for all rows.
+            The likelihood is then that of binomial groups: see ``n_rows_`` and ``deviance_``.
 
         Returns
         -------
@@ -355,8 +327,8 @@ class LogisticRegression(
         Raises
         ------
         ValueError
-            If a parameter, row, label or weight is invalid, or ``solver="gradient_ascent"``
-            diverges.
+            If a parameter, row, label, weight, offset or count is invalid, there are offsets and
+            more than two classes, or ``solver="gradient_ascent"`` diverges.
         SeparationError
             If the data are separable and on_separation="raise".
 
@@ -376,34 +348,59 @@ class LogisticRegression(
         """
         refuse_together(self)
         check_parameters(self)
+        counts = {"successes": successes, "trials": trials}
+        counted = refuse_beside_counts(self, y, sample_weight, counts)
         with self.saving(checkpoint) as saving:
             check_clusters(self.covariance, X, clusters, sample_weight)
-            numbers = cluster_numbers(X, clusters)
-            X, y, sample_weight = to_learn(X, y, sample_weight, self.fit_intercept, numbers)
-            if brings_labels(X, y, sample_weight):
+            beside = {"offset": offset, **counts, "clusters": cluster_numbers(X, clusters)}
+            X, y, sample_weight, beside = to_regress(
+                X, y, sample_weight, beside, self.fit_intercept
+            )
+            numbers = beside.pop("clusters")
+            if brings_labels(X, y, sample_weight, offsets=True, **beside):
                 self._fit_source(X, saving)
+            elif counted:
+                self._fit_counts(X, beside, saving)
             else:
-                self._fit_rows(X, y, sample_weight, saving, numbers)
+                self._fit_rows(X, y, sample_weight, beside["offset"], saving, numbers)
         return self
 
+    def _fit_counts(self, X: Any, beside: dict[str, Any], saving: Saving) -> None:
+        """Fit to rows in memory with counts: to two rows for each, one of each class."""
+        X = rows_to_fit(X, self, FLOATS, order="C")
+        n_rows = X.shape[0]
+        successes, trials = given_counts(beside["successes"], beside["trials"], n_rows)
+        weights = np.column_stack([successes, trials - successes])
+        check_both(weights.sum(axis=0), "the rows")
+        twice, y = np.repeat(np.arange(n_rows), 2), np.tile([1, 0], n_rows)
+        offset = check_offset(beside["offset"], n_rows)
+        offset = None if offset is None else offset[twice]
+        self._fit_rows(X[twice], y, weights.ravel(), offset, saving, counted=True)
+
     def _fit_rows(
-        self, X: Any, y: Any, sample_weight: Any, saving: Saving, clusters: np.ndarray | None
-    ) -> None:
-        """Fit to rows in memory."""
+        self, X: Any, y: Any, sample_weight: Any, offset: Any, saving: Saving,
+        clusters: np.ndarray | None = None, counted: bool = False,
+    ) -> None:  # fmt: skip
+        """Fit to rows in memory; ``counted``: to successes and failures in turn, whose features
+        are checked.
+        """
         self.__dict__.pop("recipe_", None)
-        rows, y = self.rows_in_memory(X, y, sample_weight, saving, clusters)
-        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        rows, y = self.rows_in_memory(X, y, sample_weight, saving, offset, counted, clusters)
+        beside = {"sample_weight": sample_weight, "offset": offset}
+        metadata = {name: value for name, value in beside.items() if value is not None} or None
+        self._with_offset = offset is not None
         self._fit(rows, {"X": X, "y": y, "metadata": metadata}, saving)
 
     def rows_in_memory(
         self, X: Any, y: Any, sample_weight: Any = None, saving: Saving | None = None,
-        clusters: np.ndarray | None = None,
+        offset: Any = None, counted: bool = False, clusters: np.ndarray | None = None,
     ) -> tuple[Rows, np.ndarray]:  # fmt: skip
         """Return rows with their classes, weights and numbers of clusters, and their labels, after
         checking them.
         """
         given = X
-        X, y = checked_rows(self, X, y)
+        if not counted:
+            X, y = checked_rows(self, X, y)
         check_length(clusters, len(y))
         classes, codes = encode_outcomes(y)
         labels.check_two_classes(classes)
@@ -412,9 +409,12 @@ class LogisticRegression(
         totals = np.bincount(codes, weights if weights.size else None, classes.size)
         labels.warn_of_weightless(classes, totals)
         known = FittedClasses(classes, order_of(self.reference, classes), totals)
+        offset = check_offset(offset, len(y))
+        refuse_several_with_offsets(classes, offset is not None)
         if saving is not None:
-            saving.check_arrays(X, classes, codes, weights)
-        return Rows(given, X, known, known.places[codes], weights, clusters), y
+            saving.check_arrays(X, classes, codes, weights, *([] if offset is None else [offset]))
+        groups = groups_of([weights]) if counted else None
+        return Rows(given, X, known, known.places[codes], weights, offset, groups, clusters), y
 
     def _fit_source(self, source: Source, saving: Saving) -> None:
         """Fit to the rows of a source, read again in every pass; also sets ``recipe_``."""
@@ -433,6 +433,11 @@ class LogisticRegression(
         with interrupts_deferred(), closing(stream):
             stream.begin()
             rows = StreamRows(self, stream)
+            refuse_several_with_offsets(stream.classes, source.offsets)
+            if source.counts:
+                refuse_class_weights(self)
+                check_both(rows.totals[::-1], source.name)
+            self._with_offset = source.offsets
             warn_of_measurements(stream)
             describe(self, stream, stream.n_features)
             source.stage, source.doing = "fitting", rows.doing
@@ -441,6 +446,8 @@ class LogisticRegression(
             finally:
                 source.doing = None
             measure(self, stream)
+            if source.counts:
+                self.training_rows_ //= 2
 
     def saving(self, checkpoint: Any) -> Saving:
         """Return how a fit is saved; ``checkpoint`` as given to ``fit``."""
@@ -456,6 +463,11 @@ class LogisticRegression(
         """Maximise the likelihood, call callbacks, and keep the weights so far if stopped early."""
         with interrupts_deferred(), one_blas_thread:
             task = rows.task(self)
+            if task.groups is not None and self.covariance is not None:
+                raise ParameterError(
+                    "Robust standard errors are of single rows, and not of counts",
+                    hint("leave {} out", covariance=None),
+                )
             if saving is not None:
                 task, saving.rows_per_pass = replace(task, journal=saving.journal), task.n_rows
             if self.warm_start and hasattr(self, "coef_"):
@@ -566,7 +578,8 @@ class LogisticRegression(
 
     def _set_attributes(self, task: Task, found: FitOutcome, known: FittedClasses) -> None:
         """Set the fitted attributes."""
-        null = null_log_likelihood(task.totals, task.intercept)
+        null, groups = task.null.log_likelihood, task.groups
+        more = 0.0 if groups is None else groups.coefficients
         refuse_no_progress(found.reason, found.log_likelihood, null)
         d = task.n_features
         fitted_ones = found.weights[:, d] if task.intercept else np.zeros(task.q)
@@ -576,11 +589,13 @@ class LogisticRegression(
         self.coef_ = found.weights[:, :d].copy()
         self.keep_centred(centre, known.intercepts(at))
         self._intervals, self._gained = found.intervals, found.gained
-        self._limits, self.log_likelihood_ = found.limits, float(found.log_likelihood)
+        self._limits = found.limits
+        self.log_likelihood_ = float(found.log_likelihood) + more
         self._covariance = None if self.l2 else found.covariance
+        self.null_log_likelihood_ = null + more
         self._clusters = found.clusters
-        self.null_log_likelihood_ = null
-        self.n_iter_, self.n_rows_ = found.n_iter, task.n_rows
+        self._saturated = None if groups is None else groups.saturated
+        self.n_iter_, self.n_rows_ = found.n_iter, task.n_rows if groups is None else groups.rows
         self._total_weight = float(task.totals.sum())
         self.stop_reason_ = found.reason
         self.stop_sentence_, _ = ending_of(self, found)
@@ -595,7 +610,9 @@ class LogisticRegression(
         """Return the predictions for the rows of a source."""
         return LogisticPrediction(self, source)
 
-    def decision_function(self, X: Any, missing: str | None = None) -> np.ndarray:
+    def decision_function(
+        self, X: Any, missing: str | None = None, offset: Any = None
+    ) -> np.ndarray:
         """Return the log-odds.
 
         Parameters
@@ -604,6 +621,9 @@ class LogisticRegression(
             A source is read batch by batch; open it with ``recipe=model.recipe_``.
         missing : None or "skip"
             "skip" gives a row with a missing value NaN, instead of refusing the rows.
+        offset : array of shape (rows,), or a number
+            As in the fit, of models that were fitted with offsets, which need one; sources, and
+            frames and files that hold the columns learnt from, bring their own.
 
         Returns
         -------
@@ -611,10 +631,11 @@ class LogisticRegression(
         classes), log-odds against the reference, whose column is zero
         """
         check_is_fitted(self)
-        X = to_predict(self, X, missing)
+        X = to_predict(self, X, missing, offset)
         if isinstance(X, Source):
             return np.concatenate([scores for _, scores in self.predictions(X).decisions()])
-        return self._scores(self._features(X))
+        X = self._features(X)
+        return self._scores(X, offset_to_predict(self, offset, X.shape[0]))
 
     def _features(self, X: Any) -> Any:
         """Return checked rows of the features of the fit."""
@@ -624,13 +645,15 @@ class LogisticRegression(
                 self, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=False
             )
 
-    def _scores(self, X: Any) -> np.ndarray:
+    def _scores(self, X: Any, offset: np.ndarray | None = None) -> np.ndarray:
         d, around = X.shape[1], in_use(self)  # rows of a sparse source may be narrower
         with np.errstate(over="ignore", invalid="ignore"):  # said below
             if around is None:
                 scores = np.asarray(X @ self.coef_[:, :d].T) + self.intercept_
             else:
                 scores = around.scores(X)
+            if offset is not None:
+                scores = scores + offset[:, None]
         bad = ~np.isfinite(scores) & np.isfinite(self.intercept_)  # of classes with weight
         if bad.any():
             row = int(np.argwhere(bad)[0, 0])
@@ -645,27 +668,30 @@ class LogisticRegression(
         found = found if self._nearer is None else self._nearer(X, found, order[-1])
         return found if len(order) > 2 else found[:, 1] - found[:, 0]
 
-    def predict(self, X: Any, missing: str | None = None) -> np.ndarray:
+    def predict(self, X: Any, missing: str | None = None, offset: Any = None) -> np.ndarray:
         """Predict the most probable class of each row; the smaller one at equal odds; after
         :func:`linsep.set_threshold` the positive of two classes from that score on.
 
-        With ``missing="skip"`` the prediction of a row with a missing value is None.
+        With ``missing="skip"`` the prediction of a row with a missing value is None; ``offset`` as
+        in :meth:`decision_function`.
         """
         check_is_fitted(self)
-        X = to_predict(self, X, missing)
+        X = to_predict(self, X, missing, offset)
         if isinstance(X, Source):
             return self.predictions(X).labels()
-        scores = self.decision_function(X)
+        scores = self.decision_function(X, offset=offset)
         return self.classes_[decided(self, scores, codes_of(scores))]
 
-    def diagnostics(self, X: Any, y: Any = None, sample_weight: Any = None) -> LogisticDiagnostics:
+    def diagnostics(
+        self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None
+    ) -> LogisticDiagnostics:
         """Return residuals, leverages and influences of the rows of the fit, collinearity, and the
         test of Hosmer and Lemeshow; of two classes.
 
         Parameters
         ----------
-        X, y, sample_weight : those of the last fit, or the frame or file that holds them all, if
-            the model was fitted to its columns
+        X, y, sample_weight, offset : those of the last fit, or the frame or file that holds them
+            all, if the model was fitted to its columns
 
         Returns
         -------
@@ -678,19 +704,23 @@ class LogisticRegression(
         ------
         ValueError
             If these are not the rows of the fit: another number of rows or features, or another
-            log-likelihood; and for several classes.
+            log-likelihood; and for several classes, and of counts.
         """
         check_is_fitted(self)
-        with self.fitted_rows(X, y, sample_weight) as (rows, given, weights):
-            return diagnosed(self, self._features(rows), given, weights)
+        refuse_diagnostics_of_counts(self)
+        with self.fitted_rows(X, y, sample_weight, offset) as (rows, given, weights, known):
+            features = self._features(rows)
+            offsets = offset_to_predict(self, known, features.shape[0])
+            return diagnosed(self, features, given, weights, offsets)
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> float:
         """Return the accuracy on X and y, or on a source, frame or file with its own labels."""
-        return share_right(self, X, y, sample_weight)
+        return share_right(self, X, y, sample_weight, offset)
 
     def predict_proba(
-        self, X: Any, missing: str | None = None, interval: str | None = None, level: float = 0.95
-    ) -> Any:
+        self, X: Any, missing: str | None = None, interval: str | None = None, level: float = 0.95,
+        offset: Any = None,
+    ) -> Any:  # fmt: skip
         """Return class probabilities, optionally with confidence intervals.
 
         Parameters
@@ -704,6 +734,8 @@ class LogisticRegression(
             these are the intervals of R's ``predict(fit, type = "link", se.fit = TRUE)``.
         level : float, default=0.95
             Coverage of the intervals, between 0 and 1.
+        offset : array of shape (rows,), or a number
+            As in :meth:`decision_function`; without intervals.
 
         Returns
         -------
@@ -713,12 +745,13 @@ class LogisticRegression(
             log-odds are infinite because the classes are separable.
         """
         if interval is None:
-            return np.exp(self.predict_log_proba(X, missing))
+            return np.exp(self.predict_log_proba(X, missing, offset))
         if interval != "confidence":
             raise ParameterError(f"interval is {interval!r}: choose None or 'confidence'.")
         level = check_level(level)
         check_is_fitted(self)
-        X = to_predict(self, X, missing)
+        refuse_with_offset(self, "Intervals of probabilities")
+        X = to_predict(self, X, missing, offset)
         prediction = self.predictions(self._source_of(X))
         parts = [bands for *_, bands in prediction.with_bands(level)]
         return Bands(*map(np.concatenate, zip(*parts, strict=True)))
@@ -737,50 +770,13 @@ class LogisticRegression(
                 )
             )
 
-    def predict_log_proba(self, X: Any, missing: str | None = None) -> np.ndarray:
+    def predict_log_proba(
+        self, X: Any, missing: str | None = None, offset: Any = None
+    ) -> np.ndarray:
         """Return the logarithms of :meth:`predict_proba`, accurate even where those underflow."""
-        return log_probabilities(self.decision_function(X, missing))
+        return log_probabilities(self.decision_function(X, missing, offset))
 
 
 def fit_rows(model: LogisticRegression, rows: Rows | BatchRows, saving: Saving) -> None:
     """Fit a regression to rows that are checked."""
     model._fit(rows, {"X": None, "y": None, "metadata": None}, saving)
-
-
-def implied(
-    classes: np.ndarray, totals: np.ndarray, reference: Any, method: str, n_rows: int,
-    weights_against: Callable[[int], tuple[np.ndarray, np.ndarray, np.ndarray]],
-    nearer: Nearer | None = None,
-) -> LogisticRegression:  # fmt: skip
-    """Return a logistic regression with given weights, which predicts but has no inference.
-
-    Parameters
-    ----------
-    classes : array, sorted
-    totals : array of shape (classes,), summed row weights; 0 leaves a class out
-    reference : label or None, as in the regression
-    method : name of the method that gave the weights
-    n_rows : number of training rows
-    weights_against : function of the code of a reference
-        Weights of shape (classes, features), a centre, and log-odds at the centre.
-    nearer : function of rows, their log-odds against the reference, and its code
-        Returns the log-odds of several classes where rounding costs digits against the reference.
-    """
-    model = LogisticRegression(reference=reference)
-    known = FittedClasses(classes, order_of(reference, classes), totals)
-    coef, centre, at = weights_against(known.codes[-1])
-    coef, at = known.wide(coef[known.codes[:-1]], 0.0), known.intercepts(at[known.codes[:-1]])
-    model.classes_, model._nearer = classes, nearer
-    model._learnt_with = model.get_params(deep=False)
-    model.reference_ = classes.tolist()[known.order[-1]]
-    model.coef_, model.intercept_ = coef, at - coef @ centre
-    model.keep_centred(centre, at)
-    finite = np.full((len(known.codes) - 1, coef.shape[1] + 1), "finite", dtype="U9")
-    model._limits = known.wide(finite, NO_WEIGHT)
-    model._covariance, model.separation_, model.method_ = None, None, method
-    model.log_likelihood_ = model.null_log_likelihood_ = np.nan
-    model.n_iter_, model.n_rows_, model.n_features_in_ = 0, n_rows, coef.shape[1]
-    model._intervals, model._gained, model._total_weight = {}, np.nan, float(n_rows)
-    model.stop_reason_ = "implied"
-    model.stop_sentence_ = f"Weights of {method}: standard errors and tests are not known."
-    return model

@@ -174,7 +174,7 @@ def _start(task: Task, how: Standardization, sample: Batches, whole: bool) -> np
         return how.standard(task.start[0], task.intercept, task.start[1])
     B = np.zeros((task.q, task.width))
     if task.intercept:
-        B[:, -1] = np.log(task.totals[:-1] / task.totals[-1])
+        B[:, -1] = task.null.intercepts
     if whole or not task.factored:
         return B
     part = next(iter(sample()))
@@ -288,16 +288,6 @@ def inverted(H: np.ndarray) -> np.ndarray:
     return inverse * roots * roots[:, None]
 
 
-def null_log_likelihood(totals: np.ndarray, intercept: bool) -> float:
-    """Return the log-likelihood without features: by class frequencies with an intercept, else with
-    equal probabilities.
-    """
-    total = totals.sum()
-    if not intercept:
-        return -float(total) * float(np.log(len(totals)))
-    return float((totals * np.log(totals / total)).sum())
-
-
 def gradient_ascent(
     task: Task, learning_rate: Any, schedule: str, trace: bool, steps: Steps
 ) -> tuple[Fit, "Descent"]:
@@ -358,7 +348,7 @@ def _steepest(task: Task, likelihood: Likelihood) -> float:
     """Return Böhning's (1992) bound on the curvature of the objective."""
     if not task.factored:
         return 0.5 * likelihood.sum(likelihood.terms.squares, add) + task.l2
-    plain = Likelihood(likelihood.lanes, replace(likelihood.terms, q=1))
+    plain = Likelihood(likelihood.lanes, replace(likelihood.terms, q=1, offsets=False))
     quarter = plain.at(np.zeros(plain.shape)).hessian
     assert quarter is not None
     top = float(np.linalg.eigvalsh(quarter)[-1])

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.errors import DataError
 from linsep.estimators._common.fitted_state import classes_of, count, described, finite, plain
 from linsep.estimators._common.labels import label_text
+from linsep.estimators._common.offsets import offset_of_facts
 from linsep.inference import signatures
 from linsep.inference.results import HasInference
 from linsep.inference.robust import NOTHING, robust_words, stored_clusters
@@ -72,10 +73,13 @@ class LogisticResults(HasInference):
     get_params: Any
     _learnt_with: dict[str, Any]
     _total_weight: float
+    _saturated: float | None = None
     n_iter_: int
     method_: str
     stop_reason_: str
     stop_sentence_: str
+    #: whether it was fitted with an offset, which predictions then need, too
+    _with_offset: bool = False
     separation_: Any
     _intervals: dict[float, Any]
     _gained: float
@@ -100,7 +104,8 @@ class LogisticResults(HasInference):
             not known), ``n_rows``, ``total_weight``, ``n_iter``, ``method``, ``stop_reason``,
             ``stop_sentence``, ``levels``, ``centred`` (bool), ``clusters`` (their number, or None),
             ``separation`` (a verdict as text, or None) and ``signature`` (of the rows, 16
-            hexadecimal digits, or None).
+            hexadecimal digits, or None). If there are offsets, ``offset`` (true); of counts,
+            ``saturated``, the log-likelihood of the saturated model.
         """
         arrays = {"coef": self.coef_, "intercept": self.intercept_}
         arrays["limits"], around = _codes_of_limits(self._limits), in_use(self)
@@ -123,6 +128,8 @@ class LogisticResults(HasInference):
             "levels": list(self._intervals),
             "centred": around is not None,
             "clusters": self._clusters,
+            **({"offset": True} if self._with_offset else {}),
+            **({} if self._saturated is None else {"saturated": self._saturated}),
             "separation": None if self.separation_ is None else self.separation_.to_json(),
             "signature": self.rows_signature_,
         }
@@ -166,6 +173,10 @@ class LogisticResults(HasInference):
             )
             for level in facts["levels"]
         }
+        saturated = facts.get("saturated")  # files of earlier versions have none
+        self._saturated = None if saturated is None else float(saturated)
+        if not np.isfinite(self._saturated or 0.0):
+            raise ValueError(f"a saturated model of {saturated}")
         proof = facts["separation"]
         self.separation_ = None
         if proof is not None:
@@ -173,7 +184,7 @@ class LogisticResults(HasInference):
 
             self.separation_ = from_json(proof)
         self.rows_signature_ = signatures.checked(facts.get("signature"))  # older files have none
-        self.n_features_in_ = d
+        self.n_features_in_, self._with_offset = d, offset_of_facts(facts)
 
     def keep_centred(self, centre: np.ndarray | None, at: np.ndarray) -> None:
         """Keep the scores ``at`` a centre for predictions where the raw intercept loses digits."""
@@ -184,15 +195,22 @@ class LogisticResults(HasInference):
 
     @property
     def deviance_(self) -> float:
-        """-2 log-likelihood, without the penalty."""
+        """-2 log-likelihood, without the penalty; of counts, 2 (that of a model with a probability
+        for each row - log-likelihood).
+        """
         check_is_fitted(self)
-        return 0.0 - 2.0 * self.log_likelihood_
+        return self._deviance(self.log_likelihood_)
+
+    def _deviance(self, log_likelihood: float) -> float:
+        if self._saturated is None:
+            return 0.0 - 2.0 * log_likelihood
+        return float(np.maximum(0.0, 2.0 * (self._saturated - log_likelihood)))
 
     @property
     def null_deviance_(self) -> float:
         """The deviance without features."""
         check_is_fitted(self)
-        return -2.0 * self.null_log_likelihood_
+        return self._deviance(self.null_log_likelihood_)
 
     @property
     def mcfadden_r2_(self) -> float:
@@ -216,6 +234,8 @@ class LogisticResults(HasInference):
     def _weights_of_rows(self) -> list[tuple[str, float | int]]:
         """Return the sum of the row weights with its name, nothing if all are 1."""
         total = float(f"{self._total_weight:.12g}")  # without rounding errors
+        if self._saturated is not None:
+            return [("trials", int(total))]
         if total == self.n_rows_:
             return []
         return [("sum of their weights", int(total) if total.is_integer() else total)]
@@ -225,12 +245,17 @@ class LogisticResults(HasInference):
         """-2 log-likelihood + 2 parameters, without Firth's penalty; NaN with l2, if the fit was
         interrupted, or without a proof that there is a maximum, or of where the likelihood tends.
         """
-        return self.deviance_ + 2.0 * self.n_parameters_ if self._inferable else np.nan
+        if not self._inferable:
+            return np.nan
+        return -2.0 * self.log_likelihood_ + 2.0 * self.n_parameters_
 
     @property
     def bic_(self) -> float:
-        """-2 log-likelihood + ln(sum of the row weights) parameters, as ``aic_``."""
-        return self.aic_ + (np.log(self._total_weight) - 2.0) * self.n_parameters_
+        """-2 log-likelihood + ln(sum of the row weights, of counts ``n_rows_``) parameters, as
+        ``aic_``.
+        """
+        n = self._total_weight if self._saturated is None else self.n_rows_
+        return self.aic_ + (np.log(n) - 2.0) * self.n_parameters_
 
     @property
     def _inferable(self) -> bool:

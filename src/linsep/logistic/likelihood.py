@@ -183,12 +183,15 @@ class Terms:
         Features are standardised to (x - centre) * scale.
     intercept : bool
         Whether weights have one more column, for a constant 1.
+    offsets : bool
+        Whether the offsets of rows, which two classes may have, are added to their scores.
     """
 
     q: int
     centres: np.ndarray
     scales: np.ndarray
     intercept: bool
+    offsets: bool = True
 
     @property
     def width(self) -> int:
@@ -227,6 +230,13 @@ class Terms:
                 Z[weights[start : start + len(Z)] == 0] = 0.0
             yield start, Z
 
+    def scores(self, lane: Batch, start: int, Z: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """Return the scores of a block of standardised rows at the weights B, shape (rows, q)."""
+        found = np.ascontiguousarray(Z @ B.T)
+        if self.offsets and lane.offset is not None:
+            found += lane.offset[start : start + len(Z), None]
+        return found
+
     def residuals(
         self, lane: Batch, start: int, Z: np.ndarray, B: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[float, float, float]]:
@@ -234,7 +244,7 @@ class Terms:
         probabilities (of two classes the curvature), weighted residuals, what
         :meth:`Information.add` calls ``rest``, and sums.
         """
-        P, residuals = np.ascontiguousarray(Z @ B.T), np.empty((len(Z), self.q))
+        P, residuals = self.scores(lane, start, Z, B), np.empty((len(Z), self.q))
         known, rest = (lane.y, lane.importance, start), np.empty(len(Z))
         if self.q == 1:
             found = logistic.two_classes(P[:, 0], *known, residuals[:, 0], rest)
@@ -346,8 +356,9 @@ class SparseTerms(Terms):
     ) -> tuple[Point, np.ndarray]:
         """Return value, gradient and class probabilities at the weights B."""
         G, kept = np.zeros_like(B), np.empty((lane.size, self.q))
+        offsets = np.empty(0) if lane.offset is None or not self.offsets else lane.offset
         value = logistic.sparse_pass(
-            as_rows(lane.X), lane.y, lane.importance, 0, lane.size, B, G, kept
+            as_rows(lane.X), lane.y, lane.importance, offsets, 0, lane.size, B, G, kept
         )
         return Point(value, self._seen(G)), kept
 

@@ -208,7 +208,7 @@ def proves(verdict: Verdict) -> bool:
 
 def limit(
     contrasts: Contrasts, Z: np.ndarray, codes: np.ndarray, weights: np.ndarray, last: np.ndarray,
-    centre: np.ndarray, robust: Callable[[Scores], Robust] | None = None,
+    centre: np.ndarray, offset: np.ndarray, robust: Callable[[Scores], Robust] | None = None,
     clusters: np.ndarray | None = None,
 ) -> Limit:  # fmt: skip
     """Compute the limit of the regression.
@@ -223,6 +223,7 @@ def limit(
     last : array of shape (q, width)
         Weights of a small ridge, with intercepts at the centre.
     centre : array of shape (features,), zeros without an intercept
+    offset : array of shape (rows,)
     robust : function of the scores of the rows that returns the inner part of their covariance;
         None for that of the information
     clusters : array of shape (rows,), their numbers, or None
@@ -239,7 +240,7 @@ def limit(
         behind[:] = False
         behind[rows, 1 - codes] = True
         behind[list(verdict.boundary)] = False
-    boundary = Choices.of(Z, codes, weights, ~behind)
+    boundary = Choices.of(Z, codes, weights, ~behind, offset)
     B, value, covariance = boundary.maximum()
     if robust is not None:
         inner = robust(boundary.scores(B, clusters))
@@ -247,8 +248,8 @@ def limit(
     if isinstance(verdict, Separable):  # in exact arithmetic, whatever floats can tell apart
         value = 0.0
     W = B + boundary.without_effect(last - B)
-    if not (_gaps(W, Z, codes)[behind] > 0).all():  # the ridge was not small enough
-        needed = CERTAIN - _gaps(B, Z, codes)[behind]
+    if not (_gaps(W, Z, codes, offset)[behind] > 0).all():  # the ridge was not small enough
+        needed = CERTAIN - _gaps(B, Z, codes, offset)[behind]
         with np.errstate(divide="ignore", invalid="ignore"):
             far = (needed / (own[:, None] - scores)[behind]).max(initial=0.0)
         W = B + max(0.0, float(far)) * direction
@@ -276,15 +277,15 @@ def _with_raw_intercepts(
     return Limit(W, limits, value, covariance, at)
 
 
-def _gaps(W: np.ndarray, Z: np.ndarray, codes: np.ndarray) -> np.ndarray:
+def _gaps(W: np.ndarray, Z: np.ndarray, codes: np.ndarray, offset: np.ndarray) -> np.ndarray:
     """Return how far the score of each row's class is above those of all classes."""
-    scores = np.column_stack([Z @ W.T, np.zeros(len(Z))])
+    scores = np.column_stack([Z @ W.T + offset[:, None], np.zeros(len(Z))])
     return scores[np.arange(len(Z)), codes][:, None] - scores
 
 
-def separates(W: np.ndarray, Z: np.ndarray, codes: np.ndarray) -> bool:
+def separates(W: np.ndarray, Z: np.ndarray, codes: np.ndarray, offset: np.ndarray) -> bool:
     """Return whether the class of every row has the highest score."""
-    gaps = _gaps(W, Z, codes)
+    gaps = _gaps(W, Z, codes, offset)
     gaps[np.arange(len(Z)), codes] = np.inf
     return bool((gaps > 0).all())
 
@@ -315,6 +316,7 @@ class Choices(NamedTuple):
     codes : array of shape (rows,); the code of the reference is q
     weights : array of shape (rows,)
     allowed : array of bool of shape (rows, q + 1)
+    offset : array of shape (rows,), added to the scores of all classes but the reference
     used : array of int, the numbers of these rows among all
     """
 
@@ -323,18 +325,22 @@ class Choices(NamedTuple):
     codes: np.ndarray
     weights: np.ndarray
     allowed: np.ndarray
+    offset: np.ndarray
     used: np.ndarray
 
     @classmethod
     def of(
-        cls, Z: np.ndarray, codes: np.ndarray, weights: np.ndarray, allowed: np.ndarray
-    ) -> "Choices":
+        cls, Z: np.ndarray, codes: np.ndarray, weights: np.ndarray, allowed: np.ndarray,
+        offset: np.ndarray,
+    ) -> "Choices":  # fmt: skip
         """Return those of the rows that have a choice."""
         used = (allowed.sum(axis=1) > 1) & (weights > 0)
-        Z, codes, weights, allowed = Z[used], codes[used], weights[used], allowed[used]
+        Z, codes, weights, allowed, offset = (
+            part[used] for part in (Z, codes, weights, allowed, offset)
+        )
         scale = np.sqrt((Z**2).mean(axis=0)) if len(Z) else np.ones(Z.shape[1])
         scale = np.where(scale > 0, scale, 1.0)
-        return cls(Z / scale, scale, codes, weights, allowed, np.flatnonzero(used))
+        return cls(Z / scale, scale, codes, weights, allowed, offset, np.flatnonzero(used))
 
     def maximum(self) -> tuple[np.ndarray, float, np.ndarray]:
         """Return the weights of the greatest likelihood, shape (q, width), their log-likelihood,
@@ -380,7 +386,8 @@ class Choices(NamedTuple):
 
     def without_effect(self, W: np.ndarray) -> np.ndarray:
         """Return what is left of weights, shape (q, width), less what changes a choice."""
-        _, _, H = self._terms(np.zeros(W.shape))  # all choices count
+        plain = self._replace(offset=np.zeros(len(self.Z)))
+        _, _, H = plain._terms(np.zeros(W.shape))  # all choices count
         flat = (W * self.scale).ravel()
         return (flat - _regular_inverse(H) @ (H @ flat)).reshape(W.shape) / self.scale
 
@@ -401,7 +408,7 @@ class Choices(NamedTuple):
         log-likelihood.
         """
         q = len(B)
-        scores = np.column_stack([self.Z @ B.T, np.zeros(len(self.Z))])
+        scores = np.column_stack([self.Z @ B.T + self.offset[:, None], np.zeros(len(self.Z))])
         scores[~self.allowed] = -np.inf
         scores -= scores.max(axis=1, keepdims=True, initial=-1e300)
         P = np.exp(scores)
@@ -609,11 +616,12 @@ def _without_maximum(asked: VerdictData, fit: Fit, limits: np.ndarray, verdict: 
     counted, every = rows.counted(), np.arange(task.width)
     codes, d = rows.places[counted], task.n_features
     weights = rows.weights[counted] if rows.weights.size else np.ones(len(counted))
+    offset = np.zeros(len(counted)) if rows.offset is None else rows.offset[counted]
     Z = rows.augmented(counted, every[:d], task.intercept)
     last, centre = _around(task, fit, every)
     Z[:, :d] -= centre
     wide = Embedding(task, columns)
-    if isinstance(verdict, Separable) and separates(last, Z, codes):
+    if isinstance(verdict, Separable) and separates(last, Z, codes, offset):
         with interrupts_allowed():
             lost[:, columns] = contrasts.limits()
         nothing = wide.square(np.full((task.q * len(columns),) * 2, np.nan))
@@ -624,9 +632,9 @@ def _without_maximum(asked: VerdictData, fit: Fit, limits: np.ndarray, verdict: 
         robust = None
         if task.covariance is not None:
             robust = partial(robust_of, task, width=len(columns))
-        clusters = rows.groups if task.covariance == CLUSTERED else None
+        clusters = rows.clusters if task.covariance == CLUSTERED else None
         end = limit(
-            contrasts, kept, codes, weights, last, centre[features], robust, clusters
+            contrasts, kept, codes, weights, last, centre[features], offset, robust, clusters
         )  # fmt: skip
     middle = np.zeros(d)
     middle[features] = centre[features]

@@ -8,8 +8,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from linsep._system.interrupts import interruption_point, interrupts_allowed
-from linsep.errors import DataError, Hint, LinsepError, hint
+from linsep.errors import DataError, Hint, LinsepError, ParameterError, hint
 from linsep.estimators._common.fitted_state import StopReason
+from linsep.inference.robust import refuse_robust
 from linsep.logistic.existence import UNIT
 from linsep.logistic.rows import NO_WEIGHT, UNSIGNED, FittedClasses
 
@@ -415,3 +416,30 @@ class Callbacks:
     def ended(self, snapshot: Callable[[], dict[str, Any]]) -> None:
         """Report the end of the fit."""
         self.root.call_on_fit_task_end(**self.known, reconstruction_attributes=snapshot)
+
+
+def refuse_together(model: Any) -> None:
+    """Raise ParameterError for incompatible parameters."""
+    if model.on_separation == "firth":
+        raise ParameterError(
+            "Firth's penalty for separable data only biases the estimates; its estimates are "
+            "always finite", hint("take {}", penalty="firth"),
+        )  # fmt: skip
+    if model.penalty and model.l2:
+        raise ParameterError("Firth's penalty and l2 exclude each other", "leave one of them out")
+    if model.penalty and model.warm_start:
+        raise ParameterError(
+            "Firth's penalised likelihood may have several maxima, and its estimates are those "
+            "reached from zero", hint("leave {} out", warm_start=None),
+        )  # fmt: skip
+    if model.penalty and model.solver != "newton":
+        raise ParameterError(
+            "Firth's penalised likelihood is maximised by Newton's method only",
+            hint("take {}", solver="newton"),
+        )
+    refuse_robust(model)
+    if model.intervals and model.l2:
+        raise ParameterError(
+            "Standard errors, tests and intervals are not known with l2", "leave l2 out",
+            hint("leave {} out", intervals=None),
+        )  # fmt: skip

@@ -484,7 +484,9 @@ def _independent(
     """Return whether a Cholesky factor of the Gram matrix proves all columns independent."""
     if not (scales > 0).all():
         return False
-    likelihood = Likelihood(RowLanes(batches), Terms(1, centres, scales, intercept))
+    # offsets say nothing of the columns
+    terms = Terms(1, centres, scales, intercept, offsets=False)
+    likelihood = Likelihood(RowLanes(batches), terms)
     gram = likelihood.at(np.zeros(likelihood.shape)).hessian
     assert gram is not None
     roots = 1.0 / np.sqrt(np.maximum(np.diag(gram), 1e-300))

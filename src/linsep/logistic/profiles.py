@@ -175,11 +175,13 @@ class Objective:
 def _few_rows(
     likelihood: Likelihood, used: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Return the standardised columns of rows of two classes, their codes and weights, if they are
-    one block.
+    """Return the standardised columns of rows of two classes without offsets, their codes and
+    weights, if they are one block.
     """
     batches = list(islice(likelihood.lanes.batches(), 2))
     if likelihood.q > 1 or len(batches) > 1 or batches[0].size > likelihood.terms.block_rows:
+        return None
+    if batches[0].offset is not None:
         return None
     ((_, Z),) = likelihood.terms.blocks(batches[0])
     return np.ascontiguousarray(Z[:, used].T), batches[0].y, batches[0].importance
@@ -219,7 +221,8 @@ def penalty_gradient(likelihood: Likelihood, B: np.ndarray, covariance: np.ndarr
     def pull_of(lane: Batch) -> np.ndarray:
         found = np.zeros(likelihood.shape)
         for start, Z in likelihood.terms.blocks(lane):
-            p = _probabilities(np.column_stack([Z @ B.T, np.zeros(len(Z))]))[:, :q]
+            scores = likelihood.terms.scores(lane, start, Z, B)
+            p = _probabilities(np.column_stack([scores, np.zeros(len(Z))]))[:, :q]
             # z' (block of classes k and l) z of every row, and its derivative by the scores
             H = np.empty((len(Z), q, q))
             for k in range(q):
@@ -584,10 +587,10 @@ def firth_fitted(task: Task, level: float | None, steps: Steps) -> FitOutcome:
 
 
 def _begun(task: Task, objective: Objective) -> np.ndarray:
-    """Return the weights of class frequencies alone, from which Firth's likelihood is maximised."""
+    """Return the weights of the model without features, where the maximisation begins."""
     start = np.zeros((task.q, task.width))
     if task.intercept:
-        start[:, -1] = np.log(task.totals[:-1] / task.totals[-1])
+        start[:, -1] = task.null.intercepts
     return start.ravel()[objective.used]
 
 

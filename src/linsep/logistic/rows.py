@@ -24,6 +24,8 @@ from linsep.estimators._common.labels import encode_with
 from linsep.inference.robust import CLUSTERED, refuse_weights
 from linsep.inference.signatures import Signature, of_lane
 from linsep.lanes import Add, Tree, in_lanes
+from linsep.logistic.groups import Groups
+from linsep.logistic.null_model import Null, null_of_offsets, null_of_totals
 from linsep.rows.arrays import summed
 from linsep.sources.base import Source
 
@@ -287,12 +289,15 @@ class Task:
     start : weights of the raw features to start from, and their scores at a centre, or None
     covariance : "HC0", "HC1", "CR1" or None, that of the information
     clustered : function that returns the batches with the numbers of the clusters, for "CR1"
+    null : Null, the model without features
+    groups : Groups of rows that are two each, None if rows are single
     """
 
     batches: Batches
     n_features: int
     q: int
     totals: np.ndarray
+    null: Null
     n_rows: int
     intercept: bool
     l2: float
@@ -306,6 +311,7 @@ class Task:
     start: tuple[np.ndarray, tuple[np.ndarray, np.ndarray] | None] | None = None
     covariance: str | None = None
     clustered: Batches | None = None
+    groups: Groups | None = None
 
     @property
     def width(self) -> int:
@@ -331,19 +337,24 @@ class Task:
 
 def task_of(
     model: Any, known: FittedClasses, batches: Batches, n_features: int, n_rows: int,
-    clustered: Batches | None = None,
+    offsets: bool = False, groups: Groups | None = None, clustered: Batches | None = None,
 ) -> Task:  # fmt: skip
-    """Return the task of fitting the batches of ``n_rows`` rows with weight by a model;
-    ``clustered`` are batches with clusters, if those are others.
+    """Return the task of fitting the batches of ``n_rows`` rows with weight by a model; ``offsets``
+    says whether they have some, ``clustered`` are batches with clusters, if those are others.
     """
     recipe = getattr(model, "recipe_", None) or {}
     texts, references = recipe.get("text") or {}, recipe.get("reference") or {}
     levels = tuple(tuple(of.values()) for name, of in texts.items() if name in references)
+    intercept, q = bool(model.fit_intercept), len(known.codes) - 1
+    if offsets and q:
+        null = null_of_offsets(batches(), known.totals, intercept)
+    else:
+        null = null_of_totals(known.totals, intercept)
     return Task(
-        batches, n_features, len(known.codes) - 1, known.totals, n_rows,
-        bool(model.fit_intercept), float(model.l2), model.solver, model.tol, int(model.max_iter),
-        len(known.order) > 2, levels=levels, covariance=getattr(model, "covariance", None),
-        clustered=clustered or batches,
+        batches, n_features, q, known.totals, null, n_rows,
+        intercept, float(model.l2), model.solver, model.tol, int(model.max_iter),
+        len(known.order) > 2, levels=levels, groups=groups,
+        covariance=getattr(model, "covariance", None), clustered=clustered or batches,
     )  # fmt: skip
 
 
@@ -368,17 +379,20 @@ class Rows:
     known : FittedClasses
     places : array of shape (rows,), the place of the class of each row
     weights : array of shape (rows,), empty where all are 1
-    groups : uint64 array of shape (rows,), the numbers of the clusters, or None
+    offset : array of shape (rows,) or None
+    groups : Groups or None, see :class:`Task`
+    clusters : uint64 array of shape (rows,), their numbers, or None
     """
 
     steps: Any = None
 
     def __init__(
         self, given: Any, X: Any, known: FittedClasses, places: np.ndarray, weights: np.ndarray,
-        groups: np.ndarray | None = None,
+        offset: np.ndarray | None = None, groups: Groups | None = None,
+        clusters: np.ndarray | None = None,
     ):  # fmt: skip
         self.given, self.X, self.known, self.weights = given, X, known, weights
-        self.places, self.groups = places, groups
+        self.places, self.offset, self.groups, self.clusters = places, offset, groups, clusters
 
     def task(self, model: Any) -> Task:
         """Return the task of fitting these rows."""
@@ -386,9 +400,10 @@ class Rows:
         many = not has_hessian(q * width)
         X = sp.csr_matrix(self.X) if many and _mostly_zeros(self.X) else self.X
         weights = self.weights if self.weights.size else None
-        batch = Batch(X, self.places, weights=weights, groups=self.groups)
+        batch = Batch(X, self.places, weights=weights, offset=self.offset, groups=self.clusters)
         n_rows = int((self.weights > 0).sum()) if self.weights.size else len(self.places)
-        return task_of(model, self.known, lambda: [batch], self.X.shape[1], n_rows)
+        form = self.X.shape[1], n_rows, self.offset is not None, self.groups
+        return task_of(model, self.known, lambda: [batch], *form)
 
     def in_memory(self, task: Task) -> "Rows | None":
         """Return self."""
@@ -433,8 +448,12 @@ class BatchRows:
     n_features : int
     source : Source that can be read again, or None
     memory_bytes : largest size of rows that may be kept in memory
+    offsets : bool, whether the rows have offsets
+    groups : Groups or None, see :class:`Task`
     """
 
+    offsets = False
+    groups: Groups | None = None
     steps: Any = None
     known: FittedClasses
     n_features: int
@@ -459,8 +478,8 @@ class BatchRows:
 
     def task(self, model: Any) -> Task:
         """Return the task of fitting these rows."""
-        form = self.known, self.batches, self.n_features, self._n_rows
-        return task_of(model, *form, self.clustered)
+        form = self.n_features, self._n_rows, self.offsets, self.groups, self.clustered
+        return task_of(model, self.known, self.batches, *form)
 
     def in_memory(self, task: Task) -> Rows | None:
         """Return the rows in memory; None if they need more than may be kept there."""
@@ -468,7 +487,8 @@ class BatchRows:
             return None
         clustered = task.covariance == CLUSTERED
         whole = joined(list((self.clustered if clustered else self.batches)()), task.n_features)
-        return Rows(whole.X, whole.X, self.known, whole.y, whole.importance, whole.groups)
+        form = whole.X, whole.X, self.known, whole.y, whole.importance
+        return Rows(*form, offset=whole.offset, clusters=whole.groups)
 
 
 class StreamRows(BatchRows):
@@ -498,21 +518,36 @@ class StreamRows(BatchRows):
             stream.classes, order_of(model.reference, stream.classes), self._totals
         )
         self.n_features = max(stream.n_features, len(stream.feature_names or []))
+        self.offsets = stream.offsets is not None
+
+    @property
+    def totals(self) -> np.ndarray:
+        """The summed weights of the rows of each class, in the order of the labels."""
+        return self._totals
 
     def _count(self) -> None:
         """Read all rows once to sum the weights of each class and count the rows with weight."""
         self._totals, self._n_rows = np.zeros(self.stream.classes.size), 0
+        counted: list[Groups] = [Groups()] * self.stream.source.counts
         for row_batch in self.stream.row_batches(0):
             weights, codes = row_batch.importance, row_batch.codes
             refuse_weights(self._covariance, weights if weights.size else None)
             self._totals = weight_totals(self._totals, codes, weights)
             self._n_rows += int((weights > 0).sum()) if weights.size else len(codes)
+            counted = [groups.and_more(weights[::2], weights[1::2]) for groups in counted]
+        self.groups = next(iter(counted), None)
 
     def batches(self) -> Iterator[Batch]:
         """Yield all rows in their order."""
-        read = (row_batch.as_batch() for row_batch in self.stream.row_batches(1))
-        places = self.known.places
-        return with_head((batch._replace(y=places[batch.y]) for batch in read), self.n_features)
+        return with_head(self._in_order(), self.n_features)
+
+    def _in_order(self) -> Iterator[Batch]:
+        places, offsets, first = self.known.places, self.stream.offsets, 0
+        for row_batch in self.stream.row_batches(1):
+            batch = row_batch.as_batch()
+            own = None if offsets is None else offsets[first : first + batch.size]
+            yield batch._replace(y=places[batch.y], offset=own)
+            first += batch.size
 
     def clustered(self) -> Iterator[Batch]:
         """Yield all rows with the numbers of their clusters, which the stream does not keep."""
@@ -521,4 +556,5 @@ class StreamRows(BatchRows):
             if batch.size:
                 codes = encode_with(batch.y, classes)
                 assert codes is not None
-                yield Batch(summed(batch.X), places[codes], batch.first, groups=batch.groups)
+                beside = {"groups": batch.groups, "offset": batch.offset}
+                yield Batch(summed(batch.X), places[codes], batch.first, **beside)

@@ -108,6 +108,8 @@ class SourceStream(RowStream):
         self._row_batches_of: RowBatches | None = None
         self._totals = np.zeros(0)
         self._groups: list[np.ndarray] = []
+        #: of all rows once they have been read, None if they have none; 8 bytes a row in memory
+        self.offsets: np.ndarray | None = None
         self._hold: HoldOut | None = None
         self._owns_files = True
 
@@ -205,8 +207,8 @@ class SourceStream(RowStream):
         if self._folder is None:
             return
         self._key = source_key(self.source.paths, options)
-        if self.source.grouped and self._fraction is not None:
-            return  # caches have no groups
+        if self.source.offsets or (self.source.grouped and self._fraction is not None):
+            return  # caches have neither offsets nor groups
         row_cache = RowCache.open(row_cache_path(self._folder, self._key), self._key)
         if row_cache is not None:
             self.row_cache, self.from_cache = row_cache, True
@@ -246,6 +248,7 @@ class SourceStream(RowStream):
         rows = 0
         self._totals = np.zeros(0)
         self._groups.clear()
+        offsets: list[np.ndarray] = []
         reading = in_background(self.source.batches(), ahead=True)
         try:
             for given in reading:
@@ -254,6 +257,7 @@ class SourceStream(RowStream):
                 self._totals = weight_totals(self._totals, numbers, batch.importance)
                 if self._fraction is not None and batch.groups is not None:
                     self._groups.append(held_groups(batch.groups, self._fraction, self.seed))
+                offsets += [] if batch.offset is None else [batch.offset]
                 rows, self.n_features = rows + len(numbers), max(self.n_features, batch.X.shape[1])
                 check_weights(self.source, self.n_features, len(self.classes))
                 if keeper is not None and not self._try_keep(keeper.keep, batch):
@@ -262,6 +266,7 @@ class SourceStream(RowStream):
             if rows == 0:
                 raise DataError(f"{self.source.name} has no rows to learn from.")
             self.n_rows = rows
+            self.offsets = np.concatenate(offsets) if offsets else None
             if keeper is not None:
                 self._try_keep(self._store, keeper)
         except BaseException:
@@ -446,6 +451,9 @@ class SourceStream(RowStream):
         assert self.row_cache is not None
         for numbered in self.row_cache.iterate(BATCH_BYTES):
             batch = self._coded(numbered)
+            if self.offsets is not None:  # which samples have
+                at = slice(batch.first, batch.first + batch.size)
+                batch = batch._replace(offset=self.offsets[at])
             if draw:
                 self._class_runs.see(batch.y)
             order = np.arange(batch.size)

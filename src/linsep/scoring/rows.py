@@ -212,10 +212,13 @@ class Beside(NamedTuple):
             )
 
 
-def answers_in_memory(model: Any, X: Any, y: Any, beside: Beside) -> Iterator[Answered]:
+def answers_in_memory(
+    model: Any, X: Any, y: Any, beside: Beside, offset: Any = None
+) -> Iterator[Answered]:
     """Yield the rows of X with their labels y, as one batch."""
-    check_beside(X, y=y)
-    predicted = model.predict(X)
+    check_beside(X, y=y, offset=offset)
+    more = {} if offset is None else {"offset": offset}
+    predicted = model.predict(X, **more)
     labels = label_a_row(model, y, predicted.shape[0])
     beside.check(labels.size)
     weights = np.ones(labels.size) if beside.weights is None else beside.weights
@@ -223,7 +226,7 @@ def answers_in_memory(model: Any, X: Any, y: Any, beside: Beside) -> Iterator[An
         yield Answered(_numbers(labels), predicted, weights, beside.groups, None)
         return
     codes, truth = (codes_in(model.classes_, values, "y") for values in (predicted, labels))
-    yield Answered(truth, codes, weights, beside.groups, model.decision_function(X))
+    yield Answered(truth, codes, weights, beside.groups, model.decision_function(X, **more))
 
 
 def _numbers(y: np.ndarray) -> np.ndarray:

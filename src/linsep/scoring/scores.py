@@ -18,7 +18,7 @@ from linsep.sources.base import Source, is_frame
 from linsep.sources.opening import open_source
 
 if TYPE_CHECKING:
-    from linsep.linear.estimator import Residuals
+    from linsep.linear.predictions import Residuals
 
 #: classes up to which the confusion matrix is whole
 MOST_CLASSES = 100
@@ -34,6 +34,7 @@ def score(
     metrics: str | Iterable[str] | None = None,
     sample_weight: Any = None,
     groups: Any = None,
+    offset: Any = None,
 ) -> dict[str, Any]:
     """Return what the predictions of a model are worth on labelled rows, as plain JSON.
 
@@ -52,6 +53,8 @@ def score(
         column that the model learnt with, if there was one
     groups : rows that belong together: one value a row, or the name of a column. Intervals are then
         those of whole groups
+    offset : one number a row of (X, y), of regressions that were fitted with offsets; other data
+        have theirs in a column
 
     Returns
     -------
@@ -96,8 +99,10 @@ def score(
     names = [metrics] if isinstance(metrics, str) else metrics
     if isinstance(data, tuple) and len(data) == 2:
         _refuse_columns(target=target, sample_weight=sample_weight, groups=groups)
-        parts = answers_in_memory(model, *data, Beside.of(sample_weight, groups))
+        parts = answers_in_memory(model, *data, Beside.of(sample_weight, groups), offset)
         return _scores(model, parts, "X", names, lambda: sample_weight is not None)
+    if offset is not None:
+        raise TypeError("Offsets are given beside (X, y), and here they are a column: leave out.")
     weights = sample_weight if isinstance(sample_weight, str) else None
     grouped = groups if isinstance(groups, str) else None
     beside = Beside.of(
@@ -152,6 +157,8 @@ def recipe_with(
             "columns have no names: leave it out."
         )
     found = recipe | named
+    if target is not None:  # in the place of counts
+        found |= dict.fromkeys({"successes", "trials"} & recipe.keys())
     learnt = recipe.get("target")
     if target not in (None, learnt):  # it is read as the other one was
         called = {learnt: target}
@@ -208,7 +215,7 @@ def _no_totals(model: Any) -> Any:
     """Return what counts the rows of a classifier, or sums the errors of a regression."""
     if hasattr(model, "classes_"):
         return _Counts(model.classes_.size)
-    from linsep.linear.estimator import Residuals  # which other models do without
+    from linsep.linear.predictions import Residuals  # which other models do without
 
     return Residuals()
 

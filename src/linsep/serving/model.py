@@ -22,6 +22,7 @@ from linsep.estimators._common.explaining import (
     without_weights,
 )
 from linsep.estimators._common.labels import plain_labels
+from linsep.estimators._common.offsets import has_offset
 from linsep.estimators._common.predicting import probabilities_of
 from linsep.estimators._common.thresholds import threshold_of
 from linsep.naive_bayes import scoring_regression
@@ -407,6 +408,11 @@ def read_model(path: Path, limits: Limits) -> Served:
     """Load a model file to be served; ModelFileError if it is none or changes meanwhile."""
     before = signature(path)
     model = model_files.load(path)
+    if has_offset(model):
+        raise DataError(
+            f"{path} was fitted with an offset, of which requests have none: predict with `linsep "
+            "predict`, or learn the model without."
+        )
     digest = digest_of(path)
     if signature(path) != before:
         raise ModelFileError(f"{path} changed while it was read: try again.")

@@ -359,7 +359,7 @@ def columns_of(model: Any) -> tuple[Columns, set[str]] | None:
     recipe = getattr(model, "recipe_", None) or {"format": "arrays"}
     if recipe["format"] == "table":
         columns = from_recipe(recipe, None)
-        others = {*columns.exclude, columns.target, columns.weight, recipe.get("group")}
+        others = {*columns.exclude, columns.target, *dict(columns.beside)}
         return columns, {name for name in others if name is not None}
     if recipe["format"] != "arrays":
         return None

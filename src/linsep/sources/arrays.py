@@ -29,6 +29,8 @@ class ArraySource(WeighedSource):
     batch_rows : rows in a batch
     unanswered : bool array of shape (rows,) or None
         Which rows get no prediction, see :class:`Batch`.
+    offset : array of shape (rows,) or None
+        What is added to the linear predictors of the rows, checked already.
 
     Raises DataError when X and y differ in length or there are no rows; from :meth:`batches` at
     NaN or infinity.
@@ -38,7 +40,7 @@ class ArraySource(WeighedSource):
 
     def __init__(
         self, X: Any, y: Any = None, weights: Any = None, *, batch_rows: int = 1 << 16,
-        unanswered: np.ndarray | None = None,
+        unanswered: np.ndarray | None = None, offset: np.ndarray | None = None,
     ):  # fmt: skip
         if batch_rows < 1:
             raise ValueError(f"batch_rows must be at least 1, got {batch_rows}.")
@@ -53,6 +55,7 @@ class ArraySource(WeighedSource):
         self._y = None if y is None else np.asarray(y)
         self._weights = None if weights is None else np.asarray(weights)
         self.weighted, self._unanswered = weights is not None, unanswered
+        self._offset, self.offsets = offset, offset is not None
         self._batch_rows = batch_rows
         if self._X.ndim != 2 or self._X.shape[0] == 0:
             raise DataError(f"X has shape {self._X.shape}: give rows of features, at least one.")
@@ -79,9 +82,9 @@ class ArraySource(WeighedSource):
             span = slice(first, first + self._batch_rows)
             if rows is self._X:
                 self._check_finite(rows[span], first)
-            given = self._y, self._weights, self._unanswered
-            y, weights, unanswered = (a if a is None else a[span] for a in given)
-            yield Batch(rows[span], y, first, weights, unanswered=unanswered)
+            given = self._y, self._weights, self._unanswered, self._offset
+            y, weights, unanswered, offset = (a if a is None else a[span] for a in given)
+            yield Batch(rows[span], y, first, weights, unanswered=unanswered, offset=offset)
 
     def _check_finite(self, X: Any, first: int) -> None:
         values = X.data if sp.issparse(X) else X

@@ -54,6 +54,10 @@ class Source(ABC):
     reading: "ReadingOptions"
     #: rows have weights
     weighted: bool = False
+    #: rows have offsets
+    offsets: bool = False
+    #: each row of counts comes as two: its successes and its failures, their numbers as weights
+    counts: bool = False
     #: rows of a group are held out together, see :class:`Batch`
     grouped: bool = False
     #: something must be known of all rows, which are read before the first batch

@@ -58,6 +58,9 @@ def open_source(
     units: bool | None = None,
     weight: str | None = None,
     group: str | None = None,
+    offset: str | None = None,
+    successes: str | None = None,
+    trials: str | None = None,
     products: str | Iterable[str] | None = None,
     formula: str | None = None,
     interactions: list[str] | None = None,
@@ -129,6 +132,11 @@ def open_source(
     weight : column of row weights, finite numbers of at least 0, which count as ``sample_weight``
         does for arrays; tables only. Of Vowpal Wabbit's text the importances are used
     group : column of groups, which are held out whole where rows are; tables only
+    offset : column of offsets, finite numbers that a linear or logistic regression adds to its
+        linear predictor; predictions need it, too; tables only
+    successes, trials : columns of counts of binomial groups, whole numbers, in the place of labels:
+        a row stands for its successes, of class 1, and for the rest of its trials, of class 0;
+        tables only
     products : products of two columns, such as "age:income", as more features: of numbers, of a
         number and each value of a text column, or of the values of two; tables only
     formula : the label and the features as in R, such as "admit ~ gre * C(rank) + poly(gpa, 2)",
@@ -151,7 +159,7 @@ def open_source(
 #: arguments of open_source by what they are about
 _TABLES = (
     "target", "missing", "hash_bits", "exclude", "scale", "reference_level", "min_count",
-    "text", "weight", "group", "products", "formula", *OF_NUMBERS,
+    "text", "weight", "group", "offset", "successes", "trials", "products", "formula", *OF_NUMBERS,
 )  # fmt: skip
 _TYPES = ("categorical", "numeric", "date", "include")
 _NAMESPACES = ("interactions", "ignore_namespaces", "keep_namespaces")
@@ -223,7 +231,8 @@ def _for_predictions(recipe: dict[str, Any]) -> dict[str, Any]:
         drops["converted"] = {n: how for n, how in recipe["converted"].items() if n != target}
     if target in recipe.get("categorical", ()):
         drops["categorical"] = [name for name in recipe["categorical"] if name != target]
-    return recipe | drops | dict.fromkeys({"target", "weight", "group"} & recipe.keys())
+    unread = {"target", "weight", "group", "successes", "trials"}
+    return recipe | drops | dict.fromkeys(unread & recipe.keys())
 
 
 def _cache_of(cache: Path | None, paths: list[File]) -> Path | None:

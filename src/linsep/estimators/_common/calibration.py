@@ -16,6 +16,7 @@ from linsep.estimators._common.labels import (
     encode_with,
     label_a_row,
 )
+from linsep.estimators._common.offsets import has_offset
 from linsep.estimators._common.predicting import codes_of, divided
 from linsep.sources.base import Source
 from linsep.validation.labels import check_beside
@@ -116,13 +117,13 @@ def calibrate(
 
 
 def seen(
-    model: Any, X: Any, y: Any, sample_weight: Any
+    model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return decision values, class codes and weights of the rows that count; DataError for a label
     that the model never learnt.
     """
     if isinstance(X, Source):
-        brings_labels(X, y, sample_weight)
+        brings_labels(X, y, sample_weight, offset, offsets=has_offset(model))
         prediction = model.predictions(X)
         parts = []
         for batch, values in prediction.decisions():
@@ -135,8 +136,9 @@ def seen(
         given = [np.ones(part[1].size) if part[2] is None else part[2] for part in parts]
         weights = np.concatenate(given)
     else:
-        check_beside(X, y=y, sample_weight=sample_weight)
-        scores = model.decision_function(X)
+        check_beside(X, y=y, sample_weight=sample_weight, offset=offset)
+        beside = {} if offset is None else {"offset": offset}
+        scores = model.decision_function(X, **beside)
         labels = label_a_row(model, y, len(scores))
         known = encode_with(labels, model.classes_)
         if known is None:

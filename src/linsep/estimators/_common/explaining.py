@@ -35,13 +35,14 @@ class Term(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """One row: its number from 0, columns and values known to the model, scores, and class."""
+    """One row: its number from 0, columns and values known to the model, scores, class, offset."""
 
     number: int
     columns: np.ndarray
     values: np.ndarray
     scores: np.ndarray
     code: int | None
+    offset: float = 0.0
 
 
 def explained(model: Any, source: Source, number: int) -> dict[str, Any]:
@@ -76,6 +77,7 @@ def terms_of(model: Any, scored: Scored, features: list[tuple[str, int]]) -> dic
         )
     ]
     terms = [term for term in terms if term.product]
+    terms += [Term("offset", 1.0, scored.offset, None)] * bool(scored.offset)
     if intercept[k]:
         own = None if known is None else float(known[1][k])
         terms.append(Term("intercept", 1.0, float(intercept[k]), own))
@@ -106,10 +108,10 @@ def scored_row(model: Any, source: Source, number: int) -> Scored:
         at = number - batch.first
         if batch.unanswered is not None and batch.unanswered[at]:
             raise DataError(f"{source.where(number)} has a missing value: fill it in.")
-        if classes:
-            return scored_as(model, number, batch.X[at : at + 1], found[1][at], int(found[2][at]))
-        score = prediction.values(found[1][at : at + 1])
-        return scored_as(model, number, batch.X[at : at + 1], score, None)
+        offset = 0.0 if batch.offset is None else float(batch.offset[at])
+        X, code = batch.X[at : at + 1], int(found[2][at]) if classes else None
+        scores = found[1][at] if classes else prediction.values(found[1][at : at + 1]) + offset
+        return scored_as(model, number, X, scores, code)._replace(offset=offset)
     raise DataError(f"{source.name} has {seen:,} rows, no row {number + 1:,}: choose another.")
 
 

@@ -13,6 +13,12 @@ from sklearn.utils.validation import validate_data
 from linsep.batches import join, joined
 from linsep.errors import DataError, ParameterError
 from linsep.estimators._common.labels import FLOATS, brings_labels
+from linsep.estimators._common.offsets import (
+    check_offset,
+    has_offset,
+    offset_to_predict,
+    refuse_beside_source,
+)
 from linsep.sources.base import Source, is_frame
 from linsep.validation.labels import check_beside
 from linsep.validation.sparse import as_csr
@@ -66,45 +72,54 @@ class TakesFrames:
             yield features
 
     @contextmanager
-    def fitted_rows(self, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Any, Any, Any]]:
-        """Give the features, labels and weights of the rows of the fit, as ``fit`` takes them or,
-        of a fit to columns that became features, the frame or file that holds them.
+    def fitted_rows(
+        self, X: Any, y: Any, sample_weight: Any, offset: Any = None
+    ) -> Iterator[tuple[Any, Any, Any, Any]]:
+        """Give the features, labels, weights and offsets of the rows of the fit, as ``fit`` takes
+        them or, of a fit to columns that became features, the frame or file that holds them.
         """
-        check_beside(X, y=y, sample_weight=sample_weight)
+        check_beside(X, y=y, sample_weight=sample_weight, offset=offset)
         source = to_score(self, X, y)
         with warnings.catch_warnings():
-            if brings_labels(source, y, sample_weight):
+            if brings_labels(source, y, sample_weight, offset, offsets=has_offset(self)):
                 read = joined(list(source.batches()), self.n_features_in_)
-                X, y, sample_weight = read.X, read.y, read.weights
+                X, y, sample_weight, offset = read.X, read.y, read.weights, read.offset
                 warnings.filterwarnings("ignore", "X does not have valid feature names")
             elif (features := self.features_of(X)) is not X:
                 X = features
                 warnings.filterwarnings("ignore", "X does not have valid feature names")
-            yield X, y, sample_weight
+            yield X, y, sample_weight, offset
 
 
 def to_learn(
-    X: Any, y: Any, sample_weight: Any = None, reference: bool = False,
-    clusters: np.ndarray | None = None,
-) -> tuple[Any, Any, Any]:  # fmt: skip
-    """Return what :func:`with_features` does, a source with the numbers of ``clusters``; raises
-    TypeError for the name of a file.
-    """
+    X: Any, y: Any, sample_weight: Any = None, reference: bool = False, **others: Any
+) -> tuple[Any, Any, Any]:
+    """Return what :func:`with_features` does; raises TypeError for the name of a file."""
     if isinstance(X, str | Path):
         raise TypeError(
             f"fit takes rows, not the name of a file: linsep.fit({str(X)!r}, target=...) learns "
             "from files."
         )
     call = "linsep.fit(frame, target=..."
-    return with_features(X, y, sample_weight, reference, call, clusters)
+    return with_features(X, y, sample_weight, reference, call, **others)
+
+
+def to_regress(
+    X: Any, y: Any, sample_weight: Any, others: dict[str, Any], reference: bool
+) -> tuple[Any, Any, Any, dict[str, Any]]:
+    """Return what :func:`to_learn` does, and ``others`` beside the rows, such as their offsets, by
+    name; None for each if they are in its source.
+    """
+    found = to_learn(X, y, sample_weight, reference, **others)
+    return *found, others if found[0] is X else dict.fromkeys(others)
 
 
 def with_features(
     X: Any, y: Any = None, sample_weight: Any = None, reference: bool = False,
-    call: str = "linsep.open_source(frame, target=...", clusters: np.ndarray | None = None,
+    call: str = "linsep.open_source(frame, target=...", **others: Any,
 ) -> tuple[Any, Any, Any]:  # fmt: skip
     """Return rows, labels and weights as they are or, of a frame with columns of text or
-    categories, a source of all three, and None twice.
+    categories, a source of all three, and of ``others`` beside the rows, and None twice.
 
     With ``reference`` the first level of each column of text has no feature: all indicators of a
     column add up to the intercept, so that a regression could not tell their parts. ``call`` is
@@ -114,9 +129,10 @@ def with_features(
         raise DataError("X is a frame without columns", "give at least one feature")
     if not is_frame(X) or not _needs_encoding(X):
         return X, y, sample_weight
-    check_beside(X, y=y, sample_weight=sample_weight)
+    beside = {"y": y, "sample_weight": sample_weight, **others}
+    check_beside(X, **beside)
     with _options_of(call):
-        source = _with_labels(X, y, sample_weight, "first" if reference else None, clusters)
+        source = _with_labels(X, beside, "first" if reference else None)
     for name in ("batches", "exactly"):
         setattr(source, name, _spelled(getattr(source, name), call))
     return source, None, None
@@ -139,21 +155,40 @@ def _spelled(read: Any, call: str) -> Any:
     return batches
 
 
-def to_predict(model: Any, X: Any, missing: str | None = None) -> Any:
+def to_predict(model: Any, X: Any, missing: str | None = None, offset: Any = None) -> Any:
     """Return rows as they are or, of a frame that holds the columns which the model learnt from, a
     source that makes its features of them.
 
     With ``missing="skip"`` it is a source in any case, whose rows with a missing value get no
-    prediction.
+    prediction. Offsets that are given become a column of a frame that is read.
     """
+    refuse_beside_source(X, offset)
     if missing not in (None, "skip"):
         raise ParameterError(f"missing is {missing!r}: choose 'skip', or leave it out.")
     recipe = getattr(model, "recipe_", None) or {}
     of_frame = recipe.get("format") == "table" and is_frame(X)
     of_path = isinstance(X, str | Path) and recipe.get("format", "arrays") != "arrays"
     if of_path or (of_frame and not _holds_features(model, X, recipe)):
+        X = X if offset is None else _with_offset(model, X, offset)
         return _opened(X, recipe=recipe, labelled=False, missing=missing or "error")
-    return X if missing is None else _with_gaps(model, X)
+    return X if missing is None else _with_gaps(model, X, offset)
+
+
+def _with_offset(model: Any, X: Any, offset: Any) -> Any:
+    """Return a frame with offsets in the column in which the model had them."""
+    if isinstance(X, str | Path):
+        raise DataError(f"{X} is a file, which has a column of offsets: leave offset out.")
+    import pyarrow as pa
+
+    from linsep.sources.tables.frames import to_arrow
+
+    table, name = to_arrow(X), model.recipe_.get("offset")
+    values = offset_to_predict(model, offset, table.num_rows)
+    if name is None:
+        raise DataError("The model was not fitted to a column of offsets: give it features.")
+    if name in table.column_names:
+        table = table.drop_columns([name])
+    return table.append_column(name, pa.array(values))
 
 
 def to_score(model: Any, X: Any, y: Any) -> Any:
@@ -163,7 +198,8 @@ def to_score(model: Any, X: Any, y: Any) -> Any:
     recipe = getattr(model, "recipe_", None) or {}
     if y is not None or recipe.get("format", "arrays") == "arrays":
         return X
-    if isinstance(X, str | Path) or (is_frame(X) and recipe.get("target") in _names(X)):
+    label = recipe.get("target") or recipe.get("successes")
+    if isinstance(X, str | Path) or (is_frame(X) and label in _names(X)):
         return _opened(X, recipe=recipe)
     return X
 
@@ -179,7 +215,7 @@ def to_average(model: Any, X: Any) -> Any:
     return to_predict(model, X)
 
 
-def _with_gaps(model: Any, X: Any) -> Source:
+def _with_gaps(model: Any, X: Any, offset: Any) -> Source:
     """Return rows of features as a source in which those with NaN get no prediction."""
     if isinstance(X, Source):
         raise ParameterError('The rows are a source: open it with missing="skip" instead.')
@@ -194,7 +230,8 @@ def _with_gaps(model: Any, X: Any) -> Source:
     values[unknown] = 0
     from linsep.sources.arrays import ArraySource
 
-    return ArraySource(X, unanswered=np.asarray(gaps.sum(axis=1)) > 0)
+    known = offset_to_predict(model, offset, X.shape[0])
+    return ArraySource(X, unanswered=np.asarray(gaps.sum(axis=1)) > 0, offset=known)
 
 
 def _holds_features(model: Any, X: Any, recipe: dict[str, Any]) -> bool:
@@ -231,31 +268,39 @@ def _names(frame: Any) -> list[str]:
     return names if isinstance(names, list) else list(frame.columns)
 
 
-def _with_labels(
-    X: Any, y: Any, sample_weight: Any, reference_level: str | None, clusters: Any = None
-) -> Any:
-    """Return a source of the rows with their labels, weights and clusters."""
+#: roles of columns of a table, by what is given beside the rows
+_ROLES = {
+    "y": "target", "sample_weight": "weight", "offset": "offset", "successes": "successes",
+    "trials": "trials", "clusters": "group",
+}  # fmt: skip
+
+
+def _with_labels(X: Any, beside: dict[str, Any], reference_level: str | None) -> Any:
+    """Return a source of the rows with their labels, weights and offsets, given by name."""
     import pyarrow as pa
 
     from linsep.sources.tables.frames import to_arrow
 
     roles: dict[str, str] = {}
     table = to_arrow(X)
-    names = {"target": "y", "weight": "sample_weight", "group": "clusters"}
-    for role, values in zip(names, (y, sample_weight, clusters), strict=True):
+    beside |= {"offset": check_offset(beside.get("offset"), table.num_rows)}
+    for called, values in beside.items():
         if values is None:
             continue
-        given = np.asarray(values)
+        given, role = np.asarray(values), _ROLES[called]
+        if called == "trials" and given.ndim == 0:
+            given = np.full(table.num_rows, given)
         if given.shape != (table.num_rows,):
             raise DataError(
-                f"X has {table.num_rows} rows, but the shape of {names[role]} is {given.shape}",
+                f"X has {table.num_rows} rows, but the shape of {called} is {given.shape}",
                 "give one value a row",
             )
         name = _free_name(getattr(values, "name", None) or role, table.column_names)
-        table, roles[role] = table.append_column(name, pa.array(given.tolist())), name
-    return _opened(
-        table, **dict.fromkeys(names) | roles, reference_level=reference_level,
-    )  # fmt: skip
+        table, roles[role] = (
+            table.append_column(name, pa.array(given.tolist(), from_pandas=True)),
+            name,
+        )
+    return _opened(table, **{"target": None, **roles}, reference_level=reference_level)
 
 
 def _free_name(name: Any, taken: list[str]) -> str:

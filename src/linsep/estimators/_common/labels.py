@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.batches import NO_IMPORTANCE, check_summable
 from linsep.errors import DataError, FeatureOverflow, warn_caller
+from linsep.estimators._common.offsets import refuse_beside_source, refuse_offsets_of
 from linsep.parameters import fitted_parameter
 from linsep.sources.base import Source
 from linsep.validation.labels import check_beside, labels_of, warn_of_many_classes
@@ -168,9 +169,21 @@ def features_named(model: Any) -> Iterator[None]:
         raise FeatureOverflow(problem.column, feature) from None
 
 
-def brings_labels(X: Any, y: Any, sample_weight: Any) -> bool:
-    """Return whether X is a source; raise ValueError if y is given too, or has another order."""
-    check_beside(X, y=y, sample_weight=sample_weight)
+def brings_labels(
+    X: Any, y: Any, sample_weight: Any, offset: Any = None, *, offsets: bool = False, **counts: Any
+) -> bool:
+    """Return whether X is a source; raise ValueError if y is given too, or has another order, or if
+    the rows have offsets but ``offsets`` is False. ``counts`` may take the place of y.
+    """
+    check_beside(X, y=y, sample_weight=sample_weight, offset=offset, **counts)
+    refuse_beside_source(X, offset)
+    if not offsets:
+        refuse_offsets_of(X)
+    if isinstance(X, Source) and any(values is not None for values in counts.values()):
+        raise DataError(
+            "A source brings its own counts: open it with successes= and trials=, the names of "
+            "their columns."
+        )
     if isinstance(X, Source) and (y is not None or sample_weight is not None):
         raise ValueError("A source brings its own labels: leave out y and sample_weight.")
     return isinstance(X, Source)

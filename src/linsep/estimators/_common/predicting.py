@@ -12,6 +12,7 @@ from linsep.batches import Batch, check_summable
 from linsep.errors import DataError
 from linsep.estimators._common.frames import to_score
 from linsep.estimators._common.labels import brings_labels, check_sample_weight
+from linsep.estimators._common.offsets import has_offset, offset_to_predict
 from linsep.parameters import fitted_parameter
 from linsep.sources.base import Source
 from linsep.validation.labels import labels_of
@@ -20,7 +21,7 @@ from linsep.validation.labels import labels_of
 FEATURES = (
     "format", "index_base", "numeric", "text", "hash_bits", "scale", "reference", "rare", "words",
     "bits", "interactions", "ignore_namespaces", "keep_namespaces", "decimal", "thousands", "units",
-    "formula", "products",
+    "formula", "products", "offset",
 )  # fmt: skip
 
 
@@ -36,13 +37,17 @@ def weights_to_score(sample_weight: Any, y: Any) -> np.ndarray | None:
     return weights
 
 
-def share_right(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
+def share_right(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> float:
     """Return the accuracy of a classifier on X and y, or on rows with their own labels."""
     X = to_score(model, X, y)
-    if not brings_labels(X, y, sample_weight):
+    if not brings_labels(X, y, sample_weight, offset, offsets=has_offset(model)):
         weights = weights_to_score(sample_weight, y)
         labels = y if y is None else labels_of(y)
-        return ClassifierMixin.score(model, X, labels, weights)
+        if offset is None:
+            return ClassifierMixin.score(model, X, labels, weights)
+        from sklearn.metrics import accuracy_score
+
+        return float(accuracy_score(labels, model.predict(X, offset=offset), sample_weight=weights))
     check_is_fitted(model)
     found = model.predictions(X).share_right()
     if found is None:
@@ -90,6 +95,15 @@ class Prediction:
         """
         beyond = {"features": self._beyond} if self._beyond else {}
         return beyond | {name: count for name, count in self.source.unseen.items() if count}
+
+    def offset_of(self, batch: Batch) -> np.ndarray | None:
+        """Return the offsets of a batch; DataError unless the model has some, too, or neither."""
+        if batch.offset is None and has_offset(self.model):
+            raise DataError(
+                f"{self.source.name} has no offsets, with which the model was fitted: open it with "
+                "offset=, the name of their column."
+            )
+        return offset_to_predict(self.model, batch.offset, batch.size)
 
     def decisions(self) -> Iterator[tuple[Batch, np.ndarray]]:
         """Yield each batch with its decision values."""

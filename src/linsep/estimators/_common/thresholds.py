@@ -346,8 +346,9 @@ def _measures(cuts: Cuts, k: int, rule: Rule) -> dict[str, float | None]:
 
 
 def set_threshold(
-    model: Any, rule: Any, X: Any = None, y: Any = None, *, sample_weight: Any = None
-) -> Any:
+    model: Any, rule: Any, X: Any = None, y: Any = None, *, sample_weight: Any = None,
+    offset: Any = None,
+) -> Any:  # fmt: skip
     """Let a fitted classifier of two classes predict the positive one from a threshold on.
 
     It is set in place, saved with the model and exported with it, and dropped when the model
@@ -378,6 +379,8 @@ def set_threshold(
         be those on which it was calibrated.
     y : array of shape (rows,)
     sample_weight : array of shape (rows,), default ones
+    offset : array of shape (rows,), or a number
+        Of models that were fitted with offsets.
 
     Returns
     -------
@@ -416,7 +419,7 @@ def set_threshold(
         from linsep.estimators._common.frames import to_score
 
         X = to_score(model, X, y)
-        rows = seen(model, X, y, sample_weight)
+        rows = seen(model, X, y, sample_weight, offset)
         on = X.name if isinstance(X, Source) else "the rows"
         model.threshold_ = chosen_threshold(model, chosen, rows, on)
     return model

@@ -146,21 +146,23 @@ def find_bytes(file: TableFile, name: str) -> None:
         pass
 
 
-def check_first_weights(file: TableFile, name: str, head: pa.ChunkedArray) -> None:
-    """Raise DataError, which names the row, where the first weights are no numbers."""
+def check_first_numbers(file: TableFile, name: str, head: pa.ChunkedArray, what: str) -> None:
+    """Raise DataError, which names the row, where the first values of a column are no numbers;
+    ``what`` they should be, such as "weights".
+    """
     kind = file.columns()[name] or head.type
     if family_of(kind) == "number":
         return
     if not pa.types.is_string(kind):
         raise DataError(
-            f"{file.path}, column '{name}' holds {kind}, but weights are numbers: name another "
+            f"{file.path}, column '{name}' holds {kind}, but {what} are numbers: name another "
             "column."
         )
     codes, values = text_codes(head, name, file.where)
     odd = [code for code, value in enumerate(values) if not _reads_as_number(value)]
     row = int(np.argmax(np.isin(codes, odd or [0])))
     raise DataError(
-        f"{file.where(row)}, column '{name}' holds '{values[codes[row]][:60]}', but weights are "
+        f"{file.where(row)}, column '{name}' holds '{values[codes[row]][:60]}', but {what} are "
         "numbers: correct it, or name another column."
     )
 

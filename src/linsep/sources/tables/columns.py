@@ -12,7 +12,7 @@ from linsep.errors import DataError, Hint, hint
 from linsep.sources.feature_names import FeatureNames
 from linsep.sources.remote.file import File
 from linsep.sources.tables.column_types import (
-    check_first_weights,
+    check_first_numbers,
     check_is_text,
     column_types,
     family_of,
@@ -80,6 +80,8 @@ class Columns:
     hash_bits : places of the text features are 2**hash_bits; None learns the values
     exclude : names left out
     weight, group : names of the columns of weights and groups, or None
+    offset : name of the column of offsets, or None
+    successes, trials : names of the columns of counts, which take the place of labels, or None
     group_kind : "number", "bool" or "text"; empty for what each file holds
     words : dict of text column whose words are features to what counts them
     products : products of two columns, features behind those of the columns
@@ -98,6 +100,9 @@ class Columns:
     weight: str | None = None
     group: str | None = None
     group_kind: str = "text"
+    offset: str | None = None
+    successes: str | None = None
+    trials: str | None = None
     dtype: str = "float64"
     means: dict[str, float] = field(default_factory=dict)
     scale: dict[str, list[float]] = field(default_factory=dict)
@@ -172,6 +177,18 @@ class Columns:
         return found
 
     @property
+    def numbers_beside(self) -> list[tuple[str, str]]:
+        """The columns of numbers beside the features of a row, each with what it holds."""
+        named = ((self.weight, "weights"), (self.offset, "offsets"),
+                 (self.successes, "successes"), (self.trials, "trials"))  # fmt: skip
+        return [(name, what) for name, what in named if name is not None]
+
+    @property
+    def beside(self) -> list[tuple[str, str]]:
+        """The columns beside the features and the label of a row, each with what it holds."""
+        return self.numbers_beside + ([] if self.group is None else [(self.group, "groups")])
+
+    @property
     def inputs(self) -> dict[str, str]:
         """The columns of which features are made, and what each is read as."""
         if self.formula is not None:
@@ -240,7 +257,8 @@ def guess_columns(
     columns.exclude = matching(columns.exclude, list(file.columns()))
     _check_roles(file, columns, require_target)
     told.check_all_there(file.path, list(file.columns()))
-    roles = {columns.target, columns.weight, columns.group}
+    numbers = dict(columns.numbers_beside)
+    roles = {columns.target, columns.group, *numbers}
     columns.exclude += [
         name for name in file.columns()
         if told.left_out(name) and name not in {*roles, *columns.words, *columns.exclude}
@@ -249,8 +267,8 @@ def guess_columns(
         if name == columns.target:
             how = told.told(name)
             columns.target_kind = _label_kind(file, columns, name, kind, how)
-        elif name == columns.weight:
-            check_first_weights(file, name, pa.chunked_array([head.column(name)]))
+        elif name in numbers:
+            check_first_numbers(file, name, pa.chunked_array([head.column(name)]), numbers[name])
         elif name == columns.group:
             columns.group_kind = family_of(kind) or "text"
         elif name not in columns.exclude:
@@ -372,7 +390,7 @@ def with_possible_advice(problem: DataError, columns: Columns) -> DataError:
         problem = without_columns(problem, columns.formula.parsed is None)
         hints = [hint for hint in problem.hints if isinstance(hint, Hint)]
     named = {name for hint in hints for name in hint.settings.get("exclude", ())}
-    if not named & {columns.target, columns.weight, columns.group}:
+    if not named & {columns.target, *dict(columns.beside)}:
         return problem
     idle = {"exclude"} if columns.target in named else {"exclude", "null_values"}
     kept = [h for h in problem.hints if isinstance(h, str) or not idle & h.settings.keys()]
@@ -414,6 +432,10 @@ def check_column(path: File, names: Iterable[str], name: str) -> None:
         raise DataError(f"{path} has no column '{name}', only {listed(names)}: {advice}")
 
 
+#: roles of columns beside features and labels that a recipe has
+BESIDE = ("weight", "offset", "successes", "trials")
+
+
 def to_recipe(columns: Columns) -> dict[str, Any]:
     """Return the columns as plain JSON."""
     return {
@@ -430,7 +452,7 @@ def to_recipe(columns: Columns) -> dict[str, Any]:
         "reference": dict(columns.reference),
         "exclude": list(columns.exclude),
         "dtype": columns.dtype,
-        **({} if columns.weight is None else {"weight": columns.weight}),
+        **{role: name for role in BESIDE if (name := getattr(columns, role)) is not None},
         **({"categorical": list(columns.categorical)} if columns.categorical else {}),
         **({"converted": dict(columns.converted)} if columns.converted else {}),
         **({"rare": _rare_to_recipe(columns)} if columns.rare else {}),
@@ -502,7 +524,8 @@ def from_recipe(recipe: dict[str, Any], target: str | None) -> Columns:
             scale={name: [float(a), float(b)] for name, (a, b) in recipe.get("scale", {}).items()},
         )
         columns.reference = dict(recipe.get("reference", {}))
-        columns.weight, columns.group = recipe.get("weight"), recipe.get("group")
+        for role in (*BESIDE, "group"):
+            setattr(columns, role, recipe.get(role))
         columns.group_kind = recipe.get("group_kind", "")
         columns.categorical = list(recipe.get("categorical", ()))
         columns.converted = dict(recipe.get("converted", {}))
@@ -519,6 +542,8 @@ def from_recipe(recipe: dict[str, Any], target: str | None) -> Columns:
             and places == list(range(first, first + len(places)))
             and columns.dtype in {"float32", "float64"}
             and columns.target_kind in {None, "int", "float", "bool", "text"}
+            and (columns.successes is None) == (columns.trials is None)
+            and all(isinstance(name, str) for name, _ in columns.beside)
             and (not columns.scale or list(columns.scale) == list(columns.numeric))
             and all(name in {*columns.inputs, columns.target} for name in columns.categorical)
             and all(
@@ -561,6 +586,26 @@ def check_options(
             hint("leave out {}", hash_bits=None),
             hint("leave out {}", min_count=None),
         )
+
+
+def check_counted(columns: Columns) -> None:
+    """Raise DataError for counts of one kind only, or beside labels or weights."""
+    given = {"successes": columns.successes, "trials": columns.trials}
+    if not any(given.values()):
+        return
+    if not all(given.values()):
+        missing = next(name for name, column in given.items() if column is None)
+        raise DataError(
+            "Counts are successes and trials", hint("name both, with {}", **{missing: None})
+        )
+    others = {"target": columns.target, "weight": columns.weight}
+    for name, column in others.items():
+        if column is not None:
+            what = "labels" if name == "target" else "weights"
+            raise DataError(
+                f"Successes and trials take the place of {what}",
+                hint("leave out {}", **{name: None}),
+            )
 
 
 def check_reference(reference_level: Any, columns: Columns, name: str) -> None:
@@ -615,49 +660,51 @@ def listed(names: list[str]) -> str:
 
 
 def _check_row_columns(file: TableFile, columns: Columns) -> None:
-    """Raise DataError unless the columns of weights and groups are in the first file and have no
+    """Raise DataError unless the columns beside the features are in the first file and have no
     other role.
     """
-    found = file.columns()
-    for role, name in (("weights", columns.weight), ("groups", columns.group)):
-        if name is None:
-            continue
-        others = {} if role == "weights" else {columns.weight: "the column of weights"}
-        others |= dict.fromkeys(columns.words, "read as text")
-        others |= dict.fromkeys(columns.exclude, "left out")
-        if (other := {**others, columns.target: "the label column"}.get(name)) is not None:
+    found, others = file.columns(), dict.fromkeys(columns.words, "read as text")
+    others |= dict.fromkeys(columns.exclude, "left out")
+    if columns.target is not None:
+        others[columns.target] = "the label column"
+    for name, role in columns.beside:
+        if name in others:
             raise DataError(
-                f"Column '{name}' is named for {role}, but is {other}: choose one of the two."
+                f"Column '{name}' is named for {role}, but is {others[name]}: choose one of the "
+                "two."
             )
         if name not in found:
             raise DataError(
                 f"{file.path} has no column '{name}' of {role}, only {listed(list(found))}: check "
                 "its name."
             )
+        others[name] = f"the column of {role}"
 
 
 def kinds_of_row_columns(
-    file: TableFile, columns: Columns, found: dict[str, pa.DataType | None], by_recipe: bool
-) -> dict[str, str]:
-    """Return the kinds to read the columns of weights and groups as, which were ``found`` with
-    their types; DataError if they are not there, or weights not numbers.
+    file: TableFile, columns: Columns, found: dict[str, pa.DataType | None], by_recipe: bool,
+    wanted: bool,
+) -> dict[str, str]:  # fmt: skip
+    """Return the kinds to read the columns beside the features as, which were ``found`` with their
+    types; only that of offsets unless all are ``wanted``. DataError if they are not there, or no
+    numbers where they should be.
     """
     path, kinds = file.path, {}
-    if columns.weight is not None:
-        if file.absent([columns.weight]):
+    for name, what in columns.numbers_beside:
+        if not wanted and what != "offsets":
+            continue
+        if file.absent([name]):
             of_model = "with which the model learnt" if by_recipe else "as the first file has"
+            add = "add it, of ones to count all rows alike" if what == "weights" else "add it"
+            raise DataError(f"{path} has no column '{name}' of {what}, {of_model}: {add}.")
+        stored = found.get(name)
+        if stored is not None and family_of(stored) not in ("number", None):
             raise DataError(
-                f"{path} has no column '{columns.weight}' of weights, {of_model}: add it, of ones "
-                "to count all rows alike."
+                f"{path}, column '{name}' holds {stored}, but {what} are numbers: convert it, or "
+                "name another column."
             )
-        stored = found.get(columns.weight)
-        if stored is not None and family_of(stored) != "number":
-            raise DataError(
-                f"{path}, column '{columns.weight}' holds {stored}, but weights are numbers: "
-                "convert it, or name another column."
-            )
-        kinds[columns.weight] = "number"
-    if columns.group is not None:
+        kinds[name] = "number"
+    if wanted and columns.group is not None:
         if file.absent([columns.group]):
             raise DataError(f"{path} has no column '{columns.group}' of groups: add it.")
         stored = found.get(columns.group)

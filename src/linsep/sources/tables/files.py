@@ -91,7 +91,7 @@ def kinds_in(
     """
     by_recipe = first is None
     kinds = columns.inputs
-    others = [name for name in (columns.target, columns.weight, columns.group) if name is not None]
+    others = [name for name in (columns.target, *dict(columns.beside)) if name is not None]
     found = file.present([*kinds, *others]) if by_recipe else file.columns()
     model = "the model was learnt from" if by_recipe else f"{first} has"
     if absent := file.absent(kinds):
@@ -100,7 +100,7 @@ def kinds_in(
         null = " (null will do)" if isinstance(file, JsonFile) else ""
         raise DataError(f"{file.path} has no column{s} {names}, which {model}: add {them}{null}.")
     if not by_recipe:
-        known = {*kinds, *columns.exclude, columns.target, columns.weight, columns.group}
+        known = {*kinds, *columns.exclude, columns.target, *dict(columns.beside)}
         for name in found:
             if name not in known:
                 raise DataError(
@@ -108,7 +108,7 @@ def kinds_in(
                     "add it there",
                     hint("leave it out with {}", exclude=[name]),
                 )
-    if require_target or columns.target in found:
+    if (require_target and columns.successes is None) or columns.target in found:
         if by_recipe and columns.target not in found:
             raise DataError(
                 f"{file.path} has no column '{columns.target}', the labels that the model "
@@ -124,7 +124,7 @@ def kinds_in(
         told = {*columns.categorical, *columns.converted} & kinds.keys()
         kinds |= {name: file.kind_as_written(name) for name in told}
     needs = require_target or columns.weight in found
-    own = kinds_of_row_columns(file, columns, found, by_recipe) if needs else {}
+    own = kinds_of_row_columns(file, columns, found, by_recipe, needs)
     any_type = {*columns.converted, *columns.categorical}
     for name, kind in kinds.items():
         stored = found.get(name)

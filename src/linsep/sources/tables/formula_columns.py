@@ -12,7 +12,7 @@ from linsep.sources.tables.columns import (
     without_columns,
 )
 from linsep.sources.tables.conversions import ColumnTypes
-from linsep.sources.tables.formula_parsing import check_columns, parsed
+from linsep.sources.tables.formula_parsing import Parsed, check_columns, parsed, shown
 from linsep.sources.tables.formulas import Formula
 from linsep.sources.tables.spellings import Spelling
 from linsep.sources.tables.table_file import TableFile
@@ -43,23 +43,25 @@ def guess_formula(
     :func:`linsep.sources.tables.columns.guess_columns` does; the others are left out.
     """
     file, _ = first_rows(files)
-    names, others = list(file.columns()), [columns.weight, columns.group]
+    names, others = list(file.columns()), dict(columns.beside)
     found = parsed(text, [name for name in names if name not in others])
+    _check_label(found, columns)
     check_columns(found, file.path, names)
-    for name, role in zip(others, ("weights", "groups"), strict=True):
-        if name is not None and name in (found.target, *found.columns):
+    for name, role in columns.beside:
+        if name in (found.target, *found.columns):
             raise DataError(
                 f"Column '{name}' is named for {role}, but is in the formula: choose one of the "
                 "two."
             )
-    if not found.columns:
+    if not found.factors:
         raise DataError(
             f"The formula '{text}' has no term to learn from: add one, such as a column."
         )
     columns.target = found.target
     taken = {found.target, *found.columns, *others}
     columns.exclude = [name for name in names if name not in taken]
-    numbers = {c for f in found.factors.values() if f.kind != "levels" for c in f.columns}
+    of_numbers = [f for f in found.factors.values() if f.kind != "levels"]
+    numbers = {c for f in (*of_numbers, *found.offsets.values()) for c in f.columns}
     levels = [name for name in found.columns if name not in numbers]
     try:
         guess_columns(files, columns, require_target, told, spelling)
@@ -68,5 +70,21 @@ def guess_formula(
         raise without_columns(problem) from None
     kinds = columns.numeric | dict.fromkeys(columns.text, "text")
     inputs = {name: kinds[name] for name in found.columns}
-    columns.formula = Formula(text, found.intercept, inputs, found, columns.levels)
+    columns.formula = Formula(
+        text, found.intercept, inputs, found, columns.levels, list(found.offsets)
+    )
     columns.numeric, columns.text, columns.dtype = {}, {}, "float64"
+
+
+def _check_label(found: Parsed, columns: Columns) -> None:
+    """Raise DataError unless there is a label on the left side, or counts in its place."""
+    if found.target is None and columns.successes is None:
+        raise DataError(
+            f"The formula '{shown(found.text)}' has no label",
+            "write it before a tilde, as in 'y ~ x'",
+        )
+    if found.target is not None and columns.successes is not None:
+        raise DataError(
+            f"The formula '{shown(found.text)}' has the label '{found.target}', of which successes "
+            "and trials take the place: write '~' and what is behind it."
+        )

@@ -6,7 +6,8 @@ values, and says which features a term has.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from itertools import product
 from typing import Any, NamedTuple
@@ -29,22 +30,25 @@ class Parsed(NamedTuple):
     Attributes
     ----------
     text : str
-    target : name of the column on the left side
+    target : name of the column on the left side, None without one
     intercept : whether it has an intercept, as it has unless it says ``- 1`` or ``+ 0``
     factors : factors of the right side by formulaic's name of them
     terms : formulaic's terms of the right side
+    offsets : what stands in each ``offset(...)``, and its arithmetic
     """
 
     text: str
-    target: str
+    target: str | None
     intercept: bool
     factors: dict[str, Factor]
     terms: Any
+    offsets: dict[str, Factor]
 
     @property
     def columns(self) -> list[str]:
-        """The columns of the right side."""
-        return list(dict.fromkeys(name for f in self.factors.values() for name in f.columns))
+        """The columns of the right side, also of offsets."""
+        every = (*self.factors.values(), *self.offsets.values())
+        return list(dict.fromkeys(name for f in every for name in f.columns))
 
 
 def needs_formulaic() -> None:
@@ -61,7 +65,7 @@ def parsed(text: str, names: Iterable[str] = ()) -> Parsed:
     """Parse a formula; DataError, with the place, where it does not parse or holds what formulas
     may not.
 
-    ``names`` are the columns that a dot stands for, but for the label.
+    ``names`` are the columns that a dot stands for, but for the label and those of offsets.
     """
     needs_formulaic()
     from formulaic import Formula
@@ -72,32 +76,60 @@ def parsed(text: str, names: Iterable[str] = ()) -> Parsed:
         raise DataError(f"formula is {text!r}: write one, such as 'y ~ x + C(rank)'.")
     if len(text) > LONGEST:
         raise DataError(f"The formula has {len(text):,} characters: write at most {LONGEST:,}.")
-    _check_tokens(text)
+    rest, offsets = _without_offsets(text)
+    _check_tokens(rest)
+    taken = {name for factor in offsets.values() for name in factor.columns}
     parser = DefaultFormulaParser(feature_flags={"twosided"})
-    context = {"__formulaic_variables_available__": list(names)}
+    context = {"__formulaic_variables_available__": [x for x in names if x not in taken]}
     try:
-        found = Formula(text, _parser=parser, _context=context)
+        found = Formula(rest, _parser=parser, _context=context)
     except (FormulaicError, NotImplementedError) as error:
         raise _unparsed(text, error) from None
-    if not hasattr(found, "lhs"):
-        raise DataError(
-            f"The formula '{_shown(text)}' has no label",
-            "write it before a tilde, as in 'y ~ x'",
-        )
-    terms, factors = found.rhs, dict[str, Factor]()
+    two_sides = hasattr(found, "lhs")
+    terms, factors = found.rhs if two_sides else found, dict[str, Factor]()
     for term in terms:
         for factor in term.factors:
             if factor.eval_method.value == "lookup":
                 factors[factor.expr] = column_factor(factor.expr)
             elif factor.eval_method.value == "python":
                 factors[factor.expr] = factor_of(factor.expr)  # as its token was
-    target = _target(text, found.lhs)
-    if any(target in factor.columns for factor in factors.values()):
+    target = _target(text, found.lhs) if two_sides else None
+    if any(target in factor.columns for factor in (*factors.values(), *offsets.values())):
         raise DataError(
-            f"The formula '{_shown(text)}' has its label '{target}' on both sides: leave one."
+            f"The formula '{shown(text)}' has its label '{target}' on both sides: leave one."
         )
     intercept = any(not any(f.expr in factors for f in term.factors) for term in terms)
-    return Parsed(text, target, intercept, factors, terms)
+    return Parsed(text, target, intercept, factors, terms, offsets)
+
+
+def _without_offsets(text: str) -> tuple[str, dict[str, Factor]]:
+    """Return a formula of the same length with blanks for each ``+ offset(...)``, and what stands
+    in these.
+
+    Raises DataError for an offset that is no term by itself.
+    """
+    tokens, rest, depth, found = _tokens(text), list(text), 0, dict[str, Factor]()
+    pieces = ["~", *(str(token.token) for token in tokens), "+"]
+    for k, token in enumerate(tokens, 1):
+        depth += (pieces[k] in ("(", "[")) - (pieces[k] in (")", "]"))
+        if (inner := _OFFSET.fullmatch(pieces[k])) is None:
+            continue
+        start, end = int(token.source_start or 0), int(token.source_end or 0) + 1
+        if depth or pieces[k - 1] not in ("+", "~") or pieces[k + 1] not in ("+", "-"):
+            raise DataError(
+                f"The formula '{shown(text)}' has an offset in another term, at character "
+                f"{start + 1}",
+                "add it by itself, as in 'y ~ x + offset(z)'",
+            )
+        with _placed(text, start + inner.start(1), inner[1]):
+            factor = factor_of(inner[1])
+            if factor.kind != "number":
+                raise NotAllowed("has an offset that is no number", "name a column of numbers")
+        found[inner[1].strip()] = factor
+        if pieces[k - 1] == "+":
+            start = int(tokens[k - 2].source_start or 0)
+        rest[start:end] = ("" if pieces[k - 1] == "+" else "1").ljust(end - start)
+    return "".join(rest), found
 
 
 def _target(text: str, terms: Any) -> str:
@@ -106,25 +138,44 @@ def _target(text: str, terms: Any) -> str:
     if len(found) != 1 or found[0].eval_method.value != "lookup":
         side = text.partition("~")[0].strip()
         raise DataError(
-            f"The formula '{_shown(text)}' has '{side}' for a label: name one column there, and "
+            f"The formula '{shown(text)}' has '{side}' for a label: name one column there, and "
             "make a column of what is computed."
         )
     return str(found[0].expr)
 
 
-def _check_tokens(text: str) -> None:
-    """Raise DataError for what formulas may not hold, before formulaic looks into it."""
+def _tokens(text: str) -> list[Any]:
+    """Return formulaic's tokens of a formula."""
     from formulaic.errors import FormulaicError
     from formulaic.parser.algos.tokenize import tokenize
 
     try:
-        tokens = list(tokenize(text))
+        return list(tokenize(text))
     except FormulaicError as error:
         raise _unparsed(text, error) from None
-    for token in tokens:
+
+
+@contextmanager
+def _placed(text: str, start: int, piece: str) -> Iterator[None]:
+    """Say where a piece of a formula that is refused begins in it."""
+    try:
+        yield
+    except NotAllowed as refused:
+        some, at = piece[refused.at : refused.end][:40], start + refused.at
+        if refused.what == "does not parse":
+            raise _unparsed_at(text, at, some, "") from None
+        raise DataError(
+            f"The formula '{shown(text)}' {refused.what}, at character {at + 1}, '{some}'",
+            refused.advice,
+        ) from None
+
+
+def _check_tokens(text: str) -> None:
+    """Raise DataError for what formulas may not hold, before formulaic looks into it."""
+    for token in _tokens(text):
         kind = "" if token.kind is None else token.kind.value
-        start, piece = token.source_start or 0, str(token.token)
-        try:
+        piece = str(token.token)
+        with _placed(text, token.source_start or 0, piece):
             if kind == "python":
                 factor_of(piece)
             elif kind == "value" and piece != "." and not _is_number(piece):
@@ -133,17 +184,10 @@ def _check_tokens(text: str) -> None:
                 raise NotAllowed("has several parts", "write one, without a bar")
             elif kind == "context" and piece in "[]":
                 raise NotAllowed("has brackets", "put a name with brackets in backticks")
-        except NotAllowed as refused:
-            shown, at = piece[refused.at : refused.end][:40], start + refused.at
-            if refused.what == "does not parse":
-                raise _unparsed_at(text, at, shown, "") from None
-            raise DataError(
-                f"The formula '{_shown(text)}' {refused.what}, at character {at + 1}, '{shown}'",
-                refused.advice,
-            ) from None
 
 
-def _shown(text: str) -> str:
+def shown(text: str) -> str:
+    """Return a formula for a message."""
     return text if len(text) <= 200 else f"{text[:200]}..."
 
 
@@ -156,6 +200,8 @@ def _is_number(text: str) -> bool:
 
 #: how formulaic's errors mark a place in the text
 _PLACE = re.compile("⧛(.*)⧚", re.DOTALL)
+#: a known part of the linear predictor
+_OFFSET = re.compile(r"offset\s*\((.*)\)", re.DOTALL)
 _COLORS = re.compile("\x1b\\[[0-9;]*m")
 
 
@@ -165,21 +211,20 @@ def _unparsed(text: str, error: Exception) -> DataError:
     reason = reason.partition(" (tip:")[0].strip().rstrip(".").replace("insuffient", "insufficient")
     place = _PLACE.search(_COLORS.sub("", context))
     if place is None:
-        return DataError(f"The formula '{_shown(text)}' does not parse ({reason})", "correct it")
+        return DataError(f"The formula '{shown(text)}' does not parse ({reason})", "correct it")
     return _unparsed_at(text, place.start(), place[1], f" ({reason})")
 
 
 def _unparsed_at(text: str, at: int, piece: str, reason: str) -> DataError:
     return DataError(
-        f"The formula '{_shown(text)}' does not parse at character {at + 1}, '{piece[:40]}'"
-        f"{reason}",
+        f"The formula '{shown(text)}' does not parse at character {at + 1}, '{piece[:40]}'{reason}",
         "correct it",
     )
 
 
 def check_columns(found: Parsed, path: Any, names: list[str]) -> None:
     """Raise DataError for a column of a formula that a table does not have."""
-    for name in (found.target, *found.columns):
+    for name in ([] if found.target is None else [found.target]) + found.columns:
         if name not in names:
             near = get_close_matches(name, names, 1)
             advice = f"did you mean '{near[0]}'?" if near else "correct it."
@@ -269,7 +314,7 @@ def _features(
                 made.append((float(scoped.scale), list(parts)))
         if len(names) != len(made) or {*names} & {name for name, *_ in coding.features}:
             raise DataError(
-                f"The formula '{_shown(found.text)}' has two features of one name in its term "
+                f"The formula '{shown(found.text)}' has two features of one name in its term "
                 f"'{term}'",
                 "rename a column",
             )

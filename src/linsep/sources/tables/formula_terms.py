@@ -181,7 +181,7 @@ def _check_call(node: ast.Call) -> None:
     name = ast.unparse(node.func)[:40]
     if name == "offset":
         raise NotAllowed(
-            "has an offset, but regressions have no offsets", "subtract it from the label", node
+            "has an offset in a factor", "add it by itself, as in 'y ~ x + offset(z)'", node
         )
     if name in (*TRANSFORMS, "C"):
         raise NotAllowed(

@@ -7,7 +7,7 @@ data and no code: expressions are parsed and checked as those of users are.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -105,6 +105,7 @@ class Formula:
     inputs : dict of column to "number", "bool" or "text"
     parsed : the formula as it was parsed, to learn it
     orders : dict of text column to its values in their order, for columns of categories
+    offset : what is added up to the offset of a row, arithmetic of columns of numbers
 
     Attributes
     ----------
@@ -116,9 +117,10 @@ class Formula:
     def __init__(
         self, text: str, intercept: bool, inputs: dict[str, str],
         parsed: Parsed | None = None, orders: dict[str, list[str]] | None = None,
+        offset: Sequence[str] = (),
     ):  # fmt: skip
         self.text, self.intercept, self.inputs, self.parsed = text, intercept, inputs, parsed
-        self._orders = orders or {}
+        self._orders, self.offset = orders or {}, {one: factor_of(one) for one in offset}
         self.blocks: list[Block] = []
         self.features: list[tuple[str, float, list[tuple[int, int]]]] | None = None
         self._taken: list[pa.Table] = []
@@ -154,6 +156,8 @@ class Formula:
             if factor.kind == "levels"
             or (factor.kind == "column" and self.inputs[factor.columns[0]] == "text")
         }
+        for text, factor in found.offsets.items():
+            self._check_numbers(factor, f"offset({text})")
         states: dict[str, dict[str, Any]] = {}
         first: dict[str, Any] = {}
         for text, factor in found.factors.items():
@@ -221,6 +225,13 @@ class Formula:
             if gaps.any():
                 found[name] = gaps
         return found
+
+    def offset_values(self, table: pa.Table) -> list[np.ndarray]:
+        """Return what is added up to the offsets of rows, each an array of shape (rows,)."""
+        column = FloatColumns(table)
+        with np.errstate(all="ignore"):
+            parts = [np.asarray(f.values(column), np.float64) for f in self.offset.values()]
+        return [np.broadcast_to(part, table.num_rows) for part in parts]
 
     def rows(self, table: pa.Table, place: Place, kept: np.ndarray | None = None) -> np.ndarray:
         """Return the features of rows, NaN in those not ``kept``, all of which have all values; no
@@ -315,6 +326,7 @@ class Formula:
         }
         return {
             "text": self.text, "intercept": self.intercept, "inputs": dict(self.inputs),
+            **({"offset": list(self.offset)} if self.offset else {}),
             **(learnt if self.features is not None else {}),
         }  # fmt: skip
 
@@ -325,7 +337,15 @@ class Formula:
         Raises ValueError, KeyError or TypeError for what :meth:`to_json` could not have made, above
         all for an expression that formulas may not hold.
         """
-        formula = cls(str(stored["text"]), stored["intercept"] is True, dict(stored["inputs"]))
+        text, inputs = str(stored["text"]), dict(stored["inputs"])
+        try:
+            offset = [str(one) for one in stored.get("offset", ())]
+            formula = cls(text, stored["intercept"] is True, inputs, offset=offset)
+        except NotAllowed as refused:
+            raise ValueError(f"its offset {refused.what}") from None
+        for factor in formula.offset.values():
+            if factor.kind != "number" or any(inputs[c] == "text" for c in factor.columns):
+                raise ValueError("an offset that is no number")
         if not {*formula.inputs.values()} <= {"number", "bool", "text"}:
             raise ValueError("columns of other kinds")
         if "features" not in stored:

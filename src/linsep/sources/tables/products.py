@@ -106,7 +106,7 @@ def _split(text: Any, columns: Any, path: Any) -> tuple[str, str]:
             f"'{text}' may be the product of several pairs of columns", "rename a column"
         )
     missing = next(name for name in min(cuts, key=_strangers(known)) if name not in known)
-    roles = {columns.target: "the label", columns.weight: "weights", columns.group: "groups"}
+    roles = {columns.target: "the label", **dict(columns.beside)}
     roles |= dict.fromkeys(columns.words, "text read as words")
     roles |= dict.fromkeys(columns.exclude, "left out")
     if missing in roles:

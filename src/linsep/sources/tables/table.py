@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from linsep._system.threads import in_background
-from linsep.batches import Batch
+from linsep.batches import Batch, number_of_weighed
 from linsep.errors import DataError, NoRows
 from linsep.sources.base import Source
 from linsep.sources.exact import WholeNumbers
@@ -22,6 +22,7 @@ from linsep.sources.tables.columns import (
     Columns,
     WordColumns,
     check_column,
+    check_counted,
     check_options,
     check_reference,
     check_text_columns,
@@ -45,6 +46,7 @@ from linsep.sources.tables.files import (
 )
 from linsep.sources.tables.products import products_of
 from linsep.sources.tables.reading_options import ReadingOptions
+from linsep.sources.tables.row_numbers import beside_rows
 from linsep.sources.tables.survey import Survey
 from linsep.sources.tables.table_file import numbers_in, rows_at_once
 from linsep.sources.tables.text_file import TextFile
@@ -109,6 +111,9 @@ class TableSource(Source):
         text: WordColumns = None,
         weight: str | None = None,
         group: str | None = None,
+        offset: str | None = None,
+        successes: str | None = None,
+        trials: str | None = None,
         types: ColumnTypes = UNTOLD,
         min_count: int | None = None,
         formula: str | None = None,
@@ -130,7 +135,11 @@ class TableSource(Source):
         }  # fmt: skip
         if words := word_counters(text):
             self._options["text"] = {name: c.parameters for name, c in words.items()}
-        others = given.of_csv | {"delimiter": None, "weight": weight, "group": group}
+        beside: dict[str, Any] = {
+            "weight": weight, "group": group, "offset": offset, "successes": successes,
+            "trials": trials,
+        }  # fmt: skip
+        others = given.of_csv | {"delimiter": None, **beside}
         products = [products] if isinstance(products, str) else list(products or ()) or None
         others |= {"min_count": min_count, "formula": formula, "products": products}
         said = {option: list(names) or None for option, names in types._asdict().items()}
@@ -145,8 +154,9 @@ class TableSource(Source):
         self.by_recipe = recipe is not None
         if recipe is None:
             self._columns = Columns(
-                {}, {}, target, None, missing, hash_bits, exclude, weight, group, words=words
+                {}, {}, target, None, missing, hash_bits, exclude, words=words, **beside
             )
+            check_counted(self._columns)
             self._guess(types)
         else:
             self._columns = from_recipe(recipe, target)
@@ -156,7 +166,8 @@ class TableSource(Source):
     def _guess(self, types: ColumnTypes) -> None:
         """Find out what the columns are for, as options and the first rows say."""
         options = self._options
-        told = (self._files, self._columns, self._require_target, types, self.reading.spelling)
+        labelled = self._require_target and self._columns.successes is None
+        told = (self._files, self._columns, labelled, types, self.reading.spelling)
         if "formula" not in options:
             guess_columns(*told)
             check_text_columns(self._files, self._columns)
@@ -187,12 +198,15 @@ class TableSource(Source):
 
     def _prepare(self) -> None:
         """Look what the files hold of the columns."""
-        self.weighted = self._require_target and self._columns.weight is not None
+        formula = self._columns.formula
+        self.counts = self._require_target and self._columns.successes is not None
+        self.weighted = self.counts or (self._require_target and self._columns.weight is not None)
+        self.offsets = self._columns.offset is not None or bool(formula and formula.offset)
         self.grouped, self._proving = self._columns.group is not None, False
         first = None if self.by_recipe else self._files[0].path
         self._fit_batches()
         self._kinds = [kinds_in(f, self._columns, self._require_target, first) for f in self._files]
-        self._encoder = Encoder(self._columns, self._require_target)
+        self._encoder = Encoder(self._columns, self._require_target and not self.counts)
         self.surveys = not self.by_recipe and self._learns()
         self._surveyed = not self.surveys
         self._units: dict[str, tuple[str, str]] = {}
@@ -284,7 +298,7 @@ class TableSource(Source):
         self._encoder.unseen, self.dropped, self.skipped, self.filled = {}, 0, 0, {}
         self._encoder.filled.clear()
         texts = {k: WholeNumbers(x) for k, x in enumerate(self._files) if isinstance(x, TextFile)}
-        first, some, weightless = 0, False, False
+        first, sent, some, weightless = 0, 0, False, False
         for number, start, table in self._all_tables() if kept is None else _drained(kept):
             some, table = True, self._changes(table)  # noqa: PLW2901
             # Files without rows begin where the next one does.
@@ -302,12 +316,18 @@ class TableSource(Source):
             weightless |= weights is not None and weights.size > X.shape[0]
             self._check_unchanged()
             if X.shape[0]:
-                unanswered = self._encoder.unanswered
-                yield Batch(X, y, first, weights, groups, unanswered)
-                self.skipped += 0 if unanswered is None else int(unanswered.sum())
-                first += X.shape[0]
+                batch = Batch(X, y, sent, weights, groups, self._encoder.unanswered)
+                batch = beside_rows(
+                    table, self._columns, place, rows, self._require_target
+                ).of_batch(batch)
+                if self._proving and self.counts:
+                    assert batch.weights is not None
+                    batch = batch.rows(batch.weights > 0)
+                yield batch
+                self.skipped += 0 if batch.unanswered is None else int(batch.unanswered.sum())
+                first, sent = first + X.shape[0], sent + batch.size
         self._starts += [first] * (len(self._files) - len(self._starts))
-        self.n_rows, self.filled = first, dict(+self._encoder.filled)
+        self.n_rows, self.filled = sent, dict(+self._encoder.filled)
         if not some:
             raise NoRows(f"{self.name} has no rows: give a file with rows.")
         if first == 0:
@@ -343,7 +363,7 @@ class TableSource(Source):
             self._surveyed = True
             if self._columns.formula is not None:
                 self._encoder, before = (
-                    Encoder(self._columns, self._require_target),
+                    Encoder(self._columns, self._require_target and not self.counts),
                     self._batch_rows,
                 )
                 self._fit_batches()
@@ -381,6 +401,7 @@ class TableSource(Source):
         out by "drop" have no number but their lines count. Reads the file again up to the row;
         IndexError beyond the last.
         """
+        row = self._among_groups(row)
         number = max(0, bisect_right(self._starts, row) - 1)
         before = self._starts[number] if self._starts else 0
         for file_number in range(number, len(self._files)):
@@ -397,7 +418,8 @@ class TableSource(Source):
         """Return the number of a row of the last reading among all rows; see
         :meth:`Source.number`.
         """
-        if not (self.dropped or (self._proving and self.weighted)):
+        row = self._among_groups(row)
+        if not (self.dropped or (self._proving and self.weighted and not self.counts)):
             return row + 1
         before = 0
         for file_number, file in enumerate(self._files):
@@ -408,6 +430,20 @@ class TableSource(Source):
                     return before + int(rows[row]) + 1
                 row, before = row - rows.size, before + table.num_rows
         raise IndexError(f"{self.name} has no row of this number.")
+
+    def _among_groups(self, row: int) -> int:
+        """Return the number of a row of the last reading among those of the files, of which each
+        with counts is two.
+        """
+        if not self.counts:
+            return row
+        if self._proving:
+            self._proving = False
+            try:
+                row = number_of_weighed(self._batches(exact=False), row)
+            finally:
+                self._proving = True
+        return row // 2
 
     def _kept(self, table: pa.Table, place: Any) -> np.ndarray | None:
         """Return which rows of the table are in a batch, None for all."""
@@ -450,7 +486,7 @@ class TableSource(Source):
     def ignored(self) -> dict[str, str]:
         """Fields of JSON lines that the recipe does not have, each with the line it is first in."""
         columns, found = self._columns, dict[str, str]()
-        known = {columns.target, columns.weight, columns.group, *columns.exclude}
+        known = {columns.target, *dict(columns.beside), *columns.exclude}
         for file in self._files:
             for name in file.others.keys() - known - found.keys():
                 found[name] = f"{file.path} line {file.others[name]}"
@@ -473,6 +509,7 @@ class TableSource(Source):
         value = np.dtype(self._columns.dtype).itemsize
         # Sparse rows have a column of four bytes beside each value.
         each = (numbers + texts) * (value + 4) if texts else numbers * value
+        each *= 1 + self.counts
         return None if None in rows else each * sum(n for n in rows if n is not None)
 
     @property

@@ -1,0 +1,131 @@
+"""Offsets of regressions: known parts of the linear predictor, which have no coefficient."""
+
+from typing import Any
+
+import numpy as np
+
+from linsep.errors import DataError, hint
+from linsep.sources.base import Source
+from linsep.validation.labels import is_missing
+from linsep.words import row_text
+
+
+def check_offset(offset: Any, n_rows: int) -> np.ndarray | None:
+    """Return offsets as float64 of shape (n_rows,), None for None.
+
+    Raises
+    ------
+    DataError
+        If they are no finite numbers, one a row or one for all; the message names the row.
+    """
+    if offset is None:
+        return None
+    given = np.asarray(offset)
+    if given.ndim and given.shape != (n_rows,):
+        raise DataError(
+            f"offset has shape {given.shape}, but X has {n_rows} rows: give one number a row."
+        )
+    found = np.empty(n_rows)
+    try:
+        found[:] = given if given.dtype.kind in "biufO" else _not_numbers(given)
+    except (TypeError, ValueError):
+        found[:] = [_number(value) for value in np.broadcast_to(given, n_rows).tolist()]
+    if not np.isfinite(found).all():
+        row = int(np.argmin(np.isfinite(found)))
+        value = np.broadcast_to(given, n_rows)[row]
+        what = "missing" if is_missing(value) else str(value)
+        raise DataError(
+            f"The offset of {row_text(row)} is {what}: offsets must be finite numbers, so give "
+            "one or leave the row out."
+        )
+    return found
+
+
+def _not_numbers(given: np.ndarray) -> np.ndarray:
+    raise TypeError(str(given.dtype))
+
+
+def _number(value: Any) -> float:
+    """Return a value as a float, NaN if it is no real number."""
+    return float(value) if isinstance(value, int | float) else np.nan
+
+
+def offset_to_predict(model: Any, offset: Any, n_rows: int) -> np.ndarray | None:
+    """Return the offsets of rows to predict; DataError unless the model and the rows both have
+    some, or neither.
+    """
+    if offset is None and has_offset(model):
+        raise DataError(
+            f"This {type(model).__name__} was fitted with an offset, and its predictions need one: "
+            "give offset, one number a row."
+        )
+    if offset is not None and not has_offset(model):
+        raise DataError(
+            f"This {type(model).__name__} was fitted without an offset: leave offset out."
+        )
+    return check_offset(offset, n_rows)
+
+
+def has_offset(model: Any) -> bool:
+    """Return whether a model was fitted with an offset."""
+    return bool(getattr(model, "_with_offset", False))
+
+
+def offset_of_facts(facts: dict[str, Any]) -> bool:
+    """Return whether a model of a file had an offset; ValueError if that is no truth value. Files
+    of earlier versions do not say it.
+    """
+    found = facts.get("offset", False)
+    if not isinstance(found, bool):
+        raise ValueError(f"an offset of {found!r}")
+    return found
+
+
+def refuse_beside_source(X: Any, offset: Any) -> None:
+    """Raise DataError for offsets beside a source, which brings its own."""
+    if isinstance(X, Source) and offset is not None:
+        raise DataError(
+            "A source brings its own offsets: open it with offset=, the name of their column."
+        )
+
+
+def refuse_with_offset(model: Any, what: str) -> None:
+    """Raise DataError for what is not known of a model with an offset."""
+    if has_offset(model):
+        raise DataError(
+            f"{what} are not given for fits with an offset: fit without it, or take the numbers of "
+            "summary()."
+        )
+
+
+def refuse_offset_of_several(offset: Any) -> None:
+    """Raise DataError for an offset of several targets."""
+    if offset is not None:
+        raise DataError(
+            "An offset is for one target: fit a regression for each column of y, or leave offset "
+            "out."
+        )
+
+
+def refuse_offsets_of(X: Any) -> None:
+    """Raise DataError for a source with offsets, for models that have none."""
+    if isinstance(X, Source) and X.offsets:
+        raise unknown_offsets(X.name)
+
+
+def unknown_offsets(name: str) -> DataError:
+    """Return the error for rows with offsets, ``name`` what has them, for models that have none."""
+    return DataError(
+        f"{name} has offsets, which only linear and logistic regressions learn with",
+        hint("leave out {}", offset=None),
+        hint("choose another {}", learner=None),
+    )
+
+
+def refuse_several_with_offsets(classes: np.ndarray, offsets: bool) -> None:
+    """Raise DataError for offsets of rows of more than two classes."""
+    if offsets and len(classes) > 2:
+        raise DataError(
+            f"An offset is added to the log-odds of two classes, and y has {len(classes)}: leave "
+            "offset out."
+        )

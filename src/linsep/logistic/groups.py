@@ -1,0 +1,111 @@
+"""Binomial groups: rows with successes among trials, of which each is fitted as two rows, one of
+each class, that weigh their numbers.
+"""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import betaln, xlogy
+
+from linsep.errors import DataError, hint
+from linsep.validation.counts import check_counts
+from linsep.words import row_text
+
+
+class Groups(NamedTuple):
+    """What the likelihood of groups has beside that of single trials.
+
+    Attributes
+    ----------
+    rows : int, number of groups with trials
+    coefficients : float, sum of the logarithms of the binomial coefficients
+    saturated : float, log-likelihood, with these, of the model with a probability for each group
+    """
+
+    rows: int = 0
+    coefficients: float = 0.0
+    saturated: float = 0.0
+
+    def and_more(self, successes: np.ndarray, failures: np.ndarray) -> "Groups":
+        """Return the same with more groups."""
+        s, f = (part[successes + failures > 0] for part in (successes, failures))
+        t = s + f
+        coefficients = float((-np.log1p(t) - betaln(s + 1.0, f + 1.0)).sum())
+        apart = float((xlogy(s, s / t) + xlogy(f, f / t)).sum())
+        return Groups(
+            self.rows + len(t),
+            self.coefficients + coefficients,
+            self.saturated + coefficients + apart,
+        )
+
+
+def groups_of(parts: Iterable[np.ndarray]) -> Groups:
+    """Return the groups of weights of rows, successes and failures in turn."""
+    found = Groups()
+    for weights in parts:
+        found = found.and_more(weights[::2], weights[1::2])
+    return found
+
+
+def refuse_beside_counts(model: Any, y: Any, sample_weight: Any, counts: dict[str, Any]) -> bool:
+    """Return whether there are counts; DataError for one kind only, or beside labels or weights."""
+    missing = [name for name, values in counts.items() if values is None]
+    if len(missing) == len(counts):
+        return False
+    if missing:
+        raise DataError(f"Counts are successes and trials: give {missing[0]}, too.")
+    for name, value in (("y", y), ("sample_weight", sample_weight)):
+        if value is not None:
+            raise DataError(f"Successes and trials take the place of {name}: leave it out.")
+    refuse_class_weights(model)
+    return True
+
+
+def refuse_class_weights(model: Any) -> None:
+    """Raise DataError for class weights, with which counts would be no counts."""
+    if model.class_weight is not None:
+        raise DataError(
+            "Successes and trials are counts, which class weights would change",
+            hint("leave out {}", class_weight=None),
+        )
+
+
+def refuse_diagnostics_of_counts(model: Any) -> None:
+    """Raise DataError for a model that was fitted to counts."""
+    if model._saturated is not None:
+        raise DataError(
+            "Diagnostics are those of single rows, and the model was fitted to successes and "
+            "trials: fit it to two rows for each, of classes 1 and 0 with their numbers as weights."
+        )
+
+
+def given_counts(successes: Any, trials: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return counts as float64 arrays of shape (rows,); DataError if they are none."""
+    found = []
+    for name, values in (("successes", successes), ("trials", trials)):
+        given = np.asarray(values)
+        if given.shape != (n_rows,) and (given.ndim or name == "successes"):
+            raise DataError(
+                f"{name} has shape {given.shape}, but X has {n_rows} rows: give one number a row."
+            )
+        numbers = np.full(n_rows, np.nan)
+        try:
+            numbers[:] = given
+        except (TypeError, ValueError):  # text, or a missing value of pandas
+            for row, value in enumerate(np.broadcast_to(given, n_rows).tolist()):
+                numbers[row] = value if isinstance(value, int | float) else np.nan
+        found.append(numbers)
+    check_counts(found[0], found[1], lambda row: row_text(row).capitalize())
+    return found[0], found[1]
+
+
+def check_both(totals: np.ndarray, where: str) -> None:
+    """Raise DataError unless there are successes and failures in some rows; ``totals`` are their
+    numbers.
+    """
+    if not totals.all():
+        what = "trials" if not totals.any() else "successes" if not totals[0] else "failures"
+        raise DataError(
+            f"There are no {what} in {where}: a logistic regression needs successes and failures."
+        )

@@ -1,0 +1,35 @@
+"""Counts of binomial groups: successes among trials, whole numbers."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from linsep.errors import DataError
+
+#: most trials of a row, up to which floats count exactly
+MOST = 2.0**53
+
+
+def check_counts(successes: np.ndarray, trials: np.ndarray, place: Callable[[int], str]) -> None:
+    """Raise DataError, which names the row, unless counts are whole numbers with
+    0 <= successes <= trials.
+
+    Parameters
+    ----------
+    successes, trials : float64 arrays of shape (rows,), NaN where one is missing
+    place : function that names a row
+    """
+    for name, counts in (("successes", successes), ("trials", trials)):
+        good = (counts >= 0) & (counts <= MOST) & (counts == np.floor(counts))
+        if not good.all():
+            row = int(np.argmin(good))
+            number = "no number" if np.isnan(counts[row]) else f"{counts[row]:g}"
+            raise DataError(
+                f"{place(row)} has {number} for {name}: give a whole number, at least 0."
+            )
+    if (below := trials < successes).any():
+        row = int(np.argmax(below))
+        raise DataError(
+            f"{place(row)} has {trials[row]:g} trials, below its {successes[row]:g} successes: "
+            "correct it, or leave the row out."
+        )

@@ -1,0 +1,283 @@
+"""Binomial counts: beside statsmodels, single trials, and what R prints of its examples."""
+
+import json
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+from scipy.stats import binom
+
+import linsep
+from helpers.command_line import here
+from linsep import LogisticRegression, open_source
+from linsep.errors import DataError
+
+#: the budworms of Collett (1991), in MASS: dead of twenty at doses of 1 to 32 micrograms
+DEAD = np.array([1, 4, 9, 13, 18, 20, 0, 2, 6, 10, 12, 16])
+MALE = np.repeat([1.0, 0.0], 6)
+LOG_DOSE = np.tile(np.arange(6.0), 2)
+#: girls of Warsaw, in MASS: average age of a group, girls, and those who have reached menarche
+MENARCHE = np.array([
+    [9.21, 376, 0], [10.21, 200, 0], [10.58, 93, 0], [10.83, 120, 2], [11.08, 90, 2],
+    [11.33, 88, 5], [11.58, 105, 10], [11.83, 111, 17], [12.08, 100, 16], [12.33, 93, 29],
+    [12.58, 100, 39], [12.83, 108, 51], [13.08, 99, 47], [13.33, 106, 67], [13.58, 105, 81],
+    [13.83, 117, 88], [14.08, 98, 79], [14.33, 97, 90], [14.58, 120, 113], [14.83, 102, 95],
+    [15.08, 122, 117], [15.33, 111, 107], [15.58, 94, 92], [15.83, 114, 112], [17.58, 1049, 1049],
+])  # fmt: skip
+
+
+def test_budworms_as_r_prints_them() -> None:
+    """``glm(cbind(dead, 20 - dead) ~ sex * ldose, binomial)`` and ``~ sex + ldose - 1``."""
+    X = np.column_stack([MALE, LOG_DOSE, MALE * LOG_DOSE])
+    model = LogisticRegression().fit(X, successes=DEAD, trials=20)
+    np.testing.assert_allclose(model.params_, [-2.9935, 0.1750, 0.9060, 0.3529], atol=5e-5)
+    np.testing.assert_allclose(model.standard_errors_, [0.5527, 0.7783, 0.1671, 0.2700], atol=6e-5)
+    assert round(model.deviance_, 4) == 4.9937
+    assert round(model.null_deviance_, 4) == 124.8756
+    assert round(model.aic_, 3) == 43.104
+    assert model.n_rows_ == 12
+    X = np.column_stack([1 - MALE, MALE, LOG_DOSE])
+    model = LogisticRegression(fit_intercept=False).fit(X, successes=DEAD, trials=20)
+    np.testing.assert_allclose(model.params_, [-3.4732, -2.3724, 1.0642], atol=5e-5)
+    assert round(model.deviance_, 4) == 6.7571
+    assert round(model.null_deviance_, 4) == 126.2269
+    assert round(model.aic_, 3) == 42.867
+
+
+def test_menarche_as_r_prints_it() -> None:
+    age, girls, reached = MENARCHE.T
+    model = LogisticRegression().fit(age[:, None], successes=reached, trials=girls)
+    np.testing.assert_allclose(model.params_, [-21.22639, 1.63197], atol=5e-6)
+    # R stops earlier, so that its last digit is another
+    np.testing.assert_allclose(model.standard_errors_, [0.77068, 0.05895], atol=1e-5)
+    assert round(model.deviance_, 3) == 26.703
+    assert round(model.null_deviance_, 3) == 3693.884
+    assert round(model.aic_, 2) == 114.76
+
+
+def groups(seed: int, n: int = 40) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X, offset = rng.normal(size=(n, 2)), rng.normal(size=n)
+    trials = rng.integers(0, 30, n)
+    p = 1 / (1 + np.exp(-X @ [1.0, -2.0] - 0.5 - offset))
+    return X, rng.binomial(trials, p), trials, offset
+
+
+@pytest.mark.parametrize("with_offset", [False, True])
+@pytest.mark.parametrize(
+    "parameters",
+    [{}, {"solver": "lbfgs"}, {"intervals": "profile"}, {"fit_intercept": False}],
+    ids=["newton", "lbfgs", "profile", "no intercept"],
+)
+def test_beside_statsmodels(parameters: dict[str, object], with_offset: bool) -> None:
+    X, successes, trials, offset = groups(0)
+    more = {"offset": offset} if with_offset else {}
+    ours = LogisticRegression(**parameters).fit(X, successes=successes, trials=trials, **more)
+    some = trials > 0
+    Z = X if parameters.get("fit_intercept") is False else sm.add_constant(X)
+    y = np.column_stack([successes, trials - successes])[some]
+    family = sm.families.Binomial()
+    theirs = sm.GLM(y, Z[some], family=family, **{k: v[some] for k, v in more.items()})
+    theirs = theirs.fit(tol=1e-14)
+    np.testing.assert_allclose(ours.params_, theirs.params, rtol=1e-8)
+    np.testing.assert_allclose(ours.standard_errors_, theirs.bse, rtol=1e-7)
+    assert ours.deviance_ == pytest.approx(theirs.deviance, rel=1e-11)
+    assert ours.log_likelihood_ == pytest.approx(theirs.llf, rel=1e-12)
+    assert ours.aic_ == pytest.approx(theirs.aic, rel=1e-12)
+    assert ours.bic_ == pytest.approx(theirs.bic_llf, rel=1e-12)
+    assert ours.n_rows_ == some.sum()
+    if "fit_intercept" not in parameters:  # theirs always has one
+        assert ours.null_deviance_ == pytest.approx(theirs.null_deviance, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{}, {"penalty": "firth"}, {"intervals": "profile"}, {"l2": 0.3}, {"reference": 1}],
+    ids=["plain", "firth", "profile", "l2", "reference"],
+)
+def test_beside_single_trials(parameters: dict[str, object]) -> None:
+    X, successes, trials, _ = groups(1)
+    ours = LogisticRegression(**parameters).fit(X, successes=successes, trials=trials)
+    rows = np.repeat(np.arange(len(X)), trials)
+    y = np.concatenate([np.arange(t) < s for s, t in zip(successes, trials, strict=True)])
+    single = LogisticRegression(**parameters).fit(X[rows], y.astype(int))
+    np.testing.assert_allclose(ours.params_, single.params_, rtol=1e-7)
+    np.testing.assert_allclose(ours.standard_errors_, single.standard_errors_, rtol=1e-6)
+    ends = ours.confidence_intervals(), single.confidence_intervals()
+    np.testing.assert_allclose(*ends, rtol=1e-4)
+    p = ours.predict_proba(X)[:, 1]
+    expected = binom.logpmf(successes, trials, p).sum()
+    assert ours.log_likelihood_ == pytest.approx(expected, rel=1e-11)
+    tests = ours.likelihood_ratio_, single.likelihood_ratio_
+    np.testing.assert_allclose(*tests, rtol=1e-7)
+    assert ours.classes_.tolist() == [0, 1]
+
+
+def test_a_model_with_a_weight_for_each_group_is_saturated() -> None:
+    X = np.eye(5)[:, 1:]
+    model = LogisticRegression().fit(X, successes=[1, 5, 2, 8, 3], trials=[9, 9, 9, 9, 9])
+    assert model.deviance_ == pytest.approx(0, abs=1e-12)
+    huge = LogisticRegression().fit(X, successes=[10**8] * 5, trials=[3 * 10**8] * 5)
+    assert huge.deviance_ == pytest.approx(0, abs=1e-5)
+
+
+def test_separated_groups() -> None:
+    X = np.column_stack([[0.0, 0, 0, 1, 1], [1.0, 2, 3, 2, 1]])
+    counts = {"successes": [3, 6, 4, 0, 0], "trials": [10, 10, 10, 10, 5]}
+    with pytest.warns(linsep.errors.SeparationWarning):
+        model = LogisticRegression().fit(X, **counts)
+    assert model.limits_.tolist() == ["finite", "-inf", "finite"]
+    inside = LogisticRegression().fit(X[:3, 1:], successes=[3, 6, 4], trials=10)
+    assert model.deviance_ == pytest.approx(inside.deviance_, rel=1e-9)
+    assert model.log_likelihood_ == pytest.approx(inside.log_likelihood_, rel=1e-9)
+    with pytest.warns(linsep.errors.SeparationWarning):
+        whole = LogisticRegression().fit(X[:, :1], successes=[9, 9, 9, 0, 0], trials=9)
+    assert whole.deviance_ == 0
+
+
+BAD = [
+    ({"trials": 3}, "Row 4 (index 3) has 3 trials, below its 4 successes: correct it"),
+    ({"trials": None}, "Counts are successes and trials: give trials, too."),
+    ({"successes": None}, "Counts are successes and trials: give successes, too."),
+    ({"y": [0, 1] * 3}, "Successes and trials take the place of y: leave it out."),
+    ({"sample_weight": [1] * 6}, "take the place of sample_weight"),
+    ({"successes": [1, 2, 0.5, 1, 1, 1]}, "Row 3 (index 2) has 0.5 for successes: give a whole"),
+    ({"successes": [1, -2, 0, 1, 1, 1]}, "Row 2 (index 1) has -2 for successes"),
+    ({"trials": [9, 9, np.nan, 9, 9, 9]}, "Row 3 (index 2) has no number for trials"),
+    ({"trials": [9, 9, None, 9, 9, 9]}, "Row 3 (index 2) has no number for trials"),
+    ({"trials": [9, 9, np.inf, 9, 9, 9]}, "Row 3 (index 2) has inf for trials"),
+    ({"successes": ["a"] * 6}, "Row 1 (index 0) has no number for successes"),
+    ({"successes": pd.array([1, pd.NA, 3, 4, 5, 6])}, "Row 2 (index 1) has no number"),
+    ({"successes": [1, 2]}, "successes has shape (2,), but X has 6 rows"),
+    ({"successes": 0}, "successes has shape (), but X has 6 rows"),
+    ({"successes": [0] * 6}, "There are no successes in the rows"),
+    ({"successes": [9] * 6}, "There are no failures in the rows"),
+    ({"successes": [0] * 6, "trials": 0}, "There are no trials in the rows"),
+]
+
+
+@pytest.mark.parametrize(("change", "said"), BAD, ids=[said for _, said in BAD])
+def test_bad_counts(change: dict[str, object], said: str) -> None:
+    X, counts = np.arange(6.0)[:, None], {"successes": np.arange(1, 7), "trials": 9}
+    with pytest.raises(DataError) as problem:
+        LogisticRegression().fit(X, **{**counts, **change})
+    assert said in str(problem.value)
+
+
+def test_class_weights_are_refused() -> None:
+    X, successes, trials, _ = groups(2)
+    with pytest.raises(DataError, match="which class weights would change: leave out class_weight"):
+        LogisticRegression(class_weight="balanced").fit(X, successes=successes, trials=trials)
+
+
+def frame(seed: int) -> pd.DataFrame:
+    X, successes, trials, offset = groups(seed)
+    town = np.where(np.arange(len(X)) % 3, "here", "there")
+    return pd.DataFrame({
+        "a": X[:, 0], "b": X[:, 1], "town": town, "won": successes, "of": trials, "z": offset,
+    })  # fmt: skip
+
+
+def test_files_frames_and_formulas(tmp_path: object) -> None:
+    rows = frame(3)
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    features = pd.get_dummies(rows[["a", "b", "town"]], drop_first=True).astype(float)
+    counts = {"successes": rows.won, "trials": rows["of"]}
+    expected = LogisticRegression().fit(features, **counts, offset=rows.z)
+    names = {"successes": "won", "trials": "of"}
+    models = [LogisticRegression().fit(rows[["a", "b", "town"]], **counts, offset=rows.z)]
+    for data in (rows, tmp_path / "rows.csv"):
+        how = {"learner": "logistic", **names}
+        models.append(linsep.fit(data, offset="z", **how))
+        models.append(linsep.fit(data, formula="~ a + b + town + offset(z)", **how))
+        source = open_source(data, offset="z", reference_level="first", **names)
+        source.memory_bytes = 1 << 10
+        models.append(LogisticRegression().fit(source))
+        assert source.where(78).startswith("row 40 ") or "line 41" in source.where(78)
+    y, weights = np.tile([1, 0], len(rows)), np.column_stack([rows.won, rows["of"] - rows.won])
+    twice = features.loc[features.index.repeat(2)]
+    share = expected.score(twice, y, weights.ravel(), offset=rows.z.repeat(2))
+    for model in models:
+        np.testing.assert_allclose(model.params_, expected.params_, rtol=1e-8)
+        for name in ("deviance_", "null_deviance_", "aic_", "bic_", "log_likelihood_"):
+            assert getattr(model, name) == pytest.approx(getattr(expected, name), rel=1e-10)
+        assert model.n_rows_ == expected.n_rows_
+    for model in models[1:]:
+        assert model.score(rows) == pytest.approx(share)
+        unlabelled = rows.drop(columns=["won", "of"])
+        p = expected.predict_proba(features, offset=rows.z)
+        np.testing.assert_allclose(model.predict_proba(unlabelled), p, rtol=1e-8)
+        assert linsep.score(model, rows)["weight"] == rows["of"].sum()
+    linsep.save(models[1], tmp_path / "m.linsep")
+    for one in (linsep.load(tmp_path / "m.linsep"), pickle.loads(pickle.dumps(models[1]))):
+        assert (one.deviance_, one.bic_) == (models[1].deviance_, models[1].bic_)
+        assert str(one.summary()) == str(models[1].summary())
+    arrays, facts = models[1].get_state()
+    for forged in ("x", float("nan"), []):
+        with pytest.raises((ValueError, TypeError)):
+            LogisticRegression().set_state(arrays, facts | {"saturated": forged})
+    labelled = unlabelled.assign(y=np.arange(len(rows)) % 2)
+    assert linsep.score(models[1], labelled, target="y")["rows"] == len(rows)
+
+
+REFUSED = [
+    ({"trials": None}, "Counts are successes and trials: name both, with trials"),
+    ({"target": "a"}, "Successes and trials take the place of labels: leave out target"),
+    ({"weight": "a"}, "Successes and trials take the place of weights: leave out weight"),
+    ({"successes": "q"}, "has no column 'q' of successes, only a, b, town, won, of, z"),
+    ({"successes": "of", "trials": "won"}, "line [0-9]+ has [0-9]+ trials, below its"),
+    ({"successes": "a"}, "line 2 has [-0-9.]+ for successes: give a whole number, at least 0"),
+    ({"successes": "town"}, "column 'town' holds 't?here', but successes are numbers"),
+    ({"formula": "a ~ b"}, "has the label 'a', of which successes and trials take the place"),
+    ({"formula": "~ a + won"}, "'won' is named for successes, but is in the formula"),
+    ({"class_weight": "balanced"}, "which class weights would change"),
+    ({"learner": "linear"}, "has successes and trials, which least squares does not take"),
+]
+
+
+@pytest.mark.parametrize(("how", "said"), REFUSED, ids=[said for _, said in REFUSED])
+def test_refused_columns(how: dict[str, str], said: str, tmp_path: object) -> None:
+    frame(4).to_csv(tmp_path / "rows.csv", index=False)
+    given = {"learner": "logistic", "successes": "won", "trials": "of", **how}
+    with pytest.raises(DataError, match=said):
+        linsep.fit(tmp_path / "rows.csv", **given)
+
+
+def test_separated_counts_of_files(tmp_path: object) -> None:
+    rows = pd.DataFrame({"x": [0, 0, 1, 1], "s": [0, 0, 4, 6], "t": [5, 0, 9, 6]})
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    for memory in (1 << 20, 16):
+        source = open_source(tmp_path / "rows.csv", successes="s", trials="t")
+        source.memory_bytes = memory
+        with pytest.warns(linsep.errors.SeparationWarning):
+            model = LogisticRegression().fit(source)
+        assert model.stop_reason_ == "quasi-separable"
+        assert model.limits_.tolist() == ["-inf", "+inf"]
+    assert [source.where(k).split()[-1] for k in (0, 2, 3)] == ["2", "4", "5"]
+    assert linsep.separation(open_source(tmp_path / "rows.csv", successes="s", trials="t"))
+
+
+def test_command_line(tmp_path: object) -> None:
+    rows = pd.DataFrame({"male": MALE, "dose": LOG_DOSE, "dead": DEAD, "of": 20})
+    rows.to_csv(tmp_path / "worms.csv", index=False)
+    options = ["--learner", "logistic", "--successes", "dead", "--trials", "of"]
+    done = here(
+        "fit", "worms.csv", *options, "--model", "worms.linsep", "--cv", "3", "--test",
+        "worms.csv", cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    for line in ("rows                          12", "trials                       240"):
+        assert line in done.stdout
+    assert "6.75706" in done.stdout
+    assert "not learnt" not in done.stdout
+    done = here("predict", "worms.linsep", "worms.csv", "--probabilities", cwd=tmp_path)
+    assert len(done.stdout.splitlines()) == 12
+    done = here("score", "worms.linsep", "worms.csv", "--json", cwd=tmp_path)
+    assert json.loads(done.stdout)["weight"] == 240
+    done = here("fit", "worms.csv", *options[:4], cwd=tmp_path)
+    assert done.returncode == 1
+    assert "Counts are successes and trials: name both, with --trials" in done.stderr
+    done = here("fit", "worms.csv", *options, "--formula", "~ male * dose", cwd=tmp_path)
+    assert "4.9937" in done.stdout
