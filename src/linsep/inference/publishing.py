@@ -4,12 +4,9 @@ Markdown and in LaTeX.
 
 import re
 from math import isfinite, isnan
-from typing import TYPE_CHECKING
+from typing import Any
 
 from linsep.words import escaped
-
-if TYPE_CHECKING:
-    from linsep.inference.summary import Coefficient, Summary
 
 #: what LaTeX reads as commands
 _SPECIAL = {c: f"\\{c}" for c in "&%$#_{}"} | {
@@ -23,7 +20,7 @@ _NUMBER = re.compile(r"[-+]?(\d+\.?\d*(e[-+]?\d+)?|inf)")
 _INFINITE = r"\infty"
 
 
-def markdown(table: "Summary", digits: int) -> str:
+def markdown(table: Any, digits: int) -> str:
     """Return the table in Markdown, with columns of equal width."""
     cells = [[cell.replace("|", "\\|") for cell in row] for row in _cells(table, digits)]
     widths = [max(3, *(len(row[k]) for row in cells)) for k in range(4)]
@@ -37,7 +34,7 @@ def markdown(table: "Summary", digits: int) -> str:
     return "\n".join(lines)
 
 
-def latex(table: "Summary", digits: int) -> str:
+def latex(table: Any, digits: int) -> str:
     """Return the table as a tabular of LaTeX with the rules of the package booktabs."""
     head, *rows = [[_in_latex(cell) for cell in row] for row in _cells(table, digits)]
     lines = [rf"{' & '.join(row)} \\" for row in rows]
@@ -49,12 +46,12 @@ def latex(table: "Summary", digits: int) -> str:
     )  # fmt: skip
 
 
-def _cells(table: "Summary", digits: int) -> list[list[str]]:
+def _cells(table: Any, digits: int) -> list[list[str]]:
     head = ["", table.heading, f"{100 * table.level:.6g}% CI", "p"]
     return [head, *(_row(row, digits) for row in table.coefficients)]
 
 
-def _row(row: "Coefficient", digits: int) -> list[str]:
+def _row(row: Any, digits: int) -> list[str]:
     known = not (isnan(row.low) and isnan(row.high))
     ends = f"{_rounded(row.low, digits)} to {_rounded(row.high, digits)}" if known else ""
     p = row.p_value

@@ -10,7 +10,6 @@ import numpy as np
 
 from linsep.drawing import beside, display
 from linsep.errors import ParameterError
-from linsep.inference.publishing import latex, markdown
 from linsep.words import escaped
 
 #: coefficients of a table that a notebook shows with its picture
@@ -205,10 +204,14 @@ class Summary:
         """Return estimates, intervals and p-values, to ``digits`` significant digits, as a table in
         Markdown.
         """
+        from linsep.inference.publishing import markdown
+
         return markdown(self, digits)
 
     def to_latex(self, digits: int = 3) -> str:
         """Return the same as a tabular of LaTeX, which needs its package booktabs."""
+        from linsep.inference.publishing import latex
+
         return latex(self, digits)
 
     def tidy(self) -> Any:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,8 +35,6 @@ from linsep.estimators._common.offsets import (
 from linsep.estimators._common.predicting import weights_to_score
 from linsep.estimators._common.reading import Reading, describe
 from linsep.inference import signatures
-from linsep.inference.diagnostics import Diagnostics
-from linsep.inference.factors import terms_of
 from linsep.inference.robust import (
     HELP,
     LinearScores,
@@ -50,9 +48,7 @@ from linsep.inference.robust import (
 )
 from linsep.inference.summary import check_level
 from linsep.lanes import Lanes
-from linsep.linear.diagnostics import Assumptions, check_assumptions
 from linsep.linear.inference import Bands, LinearResults, dependence
-from linsep.linear.influence import diagnosed
 from linsep.linear.predictions import (
     LinearPrediction,
     check_whole,
@@ -85,6 +81,11 @@ from linsep.validation.values import (
     rows_to_fit,
 )
 from linsep.words import row_text
+
+if TYPE_CHECKING:
+    from linsep.inference.diagnostics import Diagnostics
+    from linsep.linear.diagnostics import Assumptions
+
 
 #: numbers and flags of a solution in the state of a regression
 NUMBERS = (
@@ -598,7 +599,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
 
     def assumptions(
         self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None
-    ) -> Assumptions:
+    ) -> "Assumptions":
         """Test the assumptions of the inference on the rows of the fit.
 
         Parameters
@@ -618,11 +619,13 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             residual sum of squares.
         """
         with self._rows_of_fit(X, y, sample_weight, offset) as (block, numbers):
+            from linsep.linear.diagnostics import check_assumptions
+
             return check_assumptions(self._fitted, block, numbers)
 
     def diagnostics(
         self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None
-    ) -> Diagnostics:
+    ) -> "Diagnostics":
         """Return residuals, leverages and influences of the rows of the fit, and collinearity.
 
         Parameters
@@ -642,6 +645,9 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             If these are not the rows of the fit, as :meth:`assumptions`.
         """
         with self._rows_of_fit(X, y, sample_weight, offset) as (block, numbers):
+            from linsep.inference.factors import terms_of
+            from linsep.linear.influence import diagnosed
+
             names, terms = feature_names(self), terms_of(self)
             return diagnosed(self._fitted, block, numbers, names, terms)
 

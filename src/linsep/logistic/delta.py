@@ -12,9 +12,8 @@ from scipy.special import expit
 
 from linsep.inference.results import Bands
 from linsep.inference.tails import t_reach
-from linsep.logistic.inference import UNKNOWN, LogisticResults, order_of_classes
 from linsep.logistic.outcomes import SEPARATED
-from linsep.logistic.rows import NO_WEIGHT
+from linsep.logistic.rows import NO_WEIGHT, UNKNOWN, order_of_classes
 from linsep.parameters import fitted_parameter
 
 #: numbers of an array that is made of some rows at once
@@ -72,7 +71,7 @@ class Curves:
     unknown : bool, whether several classes have weights that diverge
     """
 
-    def __init__(self, model: LogisticResults):
+    def __init__(self, model: Any):
         self.model, self.order = model, order_of_classes(model)
         self.classes, self.n_features = len(self.order), model.n_features_in_
         self.constant = int(bool(fitted_parameter(model, "fit_intercept")))
@@ -99,7 +98,7 @@ class Curves:
         """Return the log-odds of the classes against the reference, shape (rows, classes - 1);
         those of a class without weight are huge instead of infinite.
         """
-        scores = self.model._scores(X)  # type: ignore[attr-defined]
+        scores = self.model._scores(X)
         if scores.ndim == 1:
             found = (scores if self.order[0] == 1 else -scores)[:, None]
         else:

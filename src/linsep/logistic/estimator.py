@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import closing
 from copy import copy
 from dataclasses import replace
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -49,7 +49,6 @@ from linsep.inference.robust import (
     cluster_numbers,
 )
 from linsep.inference.summary import OPPOSITE, check_level
-from linsep.logistic.diagnostics import LogisticDiagnostics, diagnosed
 from linsep.logistic.fitting import fitted, gradient_ascent
 from linsep.logistic.groups import (
     check_both,
@@ -59,7 +58,7 @@ from linsep.logistic.groups import (
     refuse_class_weights,
     refuse_diagnostics_of_counts,
 )
-from linsep.logistic.inference import LogisticResults, in_use, order_of_classes
+from linsep.logistic.inference import LogisticResults, in_use
 from linsep.logistic.outcomes import (
     BY_L2,
     FINITE,
@@ -84,6 +83,7 @@ from linsep.logistic.rows import (
     StreamRows,
     Task,
     order_of,
+    order_of_classes,
     signature_of,
 )
 from linsep.logistic.sandwich import with_robust
@@ -92,6 +92,9 @@ from linsep.sources.base import Source
 from linsep.validation.sparse import as_csr
 from linsep.validation.values import check_prepared, faults_named, rows_to_fit
 from linsep.words import row_text
+
+if TYPE_CHECKING:
+    from linsep.logistic.diagnostics import LogisticDiagnostics
 
 Solver = Literal["newton", "lbfgs", "gradient_ascent"]
 OnSeparation = Literal["warn", "raise"]
@@ -684,7 +687,7 @@ class LogisticRegression(
 
     def diagnostics(
         self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None
-    ) -> LogisticDiagnostics:
+    ) -> "LogisticDiagnostics":
         """Return residuals, leverages and influences of the rows of the fit, collinearity, and the
         test of Hosmer and Lemeshow; of two classes.
 
@@ -711,6 +714,8 @@ class LogisticRegression(
         with self.fitted_rows(X, y, sample_weight, offset) as (rows, given, weights, known):
             features = self._features(rows)
             offsets = offset_to_predict(self, known, features.shape[0])
+            from linsep.logistic.diagnostics import diagnosed
+
             return diagnosed(self, features, given, weights, offsets)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> float:

@@ -18,7 +18,7 @@ from linsep.inference.results import HasInference
 from linsep.inference.robust import NOTHING, robust_words, stored_clusters
 from linsep.inference.summary import ODDS_RATIO, Summary, check_level
 from linsep.logistic.outcomes import SEPARATED, UNINFERRED
-from linsep.logistic.rows import NO_WEIGHT, UNSIGNED, has_hessian
+from linsep.logistic.rows import NO_WEIGHT, UNKNOWN, UNSIGNED, has_hessian
 from linsep.parameters import as_fitted, fitted_parameter
 
 if TYPE_CHECKING:
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 #: most classes that a title names
 MOST_NAMED = 10
-#: value of ``limits_`` where the existence of a maximum, or a limit, was not checked
-UNKNOWN = "not checked"
 #: what is missing without a proof of a maximum
 UNINFERABLE = "standard errors, tests, AIC and BIC are not known"
 
@@ -43,12 +41,6 @@ ENDS = ("low", "high", "p")
 
 #: log-odds of several classes for rows, those against the reference, and the code of that
 Nearer = Callable[[Any, np.ndarray, int], np.ndarray]
-
-
-def order_of_classes(model: Any) -> list[int]:
-    """Return the codes of the classes in the order of the weights, that of the reference last."""
-    classes = model.classes_.tolist()
-    return sorted(range(len(classes)), key=lambda code: classes[code] == model.reference_)
 
 
 class LogisticResults(HasInference):

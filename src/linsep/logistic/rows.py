@@ -173,6 +173,8 @@ def _result(call: "Future[Any]") -> Any:
     return call.result()
 
 
+#: value of ``limits_`` where the existence of a maximum, or a limit, was not checked
+UNKNOWN = "not checked"
 #: value of ``limits_`` for the weights of a class without weight
 NO_WEIGHT = "no weight"
 #: limit of a coefficient that diverges, if the work limit ended before its sign was found
@@ -424,6 +426,12 @@ class Rows:
 def _mostly_zeros(X: Any) -> bool:
     """Return whether dense rows, such as images, are processed faster as CSR."""
     return not sp.issparse(X) and np.count_nonzero(X) < SPARSE * X.size
+
+
+def order_of_classes(model: Any) -> list[int]:
+    """Return the codes of the classes in the order of the weights, that of the reference last."""
+    classes = model.classes_.tolist()
+    return sorted(range(len(classes)), key=lambda code: classes[code] == model.reference_)
 
 
 def order_of(reference: Any, classes: np.ndarray) -> list[int]:

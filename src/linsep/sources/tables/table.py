@@ -95,31 +95,15 @@ class TableSource(Source):
     """
 
     def __init__(
-        self,
-        paths: Sequence[str | File],
-        *,
-        target: str | None,
-        missing: str = "error",
-        hash_bits: int | None = None,
-        exclude: str | list[str] | None = None,
-        scale: str = "none",
-        reference_level: str | dict[str, str] | None = None,
-        format: str | None = None,
-        batch_rows: int | None = None,
-        recipe: dict[str, Any] | None = None,
-        require_target: bool = True,
-        text: WordColumns = None,
-        weight: str | None = None,
-        group: str | None = None,
-        offset: str | None = None,
-        successes: str | None = None,
-        trials: str | None = None,
-        types: ColumnTypes = UNTOLD,
-        min_count: int | None = None,
-        formula: str | None = None,
-        products: str | Iterable[str] | None = None,
-        **reading: Any,
-    ):
+        self, paths: Sequence[str | File], *, target: str | None, missing: str = "error",
+        hash_bits: int | None = None, exclude: str | list[str] | None = None, scale: str = "none",
+        reference_level: str | dict[str, str] | None = None, format: str | None = None,
+        batch_rows: int | None = None, recipe: dict[str, Any] | None = None,
+        require_target: bool = True, text: WordColumns = None, weight: str | None = None,
+        group: str | None = None, offset: str | None = None, successes: str | None = None,
+        trials: str | None = None, types: ColumnTypes = UNTOLD, min_count: int | None = None,
+        formula: str | None = None, products: str | Iterable[str] | None = None, **reading: Any,
+    ):  # fmt: skip
         if not paths:
             raise DataError("There is no file to read: name at least one.")
         if batch_rows is not None and batch_rows < 1:
