@@ -365,3 +365,15 @@ def test_diagnostics_have_the_offsets() -> None:
     counted = LogisticRegression().fit(X, successes=y, trials=1)
     with pytest.raises(DataError, match="the model was fitted to successes and trials"):
         counted.diagnostics(X, y)
+
+
+def test_tables_say_that_there_is_an_offset() -> None:
+    x, offset = [[1.0], [2], [3], [4]], [1, 2, 3, 4]
+    line = LinearRegression().fit(x, [1, 3, 2, 5], offset=offset)
+    assert line.summary().notes == ["Offset: estimates, R^2 and F are those of y less the offset."]
+    curve = LogisticRegression().fit(x, [0, 1, 0, 1], offset=offset)
+    assert curve.summary().notes == ["Offset: added to the log-odds of every row."]
+    assert not curve.fit(x, [0, 1, 0, 1]).summary().notes
+    read = linsep.fit(pd.DataFrame({"a": [1, 2, 3, 4.0], "k": offset, "y": [1, 3, 2, 5]}), target="y",
+                      learner="linear", offset="k")  # fmt: skip
+    assert read.summary().notes[0].startswith("Offset k: ")

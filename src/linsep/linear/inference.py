@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.errors import ParameterError, hint
 from linsep.estimators._common.fitted_state import StopReason
 from linsep.estimators._common.labels import target_name, words_and_signs
+from linsep.estimators._common.offsets import note_of_offset
 from linsep.inference.results import Bands, HasInference
 from linsep.inference.robust import NOTHING, Robust, robust_words
 from linsep.inference.summary import check_level
@@ -489,6 +490,8 @@ class LinearResults(HasInference):
         x = names[0] if names and names[0] != y else "the feature"
         title = "Linear regression" + f" of {target}" * bool(target)
         found = self._inference
+        what = f"estimates, R^2 and F are those of {y} less the offset"
+        notes = [*notes, *note_of_offset(self, what)]
         return title, found.header(x, y), [*notes, *found.notes()]
 
 

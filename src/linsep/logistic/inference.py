@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.errors import DataError
 from linsep.estimators._common.fitted_state import classes_of, count, described, finite, plain
 from linsep.estimators._common.labels import label_text
-from linsep.estimators._common.offsets import offset_of_facts
+from linsep.estimators._common.offsets import note_of_offset, offset_of_facts
 from linsep.inference import signatures
 from linsep.inference.results import HasInference
 from linsep.inference.robust import NOTHING, robust_words, stored_clusters
@@ -581,6 +581,7 @@ class LogisticResults(HasInference):
     def _notes(self, profiles: bool = True) -> list[str]:
         """Return sentences on the fit; ``profiles``: whether the table has their intervals."""
         notes = [self.stop_sentence_] if self.stop_sentence_ else []
+        notes += note_of_offset(self, "added to the log-odds of every row")
         if (name := self._robust) is not None:
             notes.append(robust_words(name, self._clusters))
             if (self.standard_errors_ == 0).any():

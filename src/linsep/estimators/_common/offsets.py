@@ -66,6 +66,14 @@ def offset_to_predict(model: Any, offset: Any, n_rows: int) -> np.ndarray | None
     return check_offset(offset, n_rows)
 
 
+def note_of_offset(model: Any, what: str) -> list[str]:
+    """Return a sentence for the table of a model with an offset: ``what`` is done with it."""
+    if not has_offset(model):
+        return []
+    name = getattr(model, "recipe_", {}).get("offset")
+    return [f"Offset{f' {name}' if name else ''}: {what}."]
+
+
 def has_offset(model: Any) -> bool:
     """Return whether a model was fitted with an offset."""
     return bool(getattr(model, "_with_offset", False))
