@@ -374,6 +374,6 @@ def test_tables_say_that_there_is_an_offset() -> None:
     curve = LogisticRegression().fit(x, [0, 1, 0, 1], offset=offset)
     assert curve.summary().notes == ["Offset: added to the log-odds of every row."]
     assert not curve.fit(x, [0, 1, 0, 1]).summary().notes
-    read = linsep.fit(pd.DataFrame({"a": [1, 2, 3, 4.0], "k": offset, "y": [1, 3, 2, 5]}), target="y",
-                      learner="linear", offset="k")  # fmt: skip
+    frame = pd.DataFrame({"a": [1, 2, 3, 4.0], "k": offset, "y": [1, 3, 2, 5]})
+    read = linsep.fit(frame, target="y", learner="linear", offset="k")
     assert read.summary().notes[0].startswith("Offset k: ")
