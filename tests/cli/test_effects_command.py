@@ -98,7 +98,7 @@ def test_odds_ratios(folder):
     said = "LinearRegression, which has no odds ratios"
     assert_refused("summary", "pay.linsep", "--odds-ratios", cwd=folder, said=said)
     words = ("summary", "ill.linsep", "rows.csv", "--odds-ratios")
-    assert_refused(*words, cwd=folder, said="those of the model: leave out DATA", code=2)
+    assert_refused(*words, cwd=folder, said="is of the model: leave out DATA", code=2)
 
 
 @pytest.mark.parametrize("model", ["ill", "kind"])

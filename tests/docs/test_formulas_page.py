@@ -5,7 +5,6 @@ import pytest
 
 import linsep
 from documents import run_commands, run_python
-from parameters_in_order import last
 
 pytest.importorskip("formulaic")
 sm = pytest.importorskip("statsmodels.api")
@@ -66,11 +65,8 @@ def test_estimates_and_their_errors_are_those_of_statsmodels(data, formula):
     kind = sm.OLS if linear else sm.Logit
     theirs = kind.from_formula(formula, frame).fit(**({} if linear else {"disp": False}))
     model = linsep.fit(frame, formula=formula, learner="linear" if linear else "logistic")
-    errors = last(model, "standard_errors_") if linear else last(model, "standard_errors_")[0]
-    names = [*model.feature_names_in_]
-    if model.fit_intercept:  # first or last
-        names.insert(0 if linear else len(names), "Intercept")
-    ours = dict(zip(names, np.ravel(errors), strict=True))
+    names = [name.replace("intercept", "Intercept") for name in model.param_names_]
+    ours = dict(zip(names, model.standard_errors_, strict=True))
     wanted = {name.replace(".0]", "]"): value for name, value in theirs.bse.items()}
     estimates = dict(zip(model.feature_names_in_, np.ravel(model.coef_), strict=True))
     truth = {name.replace(".0]", "]"): value for name, value in theirs.params.items()}

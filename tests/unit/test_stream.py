@@ -55,6 +55,7 @@ def small_blocks(monkeypatch):
     """Orders and batches as of a large file: several batches of several blocks."""
     monkeypatch.setattr(linsep.rows.arrays, "SMALL", 100)
     monkeypatch.setattr(linsep.rows.stored, "SMALL", 100)
+    monkeypatch.setattr(linsep.learners.passes, "SMALL", 100)
     monkeypatch.setattr(linsep.rows.arrays, "MANY", 4)
     monkeypatch.setattr(linsep.rows.source_stream, "BATCH_BYTES", 8000)
 

@@ -30,6 +30,7 @@ def small_batches(monkeypatch):
     """Several batches of several blocks, as of a large file."""
     monkeypatch.setattr(linsep.rows.arrays, "SMALL", 100)
     monkeypatch.setattr(linsep.rows.stored, "SMALL", 100)
+    monkeypatch.setattr(linsep.learners.passes, "SMALL", 100)
     monkeypatch.setattr(linsep.rows.source_stream, "BATCH_BYTES", 4000)
 
 

@@ -295,7 +295,7 @@ def _check_rows(smaller: Any, larger: Any, first: str, second: str) -> None:
             f"{counted(larger.n_rows_, 'row')}: fit both to the same rows, such as those without a "
             "missing value in any column."
         )
-    ours, theirs = smaller.rows_signature_, larger.rows_signature_
+    ours, theirs = (getattr(one, "rows_signature_", None) for one in (smaller, larger))
     for signature, name in ((ours, first), (theirs, second)):
         if signature is None:
             raise DataError(

@@ -75,7 +75,7 @@ class LogisticResults(HasInference):
     separation_: Any
     _intervals: dict[float, Any]
     _gained: float
-    rows_signature_: str | None = None
+    rows_signature_: str | None
 
     _centred: "Centred | None" = None
     _nearer: Nearer | None = None
@@ -123,7 +123,7 @@ class LogisticResults(HasInference):
             **({"offset": True} if self._with_offset else {}),
             **({} if self._saturated is None else {"saturated": self._saturated}),
             "separation": None if self.separation_ is None else self.separation_.to_json(),
-            "signature": self.rows_signature_,
+            "signature": getattr(self, "rows_signature_", None),
         }
 
     def set_state(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
@@ -246,6 +246,7 @@ class LogisticResults(HasInference):
         """-2 log-likelihood + ln(sum of the row weights, of counts ``n_rows_``) parameters, as
         ``aic_``.
         """
+        check_is_fitted(self)
         n = self._total_weight if self._saturated is None else self.n_rows_
         return self.aic_ + (np.log(n) - 2.0) * self.n_parameters_
 
@@ -378,6 +379,7 @@ class LogisticResults(HasInference):
     @property
     def df_residual_(self) -> int:
         """Number of rows of positive weight minus ``n_parameters_``."""
+        check_is_fitted(self)
         return self.n_rows_ - self.n_parameters_
 
     def _without_errors(self) -> str:

@@ -24,6 +24,7 @@ import numpy as np
 from scipy.linalg import lapack, null_space
 from scipy.special import chdtrc, chdtri
 
+from linsep._system.interrupts import interruption_point
 from linsep.batches import Batch
 from linsep.compiled import logistic
 from linsep.errors import DataError, ParameterError, hint
@@ -135,6 +136,7 @@ class Objective:
     def at(self, b: np.ndarray) -> Evaluated:
         """Evaluate the objective."""
         if self._few is not None:
+            interruption_point()
             return self._at_few(*self._few, b)
         B, nothing = self.wide(b), np.zeros(len(b))
         point = self.likelihood.at(B)

@@ -78,7 +78,6 @@ class TakesFrames:
         """Give the features, labels, weights and offsets of the rows of the fit, as ``fit`` takes
         them or, of a fit to columns that became features, the frame or file that holds them.
         """
-        check_beside(X, y=y, sample_weight=sample_weight, offset=offset)
         source = to_score(self, X, y)
         with warnings.catch_warnings():
             if brings_labels(source, y, sample_weight, offset, offsets=has_offset(self)):
