@@ -377,3 +377,15 @@ def test_tables_say_that_there_is_an_offset() -> None:
     frame = pd.DataFrame({"a": [1, 2, 3, 4.0], "k": offset, "y": [1, 3, 2, 5]})
     read = linsep.fit(frame, target="y", learner="linear", offset="k")
     assert read.summary().notes[0].startswith("Offset k: ")
+
+
+def test_intervals_of_probabilities_beside_statsmodels(tmp_path: object) -> None:
+    X, y, offset = rows(3)
+    model = LogisticRegression().fit(X, y, offset=offset)
+    found = model.predict_proba(X[:20], interval="confidence", level=0.9, offset=offset[:20])
+    theirs = binomial(sm.add_constant(X), y, offset)
+    told = theirs.get_prediction(sm.add_constant(X[:20]), offset=offset[:20]).summary_frame(0.1)
+    for ours, expected in zip(found, ("mean", "mean_ci_lower", "mean_ci_upper"), strict=True):
+        assert np.allclose(ours[:, 1], told[expected], rtol=1e-6)
+    with pytest.raises(DataError, match="its predictions need one"):
+        model.predict_proba(X, interval="confidence")

@@ -94,11 +94,11 @@ class Curves:
         ones = np.ones((X.shape[0], self.constant))
         return sp.hstack([ones, X], format="csr") if sp.issparse(X) else np.hstack([ones, X])
 
-    def log_odds(self, X: Any) -> np.ndarray:
+    def log_odds(self, X: Any, offset: np.ndarray | None = None) -> np.ndarray:
         """Return the log-odds of the classes against the reference, shape (rows, classes - 1);
         those of a class without weight are huge instead of infinite.
         """
-        scores = self.model._scores(X)
+        scores = self.model._scores(X, offset)
         if scores.ndim == 1:
             found = (scores if self.order[0] == 1 else -scores)[:, None]
         else:
@@ -136,18 +136,18 @@ class Curves:
         lost = np.isnan(part).any(axis=1) if np.isnan(signs).any() else np.zeros(len(up), bool)
         return np.where(lost | (up & down), np.nan, up * 1.0 - down)
 
-    def bands(self, X: Any, level: float) -> Bands:
+    def bands(self, X: Any, level: float, offset: np.ndarray | None = None) -> Bands:
         """Return the probabilities of all classes with confidence intervals, arrays of shape (rows,
         classes) in the order of ``classes_``; see :meth:`linsep.LogisticRegression.predict_proba`.
         """
         n, K = X.shape[0], self.classes
         inverse = np.argsort(self.order)
-        against = np.column_stack([self.log_odds(X), np.zeros(n)])
+        against = np.column_stack([self.log_odds(X, offset), np.zeros(n)])
         others = [np.logaddexp.reduce(np.delete(against, k, axis=1), axis=1) for k in range(K)]
         log_odds = against - np.column_stack(others)
         reach = np.full((n, K), np.nan)
         if self.covariance is not None:
-            P, Z = self.probabilities(X), self.with_ones(X)
+            P, Z = self.probabilities(X, against[:, :-1]), self.with_ones(X)
             # a limit of 0 or 1 has no error
             known = ~np.isnan(P).any(axis=1) & ((self.signs is None) | (P > 0).all(axis=1))
             some = max(1, MOST // self.B.size)

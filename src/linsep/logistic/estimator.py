@@ -31,7 +31,6 @@ from linsep.estimators._common.offsets import (
     check_offset,
     offset_to_predict,
     refuse_several_with_offsets,
-    refuse_with_offset,
 )
 from linsep.estimators._common.predicting import (
     codes_of,
@@ -740,7 +739,7 @@ class LogisticRegression(
         level : float, default=0.95
             Coverage of the intervals, between 0 and 1.
         offset : array of shape (rows,), or a number
-            As in :meth:`decision_function`; without intervals.
+            As in :meth:`decision_function`.
 
         Returns
         -------
@@ -755,25 +754,19 @@ class LogisticRegression(
             raise ParameterError(f"interval is {interval!r}: choose None or 'confidence'.")
         level = check_level(level)
         check_is_fitted(self)
-        refuse_with_offset(self, "Intervals of probabilities")
         X = to_predict(self, X, missing, offset)
-        prediction = self.predictions(self._source_of(X))
+        prediction = self.predictions(self._source_of(X, offset))
         parts = [bands for *_, bands in prediction.with_bands(level)]
         return Bands(*map(np.concatenate, zip(*parts, strict=True)))
 
-    def _source_of(self, X: Any) -> Source:
+    def _source_of(self, X: Any, offset: Any = None) -> Source:
         """Return rows as a source, after checking those that are an array."""
         if isinstance(X, Source):
             return X
         from linsep.sources.arrays import ArraySource
 
-        check_prepared(self, X)
-        with faults_named(X, self):
-            return ArraySource(
-                validate_data(
-                    self, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=False
-                )
-            )
+        X = self._features(X)
+        return ArraySource(X, offset=offset_to_predict(self, offset, X.shape[0]))
 
     def predict_log_proba(
         self, X: Any, missing: str | None = None, offset: Any = None

@@ -32,5 +32,6 @@ class LogisticPrediction(Prediction):
         """Yield the same with the probabilities and their confidence intervals."""
         curves = Curves(self.model)
         for batch, scores, codes in self.codes():
-            bands = curves.bands(widened_rows(batch.X, curves.n_features), level)
+            rows = widened_rows(batch.X, curves.n_features)
+            bands = curves.bands(rows, level, self.offset_of(batch))
             yield batch, scores, codes, Bands(*map(batch.answers, bands))
