@@ -241,7 +241,7 @@ def test_a_long_table_is_cut_to_what_says_most(folder):
             2,
         ),
         (
-            ("--learner", "linear", "--target", "age", "--l2", 1),
+            ("--learner", "naive-bayes", "--target", "ill", "--l2", 1),
             "--l2 is for --learner online-logistic, linear or logistic",
             2,
         ),
@@ -259,7 +259,11 @@ def test_what_a_model_does_not_know_is_refused(folder):
     for words, said, code in (
         (("summary", "p"), "p is a Perceptron, which infers nothing .*`linsep inspect`", 1),
         (("predict", "p", "t.csv", "--probabilities"), "no probabilities: --scores", 1),
-        (("predict", "p", "t.csv", "--interval", "confidence"), "--interval is for numbers", 1),
+        (
+            ("predict", "p", "t.csv", "--interval", "confidence"),
+            "no intervals: --interval is for",
+            1,
+        ),
         (("predict", "l", "t.csv", "--scores"), "predicts numbers and has no scores", 1),
         (("predict", "l", "t.csv", "--level", 1), "--level must be .* below 1", 2),
         (("predict", "p", "t.csv", "--scores", "--probabilities"), "exclude each other", 2),

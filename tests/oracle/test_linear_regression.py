@@ -300,7 +300,6 @@ def test_rows_of_weight_zero_are_left_out(diabetes):
         ([[1.0], [2.0]], [-np.inf, 1.0], None, "y contains infinity in row 1"),
         ([[1.0], [2.0]], [1.0, 1.0j], None, "y holds complex numbers: give real ones.$"),
         ([[1.0], [np.inf]], [1.0, 2.0], None, "infinity"),
-        ([[1.0], [2.0]], [[1.0, 2.0], [2.0, 3.0]], None, "y has 2 columns"),
         ([[1.0], [2.0]], ["a", "b"], None, "y has values that are not numbers"),
         ([[1.0], [2.0]], [1.0], None, "X has 2 rows, y has 1"),
         ([[1.0], [2.0]], [1.0, 2.0], [1.0, -1.0], "sample_weight of row 2 .index 1. is -1.0"),

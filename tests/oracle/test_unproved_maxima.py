@@ -124,7 +124,7 @@ def test_integers_decide_about_weights_that_floats_cannot_tell():
 def said_nothing(model):
     """Nothing is inferred: every number is NaN, in the table a dash."""
     assert model.covariance_ is None
-    for name in ("standard_errors_", "z_", "p_values_"):
+    for name in ("standard_errors_", "statistics_", "p_values_"):
         assert np.isnan(getattr(model, name)).all(), name
     assert np.isnan(ends_of(model)).all()
     assert np.isnan([model.aic_, model.bic_, *model.likelihood_ratio_[::2]]).all()

@@ -1,5 +1,8 @@
 """Passes over few rows that are made before those before them are reported."""
 
+import signal
+import sys
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -126,3 +129,50 @@ def test_a_score_that_overflows_in_a_pass_ahead_names_its_row(monkeypatch):
     assert messages == [messages[1]] * 2
     assert messages[0].startswith("Row 3 (index 2)")
     assert "beyond floating point" in messages[0]
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("keep", ["last", "average"])
+def test_ctrl_c_at_any_line_leaves_the_weights_of_whole_passes(keep):
+    X, y, _ = rows(2, separable=False)
+    whole = [linsep.Perceptron(keep=keep, max_iter=k + 1).fit(X, y) for k in range(14)]
+    seen, press_at = 0, None
+
+    def trace(frame, event, arg):
+        nonlocal seen
+        if frame.f_code.co_filename != passes.__file__:
+            return None
+        if event == "line":
+            seen += 1
+            if seen == press_at:
+                signal.raise_signal(signal.SIGINT)
+        return trace
+
+    def fitted():
+        nonlocal seen
+        seen, model = 0, linsep.Perceptron(keep=keep, max_iter=14)
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            model.fit(X, y)
+        except KeyboardInterrupt:
+            sys.settrace(before)
+            return model
+        finally:
+            sys.settrace(before)
+        return None
+
+    assert fitted() is None
+    lines, stopped = seen, set()
+    for line in range(1, lines, 3):
+        press_at = line
+        model = fitted()
+        if model is not None and hasattr(model, "coef_"):
+            reports = model.fitted_run().reports
+            if model.n_iter_ and reports[-1].rows == len(y):
+                stopped.add(model.n_iter_)
+                expected = whole[model.n_iter_ - 1]
+                np.testing.assert_array_equal(model.coef_, expected.coef_)
+                assert model.mistakes_.tolist() == expected.mistakes_.tolist()
+                assert model.fitted_run().state.n_updates == expected.fitted_run().state.n_updates
+    assert {4, 8} <= stopped  # passes that were made ahead

@@ -22,7 +22,7 @@ COMMANDS = {
     "score": ("predict", "Compare predictions with the labels in DATA."),
     "trace": ("trace", "Show every round of training on small DATA."),
     "summary": ("models", "Show what a regression infers: estimates, tests, intervals."),
-    "effects": ("effects", "Show how a probability changes with each feature: marginal effects."),
+    "effects": ("effects", "Show marginal effects: how features change a probability."),
     "compare": ("nested", "Compare nested regressions of the same rows: tests, AIC, BIC."),
     "inspect": ("models", "Show how a model was trained and its largest weights."),
     "audit": ("models", "Show why one row of DATA has its score, feature by feature."),

@@ -34,8 +34,9 @@ def effects(
     model: Path, data: list[str], *, at: list[str] | None, level: float, files: dict[str, Any],
     top: int | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Show the marginal effects of a logistic regression: by how much the probability of a class
-    changes per unit of each feature, with standard errors.
+    """Show the marginal effects of a logistic regression on probabilities.
+
+    They say by how much the probability of a class changes per unit of each feature.
 
     Example: linsep effects odds.linsep train.csv --at age=40
     """

@@ -493,7 +493,9 @@ def passes(course: Course, saving: Saving) -> Iterator[PassReport]:
         while course.number < plan.max_iter:
             if may_go_ahead(course, saving):
                 interruption_point()
-                yield from go_ahead(course)
+                with interrupts_deferred():  # reports must belong to the weights
+                    reports = go_ahead(course)
+                yield from reports
             try:
                 scores = one_pass(course, saving)
             except KeyboardInterrupt:
@@ -514,13 +516,25 @@ def passes(course: Course, saving: Saving) -> Iterator[PassReport]:
             yield report
             if reason is not None:
                 return
-    except (KeyboardInterrupt, GeneratorExit):
+    except (KeyboardInterrupt, GeneratorExit) as ending:
+        reports = unreported(course, saving)
+        if isinstance(ending, KeyboardInterrupt):
+            yield from reports
         saving.interrupted(course)
         raise
     finally:
         if course.best is not None:
             state.restore(course.best.state)
             run.keeping.put_back(course.best.kept)
+
+
+def unreported(course: Course, saving: Saving) -> list[PassReport]:
+    """Return the report of a pass that was made ahead and is not reported yet, if there is one."""
+    if course.ahead is None:
+        return []
+    one_pass(course, saving)
+    course.run.state.n_updates += course.progress.updates
+    return [course.report(NO_SCORES, StopReason.INTERRUPTED)]
 
 
 def one_pass(course: Course, saving: Saving) -> Scores:

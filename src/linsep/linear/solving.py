@@ -333,7 +333,9 @@ def solve(
     left = np.diag(S)[2:]
     if (left <= LEAST_LEFT * raw[2:]).any():
         return None
-    spread, ridge = np.sqrt(left), l2 / np.square(moments.scale[2:])
+    spread, ridge = np.sqrt(left), np.zeros(features.size)
+    if l2:
+        ridge = l2 / np.square(moments.scale[2:])
     correlations = (S[2:, 2:] + np.diag(ridge)) / np.outer(spread, spread)
     factor, info = lapack.dpotrf(correlations, lower=1, clean=1)
     if info:
