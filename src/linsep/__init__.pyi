@@ -27,6 +27,7 @@ from .learners.kernel import KernelPerceptron as KernelPerceptron
 # isort: on
 from .bounding import bounds as bounds
 from .certificate.proofs import from_json as from_json
+from .chance.counting import dichotomies as dichotomies
 from .checkpoints.saving import Checkpoint as Checkpoint
 from .describing.facts import describe as describe
 from .estimators._common.calibration import calibrate as calibrate

@@ -123,6 +123,10 @@ def test_dask_collections(client):
     chunks = (100, 0, 3, 250, 247)
     arrays = da.from_array(X, chunks=(chunks, (2, 1))), da.from_array(y, chunks=(chunks,))
     assert separation(*arrays, client=client) == linsep.separation(X, y)
+    few = [part[:60] for part in arrays]
+    alike = separation(*few, client=client).chance
+    assert alike == linsep.separation(X[:60], y[:60]).chance
+    assert alike.n_distinct == 60
     frame = pd.DataFrame(X, columns=list("abc")).assign(c=(100 * X[:, 2]).astype(int))
     frame.loc[77, "c"] = 2**60 + 1
     labels = pd.Series(y).astype("category")
@@ -131,7 +135,7 @@ def test_dask_collections(client):
     assert found == linsep.separation(frame, y)
     assert found.subject.names == ("a", "b", "c")
     frame.loc[400, "a"] = np.nan
-    with pytest.raises(DataError, match=r"partition 2 of X: Row 100, column 'a' has no value"):
+    with pytest.raises(DataError, match=r"partition 2 of X: Row 101 .index 100., column 'a' has"):
         separation(dd.from_pandas(frame, npartitions=4), given[1], client=client)
 
 

@@ -51,6 +51,9 @@ class Subject:
     rounded : bool or None
         For a Gram matrix: whether it holds floats, so that kernel values may be rounded. Not part
         of the proof: None if it was read from one.
+    chance : Chance or None
+        Whether random labels would be separable. Not part of the proof: None if it was read from
+        one.
     """
 
     classes: tuple[Any, ...]
@@ -63,6 +66,7 @@ class Subject:
     sha256: str
     columns: tuple[int, ...] | None = None
     rounded: bool | None = field(default=None, compare=False)
+    chance: Any = field(default=None, compare=False)
 
     def of_sides(self, positive: tuple[Any, ...], negative: tuple[Any, ...]) -> Subject:
         """Return the subject with other sides."""

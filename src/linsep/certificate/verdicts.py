@@ -161,7 +161,20 @@ class Verdict(WithRows, Claims):
             ("classes", _sides(subject)),
             ("data", f"{subject.n_rows:,} rows, {features}, numbers as stored"),
             *self._details(number),
+            *self.chance_line(),
         ]
+
+    @property
+    def chance(self) -> Any:
+        """Whether random labels would be separable, as :class:`linsep.chance.counting.Chance`: its
+        ``probability`` and, as text, a sentence. None for a verdict that was read from a proof.
+        """
+        return self.subject.chance
+
+    def chance_line(self) -> list[tuple[str, str]]:
+        """Return whether random labels would be separable, if that is known."""
+        of = "two classes: " * self.subject.multinomial
+        return [] if self.chance is None else [("chance", f"{of}{self.chance}")]
 
     def plain(self) -> dict[str, Any]:
         """Return the verdict as a JSON object."""
@@ -489,6 +502,14 @@ class Separations(Claims):
         last = [] if self.multinomial is None else [self.multinomial]
         return [*self.against_rest.values(), *self.pairs.values(), *last]
 
+    def chance_line(self) -> list[tuple[str, str]]:
+        """Return whether two classes at random would be separable, if that is known."""
+        if not self.against_rest and self.multinomial is None:
+            return []
+        one, *_ = [*self.against_rest.values(), self.multinomial]
+        assert one is not None
+        return [] if one.chance is None else [("chance", f"two classes: {one.chance}")]
+
     def table(self, number: Number = int) -> list[list[str]]:
         """Return a heading and a line for each verdict: question, answer, margin or witness.
 
@@ -510,7 +531,8 @@ class Separations(Claims):
     def __str__(self) -> str:
         rows = self.table()
         widths = [max(len(row[k]) for row in rows) for k in range(2)]
-        lines = (f"{a:<{widths[0]}}  {b:<{widths[1]}}  {c}".rstrip() for a, b, c in rows)
+        lines = [f"{a:<{widths[0]}}  {b:<{widths[1]}}  {c}".rstrip() for a, b, c in rows]
+        lines += [f"\n{heading}  {text}" for heading, text in self.chance_line()]
         return escaped("\n".join(lines), lines=True)
 
     def _repr_html_(self) -> str:

@@ -199,7 +199,7 @@ def print_claim(claim: Any, opened: Any, source: Source, checked: str) -> None:
         head, *rows = claim.table(source.number)
         print_table(head, rows)
         print()
-        print_pairs([*_coding(source.recipe()), ("checked", checked)])
+        print_pairs([*claim.chance_line(), *_coding(source.recipe()), ("checked", checked)])
         return
     print_pairs([*claim.described(source.number), *_coding(source.recipe()), ("checked", checked)])
     if isinstance(claim, Blocked):

@@ -139,6 +139,7 @@ def at_a_glance(
     return {
         "verdict": verdict if whole or verdict == "overlapping" else None,
         "of_sample": verdict,
+        "chance": dict(found.chance_line()).get("chance"),
         "rows": data.n_rows,
         "without": without,
         **decided,

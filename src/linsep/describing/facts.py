@@ -134,6 +134,8 @@ def pairs_of(found: dict[str, Any]) -> list[tuple[str, str]]:
         pairs.append(
             ("separable", _separable(found["separable"], found["rows"], bool(found["words"])))
         )
+        if found["separable"].get("chance"):
+            pairs.append(("chance", found["separable"]["chance"]))
     if found["learner"] is not None:
         pairs.append(("learner", "{name}: {reason}".format(**found["learner"])))
     if found["next"] is not None:

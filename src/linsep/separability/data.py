@@ -127,9 +127,13 @@ class Data(ABC):
         """Return the classes as plain values."""
         return plain_labels(self.classes)
 
+    def some(self, numbers: np.ndarray) -> list[Batch]:
+        """Return the rows with these sorted numbers."""
+        return self.ask(partial(_numbered, numbers), joined)
+
     def rows(self, numbers: np.ndarray) -> Iterator[tuple[int, Batch, int]]:
         """Yield the rows with these sorted numbers as (number, batch, index in the batch)."""
-        found = self.ask(partial(_numbered, numbers), joined)
+        found = self.some(numbers)
         places = ((batch, place) for batch in found for place in range(batch.size))
         for number, (batch, place) in zip(numbers.tolist(), places, strict=False):
             yield number, batch, place

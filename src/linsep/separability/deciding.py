@@ -23,6 +23,7 @@ from linsep.separability.data import Data, data_of
 from linsep.separability.elimination import common_scale, independent, solution
 from linsep.separability.evidence import blocked_verdict, separable_verdict
 from linsep.separability.margin import Separated, widened
+from linsep.separability.position import chance_of
 from linsep.separability.search import Inseparable, search
 from linsep.separability.time_limit import Task, TooLarge, check_time, doing, limited, next_question
 from linsep.separability.working_set import separates
@@ -183,7 +184,8 @@ def separated_by(data: Data, weights: np.ndarray, fit_intercept: bool) -> Separa
         if not separates(data, question, weights):
             return None
         found = Separated(weights, [], np.zeros(0))
-        subject = replace(subject, sha256=data.sha256())
+        chance = chance_of(data, question)
+        subject = replace(subject, sha256=data.sha256(), chance=chance)
         return separable_verdict(data, question, found, subject)
 
 
@@ -210,6 +212,7 @@ def _verdict(data: Data, tolerance: float | None, subject: Subject, known: Known
     """Decide the question of a subject; Undecided if it takes too long."""
     next_question()
     question = _question(data, subject)
+    subject = replace(subject, chance=chance_of(data, question))
     try:
         # overflow only spoils a guess
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):

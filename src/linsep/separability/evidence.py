@@ -184,7 +184,7 @@ class Marks(NamedTuple):
 def _marked(question: Question, lanes: Iterable[Batch]) -> tuple[Marks, ...]:
     """Return the hashes of the rows on the positive side, and of those on the negative side."""
     sides = np.array([int(C[0, 0]) if len(C) else 0 for C in question.signs])
-    odd = _column_numbers(question.width - question.intercept)
+    odd = column_numbers(question.width - question.intercept)
     found = []
     for lane in lanes:
         marks, signs = row_marks(lane.X, odd), sides[lane.y]
@@ -194,10 +194,11 @@ def _marked(question: Question, lanes: Iterable[Batch]) -> tuple[Marks, ...]:
 
 
 def _of_both_sides(parts: list[tuple[Marks, ...]]) -> tuple[Marks, ...]:
-    return tuple(_first_of_each(of_side) for of_side in zip(*parts, strict=True))
+    return tuple(first_of_each(of_side) for of_side in zip(*parts, strict=True))
 
 
-def _first_of_each(parts: tuple[Marks, ...]) -> Marks:
+def first_of_each(parts: tuple[Marks, ...]) -> Marks:
+    """Return each hash of some parts once, with the first row that has it."""
     marks, rows = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     different, first = np.unique(marks, return_index=True)
     return Marks(different, rows[first])
@@ -220,7 +221,7 @@ def contradictory_pair(data: Data, question: Question) -> tuple[int, int] | None
     return None
 
 
-def _column_numbers(n_features: int) -> np.ndarray:
+def column_numbers(n_features: int) -> np.ndarray:
     """Return a fixed pseudorandom odd number for every column."""
     drawn = np.random.default_rng(20261121).integers(2**63, size=n_features, dtype=np.uint64)
     return drawn * np.uint64(2) + np.uint64(1)

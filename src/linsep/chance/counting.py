@@ -1,0 +1,174 @@
+"""How many labelings of rows a hyperplane separates: Cover's function counting theorem."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from numbers import Integral
+
+from linsep.errors import ParameterError
+from linsep.words import counted
+
+#: probabilities below are not told apart in words
+LEAST = 1e-15
+
+
+@dataclass(frozen=True)
+class Dichotomies:
+    """The labelings of rows with two classes, and how many of them a hyperplane separates.
+
+    Attributes
+    ----------
+    n_rows, n_dimensions : int
+    fit_intercept : bool
+    """
+
+    n_rows: int
+    n_dimensions: int
+    fit_intercept: bool = True
+
+    @property
+    def total(self) -> int:
+        """The number of labelings, 2^n."""
+        return 1 << self.n_rows
+
+    @cached_property
+    def separable(self) -> int:
+        """The number of labelings that a hyperplane separates."""
+        if self.n_rows <= self._width:  # also of no rows, or no width
+            return self.total
+        return 2 * sum(_binomials(self.n_rows - 1, self._width))
+
+    @property
+    def probability(self) -> Fraction:
+        """The probability that a hyperplane separates labels of which each is drawn by a fair coin,
+        exactly; ``float`` of these dichotomies is the nearest float.
+        """
+        return Fraction(self.separable, self.total)
+
+    @property
+    def log_probability(self) -> float:
+        """The natural logarithm of the probability, which does not underflow; -inf for 0."""
+        if not self.separable:
+            return -math.inf
+        if 2 * self.separable > self.total:
+            return math.log1p(-float(1 - self.probability))
+        return math.log(self.separable) - self.n_rows * math.log(2)
+
+    def __float__(self) -> float:
+        return float(self.probability)
+
+    @property
+    def _width(self) -> int:
+        """The number of weights."""
+        return self.n_dimensions + self.fit_intercept
+
+
+def dichotomies(n_rows: int, n_dimensions: int, *, fit_intercept: bool = True) -> Dichotomies:
+    """Count the labelings of rows in general position that a hyperplane separates.
+
+    Parameters
+    ----------
+    n_rows : int
+        Number of different rows, n.
+    n_dimensions : int
+        Dimension d of the space that they span: where columns depend on others, the rank of
+        ``[X, 1]`` less 1; without an intercept the rank of X.
+    fit_intercept : bool, default=True
+        Whether the hyperplane may lie off the origin.
+
+    Returns
+    -------
+    Dichotomies
+        ``separable`` and ``total``, integers of any length; ``probability``, the Fraction
+        ``separable / total``; ``log_probability``, which does not underflow; ``float`` of it.
+
+    Raises
+    ------
+    ParameterError
+        For anything else than whole numbers of at least 0.
+
+    Notes
+    -----
+    Of the 2^n labelings 2 sum_{k=0..d} C(n - 1, k) are separable, without an intercept the terms up
+    to d - 1 (Cover, Geometrical and statistical properties of systems of linear inequalities with
+    applications in pattern recognition, IEEE Transactions on Electronic Computers EC-14, 1965,
+    Theorem 1). In general position no d + 1 rows lie in a plane of dimension d - 1, as holds with
+    probability 1 for independent rows with a density. For other rows the number is an upper bound,
+    except where n is at most d + 1: independent rows can have any labels.
+
+    Examples
+    --------
+    >>> found = dichotomies(5, 2)
+    >>> found.separable, found.total, found.probability
+    (22, 32, Fraction(11, 16))
+    >>> round(float(dichotomies(100, 60)), 6)
+    0.986737
+    """
+    for name, value in (("n_rows", n_rows), ("n_dimensions", n_dimensions)):
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
+            raise ParameterError(f"{name} is {value!r}: give a whole number of at least 0.")
+    return Dichotomies(int(n_rows), int(n_dimensions), bool(fit_intercept))
+
+
+def _binomials(n: int, many: int) -> Iterator[int]:
+    """Yield the first binomial coefficients of n."""
+    found = 1
+    for k in range(many):
+        yield found
+        found = found * (n - k) // (k + 1)
+
+
+@dataclass(frozen=True)
+class Chance:
+    """Whether a hyperplane would separate rows anyway; ``str`` says it.
+
+    Attributes
+    ----------
+    n_distinct : int
+        Number of distinct rows; if there are ``enough``, others were not counted.
+    enough : bool
+        Whether so many distinct rows suffice to know that the probability is next to 0.
+    n_dimensions : int
+        Dimension of the space that they span; if it is not ``known``, an upper bound.
+    known : bool
+    tied : bool
+        Whether a column has a value in several distinct rows, so that they may not be in general
+        position.
+    fit_intercept : bool
+    """
+
+    n_distinct: int
+    enough: bool
+    n_dimensions: int
+    known: bool
+    tied: bool
+    fit_intercept: bool
+
+    @property
+    def dichotomies(self) -> Dichotomies:
+        """The labelings of as many rows in general position, in as many dimensions."""
+        return Dichotomies(self.n_distinct, self.n_dimensions, self.fit_intercept)
+
+    @property
+    def probability(self) -> float:
+        """The probability that a hyperplane separates random labels of the distinct rows, by
+        Cover's count: an upper bound if they are not in general position.
+        """
+        return float(self.dichotomies)
+
+    def __str__(self) -> str:
+        rows, p = counted(self.n_distinct, "distinct row"), self.probability
+        if p == 1.0 and not self.known:
+            return f"not known for random labels ({rows}, perhaps as many dimensions)"
+        about = f"({rows}, {counted(self.n_dimensions, 'dimension')})"
+        if self.n_distinct <= self.n_dimensions + self.fit_intercept:
+            return f"any labels of such rows are separable {about}"
+        if p < LEAST:
+            return f"random labels would not be separable (probability below {LEAST:g})"
+        shown = f"{p:.3f}" if p >= 0.001 else f"{p:.1e}"
+        if p > 0.9995:
+            shown = "above 0.999"
+        bound = f"about {shown}, or less" if self.tied or not self.known else shown
+        return f"random labels would be separable with probability {bound} {about}"
