@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 #: most classes that a title names
 MOST_NAMED = 10
+#: columns to rows up to which estimates are hardly biased
+FEW_COLUMNS = 0.05
 #: what is missing without a proof of a maximum
 UNINFERABLE = "standard errors, tests, AIC and BIC are not known"
 
@@ -583,6 +585,7 @@ class LogisticResults(HasInference):
     def _notes(self, profiles: bool = True) -> list[str]:
         """Return sentences on the fit; ``profiles``: whether the table has their intervals."""
         notes = [self.stop_sentence_] if self.stop_sentence_ else []
+        notes += self._notes_of_dimension()
         notes += note_of_offset(self, "added to the log-odds of every row")
         if (name := self._robust) is not None:
             notes.append(robust_words(name, self._clusters))
@@ -609,6 +612,24 @@ class LogisticResults(HasInference):
         if (self._limits == NO_WEIGHT).any():
             notes.append("No weight: all rows of a class have weight 0, so its probability is 0.")
         return notes
+
+    def _notes_of_dimension(self) -> list[str]:
+        """Return what the numbers of rows and columns alone say of a fit of two classes."""
+        columns = int(self._estimated[:, : self.coef_.shape[1]].sum())
+        if len(self.classes_) > 2 or self.method_ == "Firth" or self._saturated is not None:
+            return []
+        if self.stop_reason_ in SEPARATED:
+            from linsep.chance.counting import note_of_separation
+
+            return [note_of_separation(self.n_rows_, columns, bool(self.fit_intercept))]
+        weighted = bool(self._weights_of_rows()) or not self._inferable
+        if weighted or columns <= FEW_COLUMNS * self.n_rows_:
+            return []
+        from linsep.chance.bias import note_of_bias
+
+        logs = self.log_likelihood_, self.null_log_likelihood_
+        note = note_of_bias(self.n_rows_, columns, *(x / self.n_rows_ for x in logs))
+        return [note] if note else []
 
     @property
     def _wide(self) -> bool:

@@ -1,0 +1,106 @@
+"""Logistic regression as columns and rows grow together: where its maximum likelihood estimate
+ceases to exist, and how far it is biased before.
+"""
+
+from math import isfinite, pi, sqrt
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.polynomial.legendre import leggauss
+from scipy.optimize import minimize
+from scipy.special import expit, ndtr
+
+from linsep.errors import ParameterError
+
+#: the normal distribution is integrated from minus to plus this, in panels of so many nodes
+FAR, NODES = 8.5, 16
+
+
+def phase_transition(intercept: float = 0.0, signal: float = 0.0) -> float:
+    """Return the ratio of columns to rows above which no maximum likelihood estimate exists.
+
+    Parameters
+    ----------
+    intercept : float, default=0.0
+        b0, the log-odds of the positive class where all columns are at their mean.
+    signal : float, default=0.0
+        gamma, the standard deviation of the log-odds of the rows; 0 if labels are random.
+
+    Returns
+    -------
+    float
+        kappa = h(b0, gamma), at most 1/2. Of n rows in d dimensions, as both grow and d / n tends
+        to a number, the logistic regression with an intercept has an estimate with probability
+        tending to 1 if that is below kappa, and the rows are separable if it is above.
+
+    Raises
+    ------
+    ParameterError
+        For numbers that are not finite, and a negative signal.
+
+    Notes
+    -----
+    For rows of a normal distribution with any covariance (Candès and Sur, The phase transition for
+    the existence of the maximum likelihood estimate in high-dimensional logistic regression, Annals
+    of Statistics 48, 2020, section 2):
+
+    h(b0, gamma) = min over t0, t1 of E[max(0, t0 Y + t1 V - Z)^2], with P(Y = 1) = 1 - P(Y = -1) =
+    1 / (1 + exp(-b0 - gamma X)), V = Y X, and X and Z standard normal and independent.
+
+    Without signal and with equal classes it is 1/2: Cover's two rows for each weight.
+
+    Examples
+    --------
+    >>> round(phase_transition(), 6), round(phase_transition(0, 2), 6)
+    (0.5, 0.34493)
+    """
+    b0, gamma = finite(intercept=intercept), finite(signal=signal)
+    if gamma < 0:
+        raise ParameterError(f"signal is {signal!r}: it is a standard deviation, at least 0.")
+    x, weights = normal_nodes(-b0 / gamma, width=pi / gamma) if gamma else normal_nodes()
+    x, y = np.tile(x, 2), np.repeat([1.0, -1.0], len(x))
+    weights = np.tile(weights, 2) * expit(y * (b0 + gamma * x))
+    A = y[:, None] * np.column_stack([np.ones_like(x), x])
+
+    def expected(t: np.ndarray) -> tuple[float, np.ndarray]:
+        c = A @ t
+        slope = c * ndtr(c) + density(c)
+        return float(weights @ (ndtr(c) + c * slope)), 2.0 * (weights * slope) @ A
+
+    def hessian(t: np.ndarray) -> np.ndarray:
+        return (A.T * (2.0 * weights * ndtr(A @ t))) @ A
+
+    best = minimize(
+        expected, np.zeros(2), jac=True, hess=hessian, method="trust-exact",
+        options={"gtol": 1e-10, "max_trust_radius": 1e6},
+    )  # fmt: skip
+    return float(best.fun)
+
+
+def normal_nodes(*centres: float, width: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+    """Return places and weights that integrate over the standard normal distribution.
+
+    Panels are short around ``centres`` where an integrand changes within a ``width``, and grow with
+    the distance from them.
+    """
+    steps = width * np.append(0.0, 2.0 ** np.arange(20))
+    ends = [end for centre in centres for end in (centre + steps, centre - steps)]
+    edges = np.unique(np.clip(np.concatenate([np.linspace(-FAR, FAR, 25), *ends]), -FAR, FAR))
+    nodes, weights = leggauss(NODES)
+    half, middle = np.diff(edges)[:, None] / 2, (edges[1:] + edges[:-1])[:, None] / 2
+    x = (middle + half * nodes).ravel()
+    return x, (half * weights).ravel() * density(x)
+
+
+def density(z: np.ndarray) -> np.ndarray:
+    """Return the density of the standard normal distribution."""
+    return np.asarray(np.exp(-0.5 * z * z) / sqrt(2.0 * pi))
+
+
+def finite(**given: Any) -> float:
+    """Return a number as a float; ParameterError if it is none or not finite."""
+    ((name, value),) = given.items()
+    if not isinstance(value, Real) or not isfinite(value):
+        raise ParameterError(f"{name} is {value!r}: give a finite number.")
+    return float(value)
