@@ -9,7 +9,9 @@
 A ``Question`` turns rows into constraints ``<w, a> > 0``: one per row for two sides, one per rival
 class for several classes. Guesses are made in floats; ``splitting`` turns them into integers and
 proves them. If the guess was wrong, an exact ``simplex`` method decides; its precision grows until
-signs are certain (Gordan's theorem). If floats miss the widest margin, ``margin`` finds it in
+signs are certain (Gordan's theorem). Many dense rows that clearly overlap need no working set:
+``overlap`` finds one more of them than weights, and one exact solution (``lifting``) proves it.
+If floats miss the widest margin, ``margin`` finds it in
 integers. ``recession`` finds the coefficients that have one sign under all weights with no row on
 the wrong side. ``evidence`` builds the verdict. Whatever needs all rows is a pass (``data.py``): it
 computes partial results for lanes, each a fixed number of rows counted from the first, and merges

@@ -46,6 +46,11 @@ def products(X: Any, W: np.ndarray) -> np.ndarray:
     return scores + W[:, d] if W.shape[1] > d else scores
 
 
+def sides_of(question: Question) -> np.ndarray:
+    """Return the side of each class of a question of two sides: 1, -1, or 0 for no side."""
+    return np.array([int(C[0, 0]) if len(C) else 0 for C in question.signs])
+
+
 def lengths(X: Any) -> np.ndarray:
     """Return the length of every row, rounded up where squares underflow."""
     if sp.issparse(X):

@@ -17,6 +17,7 @@ from scipy.linalg import qr
 
 from linsep.certificate.integers import Row, Space, combination, in_lowest_terms
 from linsep.separability.elimination_process import reduced_elsewhere
+from linsep.separability.lifting import lifted
 from linsep.separability.time_limit import check_time
 
 #: primes below 2^61; one is nearly always enough
@@ -77,13 +78,15 @@ def solution(square: fmpz_mat, right: fmpz_mat) -> tuple[fmpz_mat, int] | None:
     None if the matrix is singular.
     """
     n = square.nrows()
+    if right.ncols() == 1 and (found := lifted(square, right)) is not None:
+        return fmpz_mat(n, 1, found[0]), found[1]
     both = [[*a, *b] for a, b in zip(square.tolist(), right.tolist(), strict=True)]
     matrix, below, rank = rref(fmpz_mat(both))
     if rank < n or matrix[n - 1, n - 1] == 0:
         return None
     side = 1 if below > 0 else -1
-    found = fmpz_mat([[side * m for m in line[n:]] for line in matrix.tolist()])
-    return found, below * side
+    table = fmpz_mat([[side * m for m in line[n:]] for line in matrix.tolist()])
+    return table, below * side
 
 
 def reduced(rows: list[Row]) -> Space:

@@ -14,7 +14,7 @@ from linsep.batches import Batch
 from linsep.certificate.constraints import Combination, Membership, Question, Subject
 from linsep.certificate.integers import Row, Space, combination, in_lowest_terms
 from linsep.certificate.verdicts import Overlapping, QuasiSeparable, Separable, Verdict
-from linsep.separability.data import Data, Scan, constraint, joined, outside, root_above
+from linsep.separability.data import Data, Scan, constraint, joined, outside, root_above, sides_of
 from linsep.separability.elimination import reduced
 from linsep.separability.margin import Separated, lowest_margin, square_of
 from linsep.separability.recession import Cone, Sign
@@ -36,6 +36,8 @@ MOST_OUTSIDE = 100
 NO_MARGIN = (0.0, float("inf")), Combination((), (), ())
 #: most pairs with equal hashes that are compared
 MOST_PAIRS = 8
+#: columns by which dense rows are compared first
+FIRST_COLUMNS = 3
 
 
 def separable_verdict(
@@ -181,13 +183,13 @@ class Marks(NamedTuple):
     rows: np.ndarray
 
 
-def _marked(question: Question, lanes: Iterable[Batch]) -> tuple[Marks, ...]:
+def _marked(question: Question, columns: slice, lanes: Iterable[Batch]) -> tuple[Marks, ...]:
     """Return the hashes of the rows on the positive side, and of those on the negative side."""
-    sides = np.array([int(C[0, 0]) if len(C) else 0 for C in question.signs])
-    odd = column_numbers(question.width - question.intercept)
+    sides, odd = sides_of(question), column_numbers(question.width - question.intercept)[columns]
     found = []
     for lane in lanes:
-        marks, signs = row_marks(lane.X, odd), sides[lane.y]
+        X = lane.X if sp.issparse(lane.X) else lane.X[:, columns]
+        marks, signs = row_marks(X, odd), sides[lane.y]
         of_sides = (np.flatnonzero(signs == side) for side in (1, -1))
         found.append(tuple(Marks(marks[rows], lane.first + rows) for rows in of_sides))
     return _of_both_sides(found)
@@ -209,10 +211,15 @@ def contradictory_pair(data: Data, question: Question) -> tuple[int, int] | None
 
     Only for two sides. Rows are sorted by 64-bit hashes, and one pair per hash is compared number
     by number. If different rows share a hash, which is unlikely, a pair may be missed, and the
-    witness is longer than necessary.
+    witness is longer than necessary. Dense rows that differ in their first columns are not equal.
     """
-    above, below = data.ask(partial(_marked, question), _of_both_sides)
-    _, *places = np.intersect1d(above.marks, below.marks, assume_unique=True, return_indices=True)
+    for columns in (slice(None),) if data.sparse else (slice(FIRST_COLUMNS), slice(None)):
+        above, below = data.ask(partial(_marked, question, columns), _of_both_sides)
+        _, *places = np.intersect1d(
+            above.marks, below.marks, assume_unique=True, return_indices=True
+        )
+        if not places[0].size:
+            return None
     pairs = np.sort(np.column_stack([above.rows[places[0]], below.rows[places[1]]]), axis=1)
     for pair in pairs[np.argsort(pairs[:, 1])][:MOST_PAIRS]:
         found = [constraint(question, batch, at, 0)[0] for _, batch, at in data.rows(pair)]

@@ -12,6 +12,7 @@ from scipy.optimize import minimize
 from linsep.certificate.constraints import Question
 from linsep.separability.data import Data
 from linsep.separability.margin import Separated, nearest, polished
+from linsep.separability.overlap import overlap
 from linsep.separability.programs import pushes, split
 from linsep.separability.splitting import Proof, proved
 from linsep.separability.time_limit import TooLarge, Work, check_time
@@ -52,6 +53,9 @@ def search(data: Data, question: Question, tolerance: float | None) -> Separated
     TooLarge
         If floats cannot decide and exact arithmetic would take too long.
     """
+    proof = overlap(data, question)
+    if proof is not None:
+        return Inseparable(proof, proof.members, None)
     working = WorkingSet(data, question)
     working.sample(first_members(question))
     find: WidestWeights | QuickWeights
