@@ -7,6 +7,10 @@ from .answers import (
     RocDisplay as RocDisplay,
     ThresholdDisplay as ThresholdDisplay,
 )
+from .chance import (
+    ChanceDisplay as ChanceDisplay,
+    PhaseTransitionDisplay as PhaseTransitionDisplay,
+)
 from .decision import DecisionDisplay as DecisionDisplay
 from .diagnostics import DiagnosticsDisplay as DiagnosticsDisplay
 from .kernel import KernelDisplay as KernelDisplay
