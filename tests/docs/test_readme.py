@@ -87,6 +87,7 @@ def test_the_page_on_exports(tmp_path, monkeypatch):
         "teaching.reflection",
         "exports.onnx_file",
         "exports.sklearn_onnx",
+        "plot.chance",
         "plot.runs",
         "plot.separation",
         "plot.steps",

@@ -17,7 +17,7 @@ SIGNALS = np.linspace(0.0, 6.0, 61)
 
 
 class ChanceDisplay(Display):
-    """The probability that a hyperplane separates random labels, by the number of rows (Cover 1965).
+    """The probability that a hyperplane separates random labels, by the rows (Cover 1965).
 
     It is best made with :meth:`from_verdict`.
 
@@ -73,8 +73,8 @@ class ChanceDisplay(Display):
         chance = getattr(verdict, "chance", None)
         if chance is None or not chance.known:
             raise DataError(
-                "Only a verdict that linsep.separation returned of two sides says how many distinct "
-                "rows in how many dimensions there are: draw one of those."
+                "Only a verdict that linsep.separation returned of two sides says how many "
+                "distinct rows in how many dimensions there are: draw one of those."
             )
         return cls(
             n_dimensions=chance.n_dimensions, fit_intercept=chance.fit_intercept,
