@@ -13,7 +13,8 @@ signs are certain (Gordan's theorem). Many dense rows that clearly overlap need 
 ``overlap`` finds one more of them than weights, and one exact solution (``lifting``) proves it.
 If floats miss the widest margin, ``margin`` finds it in
 integers. ``recession`` finds the coefficients that have one sign under all weights with no row on
-the wrong side. ``evidence`` builds the verdict. Whatever needs all rows is a pass (``data.py``): it
+the wrong side. ``enumeration`` finds the fewest errors of any weights where rows span at most four
+dimensions. ``evidence`` builds the verdict. Whatever needs all rows is a pass (``data.py``): it
 computes partial results for lanes, each a fixed number of rows counted from the first, and merges
 neighboring results. So lanes may be in memory, in a file or on a cluster. All steps share
 ``time_limit``. ``certificate/`` checks the evidence in one reading, and imports none of them.
