@@ -29,3 +29,11 @@ def random_set(seed, most=14, dimensions=4):
     if rng.random() < 0.5:
         weights = [Fraction(int(k), int(m)) for k, m in rng.integers((0, 1), (5, 4), (n, 2))]
     return X.tolist(), y.tolist(), weights, bool(rng.random() < 0.7)
+
+
+def nearly_tied(seed):
+    """Points that are on lines and planes but for a last bit, and so far out that floats end."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-2, 3, (12, int(rng.integers(2, 4)))).astype(object)
+    X = X * 2 ** int(rng.choice([60, 2000])) + rng.integers(-1, 2, X.shape)
+    return X.tolist(), rng.choice([-1, 1], 12).tolist()

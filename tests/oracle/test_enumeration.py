@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from fewest_errors_oracle import dot, fewest_errors, reflected
-from fewest_errors_sets import random_set
+from fewest_errors_sets import nearly_tied, random_set
 from linsep.separability import enumeration
 from linsep.separability.time_limit import Task, limited
 from thoroughness import some
@@ -60,6 +60,14 @@ def test_decimals_that_meet_but_for_rounding(seed):
     for strict in (True, False):
         expected = fewest_errors(X.tolist(), y.tolist(), None, strict)
         assert enumerated(X.tolist(), y.tolist(), None, strict, True) == expected
+
+
+@pytest.mark.parametrize("seed", some(range(40), 4))
+def test_what_floats_cannot_tell_apart(seed):
+    rows, labels = nearly_tied(seed)
+    for strict in (True, False):
+        expected = fewest_errors(rows, labels, None, strict)
+        assert enumerated(rows, labels, None, strict, True) == expected
 
 
 def test_weights_whose_sum_has_more_than_64_bits():

@@ -1,0 +1,192 @@
+"""The fewest errors of any weights, in whole numbers, by a way that needs no search: for proofs in
+few dimensions.
+
+Rows are normals of planes through 0 in a space that they span. A cell between planes has a side on
+one of them, a, where it is a cell between those lines in which the other planes meet a's: the same
+problem with one dimension less. So the fewest errors are, over all planes, the fewest in the plane
+and (strictly) those of the rows along a that a step off the plane cannot help. Weakly, with
+``<a, w> == 0`` no error and w not zero, moving to a corner of the cell only helps. Two dimensions
+are a circle, which a sweep of sorted slopes goes round.
+"""
+
+from collections.abc import Container, Sequence
+from fractions import Fraction
+from itertools import accumulate, groupby
+from math import gcd, inf, lcm
+from sys import float_info
+
+Vector = tuple[int, ...]
+#: errors on the negative side and on the positive side of planes, by their normals in lowest terms,
+#: the first number of which that is not zero is positive
+Planes = dict[Vector, tuple[int, int]]
+
+
+def enumerated_minimum(
+    rows: Sequence[Sequence[int]], weights: Sequence[Fraction | int], strict: bool = True
+) -> Fraction:
+    """Return the least total weight of errors of any w on reflected rows.
+
+    Strictly an error is ``<row, w> <= 0``; weakly it is ``<row, w> < 0``, and w is not zero. The
+    work grows as n^(rank - 1) log n for n different rows.
+
+    Parameters
+    ----------
+    rows : sequence of vectors of integers of one length
+        Each may be multiplied by any positive number.
+    weights : sequence of numbers, at least 0
+    """
+    below = lcm(*(Fraction(c).denominator for c in weights))
+    planes: Planes = {}
+    zeros = 0
+    for row, weight in zip(rows, weights, strict=True):
+        if not any(row):
+            zeros += int(weight * below)
+        elif weight:
+            _add(planes, tuple(row), (int(weight * below), 0))
+    planes, rank = _in_their_span(planes)
+    if not strict:
+        return Fraction(_fewest(planes, rank, False) if rank == len(rows[0]) else 0, below)
+    # Where both sides err, the lighter one is lost anywhere; only the difference is to be decided.
+    surely = zeros + sum(map(min, planes.values()))
+    rest = {a: (n - min(n, p), p - min(n, p)) for a, (n, p) in planes.items() if n != p}
+    return Fraction(surely + _fewest(*_in_their_span(rest), True), below)
+
+
+def _add(planes: Planes, normal: Vector, errors: tuple[int, int]) -> Vector:
+    """Add a plane with its errors, and return its normal as it is listed."""
+    common = gcd(*normal)
+    if next(x for x in normal if x) < 0:
+        common, errors = -common, errors[::-1]
+    normal = tuple(x // common for x in normal)
+    there = planes.get(normal, (0, 0))
+    planes[normal] = there[0] + errors[0], there[1] + errors[1]
+    return normal
+
+
+def _in_their_span(planes: Planes) -> tuple[Planes, int]:
+    """Return the planes by their numbers in columns that span their space, and its dimensions."""
+    reduced: dict[int, Vector] = {}
+    for left in planes:
+        for column, row in reduced.items():
+            if left[column]:
+                left = tuple(  # noqa: PLW2901
+                    x * row[column] - y * left[column] for x, y in zip(left, row, strict=True)
+                )
+        if any(left):
+            common = gcd(*left)
+            column = next(c for c, x in enumerate(left) if x)
+            reduced[column] = tuple(x // common for x in left)
+            if len(reduced) == len(left):
+                break
+    found: Planes = {}
+    for normal, errors in planes.items():
+        _add(found, tuple(normal[c] for c in sorted(reduced)), errors)
+    return found, len(reduced)
+
+
+def _fewest(planes: Planes, rank: int, strict: bool, done: Container[Vector] = ()) -> int:
+    """Return the fewest errors of planes that span a space, near those that are not done."""
+    if rank == 0:
+        return 0
+    if rank == 1:
+        return min(map(min, planes.values()))
+    if rank == 2:
+        return _round([x for x, _ in planes], [y for _, y in planes], [*planes.values()], strict)
+    best = sum(map(sum, planes.values()))
+    before: set[Vector] = set()
+    for plane, errors in planes.items():
+        if plane in done:
+            continue
+        lost = min(errors) if strict else 0
+        if rank == 3:
+            found = _round(*_across(planes, plane), strict)
+        else:
+            there, seen = _within(planes, plane, before)
+            found = _fewest(there, rank - 1, strict, seen)
+        best = min(best, lost + found)
+        before.add(plane)
+    return best
+
+
+def _within(planes: Planes, plane: Vector, before: set[Vector]) -> tuple[Planes, set[Vector]]:
+    """Return where other planes meet one, and which of these places lie on one other plane only and
+    this is one of those before: they have been looked at in it.
+    """
+    found: Planes = {}
+    seen: set[Vector] = set()
+    pivot = max(range(len(plane)), key=lambda c: abs(plane[c]))
+    others = [c for c in range(len(plane)) if c != pivot]
+    for other, errors in planes.items():
+        if other == plane:
+            continue
+        normal = tuple(plane[pivot] * other[c] - plane[c] * other[pivot] for c in others)
+        count = len(found)
+        normal = _add(found, normal, errors)
+        if len(found) > count and other in before:
+            seen.add(normal)
+        else:
+            seen.discard(normal)
+    return found, seen
+
+
+def _across(planes: Planes, plane: Vector) -> tuple[list[int], list[int], list[tuple[int, int]]]:
+    """Return where other planes of three dimensions meet one, as x and y of the normals of lines,
+    and their errors.
+    """
+    pivot = max(range(3), key=lambda c: abs(plane[c]))
+    a, b = (pivot + 1) % 3, (pivot + 2) % 3
+    one, left, right = plane[pivot], plane[a], plane[b]
+    others = [other for other in planes if other != plane]
+    x = [one * other[a] - left * other[pivot] for other in others]
+    y = [one * other[b] - right * other[pivot] for other in others]
+    return x, y, [errors for other, errors in planes.items() if other != plane]
+
+
+def _round(x: list[int], y: list[int], errors: list[tuple[int, int]], strict: bool) -> int:
+    """Return the fewest errors round a circle: between lines (strict), or on one of them.
+
+    From one slope to the next, w crosses the lines of that slope. Division rounds correctly, so the
+    slopes that it makes equal are neighbors; exact ones tell these apart.
+    """
+    # Of normals to the right: at first, w is on their positive side.
+    right = [
+        e if a > 0 or (a == 0 and b > 0) else (e[1], e[0])
+        for a, b, e in zip(x, y, errors, strict=True)
+    ]
+    slopes = [_slope(a, b) for a, b in zip(x, y, strict=True)]
+    order = sorted(range(len(x)), key=slopes.__getitem__)
+    crossed = [right[k] for k in order]
+    if len(set(slopes)) < len(slopes):
+        groups = [[*group] for _, group in groupby(order, key=slopes.__getitem__)]
+        crossed = [e for group in groups for e in _merged(x, y, right, group)]
+    here = sum(p for _, p in right)
+    total = here + sum(n for n, _ in right)
+    between = list(accumulate((n - p for n, p in crossed), initial=here))
+    if strict:
+        return min(*between, total - max(between))
+    on = zip(between, crossed, strict=False)
+    return min(min(e - p, total - e - n) for e, (n, p) in on)
+
+
+def _merged(
+    x: list[int], y: list[int], right: list[tuple[int, int]], group: list[int]
+) -> list[tuple[int, int]]:
+    """Return the errors of lines whose rounded slopes are equal by their exact slopes, in order."""
+    # Different slopes differ by more than one part in the square of the largest x.
+    bits = 2 * max(abs(x[k]) for k in group).bit_length()
+    exact: dict[int, tuple[int, int]] = {}
+    for k in group:
+        slope = (y[k] << bits) // x[k] if x[k] else 0
+        n, p = exact.get(slope, (0, 0))
+        exact[slope] = n + right[k][0], p + right[k][1]
+    return [exact[slope] for slope in sorted(exact)]
+
+
+def _slope(x: int, y: int) -> float:
+    """Return y / x, rounded: as near as it gets to infinity if it is larger, infinity if x is 0."""
+    if not x:
+        return inf
+    try:
+        return y / x
+    except OverflowError:
+        return float_info.max if (x > 0) == (y > 0) else -float_info.max

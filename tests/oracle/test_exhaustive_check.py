@@ -1,0 +1,37 @@
+"""The fewest errors as proofs check them, against all hyperplanes tried one by one."""
+
+import numpy as np
+import pytest
+
+from fewest_errors_oracle import fewest_errors, reflected
+from fewest_errors_sets import nearly_tied, random_set
+from linsep.certificate.exhaustive import enumerated_minimum
+from thoroughness import some
+
+pytestmark = pytest.mark.uncompiled
+
+
+@pytest.mark.parametrize("seed", some(range(0, 2000, 20), 10))
+def test_as_the_oracle_says(seed):
+    for one in range(seed, seed + 20):
+        rows, labels, weights, intercept = random_set(one)
+        a = [reflected(x, y, intercept) for x, y in zip(rows, labels, strict=True)]
+        c = weights if weights is not None else [1] * len(a)
+        for strict in (True, False):
+            expected = fewest_errors(rows, labels, weights, strict, intercept)
+            assert enumerated_minimum(a, c, strict) == expected, (one, strict)
+
+
+@pytest.mark.parametrize("seed", some(range(40), 4))
+def test_slopes_that_floats_cannot_tell_apart(seed):
+    rows, labels = nearly_tied(seed)
+    a = [reflected(x, y, True) for x, y in zip(rows, labels, strict=True)]
+    for strict in (True, False):
+        expected = fewest_errors(rows, labels, None, strict)
+        assert enumerated_minimum(a, [1] * 12, strict) == expected
+
+
+def test_published_data(shared_data):
+    table = np.loadtxt(shared_data / "errors" / "voicepath.csv", delimiter=",")
+    a = [reflected(row[:2], 1 if row[2] > 0 else -1, True) for row in table.tolist()]
+    assert [enumerated_minimum(a, [1] * len(a), strict) for strict in (True, False)] == [19, 19]
