@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
 from math import gcd, lcm
+from operator import mul
 from typing import NamedTuple
 
 import numpy as np
@@ -86,24 +87,31 @@ class Lines:
         if self.rank == 1:
             (plus,), (minus,), side = self.plus, self.minus, self.normals[0][0]
             return min((minus, (side,)), (plus, (-side,)))
-        return self.on_circle((), strict)
+        return self.on_circle((), strict, (sum(self.plus) + sum(self.minus) + 1, ()))
 
-    def on_circle(self, chosen: Sequence[int], strict: bool) -> tuple[int, Vector]:
+    def on_circle(
+        self, chosen: Sequence[int], strict: bool, best: tuple[int, Vector]
+    ) -> tuple[int, Vector]:
         """Return the fewest errors on the circle across some lines, rank - 2 independent ones, or
-        (strict) near it, and weights.
+        (strict) near it, and weights, if they are fewer than the best so far; else these.
         """
         u, v = self.across(chosen)
-        across = [(_dot(a, u), _dot(a, v)) for a in self.normals]
+        left, right = ([_dot(a, side) for a in self.normals] for side in (u, v))
+        across = list(zip(left, right, strict=True))
         errors, (x, y) = self._sweep(across, strict)
+        if errors >= best[0]:
+            return best
         w = tuple(x * p + y * q for p, q in zip(u, v, strict=True))
         on = [k for k, q in enumerate(across) if q == (0, 0)]
         if not strict or not on:
             return errors, w
         among, turn = self.some(on)
         more, there = among.best(strict)
+        if errors + more >= best[0]:
+            return best
         near = dict(zip(turn, there, strict=True))
         aside = tuple(near.get(c, 0) for c in range(self.rank))
-        values = [x * q[0] + y * q[1] for q in across]
+        values = [x * p + y * q for p, q in across]
         return errors + more, _turned(self.normals, values, w, aside)
 
     def one_sided(self) -> tuple["Lines", list[int]]:
@@ -264,7 +272,7 @@ def _search(lines: Lines, strict: bool) -> tuple[int, Fraction | int, Vector]:
         if best[1] and seconds_left() < 0:
             return best[0], low if complete else 0, best[1]
         circle = [int(k) for k in np.unravel_index(t, bounds.shape)]
-        best = min(best, lines.on_circle(circle, strict))
+        best = lines.on_circle(circle, strict, best)
     return best[0], best[0] if complete else 0, best[1]
 
 
@@ -371,4 +379,4 @@ def _lowest(vector: Vector) -> Vector:
 
 
 def _dot(a: Vector, b: Vector) -> int:
-    return sum(x * y for x, y in zip(a, b, strict=True))
+    return sum(map(mul, a, b))
