@@ -216,11 +216,14 @@ def alternatives(A: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
     return w, multipliers
 
 
-def few_rows(A: Any, floor: np.ndarray) -> np.ndarray | None:
+def few_rows(
+    A: Any, floor: np.ndarray, prices: np.ndarray | None = None
+) -> np.ndarray | None:
     """Return multipliers >= ``floor`` of few rows that add up to zero: a corner of the cone.
 
     If ``floor`` is all zeros, they sum to 1 over the scaled rows, and at most one more row than
-    columns is used. None if the solver finds no such multipliers.
+    columns is used. The ``prices`` of the multipliers, by default 1 for those without a floor,
+    choose the corner. None if the solver finds no such multipliers.
     """
     if not A.shape[1]:
         return np.ones(A.shape[0])
@@ -229,7 +232,8 @@ def few_rows(A: Any, floor: np.ndarray) -> np.ndarray | None:
     equal, right = scaled.T, np.zeros(d)
     if not floor.any():
         equal, right = sp.vstack([equal, np.ones((1, n))]), np.append(right, 1.0)
-    result = solved(np.where(floor > 0, 0.0, 1.0), equal, (right, right), (floor, np.inf), FINE)
+    prices = np.where(floor > 0, 0.0, 1.0) if prices is None else prices
+    result = solved(prices, equal, (right, right), (floor, np.inf), FINE)
     if result is None:
         return None
     found = np.where(result.x > 1e-11, result.x, 0.0)

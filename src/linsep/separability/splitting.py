@@ -487,11 +487,11 @@ def exact_split(rows: list[Row], work: Work) -> tuple[Row, dict[int, Fraction], 
             return orthogonal(span, w), multipliers, span
         # remainders are rows times positive numbers: use the rows themselves
         scaled = {numbers[k]: x * left[numbers[k]][1] for k, x in more.items()}
-        multipliers = _joined(rows, multipliers, scaled)
+        multipliers = joined_multipliers(rows, multipliers, scaled)
         span = reduced([rows[i] for i in multipliers])
 
 
-def _joined(
+def joined_multipliers(
     rows: list[Row], old: dict[int, Fraction], new: dict[int, Fraction]
 ) -> dict[int, Fraction]:
     """Return positive vanishing multipliers of old and new rows; ``new`` vanish modulo the old."""
