@@ -18,6 +18,9 @@ def separation(
     fit_intercept: bool | None = None,
     margin: Literal["max"] | None = None,
     formulations: tuple[str, ...] = FORMULATIONS,
+    errors: bool = False,
+    strict: bool = True,
+    sample_weight: Any = None,
     time_limit: float | None = TIME_LIMIT,
 ) -> Verdict | Separations:
     """Decide whether a hyperplane separates the classes, and prove it.
@@ -47,6 +50,15 @@ def separation(
     formulations : tuple, default=("ovr", "ovo", "multinomial")
         For more than two classes: each against the rest, each pair, and every class above every
         other with weights of its own.
+    errors : bool, default=False
+        Also find the fewest errors of any hyperplane, as an interval with proofs of both ends: the
+        attribute ``errors`` of each verdict, a :class:`FewestErrors`. The ends come nearer until
+        they meet or the time is up. All rows are read into memory. Of several classes, each
+        question on two sides has an interval of its own.
+    strict : bool, default=True
+        Whether a row on the hyperplane counts as an error. If not, some weight must not be zero.
+    sample_weight : array of shape (rows,), or None
+        What an error in each row counts, at least 0, exactly. Only with ``errors=True``.
     time_limit : float or None, default=60.0
         Seconds for all questions together. A question not decided by then is ``Undecided``; a
         margin is left as wide as it is. None: no limit.
@@ -79,6 +91,11 @@ def separation(
     (1984): if data are separable or quasi-separable, the likelihood of a logistic regression has no
     maximum. Margins are geometric: distances from the hyperplane, with ||w|| without the intercept.
 
+    The fewest errors are the maximum feasible subsystem problem (Amaldi and Kann 1995), which is
+    NP-hard. A packing of contradictions, rows that no hyperplane gets all right, bounds them from
+    below, by the duality of linear programs; a tree of packings closes the gap (Pfetsch,
+    Branch-and-cut for the maximum feasible subsystem problem, 2008).
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -88,6 +105,9 @@ def separation(
     ('overlapping', True)
     >>> bool(verdict.verify(X[50:], y[50:]))
     True
+    >>> fewest = separation(X[50:], y[50:], errors=True).errors
+    >>> fewest.low, fewest.high, fewest.rows
+    (1, 1, (83,))
     """
     if isinstance(X, str | Path):
         raise TypeError(
@@ -97,5 +117,5 @@ def separation(
     X, y, _ = with_features(X, y)
     return deciding.separation(
         X, y, K=K, fit_intercept=fit_intercept, margin=margin, formulations=formulations,
-        time_limit=time_limit,
+        errors=errors, strict=strict, sample_weight=sample_weight, time_limit=time_limit,
     )  # fmt: skip

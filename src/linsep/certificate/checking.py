@@ -338,10 +338,12 @@ class QuasiSeparableChecker(OverlappingChecker):
 
 
 class Claim(Protocol):
-    """What is checked: a verdict, with the checker of its kind, or None if it claims nothing."""
+    """What is checked: a verdict, with what checks it; nothing does if it claims nothing."""
 
     kind: ClassVar[str]
-    checker: ClassVar[type[Checker] | None]
+
+    def checkers(self) -> list[type[Checker]]:
+        """Return what checks it."""
 
     @property
     def subject(self) -> Subject:
@@ -363,7 +365,7 @@ def check(
         except (TypeError, ValueError) as problem:
             return Check(False, f"It does not hold: it is about a Gram matrix: {problem}")
         X = K[:, [j for j in columns if j < len(K)]]
-    decided = [verdict for verdict in verdicts if verdict.checker is not None]
+    decided = [verdict for verdict in verdicts if verdict.checkers()]
     if not decided:
         return Check(None, "Nothing is claimed: undecided.")
     found = _check(decided, X, y, exact, time_limit, K)
@@ -425,8 +427,7 @@ def _numbers_claimed(verdicts: Sequence[Claim]) -> int:
 def _read_rows(verdicts: Sequence[Claim], reading: Reading, exact: bool, clock: Clock) -> None:
     """Read the rows once for all verdicts; Fails about the data take precedence."""
     subject = verdicts[0].subject
-    kinds = [(verdict, verdict.checker) for verdict in verdicts]
-    checkers = [kind(verdict, exact, clock) for verdict, kind in kinds if kind is not None]
+    checkers = [kind(one, exact, clock) for one in verdicts for kind in one.checkers()]
     classes = {(type(label), label): code for code, label in enumerate(subject.classes)}
     failure = _different_subjects(verdicts)
     for block in reading.blocks():
@@ -454,7 +455,7 @@ def _read_rows(verdicts: Sequence[Claim], reading: Reading, exact: bool, clock: 
 
 def _is_blocked(verdict: Claim) -> bool:
     """Return whether a verdict claims that nothing separates."""
-    return verdict.checker is not None and issubclass(verdict.checker, BlockedChecker)
+    return any(issubclass(kind, BlockedChecker) for kind in verdict.checkers())
 
 
 def _spanned(verdicts: Sequence[Claim], K: np.ndarray, clock: Clock) -> None:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from linsep.certificate.constraints import FORMULATIONS, Subject
 from linsep.certificate.cycles import Cycle, Cycles
+from linsep.certificate.errors import ERRORS
 from linsep.certificate.json_fields import (
     COUNT,
     COUNTS,
@@ -197,8 +198,10 @@ def _side(plain: Any, whole: Subject) -> tuple[Any, ...]:
 def _verdict(plain: Any, whole: Subject) -> Verdict:
     kind = KINDS[plain["kind"]]
     fields = {k: f for k, f in kind.fields.items() if k in plain or k not in kind.optional}
-    given = fields_of(plain, ("kind", "positive", "negative", *fields))
+    errors = {"errors": ERRORS} if "errors" in plain else {}
+    given = fields_of(plain, ("kind", "positive", "negative", *fields, *errors))
     about = whole.of_sides(*(_side(given[name], whole) for name in ("positive", "negative")))
+    fields |= errors
     found = kind(about, **{name: field.read(given[name]) for name, field in fields.items()})
     if isinstance(found, Separable):
         if {len(row) for row in found.coef} != {about.n_features} or len(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from html import escape
 from typing import Any, ClassVar
@@ -28,6 +28,7 @@ from linsep.certificate.checking import (
     check,
 )
 from linsep.certificate.constraints import FORMULATIONS, Combination, Subject
+from linsep.certificate.errors import ERRORS, ErrorsChecker, FewestErrors
 from linsep.certificate.integers import Space
 from linsep.drawing import WithRows, display
 from linsep.words import escaped
@@ -124,6 +125,7 @@ class Verdict(WithRows, Claims):
     """Base class of all verdicts."""
 
     subject: Subject
+    errors: FewestErrors | None = field(default=None, kw_only=True)
     kind: ClassVar[str] = ""
     #: what checks a verdict of this kind; None if it claims nothing
     checker: ClassVar[type[Checker] | None] = None
@@ -131,6 +133,11 @@ class Verdict(WithRows, Claims):
     fields: ClassVar[dict[str, json_of.Field]] = {}
     #: those of the fields that are left out if there is nothing in them
     optional: ClassVar[tuple[str, ...]] = ()
+
+    def checkers(self) -> list[type[Checker]]:
+        """Return what checks the verdict, and what checks the fewest errors if they are known."""
+        found = [] if self.checker is None else [self.checker]
+        return found if self.errors is None else [*found, ErrorsChecker]
 
     def verdicts(self) -> list[Verdict]:
         """Return the verdict alone."""
@@ -160,6 +167,7 @@ class Verdict(WithRows, Claims):
             ("verdict", self.answer()),
             ("classes", _sides(subject)),
             ("data", f"{subject.n_rows:,} rows, {features}, numbers as stored"),
+            *self._errors_lines(number),
             *self._details(number),
             *self.chance_line(),
         ]
@@ -183,6 +191,8 @@ class Verdict(WithRows, Claims):
         for name in self.optional:
             if not evidence[name]:
                 del evidence[name]
+        if self.errors is not None:
+            evidence["errors"] = ERRORS.write(self.errors)
         return {"kind": self.kind, "positive": positive, "negative": negative, **evidence}
 
     def plot(self, X: Any, y: Any, **kwargs: Any) -> Any:
@@ -213,6 +223,25 @@ class Verdict(WithRows, Claims):
     def _details(self, number: Number) -> list[tuple[str, str]]:
         """Return the evidence, and what follows for a logistic regression."""
         return []
+
+    def _errors_lines(self, number: Number) -> list[tuple[str, str]]:
+        """Return the fewest errors of any hyperplane, if they were asked for."""
+        found = self.errors
+        if found is None:
+            return []
+        what = "rows" if found.weights is None else "in weights of rows"
+        if found.closed:
+            ends = f"{found.high:,} {what}: no hyperplane has fewer errors"
+        else:
+            ends = f"from {found.low:,} to {found.high:,} {what}: both ends are proved"
+        if found.weights is None:
+            ends = ends.replace(" rows:", f" of {self.subject.n_rows:,} rows:")
+        ends += "" if found.strict else " (a row on the hyperplane is no error)"
+        lines = [("errors", ends)]
+        if found.rows:
+            which = _numbered(found.rows, number)
+            lines.append(("wrong rows", f"those of the hyperplane found: {which}"))
+        return lines
 
     def _found(self) -> str:
         """Return the verdict's kind and what has been found, as the beginning of a sentence."""

@@ -2,8 +2,10 @@
 matrix in exact arithmetic.
 """
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from itertools import combinations
 from typing import Any, Literal
 
@@ -15,13 +17,14 @@ from scipy.linalg import LinAlgError, cholesky, lapack
 from linsep._system.threads import one_blas_thread
 from linsep.certificate.checking import TIME_LIMIT
 from linsep.certificate.constraints import FORMULATIONS, Question, Subject, question_of
-from linsep.certificate.integers import Row, whole_row
+from linsep.certificate.integers import Row, in_lowest_terms, whole_row
 from linsep.certificate.numbers import exact_rows
 from linsep.certificate.verdicts import Separable, Separations, Undecided, Verdict
 from linsep.errors import DataError, ParameterError
 from linsep.separability.data import Data, data_of
 from linsep.separability.elimination import common_scale, independent, solution
 from linsep.separability.evidence import blocked_verdict, separable_verdict
+from linsep.separability.fewest.claim import Asked, asked, fewest_errors
 from linsep.separability.margin import Separated, widened
 from linsep.separability.position import chance_of
 from linsep.separability.search import Inseparable, search
@@ -56,19 +59,62 @@ def separation(
     fit_intercept: bool | None = None,
     margin: Literal["max"] | None = None,
     formulations: tuple[str, ...] = FORMULATIONS,
+    errors: bool = False,
+    strict: bool = True,
+    sample_weight: Any = None,
     time_limit: float | None = TIME_LIMIT,
 ) -> Verdict | Separations:
     """Decide as :func:`linsep.separation` about rows of numbers, a source, or a Gram matrix."""
     task = Task(time_limit)
+    if sample_weight is not None and not errors:
+        raise ParameterError("sample_weight is the weight of an error: give errors=True with it")
     if K is None:
         data = data_of(X, y)
+        wanted = asked(strict, sample_weight, data.n_rows) if errors else None
         found = decide(data, fit_intercept is not False, margin, formulations, task=task)
+        if wanted is not None:
+            found = with_fewest_errors(data, found, wanted, task)
         return found.remember(X, y) if isinstance(found, Verdict) else found
     if X is not None or margin is not None:
         raise ParameterError("K takes the place of X and has no margin: give K and y only")
-    found = _of_kernel(checked_gram(K), y, bool(fit_intercept), formulations, task)
     rounded = holds_floats(K)
+    if errors and rounded:
+        raise DataError(
+            "K holds floats, of which any rows are separable once they are rounded: give the exact "
+            "values of linsep.kernels.Kernel.exact for errors=True."
+        )
+    found = _of_kernel(checked_gram(K), y, bool(fit_intercept), formulations, task)
+    if errors:
+        columns = found.verdicts()[0].subject.columns or ()
+        data = data_of(np.asarray(K, dtype=object)[:, list(columns)], y)
+        found = with_fewest_errors(data, found, asked(strict, sample_weight, data.n_rows), task)
     return _mapped(found, lambda one: replace(one, subject=replace(one.subject, rounded=rounded)))
+
+
+def with_fewest_errors(
+    data: Data, found: Verdict | Separations, wanted: Asked, task: Task
+) -> Verdict | Separations:
+    """Return verdicts with the fewest errors of any hyperplane, within the time a task has left.
+
+    Verdicts on two sides share the time that is left; the multinomial formulation has none.
+    """
+    left = sum(not one.subject.multinomial for one in found.verdicts())
+
+    def added(verdict: Verdict) -> Verdict:
+        nonlocal left
+        if verdict.subject.multinomial:
+            return verdict
+        start = None
+        if isinstance(verdict, Separable):
+            weights = [*verdict.coef[0], *verdict.intercept * verdict.subject.fit_intercept]
+            start = in_lowest_terms(dict(enumerate(map(Fraction, weights))))
+        share = (task.until - time.monotonic()) / left
+        left -= 1
+        question = _question(data, verdict.subject)
+        with one_blas_thread:
+            return replace(verdict, errors=fewest_errors(data, question, wanted, start, share))
+
+    return _mapped(found, added)
 
 
 def _of_kernel(

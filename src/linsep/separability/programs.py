@@ -216,9 +216,7 @@ def alternatives(A: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
     return w, multipliers
 
 
-def few_rows(
-    A: Any, floor: np.ndarray, prices: np.ndarray | None = None
-) -> np.ndarray | None:
+def few_rows(A: Any, floor: np.ndarray, prices: np.ndarray | None = None) -> np.ndarray | None:
     """Return multipliers >= ``floor`` of few rows that add up to zero: a corner of the cone.
 
     If ``floor`` is all zeros, they sum to 1 over the scaled rows, and at most one more row than

@@ -492,7 +492,7 @@ def exact_split(rows: list[Row], work: Work) -> tuple[Row, dict[int, Fraction], 
 
 
 def joined_multipliers(
-    rows: list[Row], old: dict[int, Fraction], new: dict[int, Fraction]
+    rows: list[Row] | dict[int, Row], old: dict[int, Fraction], new: dict[int, Fraction]
 ) -> dict[int, Fraction]:
     """Return positive vanishing multipliers of old and new rows; ``new`` vanish modulo the old."""
     inside = [i for i in old if rows[i]]

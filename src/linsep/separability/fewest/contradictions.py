@@ -28,9 +28,7 @@ class Contradiction(NamedTuple):
     multipliers: tuple[Fraction, ...]
 
 
-def contradiction(
-    rows: WeightedRows, among: np.ndarray, cost: np.ndarray
-) -> Contradiction | None:
+def contradiction(rows: WeightedRows, among: np.ndarray, cost: np.ndarray) -> Contradiction | None:
     """Return a contradiction among some groups, of low cost; None if floats find none.
 
     Parameters

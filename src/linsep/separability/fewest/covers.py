@@ -8,16 +8,17 @@ its contradictions to the other rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from linsep.certificate.errors import MOST_DEPTH
 from linsep.separability.fewest.contradictions import Contradiction
 from linsep.separability.fewest.rows import WeightedRows
 from linsep.separability.programs import FINE, solved
+from linsep.separability.time_limit import TooLarge
 
 #: shares below this are zero; sums within it of a whole number reach it
 TINY = 1e-9
@@ -47,7 +48,7 @@ Tree = Packing | Branch
 
 
 class Unproved(Exception):
-    """The contradictions do not prove the target; ``cover`` is a fractional cover that is cheaper."""
+    """The contradictions do not prove the target: ``cover``, in whole rows, is cheaper."""
 
     def __init__(self, cover: np.ndarray) -> None:
         super().__init__()
@@ -132,6 +133,8 @@ class Contradictions:
         return self._node(target, frozenset(), frozenset())
 
     def _node(self, target: int, wrong: frozenset[int], right: frozenset[int]) -> Tree:
+        if len(wrong) + len(right) > MOST_DEPTH:
+            raise TooLarge(f"a proof is deeper than {MOST_DEPTH} branches")
         paid = sum(self.rows.weights[g] for g in wrong)
         if paid >= target:
             return Packing({})

@@ -150,11 +150,9 @@ class WeightedRows:
         return np.array([float(Fraction(c, top)) for c in self.weights])
 
     def exact(self, group: int) -> tuple[Row, Fraction]:
-        """Return a reflected row in whole numbers, and the positive fraction to multiply them by."""
+        """Return a reflected row in whole numbers, and the fraction to multiply them by."""
         if group not in self._exact:
-            self._exact[group] = constraint(
-                self.question, self.batch, int(self.first[group]), 0
-            )
+            self._exact[group] = constraint(self.question, self.batch, int(self.first[group]), 0)
         return self._exact[group]
 
     def whole(self, group: int) -> Row:
@@ -196,5 +194,4 @@ def _equal_rows(X: Any, place: np.ndarray) -> np.ndarray:
         apart.eliminate_zeros()
         equal: np.ndarray = np.diff(apart.indptr) == 0
         return equal
-    return np.all(X == X[place], axis=1)
-
+    return np.all(X[place] == X, axis=1)

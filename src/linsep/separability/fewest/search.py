@@ -54,7 +54,8 @@ class Search:
         self.rows, self.pool = rows, Contradictions(rows)
         self._rng = np.random.default_rng(0)
         self._began = time.monotonic()
-        self.low, self.tree = 0, Packing({})
+        self.low = 0
+        self.tree: Tree = Packing({})
         self.history: list[tuple[float, int, int]] = []
         last = rows.question.size - 1
         self.best = rows.judged(start or ({} if rows.strict else {last: 1}))

@@ -1,0 +1,275 @@
+"""The fewest errors of any hyperplane, as an interval with the proofs of both ends, and its check.
+
+The upper end is a hyperplane, whose errors are counted. The lower end is a tree. A *contradiction*
+is a set of rows that no hyperplane gets all right: with positive multipliers they add up to zero
+(Gordan 1873); where rows on the hyperplane are no errors, they also span the space of all weights.
+A leaf of the tree gives shares to contradictions, of which no row gets more than its weight: every
+hyperplane errs in each of them, so its errors weigh at least the sum of the shares. A branch
+continues with a row that is wrong, which pays its weight and none of its contradictions counts any
+more, and with the same row being right, which need not bear its shares.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linsep.certificate import json_fields as json_of
+from linsep.certificate.checking import Checker, Clock, Fails
+from linsep.certificate.constraints import Combination, Constraints, Weights
+from linsep.certificate.integers import Row, dot, rank_found
+
+#: deepest tree
+MOST_DEPTH = 200
+
+
+class Packing(NamedTuple):
+    """Shares of contradictions: {number of the contradiction: share}, in the unit of weights."""
+
+    shares: dict[int, Fraction]
+
+
+class Branch(NamedTuple):
+    """A row, and the trees in which it is wrong and right."""
+
+    row: int
+    wrong: Tree
+    right: Tree
+
+
+Tree = Packing | Branch
+
+
+@dataclass(frozen=True, repr=False)
+class FewestErrors:
+    """The least total weight of rows that any hyperplane gets wrong lies between two numbers.
+
+    Attributes
+    ----------
+    strict : bool
+        Whether a row on the hyperplane is an error.
+    unit : Fraction
+        What numbers of this proof are multiples of.
+    weights : tuple of int or None
+        The weight of every row of the data, in units; None if each counts 1.
+    least, most : int
+        Both ends, in units: no hyperplane's errors weigh less than ``least``, and those of this one
+        weigh ``most``.
+    hyperplane : dict
+        Its weights as integers, {number of the weight: weight}, the intercept last.
+    rows : tuple of int
+        The rows that it gets wrong.
+    copies : tuple of tuple of int
+        Equal rows on the same side, of which the first stands for all in the proof.
+    contradictions : tuple of Combination
+    tree : Packing or Branch
+    history : tuple of (seconds, low, high)
+        How the ends came nearer. Not part of the proof: empty if it was read from one.
+    """
+
+    strict: bool
+    unit: Fraction
+    weights: tuple[int, ...] | None
+    least: int
+    most: int
+    hyperplane: Row
+    rows: tuple[int, ...]
+    copies: tuple[tuple[int, ...], ...]
+    contradictions: tuple[Combination, ...]
+    tree: Tree
+    history: tuple[tuple[float, float, float], ...] = field(default=(), compare=False)
+
+    @property
+    def low(self) -> int | float:
+        """No hyperplane's errors weigh less; a whole number if it is one."""
+        return _plain(self.least * self.unit)
+
+    @property
+    def high(self) -> int | float:
+        """What the errors of this hyperplane weigh."""
+        return _plain(self.most * self.unit)
+
+    @property
+    def closed(self) -> bool:
+        """Whether both ends are the same, so that no hyperplane has fewer errors."""
+        return self.least == self.most
+
+    def __repr__(self) -> str:
+        ends = str(self.low) if self.closed else f"{self.low} to {self.high}"
+        return f"<FewestErrors: {ends}>"
+
+    def weight(self, row: int) -> int:
+        """Return the weight of a row, in units."""
+        return 1 if self.weights is None else self.weights[row]
+
+
+def _plain(number: Fraction) -> int | float:
+    return int(number) if number.denominator == 1 else float(number)
+
+
+def _read_fraction(plain: Any) -> Fraction:
+    above, below = map(json_of.LONG.read, json_of.items_of(plain))
+    found = Fraction(above, below) if below > 0 else Fraction(0)
+    if found <= 0 or (found.numerator, found.denominator) != (above, below):
+        raise json_of.Malformed("a positive fraction is not in lowest terms")
+    return found
+
+
+FRACTION = json_of.Field(_read_fraction, lambda x: [hex(x.numerator), hex(x.denominator)])
+SHARES = json_of.by_number(FRACTION)
+
+
+def _read_tree(plain: Any, depth: int = 0) -> Tree:
+    if depth > MOST_DEPTH:
+        raise json_of.Malformed("a tree is too deep")
+    if isinstance(plain, dict) and "row" in plain:
+        given = json_of.fields_of(plain, ("row", "wrong", "right"))
+        ways = (_read_tree(given[way], depth + 1) for way in ("wrong", "right"))
+        return Branch(json_of.COUNT.read(given["row"]), *ways)
+    return Packing(SHARES.read(json_of.fields_of(plain, ("shares",))["shares"]))
+
+
+def _write_tree(tree: Tree) -> dict[str, Any]:
+    if isinstance(tree, Packing):
+        return {"shares": SHARES.write(tree.shares)}
+    return {"row": tree.row, "wrong": _write_tree(tree.wrong), "right": _write_tree(tree.right)}
+
+
+def _read_nonnegative(plain: Any) -> int:
+    found: int = json_of.LONG.read(plain)
+    if found < 0:
+        raise json_of.Malformed("a weight is negative")
+    return found
+
+
+WEIGHT = json_of.Field(_read_nonnegative, hex)
+WEIGHTS = json_of.list_of(WEIGHT)
+FIELDS = {
+    "strict": json_of.FLAG,
+    "unit": FRACTION,
+    "weights": json_of.Field(
+        lambda plain: None if plain is None else WEIGHTS.read(plain),
+        lambda value: None if value is None else WEIGHTS.write(value),
+    ),
+    "least": WEIGHT,
+    "most": WEIGHT,
+    "hyperplane": json_of.ROW,
+    "rows": json_of.COUNTS,
+    "copies": json_of.list_of(json_of.COUNTS),
+    "contradictions": json_of.list_of(json_of.COMBINATION),
+    "tree": json_of.Field(_read_tree, _write_tree),
+}
+ERRORS = json_of.Field(
+    lambda plain: FewestErrors(**json_of.read_fields(json_of.fields_of(plain, FIELDS), FIELDS)),
+    lambda given: None if given is None else json_of.write_fields(given, FIELDS),
+)
+
+
+class ErrorsChecker(Checker):
+    """Count the errors of the hyperplane; check the contradictions, and the tree's bound."""
+
+    def __init__(self, verdict: Any, exact: bool, clock: Clock) -> None:
+        self.claim: FewestErrors = verdict.errors
+        self._copies = [Combination(c, (0,) * len(c), (1,) * len(c)) for c in self.claim.copies]
+        super().__init__(verdict, exact, clock)
+        claim, n = self.claim, verdict.subject.n_rows
+        if self.question.blocks != 1 or verdict.subject.multinomial:
+            raise Fails("fewest errors need two sides")
+        if claim.weights is not None and len(claim.weights) != n:
+            raise Fails("the number of weights differs from the number of rows")
+        if not all(0 <= j < self.question.size for j in claim.hyperplane):
+            raise Fails("the hyperplane has columns that the data do not have")
+        if not (claim.strict or claim.hyperplane):
+            raise Fails("all weights of the hyperplane are zero")
+        if claim.least > claim.most:
+            raise Fails("the interval is empty")
+        self._weights = Weights(self.question, claim.hyperplane)
+        self._wrong: list[int] = []
+        self._step = 0
+
+    def _combinations(self) -> list[Combination]:
+        return [*self.claim.contradictions, *self._copies]
+
+    def _see_all(self, given: Constraints) -> None:
+        value, bound = self._weights.products(given)
+        wrong = value < -bound
+        unsure = np.flatnonzero(self.exact & (np.abs(value) <= bound)).tolist()
+        for k in self.clock.over(unsure):
+            product = dot(given.exact(k)[0], self.claim.hyperplane)
+            wrong[k] = product < 0 or (self.claim.strict and product == 0)
+        self._wrong += (given.block.first + given.place[wrong]).tolist()
+        if self.claim.weights is not None:
+            rows = (given.block.first + given.place).tolist()
+            self._step = math.gcd(self._step, *(self.claim.weights[row] for row in rows))
+
+    def finish(self) -> None:
+        """Check both ends."""
+        claim = self.claim
+        if not self.exact:
+            return
+        found = tuple(row for row in self._wrong if claim.weight(row))
+        if found != claim.rows or sum(map(claim.weight, found)) != claim.most:
+            raise Fails("the hyperplane gets other rows wrong")
+        room = self._room()
+        for part in self.clock.over(claim.contradictions):
+            rows = self.vanishes(part)
+            columns = range(self.question.size)
+            if not claim.strict and rank_found(rows, columns) < self.question.size:
+                raise Fails("a contradiction does not span the space of all weights")
+            if not room.keys() >= set(part.rows):
+                raise Fails("a contradiction has a row for which another one stands")
+        for bound in self.clock.over(self._leaves(claim.tree, room, 0, frozenset())):
+            if self._rounded_up(bound) < claim.least:
+                raise Fails("the contradictions do not add up to the lower end")
+
+    def _rounded_up(self, bound: Fraction) -> int:
+        """Return the least sum of weights that is not below a bound: a multiple of their gcd."""
+        step = self._step or 1
+        return -int(-bound // step) * step
+
+    def _room(self) -> dict[int, int]:
+        """Return the weight of each row that stands in the proof, with its copies."""
+        named = {row for part in self.claim.contradictions for row in part.rows}
+        room = {row: self.claim.weight(row) for row in named}
+        seen: set[int] = set()
+        for part in self._copies:
+            first, *others = self.named(part)
+            if len(part.rows) < 2 or not seen.isdisjoint(part.rows):
+                raise Fails("copies of a row are not two or more, or repeated")
+            seen.update(part.rows)
+            if any(row != first[0] or scale != first[1] for row, scale, _ in others):
+                raise Fails("copies of a row are not equal to it")
+            for row in part.rows[1:]:
+                room.pop(row, None)
+            room[part.rows[0]] = sum(map(self.claim.weight, part.rows))
+        return room
+
+    def _leaves(
+        self, tree: Tree, room: dict[int, int], paid: int, wrong: frozenset[int]
+    ) -> Iterator[Fraction]:
+        """Yield what the errors weigh at least in each leaf; rows that are right have left."""
+        if isinstance(tree, Branch):
+            if tree.row not in room or tree.row in wrong:
+                raise Fails("a tree branches on a row that does not stand in the proof")
+            more = paid + room[tree.row]
+            yield from self._leaves(tree.wrong, room, more, wrong | {tree.row})
+            rest = {row: weight for row, weight in room.items() if row != tree.row}
+            yield from self._leaves(tree.right, rest, paid, wrong)
+            return
+        borne: dict[int, Fraction] = {}
+        for s, share in tree.shares.items():
+            if s >= len(self.claim.contradictions):
+                raise Fails("a tree names a contradiction that is not there")
+            rows = self.claim.contradictions[s].rows
+            if not wrong.isdisjoint(rows):
+                raise Fails("a contradiction counts, of which a row is wrong anyway")
+            for row in rows:
+                borne[row] = borne.get(row, Fraction(0)) + share
+        if any(borne[row] > weight for row, weight in room.items() if row in borne):
+            raise Fails("the shares of a row's contradictions exceed its weight")
+        yield paid + sum(tree.shares.values(), Fraction(0))

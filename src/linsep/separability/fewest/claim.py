@@ -1,0 +1,135 @@
+"""The claim about the fewest errors, made of what the search found."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linsep.certificate import errors
+from linsep.certificate.constraints import Combination, Question
+from linsep.certificate.integers import Row, in_lowest_terms, whole_numbers
+from linsep.errors import DataError
+from linsep.separability.data import Data
+from linsep.separability.fewest.covers import Branch, Tree
+from linsep.separability.fewest.rows import WeightedRows
+from linsep.separability.fewest.search import Found, Search
+from linsep.separability.time_limit import Task, limited
+
+#: a search has this many seconds even if the verdict took all of them
+SHORTEST = 1e-3
+
+
+class Asked(NamedTuple):
+    """What is asked: whether rows on the hyperplane are errors, and the weights of all rows.
+
+    The weights are whole numbers times a unit; None if each row counts 1.
+    """
+
+    strict: bool = True
+    weights: list[int] | None = None
+    unit: Fraction = Fraction(1)
+
+
+def asked(strict: bool, weights: Any, n_rows: int) -> Asked:
+    """Return what is asked, with weights of any kind of number.
+
+    Raises
+    ------
+    DataError
+        If the weights are not one finite number of at least 0 for each row, or all zero.
+    """
+    if weights is None:
+        return Asked(strict)
+    given = np.asarray(weights)
+    if given.shape != (n_rows,):
+        raise DataError(
+            f"sample_weight has shape {given.shape}: give one number for each of {n_rows:,} rows."
+        )
+    try:
+        whole, unit = whole_numbers(given)
+    except (TypeError, ValueError, OverflowError):
+        raise DataError("sample_weight has values that are not finite numbers.") from None
+    if min(whole, default=0) < 0:
+        raise DataError(f"sample_weight of row {np.argmin(whole) + 1} is negative: give 0 or more.")
+    common = math.gcd(*whole)
+    if not common:
+        raise DataError("sample_weight is 0 in every row: give a positive weight to some rows.")
+    return Asked(strict, [m // common for m in whole], unit * common)
+
+
+def fewest_errors(
+    data: Data, question: Question, asked: Asked, start: Row | None, seconds: float
+) -> errors.FewestErrors:
+    """Return the interval that was reached, with its proofs.
+
+    Parameters
+    ----------
+    data : Data
+        All of its rows are read into memory.
+    question : Question
+        Of two sides.
+    asked : Asked
+    start : Row or None
+        Weights in whole numbers to begin with.
+    seconds : float
+        How long to search.
+    """
+    rows = WeightedRows(data, question, asked.weights, asked.strict)
+    search = Search(rows, start)
+    with limited(Task(max(seconds, SHORTEST))):
+        found = search.run()
+    best = found.best
+    parts, numbers = _used(found)
+    chosen = [found.contradictions[s] for s in parts]
+    groups = sorted({g for one in chosen for g in one.groups} | _branched(found.tree))
+    return errors.FewestErrors(
+        asked.strict, asked.unit, None if asked.weights is None else tuple(asked.weights),
+        found.low, best.errors, in_lowest_terms(best.weights), best.rows,
+        tuple(tuple(rows.copies[g]) for g in groups if len(rows.copies[g]) > 1),
+        tuple(_combination(rows, one.groups, one.multipliers) for one in chosen),
+        _of_rows(found.tree, rows, numbers),
+        tuple((seconds, float(low * asked.unit), float(high * asked.unit))
+              for seconds, low, high in found.history),
+    )  # fmt: skip
+
+
+def _used(found: Found) -> tuple[list[int], dict[int, int]]:
+    """Return the contradictions that a tree uses, and the new number of each."""
+
+    def shares(tree: Tree) -> set[int]:
+        if isinstance(tree, Branch):
+            return shares(tree.wrong) | shares(tree.right)
+        return set(tree.shares)
+
+    parts = sorted(shares(found.tree))
+    return parts, {s: k for k, s in enumerate(parts)}
+
+
+def _branched(tree: Tree) -> set[int]:
+    """Return the groups on which a tree branches."""
+    if not isinstance(tree, Branch):
+        return set()
+    return {tree.group} | _branched(tree.wrong) | _branched(tree.right)
+
+
+def _combination(
+    rows: WeightedRows, groups: Sequence[int], multipliers: Sequence[Fraction]
+) -> Combination:
+    """Return a contradiction by the first row of each group, in order."""
+    exact = {
+        rows.copies[g][0]: x / rows.exact(g)[1] for g, x in zip(groups, multipliers, strict=True)
+    }
+    whole = in_lowest_terms({row: exact[row] for row in sorted(exact)})
+    return Combination(tuple(whole), (0,) * len(whole), tuple(whole.values()))
+
+
+def _of_rows(tree: Tree, rows: WeightedRows, numbers: dict[int, int]) -> errors.Tree:
+    """Return a tree about rows instead of groups."""
+    if isinstance(tree, Branch):
+        ways = (_of_rows(way, rows, numbers) for way in (tree.wrong, tree.right))
+        return errors.Branch(rows.copies[tree.group][0], *ways)
+    return errors.Packing({numbers[s]: share for s, share in sorted(tree.shares.items())})
