@@ -20,6 +20,9 @@ from threading import Thread, Timer
 
 WRONG = ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError
 NUMBER = re.compile(r"[ \t]*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?[ \t]*")
+#: the fields of the fewest errors
+ERRORS = ["strict", "unit", "weights", "least", "most", "hyperplane", "rows", "copies"]
+ERRORS += ["contradictions", "tree"]
 #: what of a recipe is followed here, and the other settings where they say nothing
 OURS = "target", "target_kind", "numeric", "bool", "text", "exclude", "dtype"
 USUAL: list = [None, "error", {}, [], "table", "svmlight"]
@@ -184,11 +187,37 @@ def part_of(K, width, columns, whole):
     return [{k: row[j] for k, j in enumerate(columns) if j in row} for row in K]
 
 
+def fraction(given):
+    """Return a positive fraction, which must be in lowest terms."""
+    above, below = map(long, list.__iter__(given))
+    need(above > 0 < below and math.gcd(above, below) == 1, "a fraction is not in lowest terms")
+    return Fraction(above, below)
+
+
+def leaves(tree, sets, room, paid, wrong, depth=0):
+    """Yield what the errors weigh at least in each leaf; rows that are right have left ``room``."""
+    need(depth <= 200, "a tree is too deep")
+    if [*tree] == ["row", "wrong", "right"]:
+        i = tree["row"]
+        need(type(i) is int and i in room and i not in wrong, "a tree branches on another row")
+        yield from leaves(tree["wrong"], sets, room, paid + room[i], {*wrong, i}, depth + 1)
+        rest = {k: x for k, x in room.items() if k != i}
+        yield from leaves(tree["right"], sets, rest, paid, wrong, depth + 1)
+        return
+    need([*tree] == ["shares"], "a leaf has other fields")
+    shares = keyed(tree["shares"], len(sets), fraction)
+    need(all(wrong.isdisjoint(sets[s]) for s in shares), "a contradiction has a wrong row")
+    borne = {i: sum(x for s, x in shares.items() if i in sets[s]) for i in room}
+    need(all(borne[i] <= room[i] for i in room), "shares exceed the weight of a row")
+    yield paid + sum(shares.values())
+
+
 class Problem:
     """The constraints of all rows: {(row, number of the constraint): (constraint, side)}."""
 
     def __init__(self, rows, labels, classes, positive, negative, features, bias, columns):
         self.features, self.bias, self.width = features, bias, features + bias
+        self.positive, self.classes, self.limits = positive, classes, dict[int, str]()
         self.blocks, self.plain = 1 if positive else len(classes) - 1, positive and columns is None
         self.size, self.constraints = self.blocks * self.width, {}
         for i, (row, label) in enumerate(zip(rows, labels, strict=True)):
@@ -246,6 +275,7 @@ class Problem:
         """Check that witness and spanning rows sum to zero, and that the latter span the space."""
         need([*given][3:] == ["witness", "spanning", "space", *more], "it has other fields")
         space = space_of(given["space"], self.size)
+        self.limits = dict.fromkeys(self.kept(space), "finite")
         need(not (self.sum_of(given["witness"]) or self.sum_of(given["spanning"])), "it is not 0")
         spanned((a for _, a, _ in self.named(given["spanning"])), space)
         inside = [key for key, (a, _) in self.constraints.items() if not left_of(a, space)]
@@ -266,18 +296,60 @@ class Problem:
                 dot(a, direction) > 0 or not left_of(a, space), f"row {i + 1} is on the wrong side"
             )
         spanned((self.constraints[key][0] for key in pairs_of(given["basis"])), everything)
-        kept = dict(everything)  # columns independent of the constant and of earlier ones
+        kept = self.kept(everything)
+        self.limits = {j: "infinite" if left_of(a, space) else "finite" for j, a in kept.items()}
+        for j, added in keyed(given["signs"], self.size, self.sum_of).items():
+            wanted, left = left_of(kept[j], space), left_of(added, space)
+            times = {left.get(i, 0) / x * dot(kept[j], direction) for i, x in wanted.items()}
+            need(len(times) == 1 and min(times) > 0 and left.keys() == wanted.keys(), "other sums")
+            self.limits[j] = "+inf" if dot(kept[j], direction) > 0 else "-inf"
+        rest = [j for j in sorted(kept) if str(j) not in given["signs"] and j in given[more[-1]]]
+        need(not more[5:] or (rest and dumps(given[more[-1]]) == dumps(rest)), "bad unchecked ones")
+        open_ = [j for j in rest if more[5:] and self.limits[j] == "infinite"]
+        self.limits |= dict.fromkeys(open_, "sign not checked")
+
+    def kept(self, space):
+        """Return the columns independent of the constant and of earlier ones, with their rows."""
+        kept = dict(space)
         for one in range(self.features, self.size, self.width) if self.bias else ():
             if holders := sorted(p for p, row in kept.items() if one in row and p != one):
                 out = kept.pop(holders[-1])
                 out = kept[one] = {j: x / out[one] for j, x in out.items()}
                 kept |= {p: total([(1, kept[p]), (-kept[p][one], out)]) for p in holders[:-1]}
-        for j, added in keyed(given["signs"], self.size, self.sum_of).items():
-            wanted, left = left_of(kept[j], space), left_of(added, space)
-            times = {left.get(i, 0) / x * dot(kept[j], direction) for i, x in wanted.items()}
-            need(len(times) == 1 and min(times) > 0 and left.keys() == wanted.keys(), "other sums")
-        rest = [j for j in sorted(kept) if str(j) not in given["signs"] and j in given[more[-1]]]
-        need(not more[5:] or (rest and dumps(given[more[-1]]) == dumps(rest)), "bad unchecked ones")
+        return kept
+
+    def fewest(self, given, count):
+        """Check the errors of a hyperplane, and that none errs less; return both ends."""
+        need([*given] == ERRORS and self.blocks == 1 and bool(self.positive), "bad errors")
+        need(type(given["strict"]) is bool and fraction(given["unit"]), "bad errors")
+        weights = [1] * count if given["weights"] is None else [*map(long, given["weights"])]
+        low, high = long(given["least"]), long(given["most"])
+        need(len(weights) == count and min(weights) >= 0 <= low <= high, "bad weights or ends")
+        side, w = {i: a for (i, _), (a, _) in self.constraints.items()}, given["hyperplane"]
+        need(keyed(w, self.size) or given["strict"], "all weights of the hyperplane are zero")
+        scores = {i: dot(a, keyed(w, self.size)) for i, a in side.items() if weights[i]}
+        wrong = [i for i, v in scores.items() if v < 0 or (given["strict"] and v == 0)]
+        need(dumps(given["rows"]) == dumps(wrong), "the hyperplane gets other rows wrong")
+        need(sum(weights[i] for i in wrong) == high, "the hyperplane has other errors")
+        sets = [self.named(one) for one in list.__iter__(given["contradictions"])]
+        for one in sets:
+            need(one and not total((m, a) for m, a, _ in one), "a contradiction is not 0")
+            full = given["strict"] or len(spanned(a for _, a, _ in one)) == self.size
+            need(full, "a contradiction does not span the space of all weights")
+        sets = [one["rows"] for one in given["contradictions"]]
+        room, seen = {i: weights[i] for rows in sets for i in rows}, set[int]()
+        for same in list.__iter__(given["copies"]):
+            pairs_of([[i, 0] for i in list.__iter__(same)])
+            need(len(same) > 1 and seen.isdisjoint(same), "copies are one row, or repeated")
+            need(all(side[i] == side[same[0]] for i in same), "copies are not equal")
+            seen |= {*same}
+            room = {i: x for i, x in room.items() if i not in same}
+            room[same[0]] = sum(weights[i] for i in same)
+        need(all(i in room for rows in sets for i in rows), "a copy stands for another row")
+        step = math.gcd(*(weights[i] for i in side)) or 1
+        for bound in leaves(given["tree"], sets, room, 0, set()):
+            need(-(-bound // step) * step >= low, "the contradictions do not add up")
+        return low * fraction(given["unit"]), high * fraction(given["unit"])
 
 
 def check(text, rows, labels, names, width):
@@ -311,14 +383,46 @@ def check(text, rows, labels, names, width):
     good = [dumps([both]) for both in sides]
     good = good if chosen is None else [dumps(sides)] * (len(known) > 1 and chosen == order)
     need(dumps(given) in good, "it has other formulations or sides")
+    found: list[str] = []
     for (positive, negative), verdict in zip(given, verdicts, strict=True):
         fine = verdict["kind"] in ("separable", "overlapping", "quasi-separable")
         need(fine and [*verdict][:3] == ["kind", "positive", "negative"], "it claims nothing")
         problem = Problem(rows, labels, classes, positive, negative, width, bias, columns)
-        getattr(problem, verdict["kind"].replace("-", "_"))(verdict)
-    found = [f"{v['kind']}: {v['positive']} against {v['negative']}" for v in verdicts]
-    shown = f"features: {claimed or width}" if columns is None else f"Gram matrix: {columns}"
-    return [*found, f"intercept: {bias}", shown, f"rows: {len(rows)}"]
+        found += lines_of(verdict, problem, claimed, columns, len(rows))
+    shown = f"{width}{': ' * bool(claimed)}{some(claimed or [])}"
+    shown = f"features: {shown}" if columns is None else f"Gram matrix: columns {some(columns)}"
+    last = [f"classes: {some(classes)}", f"intercept: {'yes' if bias else 'no'}", shown]
+    return [*found, *last, f"rows: {len(rows)}"]
+
+
+def lines_of(verdict, problem, names, columns, count):
+    """Check a verdict; return what it claims as lines."""
+    proof = {name: part for name, part in verdict.items() if name != "errors"}
+    need([*verdict] == [*proof, *["errors"] * (len(verdict) - len(proof))], "it has other fields")
+    getattr(problem, verdict["kind"].replace("-", "_"))(proof)
+    positive, classes = verdict["positive"], problem.classes
+    sides = f"{some(positive)} against {some(verdict['negative'])}"
+    every = f"{some(classes)}, each above every other"
+    found = [f"{verdict['kind']}: {sides if positive else every}"]
+    if verdict["kind"] == "separable" and verdict["margin"][1] is not None:
+        found += ["  margin: {!r} to {!r}".format(*verdict["margin"])]
+    called = [f"column {j}" for j in columns] if columns else names or range(problem.features)
+    called = [*map(str, called), *["intercept"] * problem.bias]
+    called = called if positive else [f"{k}: {name}" for k in classes[:-1] for name in called]
+    limits = [problem.limits.get(j, "dependent") for j in range(len(called))]
+    for limit in [] if verdict["kind"] == "separable" else sorted(set(limits)):
+        found += [f"  {limit}: {some(called[j] for j, x in enumerate(limits) if x == limit)}"]
+    if "errors" in verdict:
+        low, high = problem.fewest(verdict["errors"], count)
+        which = some(i + 1 for i in verdict["errors"]["rows"])
+        found += [f"  fewest errors: {low} to {high}; of a hyperplane: rows {which or 'none'}"]
+    return found
+
+
+def some(items):
+    """Return the first items as text."""
+    shown = [*map(str, items)]
+    return ", ".join(shown[:12]) + ", ..." * (len(shown) > 12)
 
 
 if __name__ == "__main__":
@@ -326,13 +430,14 @@ if __name__ == "__main__":
     parser.add_argument("files", nargs=2, metavar="FILE", help="PROOF and DATA")
     parser.add_argument("--target", help="the column of labels: DATA is CSV")
     parser.add_argument("--exclude", action="append", default=[], help="a column to leave out")
-    parser.add_argument("--time-limit", type=float, default=1e6, help="in seconds")
+    parser.add_argument("--time-limit", type=float, help="in seconds; it needs threads")
     given = parser.parse_args()
-    Thread(target=Timer(given.time_limit, interrupt_main).run, daemon=True).start()
     try:
+        if given.time_limit is not None:
+            Thread(target=Timer(given.time_limit, interrupt_main).run, daemon=True).start()
         need(all(map(os.path.isfile, given.files)), "PROOF and DATA are not both files")
         data = read(given.files[1], given.target, given.exclude)
         with open(given.files[0], encoding="ascii", newline="") as proof:
             print("It holds.", *check(proof.read(), *data), sep="\n")
-    except (*WRONG, KeyboardInterrupt) as problem:  # the latter when the time is up
+    except (*WRONG, RuntimeError, KeyboardInterrupt) as problem:  # the latter when the time is up
         raise SystemExit(f"Not proved ({type(problem).__name__}): {problem}") from None

@@ -52,7 +52,7 @@ def separation(
         other with weights of its own.
     errors : bool, default=False
         Also find the fewest errors of any hyperplane, as an interval with proofs of both ends: the
-        attribute ``errors`` of each verdict, a :class:`FewestErrors`. The ends come nearer until
+        attribute ``errors`` of each verdict. The ends come nearer until
         they meet or the time is up. All rows are read into memory. Of several classes, each
         question on two sides has an interval of its own.
     strict : bool, default=True

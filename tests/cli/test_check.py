@@ -29,7 +29,7 @@ ALONE = Path(check.__file__)
 
 def test_it_is_short_and_stands_alone():
     text = ALONE.read_text()
-    assert len(text.splitlines()) < 350
+    assert len(text.splitlines()) < 450
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
             assert {alias.name for alias in node.names} <= sys.stdlib_module_names
@@ -93,7 +93,7 @@ def test_what_does_not_hold_is_exit_code_1(tmp_path):
     text = proof_of(path)
     proof.write_text(text)
     done = run(proof, path)
-    assert done.stdout.splitlines()[:2] == ["It holds.", "separable: [1] against [-1]"]
+    assert done.stdout.splitlines()[:2] == ["It holds.", "separable: 1 against -1"]
     for data, altered in (
         (ROWS.replace("0.5", "0.25"), text),
         (ROWS.replace("+1", "-1"), text),
@@ -293,3 +293,46 @@ def test_zero_has_one_sign_in_a_margin():
         assert checkers_agree.accepts(written(forged), X, y) is holds
     odd = dataclasses.replace(verdict, margin=(-0.0, verdict.margin[1]))
     assert "-0.0" not in odd.to_json()
+
+
+NO_THREADS = """
+import runpy, sys, _thread, threading
+def refused(*args, **kwargs):
+    raise RuntimeError("can't start new thread")
+_thread.start_new_thread = threading._start_new_thread = threading.Thread.start = refused
+sys.argv = ["check", *sys.argv[1:]]
+runpy.run_path({path!r}, run_name="__main__")
+"""
+
+
+def test_it_needs_no_threads(tmp_path):
+    """As in a browser; only a time limit needs one."""
+    path, proof = tmp_path / "rows.svm", tmp_path / "proof.json"
+    path.write_text(ROWS)
+    proof.write_text(proof_of(path))
+    command = [sys.executable, "-c", NO_THREADS.format(path=str(ALONE)), str(proof), str(path)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, "It holds.")
+    late = [*command, "--time-limit", "5"]
+    done = subprocess.run(late, check=False, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.startswith("Not proved (RuntimeError): can't start new thread")
+
+
+def test_it_prints_what_is_claimed(tmp_path):
+    path, proof = tmp_path / "rows.csv", tmp_path / "proof.json"
+    path.write_text("dose,age,sick\n1,3,no\n2,1,no\n3,3,yes\n4,2,yes\n2,2,no\n2,2,yes\n")
+    verdict = separation(open_source(str(path), target="sick"), errors=True)
+    proof.write_text(verdict.to_json())
+    done = run(proof, path, "--target", "sick")
+    assert done.stdout.splitlines() == [
+        "It holds.",
+        "quasi-separable: yes against no",
+        "  +inf: dose, age",
+        "  -inf: intercept",
+        "  fewest errors: 1 to 1; of a hyperplane: rows 6",
+        "classes: no, yes",
+        "intercept: yes",
+        "features: 2: dose, age",
+        "rows: 6",
+    ]

@@ -23,6 +23,7 @@ from linsep.certificate import json_fields as json_of
 from linsep.certificate.checking import Checker, Clock, Fails
 from linsep.certificate.constraints import Combination, Constraints, Weights
 from linsep.certificate.integers import Row, dot, rank_found
+from linsep.drawing import display
 
 #: deepest tree
 MOST_DEPTH = 200
@@ -100,8 +101,15 @@ class FewestErrors:
         return self.least == self.most
 
     def __repr__(self) -> str:
-        ends = str(self.low) if self.closed else f"{self.low} to {self.high}"
-        return f"<FewestErrors: {ends}>"
+        return f"<FewestErrors: {self.ends()}>"
+
+    def ends(self) -> str:
+        """Return both ends as text, or the number if they are the same."""
+        return f"{self.high:,}" if self.closed else f"{self.low:,} to {self.high:,}"
+
+    def plot(self, **kwargs: Any) -> Any:
+        """Draw how the ends came nearer, by :class:`linsep.plot.FewestErrorsDisplay`."""
+        return display("FewestErrorsDisplay").from_errors(self, **kwargs)
 
     def weight(self, row: int) -> int:
         """Return the weight of a row, in units."""

@@ -231,9 +231,9 @@ class Verdict(WithRows, Claims):
             return []
         what = "rows" if found.weights is None else "in weights of rows"
         if found.closed:
-            ends = f"{found.high:,} {what}: no hyperplane has fewer errors"
+            ends = f"{found.ends()} {what}: no hyperplane has fewer"
         else:
-            ends = f"from {found.low:,} to {found.high:,} {what}: both ends are proved"
+            ends = f"from {found.ends()} {what}: both ends are proved"
         if found.weights is None:
             ends = ends.replace(" rows:", f" of {self.subject.n_rows:,} rows:")
         ends += "" if found.strict else " (a row on the hyperplane is no error)"
@@ -554,7 +554,10 @@ class Separations(Claims):
                 else f"{_some(subject.positive)} against "
                 + ("the rest" if len(subject.negative) > 1 else _some(subject.negative))
             )
-            found.append([question, verdict.kind, verdict.note(number)])
+            note = verdict.note(number)
+            if verdict.errors is not None:
+                note = f"{verdict.errors.ends()} errors; {note}".removesuffix("; ")
+            found.append([question, verdict.kind, note])
         return found
 
     def __str__(self) -> str:

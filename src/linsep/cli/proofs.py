@@ -48,6 +48,14 @@ MARGIN = Option(
     "--margin", **options.choice(["max"]),
     help="Improve a separator until its margin is within a millionth of the widest.",
 )  # fmt: skip
+ERRORS = Option(
+    "--errors", is_flag=True,
+    help="Also find the fewest errors of any hyperplane, as an interval with proofs of both ends.",
+)  # fmt: skip
+STRICT = Option(
+    "--strict/--no-strict", default=True,
+    help="With --errors: whether a row on the hyperplane is an error.",
+)  # fmt: skip
 PROOF_OUT = Option(
     "--proof", type=options.LocalPath(dash=False), metavar="FILE",
     help="Write the proof here, as JSON.",
@@ -74,14 +82,14 @@ MOST_ROWS, MOST_VALUES = 12, 5
 
 
 @command(
-    options.DATA, MARGIN, options.FIT_INTERCEPT, PROOF_OUT, options.ROWS, options.UNGROUPED_COLUMNS,
-    options.FORCE, SEARCH_LIMIT, options.READING_DASK, options.READING_SHARD_MB,
-    options.AS_JSON, options.PLOT,
+    options.DATA, MARGIN, ERRORS, STRICT, options.FIT_INTERCEPT, PROOF_OUT, options.ROWS,
+    options.UNGROUPED_COLUMNS, options.FORCE, SEARCH_LIMIT, options.READING_DASK,
+    options.READING_SHARD_MB, options.AS_JSON, options.PLOT,
 )  # fmt: skip
 def separate(
-    data: list[str], *, margin: str | None, fit_intercept: bool, proof: Path | None,
-    how: dict[str, Any], columns: dict[str, Any], force: bool, time_limit: float,
-    dask: str | None, shard_mb: float | None, as_json: bool, plot: Path | None,
+    data: list[str], *, margin: str | None, errors: bool, strict: bool, fit_intercept: bool,
+    proof: Path | None, how: dict[str, Any], columns: dict[str, Any], force: bool,
+    time_limit: float, dask: str | None, shard_mb: float | None, as_json: bool, plot: Path | None,
 ) -> None:  # fmt: skip
     """Decide whether a hyperplane separates the classes of DATA, and prove it.
 
@@ -90,7 +98,9 @@ def separate(
     Example: linsep separate train.csv --target species --proof species.json
     """
     from linsep.certificate.verdicts import Separations, Undecided
-    from linsep.separability.deciding import decide
+    from linsep.separability.data import weights_of
+    from linsep.separability.deciding import decide, with_fewest_errors
+    from linsep.separability.fewest.claim import asked
     from linsep.separability.time_limit import Task
 
     check_all_free(force, proof, plot)
@@ -101,6 +111,9 @@ def separate(
         task = Task(time_limit)
         with watching(source, task=task):
             claim = decide(opened, fit_intercept, margin, task=task)
+            if errors:
+                wanted = asked(strict, weights_of(source), opened.n_rows)
+                claim = with_fewest_errors(opened, claim, wanted, task)
             task.doing = "the check of the proof"
             checked = _checked(claim, opened if dask is None else source, time_limit)
         written = claim.to_json(source.recipe())

@@ -13,6 +13,7 @@ from .chance import (
 )
 from .decision import DecisionDisplay as DecisionDisplay
 from .diagnostics import DiagnosticsDisplay as DiagnosticsDisplay
+from .errors import FewestErrorsDisplay as FewestErrorsDisplay
 from .kernel import KernelDisplay as KernelDisplay
 from .probabilities import (
     LogisticDisplay as LogisticDisplay,

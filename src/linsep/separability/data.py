@@ -250,6 +250,15 @@ def exact_batches(source: Any) -> Iterator[Batch]:
         yield Batch(X.astype(np.float64) if short else X, y, first)
 
 
+def weights_of(source: Any) -> np.ndarray | None:
+    """Return the weights of all rows of a source; None if each counts 1."""
+    if not hasattr(source, "exactly"):
+        return None
+    found = [batch.weights for batch in source.exactly()]
+    given = [weights for weights in found if weights is not None]
+    return np.concatenate(given) if given else None
+
+
 def _from_source(source: Any) -> Data:
     """Read a source once for its classes and width; keep its rows in memory if they are few."""
     kept: list[Batch] | None = []

@@ -21,7 +21,7 @@ from linsep.certificate.integers import Row, in_lowest_terms, whole_row
 from linsep.certificate.numbers import exact_rows
 from linsep.certificate.verdicts import Separable, Separations, Undecided, Verdict
 from linsep.errors import DataError, ParameterError
-from linsep.separability.data import Data, data_of
+from linsep.separability.data import Data, data_of, weights_of
 from linsep.separability.elimination import common_scale, independent, solution
 from linsep.separability.evidence import blocked_verdict, separable_verdict
 from linsep.separability.fewest.claim import Asked, asked, fewest_errors
@@ -70,7 +70,8 @@ def separation(
         raise ParameterError("sample_weight is the weight of an error: give errors=True with it")
     if K is None:
         data = data_of(X, y)
-        wanted = asked(strict, sample_weight, data.n_rows) if errors else None
+        weights = sample_weight if sample_weight is not None or y is not None else weights_of(X)
+        wanted = asked(strict, weights, data.n_rows) if errors else None
         found = decide(data, fit_intercept is not False, margin, formulations, task=task)
         if wanted is not None:
             found = with_fewest_errors(data, found, wanted, task)
@@ -98,6 +99,7 @@ def with_fewest_errors(
 
     Verdicts on two sides share the time that is left; the multinomial formulation has none.
     """
+    task.doing = "the fewest errors"
     left = sum(not one.subject.multinomial for one in found.verdicts())
 
     def added(verdict: Verdict) -> Verdict:

@@ -49,8 +49,9 @@ def asked(strict: bool, weights: Any, n_rows: int) -> Asked:
         raise DataError(
             f"sample_weight has shape {given.shape}: give one number for each of {n_rows:,} rows."
         )
+    finite = given.dtype.kind != "f" or np.isfinite(given).all()
     try:
-        whole, unit = whole_numbers(given)
+        whole, unit = whole_numbers(given if finite else given.astype(object))
     except (TypeError, ValueError, OverflowError):
         raise DataError("sample_weight has values that are not finite numbers.") from None
     if min(whole, default=0) < 0:

@@ -8,6 +8,7 @@ its contradictions to the other rows.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -99,9 +100,13 @@ class Contradictions:
         free_of = dict(zip(left, free, strict=True))
         return self._exact(shares, free_of), cover
 
-    def _exact(self, shares: dict[int, float], free: dict[int, list[int]]) -> Packing:
+    def packed(self) -> Packing:
+        """Return a packing without a linear program: all that has room, one after another."""
+        return self._exact({}, dict(enumerate(one.groups for one in self.found)))
+
+    def _exact(self, shares: dict[int, float], free: Mapping[int, Sequence[int]]) -> Packing:
         """Return exact shares near the given ones that no row exceeds."""
-        top = max(self.rows.weights)
+        top = max(self.rows.weights, default=0)
         room = {g: Fraction(self.rows.weights[g]) for groups in free.values() for g in groups}
         wanted = {
             s: Fraction(x).limit_denominator(MOST_PARTS) * top
@@ -109,7 +114,7 @@ class Contradictions:
             if x > TINY
         }
         found: dict[int, Fraction] = {}
-        for s, share in (*wanted.items(), *((s, Fraction(top)) for s in wanted)):
+        for s, share in (*wanted.items(), *((s, Fraction(top)) for s in free)):
             more = min(share, *(room[g] for g in free[s]))
             if more > 0:
                 found[s] = found.get(s, Fraction(0)) + more

@@ -5,11 +5,14 @@ of a piecewise constant function; Nguyen and Sanner, Algorithms for direct 0-1 l
 binary classification, 2013). Directions are the axes, rows that are wrong, and random ones.
 """
 
+import time
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.linalg import lsqr
 
 from linsep.separability.fewest.rows import WeightedRows
-from linsep.separability.time_limit import check_time
 
 #: directions without success after which a search ends, for each weight
 PATIENCE = 6
@@ -23,13 +26,15 @@ def errors_of(rows: WeightedRows, values: np.ndarray) -> float:
     return float(rows.costs[values <= limit].sum())
 
 
-def improved(rows: WeightedRows, w: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return weights of the table with no more errors than the given ones."""
+def improved(
+    rows: WeightedRows, w: np.ndarray, rng: np.random.Generator, seconds: float
+) -> np.ndarray:
+    """Return weights of the table with no more errors than the given ones, after some seconds."""
+    until = time.monotonic() + seconds
     A, size = rows.table, rows.table.shape[1]
     values = A @ w
     best, idle = errors_of(rows, values), 0
-    while idle < PATIENCE * size and best > 0:
-        check_time()
+    while idle < PATIENCE * size and best > 0 and time.monotonic() < until:
         u = _direction(rows, values, idle, rng)
         slopes = A @ u
         t, cost = _best_step(values, slopes, rows.costs)
@@ -83,3 +88,9 @@ def _best_step(values: np.ndarray, slopes: np.ndarray, costs: np.ndarray) -> tup
     least = cost[wide].min()
     k = int(np.argmax(np.where(wide & (cost <= least + 1e-12), width, -1.0)))
     return float((ends[k] + ends[k + 1]) / 2), float(cost[k])
+
+
+def least_squares(A: Any) -> np.ndarray:
+    """Return the weights whose values on all rows are nearest to 1."""
+    w: np.ndarray = lsqr(A, np.ones(A.shape[0]), iter_lim=100)[0]
+    return w if np.isfinite(w).all() else np.zeros(A.shape[1])

@@ -174,6 +174,9 @@ class WeightedRows:
 
     def judged(self, weights: Row) -> Hyperplane:
         """Return the exact errors of weights in whole numbers."""
+        if not weights:  # all rows lie on no hyperplane at all
+            rows = tuple(sorted(self.of_row)) * self.strict
+            return Hyperplane(weights, sum(self.of_row.values()) * self.strict, rows)
         floats = dense_floats(weights, self.question.size)
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             found = values(self.question, doubles(self.batch.X), self.batch.y, floats)

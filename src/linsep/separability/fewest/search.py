@@ -13,16 +13,18 @@ from linsep.certificate.integers import Row
 from linsep.separability.elimination import reduced
 from linsep.separability.fewest.contradictions import Contradiction, contradiction
 from linsep.separability.fewest.covers import Contradictions, Packing, Tree, Unproved
-from linsep.separability.fewest.hyperplanes import improved
+from linsep.separability.fewest.hyperplanes import improved, least_squares
 from linsep.separability.fewest.rows import Hyperplane, WeightedRows
 from linsep.separability.search import quick_weights
 from linsep.separability.splitting import alternative, exact_split
-from linsep.separability.time_limit import TooLarge, Work, doing
+from linsep.separability.time_limit import TooLarge, Work, doing, seconds_left
 
 #: most rows of a program that looks for a contradiction
 MOST_ROWS = 2_000
 #: rounds without a better bound after which packings alone are given up
 MOST_IDLE = 5
+#: share of the time that is left in which one hyperplane is improved
+SHARE = 0.1
 #: costs are changed by this share at random, so that programs find other corners
 NOISE = 0.05
 
@@ -72,11 +74,14 @@ class Search:
         try:
             if not self.rows.strict:
                 self._orthogonal(range(len(self.rows)))
+            if not self.closed:
+                self._take(least_squares(self.rows.table))
             self._by_packings()
             while not self.closed:
                 self._by_tree()
         except TooLarge:
-            pass
+            packing = self.pool.packed()
+            self._raise(self.pool.rounded_up(packing.total()), packing)
         return Found(self.best, self.low, self.tree, self.pool.found, self.history)
 
     def offer(self, weights: Row) -> bool:
@@ -127,6 +132,8 @@ class Search:
         hyperplane that separates the rest; return how many contradictions are new.
         """
         new, alive = 0, cover < 1 - 1e-9
+        # of many rows take contradictions without a common row, of few all that are near
+        apart = len(self.rows) > MOST_ROWS and not self.pool.found
         removed = np.zeros(len(self.rows), dtype=bool)
         while True:
             found = self._contradiction(np.flatnonzero(alive), cover)
@@ -137,21 +144,22 @@ class Search:
                 new += self.pool.add(found)
             share = cover[groups] + NOISE * self._rng.random(len(groups))
             worst = groups[np.argmax(share / self.rows.costs[groups])]
-            alive[worst], removed[worst] = False, True
+            alive[groups if apart else worst], removed[worst] = False, True
         self._separated(~removed & (cover < 1 - 1e-9))
         return new
 
     def _contradiction(self, among: np.ndarray, cover: np.ndarray) -> Contradiction | None:
         """Return a contradiction among some groups, which the cover covers little."""
         noise = NOISE * self._rng.random(len(self.rows)) + 1e-3
-        if len(among) > MOST_ROWS:
-            # every contradiction has a row that the present weights get wrong
-            order = self._values[among] + self._rng.random(len(among)) * np.std(self._values)
-            some = among[np.sort(np.argsort(order, kind="stable")[:MOST_ROWS])]
-            found = contradiction(self.rows, some, cover + noise)
-            if found is not None:
+        # every contradiction has a row that the present weights get wrong
+        order = self._values[among] + self._rng.random(len(among)) * np.std(self._values)
+        order = np.argsort(order, kind="stable")
+        most = MOST_ROWS
+        while True:
+            found = contradiction(self.rows, among[np.sort(order[:most])], cover + noise)
+            if found is not None or most >= len(among):
                 return found
-        return contradiction(self.rows, among, cover + noise)
+            most *= 8
 
     def _separated(self, alive: np.ndarray) -> None:
         """Take the hyperplane that separates some groups, improved for all of them."""
@@ -159,9 +167,17 @@ class Search:
         if not table.shape[0]:
             return
         w, _ = quick_weights(sp.csr_matrix(table), None)
-        if w is None:
-            return
-        w = improved(self.rows, w, self._rng)
+        if w is not None:
+            self._take(w)
+
+    def _take(self, w: np.ndarray) -> None:
+        """Take weights of the table if they are better once they are improved."""
+        self._keep(w)
+        w = improved(self.rows, w, self._rng, seconds_left() * SHARE)
+        self._keep(w)
+
+    def _keep(self, w: np.ndarray) -> None:
+        """Keep weights of the table if they are better."""
         if self.offer(self.rows.unscaled(w)):
             self._values = self.rows.table @ w
 
