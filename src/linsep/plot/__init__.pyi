@@ -35,6 +35,7 @@ from .soft_margin import (
     SoftMarginPathDisplay as SoftMarginPathDisplay,
 )
 from .steps import DescentDisplay as DescentDisplay, UpdateDisplay as UpdateDisplay
+from .suspicious import SuspiciousLabelsDisplay as SuspiciousLabelsDisplay
 from .weight_space import (
     AugmentationDisplay as AugmentationDisplay,
     WeightSpaceDisplay as WeightSpaceDisplay,

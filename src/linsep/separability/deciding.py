@@ -112,7 +112,7 @@ def with_fewest_errors(
             start = in_lowest_terms(dict(enumerate(map(Fraction, weights))))
         share = (task.until - time.monotonic()) / left
         left -= 1
-        question = _question(data, verdict.subject)
+        question = question_about(data, verdict.subject)
         with one_blas_thread:
             return replace(verdict, errors=fewest_errors(data, question, wanted, start, share))
 
@@ -183,7 +183,7 @@ def decide(
     labels, codes = data.labels(), range(len(data.classes))
     # many small factorisations: threads cost more
     with limited(task), one_blas_thread:
-        whole = _subject(data, fit_intercept, columns, data.sha256())
+        whole = subject_of(data, fit_intercept, columns, data.sha256())
 
         def sides(positive: list[int], negative: list[int]) -> Verdict:
             given = (tuple(labels[k] for k in side) for side in (positive, negative))
@@ -224,10 +224,10 @@ def separated_by(data: Data, weights: np.ndarray, fit_intercept: bool) -> Separa
         weights are zero. The intercept comes last in each.
     fit_intercept : bool
     """
-    subject = _subject(data, fit_intercept, None, "")
+    subject = subject_of(data, fit_intercept, None, "")
     if len(data.classes) == 2:
         subject = subject.of_sides(subject.classes[1:], subject.classes[:1])
-    question = _question(data, subject)
+    question = question_about(data, subject)
     with one_blas_thread, np.errstate(over="ignore", invalid="ignore", under="ignore"):
         if not separates(data, question, weights):
             return None
@@ -237,8 +237,8 @@ def separated_by(data: Data, weights: np.ndarray, fit_intercept: bool) -> Separa
         return separable_verdict(data, question, found, subject)
 
 
-def _subject(
-    data: Data, fit_intercept: bool, columns: tuple[int, ...] | None, sha256: str
+def subject_of(
+    data: Data, fit_intercept: bool, columns: tuple[int, ...] | None = None, sha256: str = ""
 ) -> Subject:
     """Return the subject of all classes."""
     return Subject(
@@ -247,7 +247,8 @@ def _subject(
     )  # fmt: skip
 
 
-def _question(data: Data, subject: Subject) -> Question:
+def question_about(data: Data, subject: Subject) -> Question:
+    """Return the question of a subject, which knows whether floats of the rows are rounded."""
     return question_of(subject)._replace(rounded=data.rounded)
 
 
@@ -259,7 +260,7 @@ def counts(n_classes: int) -> tuple[int, int, int]:
 def _verdict(data: Data, tolerance: float | None, subject: Subject, known: Known | None) -> Verdict:
     """Decide the question of a subject; Undecided if it takes too long."""
     next_question()
-    question = _question(data, subject)
+    question = question_about(data, subject)
     subject = replace(subject, chance=chance_of(data, question))
     try:
         # overflow only spoils a guess

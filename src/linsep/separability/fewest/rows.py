@@ -93,8 +93,7 @@ class WeightedRows:
 
     def _groups(self, rounded: bool) -> tuple[np.ndarray, np.ndarray]:
         """Return the place of the first row of each group, and the group of each row."""
-        X, codes = self.batch.X, self.batch.y
-        signs = np.array([int(C[0, 0]) if len(C) else 0 for C in self.question.signs])[codes]
+        X, signs = self.batch.X, self.sides()
         if rounded:
             seen: dict[Any, int] = {}
             keys = [(s, *row) for s, row in zip(signs.tolist(), X.tolist(), strict=True)]
@@ -112,8 +111,7 @@ class WeightedRows:
         """Return the table, what was subtracted from the columns, and their powers of two."""
         question, d = self.question, self.question.width - self.question.intercept
         X = doubles(self.batch.X[first])
-        signs = np.array([int(C[0, 0]) if len(C) else 0 for C in question.signs])
-        side = signs[self.batch.y[first]].astype(float)
+        side = self.sides()[first].astype(float)
         shift = np.zeros(question.width)
         sparse = sp.issparse(X)
         if not sparse and question.intercept and len(X):
@@ -139,6 +137,12 @@ class WeightedRows:
         A = A * side[:, None]
         length = np.linalg.norm(A, axis=1, keepdims=True)
         return A / np.where(length > 0, length, 1.0), shift, power
+
+    def sides(self) -> np.ndarray:
+        """Return the side of each row, 1 or -1."""
+        signs = np.array([int(C[0, 0]) if len(C) else 0 for C in self.question.signs])
+        of_rows: np.ndarray = signs[self.batch.y]
+        return of_rows
 
     def __len__(self) -> int:
         return len(self.weights)

@@ -1,0 +1,79 @@
+"""Rows whose labels deserve a second look, as bars."""
+
+from typing import Any, Self
+
+from linsep.errors import DataError
+from linsep.estimators._common.labels import label_text
+from linsep.plot.display import COLOURS, Display, literal, new_axes, shortened, show_title
+from linsep.suspicious_labels import SuspiciousLabels
+
+#: characters of a label
+LONGEST = 18
+
+
+class SuspiciousLabelsDisplay(Display):
+    """The scores of the most suspicious rows, a bar each, with their numbers and labels.
+
+    It is best made with :meth:`from_labels`.
+
+    Parameters
+    ----------
+    labels : SuspiciousLabels
+
+    Attributes
+    ----------
+    figure_, ax_ : matplotlib Figure and Axes
+    bars_ : BarContainer
+
+    Examples
+    --------
+    >>> import linsep
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> found = linsep.suspicious_labels(X[50:], y[50:], time_limit=5)
+    >>> float(found.plot().bars_[0].get_width())
+    1.0
+    """
+
+    labels: SuspiciousLabels
+
+    @classmethod
+    def from_labels(cls, labels: SuspiciousLabels, **kwargs: Any) -> Self:
+        """Draw what :func:`linsep.suspicious_labels` returned.
+
+        Parameters
+        ----------
+        labels : SuspiciousLabels
+        **kwargs : passed to :meth:`plot`
+
+        Raises
+        ------
+        DataError
+            If there are none.
+        """
+        if not labels:
+            raise DataError("No labels are suspicious: there is nothing to draw.")
+        return cls(labels=labels).plot(**kwargs)
+
+    def plot(self, ax: Any = None, *, most: int = 15) -> Self:
+        """Draw the first rows on ``ax``, or on a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, or None
+        most : int, default=15
+            How many rows.
+        """
+        self.figure_, self.ax_ = new_axes(ax)
+        shown = self.labels[:most]
+        names = [
+            f"row {one.row + 1:,}: {shortened(literal(label_text(one.label)), LONGEST)}"
+            for one in shown
+        ]
+        places = range(len(shown))
+        self.bars_ = self.ax_.barh(places, [one.score for one in shown], color=COLOURS[0])
+        self.ax_.set_yticks(places, names)
+        self.ax_.invert_yaxis()
+        self.ax_.set(xlabel="score", xlim=(0, 1))
+        show_title(self.ax_, "labels that deserve a second look")
+        return self

@@ -1,0 +1,244 @@
+"""Rows whose labels deserve a second look, with reasons: those in contradictions, or that alone
+keep the classes from being separable, or that make the margin narrow.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from collections.abc import Iterator
+from html import escape
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from linsep._system.threads import one_blas_thread
+from linsep.certificate.constraints import Subject
+from linsep.certificate.verdicts import Separable
+from linsep.drawing import display
+from linsep.errors import DataError
+from linsep.estimators._common.frames import with_features
+from linsep.separability.data import Data, data_of, weights_of
+from linsep.separability.deciding import decide, question_about, subject_of
+from linsep.separability.fewest.claim import asked
+from linsep.separability.fewest.rows import WeightedRows
+from linsep.separability.fewest.search import Search
+from linsep.separability.time_limit import Task, limited
+from linsep.words import counted, escaped
+
+#: most rows whose removal is tried, one at a time
+MOST_TRIED = 12
+
+
+class SuspiciousLabel(NamedTuple):
+    """A row, its label, how suspicious it is from 0 to 1, and why.
+
+    ``row`` counts from 0. ``contradictions`` is the number of contradictions that were found with
+    it, and ``smallest`` the number of rows of the smallest of them, 0 if there is none.
+    """
+
+    row: int
+    label: Any
+    score: float
+    contradictions: int
+    smallest: int
+    reason: str
+
+
+class SuspiciousLabels(list[SuspiciousLabel]):
+    """Suspicious rows, the most suspicious first; as text a table, with rows counted from 1."""
+
+    def table(self) -> list[list[str]]:
+        """Return a heading, and a line for each row."""
+        lines = [
+            [f"{one.row + 1:,}", str(one.label), f"{one.score:.2f}", one.reason] for one in self
+        ]
+        return [["row", "label", "score", "why"], *lines]
+
+    def scores(self, n_rows: int) -> np.ndarray:
+        """Return the score of each of so many rows, 0 for those that are not suspicious."""
+        found = np.zeros(n_rows)
+        for one in self:
+            found[one.row] = one.score
+        return found
+
+    def plot(self, **kwargs: Any) -> Any:
+        """Draw the scores, by :class:`linsep.plot.SuspiciousLabelsDisplay`."""
+        return display("SuspiciousLabelsDisplay").from_labels(self, **kwargs)
+
+    def __str__(self) -> str:
+        if not self:
+            return "no suspicious labels"
+        lines = self.table()
+        widths = [max(len(line[k]) for line in lines) for k in range(3)]
+        text = ("  ".join([*map(str.ljust, line[:3], widths), line[3]]) for line in lines)
+        return escaped("\n".join(text), lines=True)
+
+    def _repr_html_(self) -> str:
+        head, *body = self.table()
+        rows = "".join(f"<tr>{_cells(line, 'td')}</tr>" for line in body)
+        return f"<table><tr>{_cells(head, 'th')}</tr>{rows}</table>"
+
+
+def _cells(line: list[str], kind: str) -> str:
+    return "".join(f"<{kind}>{escape(cell)}</{kind}>" for cell in line)
+
+
+def suspicious_labels(
+    X: Any,
+    y: Any = None,
+    *,
+    fit_intercept: bool = True,
+    sample_weight: Any = None,
+    time_limit: float = 10.0,
+) -> SuspiciousLabels:
+    """Rank the rows whose labels deserve a second look.
+
+    Of classes that overlap, a row's score is the mean of two numbers: its share in the cheapest
+    fractional cover of the contradictions that were found (rows that no hyperplane gets all right,
+    at most one more than there are weights), and whether the hyperplane of the fewest errors that
+    was found gets it wrong. Of separable classes, it is the part of the widest margin that the row
+    costs: 1 - (margin) / (margin without the row).
+
+    Parameters
+    ----------
+    X : array, sparse matrix or data frame of shape (rows, features), or source
+    y : array of shape (rows,), not for a source
+        Of several classes, each against the rest is looked at, and the highest score counts.
+    fit_intercept : bool, default=True
+    sample_weight : array of shape (rows,), or None
+        What an error in each row counts; rows of weight 0 are not looked at.
+    time_limit : float, default=10.0
+        Seconds of the search. More find more contradictions.
+
+    Returns
+    -------
+    SuspiciousLabels
+        A list of (row, label, score, contradictions, smallest, reason), the most suspicious first.
+
+    Raises
+    ------
+    ValueError
+        As :func:`linsep.separation` does.
+
+    Notes
+    -----
+    A wrong label is not the only reason of a high score: where classes overlap, so do right labels.
+    The covers are those of Amaldi, Pfetsch and Trotter (2003).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> print(linsep.suspicious_labels(X[50:], y[50:])[0].reason)
+    without it a hyperplane separates the classes
+    """
+    if not time_limit > 0 or not math.isfinite(time_limit):
+        raise DataError(f"The time limit is {time_limit:g} seconds: give a number above 0.")
+    if isinstance(X, str):
+        raise TypeError("suspicious_labels takes rows or a source, not the name of a file.")
+    weights = weights_of(X) if y is None and sample_weight is None else sample_weight
+    X, y, _ = with_features(X, y)
+    data = data_of(X, y)
+    wanted = asked(True, weights, data.n_rows)
+    codes, labels = data.codes(), data.labels()
+    found: dict[int, SuspiciousLabel] = {}
+    with one_blas_thread:
+        sides = list(_sides(data, fit_intercept))
+        for subject in sides:
+            task = Task(time_limit / len(sides))
+            rows = WeightedRows(data, question_about(data, subject), wanted.weights, True)
+            for one in _of_sides(rows, task):
+                label = labels[codes[one.row]]
+                if one.row not in found or one.score > found[one.row].score:
+                    found[one.row] = one._replace(label=label)
+    order = sorted(found.values(), key=lambda one: (-one.score, -one.contradictions, one.row))
+    return SuspiciousLabels(order)
+
+
+def _sides(data: Data, fit_intercept: bool) -> Iterator[Subject]:
+    """Yield the question of two classes, or those of each class against the rest."""
+    whole, labels = subject_of(data, fit_intercept), tuple(data.labels())
+    if len(labels) == 2:
+        yield whole.of_sides(labels[1:], labels[:1])
+        return
+    for label in labels:
+        yield whole.of_sides((label,), tuple(other for other in labels if other != label))
+
+
+def _of_sides(rows: WeightedRows, task: Task) -> Iterator[SuspiciousLabel]:
+    """Yield the suspicious rows of a question."""
+    search = Search(rows)
+    with limited(task):
+        found = search.run()
+    if not found.best.errors:
+        yield from _of_margin(rows, task)
+        return
+    cover = search.pool.packing()[1]
+    wrong = set(found.best.rows)
+    place: dict[int, int] = {}
+    for g, copies in enumerate(rows.copies):
+        place |= dict.fromkeys(copies, g)
+    count = Counter(g for one in found.contradictions for g in one.groups)
+    smallest: dict[int, int] = {}
+    for one in found.contradictions:
+        for g in one.groups:
+            smallest[g] = min(smallest.get(g, len(one.groups)), len(one.groups))
+    alone = _alone(rows, cover, count, len(found.contradictions), task)
+    for row, g in sorted(place.items()):
+        score = (min(float(cover[g]), 1.0) + (row in wrong)) / 2
+        if g in alone:
+            yield SuspiciousLabel(row, None, 1.0, count[g], smallest[g], alone[g])
+        elif score > 0:
+            reason = _reason(count[g], smallest.get(g, 0), row in wrong)
+            yield SuspiciousLabel(row, None, score, count[g], smallest.get(g, 0), reason)
+
+
+def _reason(count: int, smallest: int, wrong: bool) -> str:
+    """Return why a row is suspicious."""
+    parts = []
+    if count:
+        parts.append(f"in {counted(count, 'contradiction')}, the smallest of {smallest} rows")
+    if wrong:
+        parts.append("an error of the best hyperplane found")
+    return "; ".join(parts)
+
+
+def _alone(
+    rows: WeightedRows, cover: np.ndarray, count: Counter[int], most: int, task: Task
+) -> dict[int, str]:
+    """Return the groups, {group: why}, without which a hyperplane separates the classes."""
+    common = [g for g in np.argsort(-cover, kind="stable").tolist() if count[g] == most]
+    alone = [g for g in common[:MOST_TRIED] if len(rows.copies[g]) == 1]
+    why = "without it a hyperplane separates the classes"
+    verdicts = {g: _verdict(rows, task, None, rows.copies[g][0]) for g in alone}
+    return {g: why for g, verdict in verdicts.items() if isinstance(verdict, Separable)}
+
+
+def _of_margin(rows: WeightedRows, task: Task) -> Iterator[SuspiciousLabel]:
+    """Yield the rows that bound the margin of separable classes, with what they cost."""
+    widest = _verdict(rows, task, "max")
+    if not isinstance(widest, Separable):
+        return
+    low = widest.margin[0]
+    shares = sorted(zip(widest.support.shares(), widest.support.rows, strict=True), reverse=True)
+    for _, place in shares[:MOST_TRIED]:
+        row = int(rows.numbers[place])
+        without = _verdict(rows, task, "max", row)
+        if isinstance(without, Separable) and without.margin[0] > low * (1 + 1e-5):
+            reason = f"without it the margin is {without.margin[0]:.4g} instead of {low:.4g}"
+            yield SuspiciousLabel(row, None, 1 - low / without.margin[0], 0, 0, reason)
+
+
+def _verdict(
+    rows: WeightedRows, task: Task, margin: Literal["max"] | None, without: int = -1
+) -> Any:
+    """Return the verdict on the rows but one; None without two sides, and when the time is up."""
+    kept = rows.numbers != without
+    side = rows.sides()[kept]
+    seconds = task.until - time.monotonic()
+    if seconds <= 0 or len(np.unique(side)) < 2:
+        return None
+    data = data_of(rows.batch.X[kept], side)
+    return decide(data, rows.question.intercept, margin, task=Task(seconds))
