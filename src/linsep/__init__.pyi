@@ -56,6 +56,7 @@ from .separating import separation as separation
 from .soft_margins.kernel import KernelSoftMargin as KernelSoftMargin
 from .soft_margins.linear import SoftMargin as SoftMargin
 from .soft_margins.path import soft_margin_path as soft_margin_path
+from .soft_margins.total_distance import total_distance as total_distance
 from .sources.opening import open_source as open_source
 from .sources.text import Text as Text
 from .suspicious_labels import suspicious_labels as suspicious_labels

@@ -43,7 +43,13 @@ def test_bounds_of_a_file_are_those_of_arrays(files, name):
     assert found["bounds"][1]["comparator"] == pytest.approx(list(expected["hinge"].comparator))
     assert found["left_out"] == expected.left_out
     assert found["margin"] == list(expected.margin)
+    least = linsep.total_distance(X, y, 2.0, fit_intercept=False)
+    wide = said(name, *how, "--no-fit-intercept", "--gamma", 2, cwd=files)["total_distance"]
+    assert wide["high"] == pytest.approx(least.high)
+    assert wide["most_errors"] == pytest.approx(least.high / 2)
+    assert found["total_distance"]["high"] == 0
     shown = here("bounds", name, *how, "--no-fit-intercept", "--gamma", 0.5, cwd=files).stdout
+    assert "least distance" in shown
     assert "Perceptron: at most 26 mistakes (Novikoff)\n" in shown
     assert shown.count("w of ") == 2
 

@@ -424,11 +424,19 @@ def bounds(
         passes=passes, gamma=gamma, literals=literals, majority=majority,
     )  # fmt: skip
     margins = {} if line is None else _margins(line, X, y)
+    least = None
+    if gamma is not None and len(np.unique(y)) == 2:
+        least = linsep.total_distance(
+            X if line is None else line.rows(X), y, gamma,
+            fit_intercept=fit_intercept if line is None else line.fit_intercept,
+        )  # fmt: skip
     if as_json:
-        print_json(_as_json(found) | {"margins": margins})
+        print_json(_as_json(found, least) | {"margins": margins})
         return
     print(escaped(str(found), lines=True))
     pairs = _compared(found, source, X.shape[1], np.unique(y))
+    if least is not None:
+        pairs += [("least distance", f"{least}")]
     if margins:
         pairs += [("margins", ", ".join(f"{kind} {value:.6g}" for kind, value in margins.items()))]
     if pairs:
@@ -494,8 +502,8 @@ def _compared(
     return pairs
 
 
-def _as_json(found: Bounds) -> dict[str, Any]:
-    """Return bounds as plain JSON."""
+def _as_json(found: Bounds, least: Any) -> dict[str, Any]:
+    """Return bounds, and the least total distance if there is one, as plain JSON."""
 
     def plain(bound: Bound) -> dict[str, Any]:
         names = ("name", "value", "what", "learner", "source", "comparator", "distance")
@@ -506,4 +514,8 @@ def _as_json(found: Bounds) -> dict[str, Any]:
         "margin": found.margin,
         "bounds": [plain(bound) for bound in found],
         "left_out": found.left_out,
-    }
+        "total_distance": None if least is None else {
+            name: getattr(least, name)
+            for name in ("gamma", "low", "high", "most_errors", "coef", "intercept")
+        },
+    }  # fmt: skip

@@ -67,7 +67,7 @@ class Problem:
     """
 
     def __init__(self, A: Any, rivals: int = 1) -> None:
-        self.A, self.exponent = _of_size_one(A)
+        self.A, self.exponent = of_size_one(A)
         self.rivals, self.verdict = rivals, "separable"
         self.rounding = share_of(A.shape[1])
         self.longest = float(lengths(self.A).max()) * (1 + self.rounding)
@@ -127,7 +127,7 @@ def seen_rows(X: Any, fit_intercept: bool, unit: bool, unit_augmented: bool) -> 
     return unit_rows(X) if unit_augmented else X
 
 
-def _of_size_one(A: Any) -> tuple[Any, int]:
+def of_size_one(A: Any) -> tuple[Any, int]:
     """Divide rows by a power of two and return its exponent: 0 if not needed or not exact."""
     top = float(abs(A).max()) if A.shape[0] else 0.0
     if not top or USUAL[0] <= top <= USUAL[1] or not np.isfinite(top):
