@@ -11,18 +11,22 @@ import scipy.sparse as sp
 
 from linsep.certificate.integers import Row
 from linsep.separability.elimination import reduced
+from linsep.separability.enumeration import fewest_errors
 from linsep.separability.fewest.contradictions import Contradiction, contradiction
 from linsep.separability.fewest.covers import Contradictions, Packing, Tree, Unproved
 from linsep.separability.fewest.hyperplanes import improved, least_squares
 from linsep.separability.fewest.rows import Hyperplane, WeightedRows
 from linsep.separability.search import quick_weights
 from linsep.separability.splitting import alternative, exact_split
-from linsep.separability.time_limit import TooLarge, Work, doing, seconds_left
+from linsep.separability.time_limit import Task, TooLarge, Work, doing, limited, seconds_left
 
 #: most rows of a program that looks for a contradiction
 MOST_ROWS = 2_000
 #: rounds without a better bound after which packings alone are given up
 MOST_IDLE = 5
+#: most rows for which all hyperplanes are tried in few dimensions, and the share of the time that
+#: is left, and the seconds, that this may take
+MOST_ENUMERATED, SHARE_OF_ALL, MOST_SECONDS = 2_000, 0.3, 20.0
 #: share of the time that is left in which one hyperplane is improved
 SHARE = 0.1
 #: costs are changed by this share at random, so that programs find other corners
@@ -76,6 +80,8 @@ class Search:
                 self._orthogonal(range(len(self.rows)))
             if not self.closed:
                 self._take(least_squares(self.rows.table))
+            if not self.closed and len(self.rows) <= MOST_ENUMERATED:
+                self._enumerate()
             self._by_packings()
             while not self.closed:
                 self._by_tree()
@@ -113,6 +119,17 @@ class Search:
         one = span.one
         found = {p: -row[j] * (one // row[p]) for p, row in span.rows.items() if j in row}
         self.offer({j: one, **found})
+
+    def _enumerate(self) -> None:
+        """Take the best hyperplane if rows span so few dimensions that all can be tried."""
+        groups = range(len(self.rows))
+        with limited(Task(min(seconds_left() * SHARE_OF_ALL, MOST_SECONDS))):
+            found = fewest_errors(
+                [self.rows.whole(g) for g in groups], self.rows.weights, self.rows.question.size,
+                self.rows.strict,
+            )  # fmt: skip
+        if found is not None:
+            self.offer({j: m for j, m in enumerate(found.weights) if m})
 
     def _by_packings(self) -> None:
         """Look for contradictions that the cheapest cover of those found does not cover."""
