@@ -2,6 +2,8 @@
 
 from fractions import Fraction
 
+import numpy as np
+
 
 def has_solution(weak, strict):
     """Whether some w has <a, w> >= 0 for all ``weak`` and <a, w> > 0 for all ``strict`` rows."""
@@ -82,4 +84,23 @@ def limits_of(rows, width, intercept):
     for j in range(size):
         signs = j in kept and has_solution(weak, [unit[j]]), has_solution(weak, [less[j]])
         found.append(words.get(signs, "finite") if j in kept else "dependent")
+    return found
+
+
+def two_sided(X, y, fit_intercept):
+    """Every row z, or -z for class 0: <w, z> > 0."""
+    Z = np.hstack([X, np.ones((len(X), 1), int)]) if fit_intercept else X
+    return (Z * np.where(y, 1, -1)[:, None]).tolist()
+
+
+def of_classes(X, y, fit_intercept):
+    """Every class above every other, <w_own - w_rival, z> > 0; the last has weights of zero."""
+    Z = np.hstack([X, np.ones((len(X), 1), int)]) if fit_intercept else X
+    last, found = y.max(), []
+    for z, own in zip(Z, y, strict=True):
+        for rival in range(last + 1):
+            if rival != own:
+                row = np.zeros((last + 1, len(z)), Z.dtype)
+                row[own], row[rival] = z, -z
+                found.append(row[:last].ravel().tolist())
     return found

@@ -455,6 +455,13 @@ def constraints(
     return question.matrix(doubles(batch.X[rows]), question.signs_of(batch.y[rows], which))
 
 
+def every_constraint(question: Question, batch: Batch) -> sp.csr_matrix:
+    """Return all constraints of a batch in floats, as a matrix without stored zeros."""
+    each = np.array([len(C) for C in question.signs])[batch.y]
+    which = np.arange(each.sum()) - np.repeat(np.cumsum(each) - each, each)
+    return constraints(question, batch, np.repeat(np.arange(batch.size), each), which)
+
+
 def outside(
     space: Membership, question: Question, batch: Batch, values: Values, places: np.ndarray
 ) -> np.ndarray:

@@ -59,7 +59,9 @@ def common_divisor(numbers: Iterable[int]) -> int:
 def rref(matrix: fmpz_mat) -> tuple[fmpz_mat, int, int]:
     """Return the reduced echelon form of a matrix times a number, that number, and the rank."""
     check_time()
-    bits = max((abs(m).bit_length() for m in map(int, matrix.entries())), default=0)
+    entries = matrix.entries()
+    ends = max(entries, default=0), min(entries, default=0)
+    bits = max(int(end).bit_length() for end in ends)
     if seconds_of(matrix.nrows(), matrix.ncols(), bits) >= SHORT and sys.executable:
         return reduced_elsewhere(matrix)
     found, below, rank = matrix.rref()

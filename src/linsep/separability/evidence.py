@@ -112,6 +112,7 @@ def _signs(
     working.include(found.members)
     cone = Cone(working, found.proof.span, found.proof.direction)
     kept = everything.coefficients(question.width, question.intercept)
+    cone.look_for_single_rows(list(kept.values()))
     signs: dict[int, Combination] = {}
     unchecked = []
     for j, function in sorted(kept.items()):

@@ -24,12 +24,20 @@ from linsep.certificate.constraints import Question, question_of
 from linsep.certificate.integers import Row, Space, dot, in_lowest_terms
 from linsep.certificate.verdicts import QuasiSeparable, Separable
 from linsep.separability.central import MOST_PRODUCTS, both_from_centre
-from linsep.separability.data import Data, constraints, sparse_floats
+from linsep.separability.data import (
+    Data,
+    dense_floats,
+    doubles,
+    every_constraint,
+    sparse_floats,
+    values,
+)
 from linsep.separability.elimination import (
     null_combination,
     orthogonal,
     remainders,
     seconds_of,
+    shortened,
 )
 from linsep.separability.margin import nearest
 from linsep.separability.programs import FINE, alternatives, equilibrated, opened, run
@@ -43,9 +51,11 @@ from linsep.separability.time_limit import (
 )
 from linsep.separability.working_set import (
     Member,
+    Ranked,
     WorkingSet,
     boundary_of,
     first_members,
+    lowest,
     members_outside,
     table_of,
 )
@@ -60,6 +70,10 @@ MOST_NUMBERS = 100_000
 SIGNS = "signs of coefficients"
 #: simplex steps for one function; values below this share of the largest count as zero
 MOST_STEPS, CLEAR = 2_000, 1e-6
+#: ratios that are nearly the same; rows that are compared exactly with one function
+SAME_RATIO, MOST_CANDIDATES = 1e-9, 8
+#: the entries of a row in lowest terms, in order, the first positive
+Line = tuple[tuple[int, int], ...]
 
 
 class Sign(NamedTuple):
@@ -72,6 +86,42 @@ class Sign(NamedTuple):
     value: int
     members: list[Member]
     multipliers: list[Fraction]
+
+
+def line_of(row: Row) -> Line:
+    """Return what all multiples of a row that is not zero have in common."""
+    first = min(row)
+    whole = shortened({j: m if row[first] > 0 else -m for j, m in row.items()})
+    return tuple(sorted(whole.items()))
+
+
+def _of_ratios(
+    question: Question, probes: np.ndarray, ratios: np.ndarray, lanes: Iterable[Batch]
+) -> list[Ranked]:
+    """Return constraints whose products with two probes have nearly one of the sorted ratios."""
+    found: list[Ranked] = [[] for _ in ratios]
+    for lane in within_time(lanes):
+        rows = np.flatnonzero(question.active[lane.y])
+        X, codes = doubles(lane.X)[rows], lane.y[rows]
+        one, other = (values(question, X, codes, w) for w in probes.T)
+        used = np.flatnonzero((one.value != 0) & (other.value != 0))
+        ratio = one.value[used] / other.value[used]
+        row, which = rows[one.row[used]], one.which[used]
+        after = np.searchsorted(ratios, ratio)
+        for place in ((after - 1).clip(0), after.clip(0, len(ratios) - 1)):
+            off = np.abs(ratio / ratios[place] - 1.0)
+            near = np.flatnonzero(off < SAME_RATIO)
+            near = near[np.argsort(off[near], kind="stable")]
+            for k in np.unique(place[near]).tolist():
+                found[k] += [
+                    (float(off[i]), Member(question, lane, int(row[i]), int(which[i])))
+                    for i in near[place[near] == k][:MOST_CANDIDATES].tolist()
+                ]
+    return [lowest(MOST_CANDIDATES, [ranked]) for ranked in found]
+
+
+def _nearest_of_each(parts: list[list[Ranked]]) -> list[Ranked]:
+    return [lowest(MOST_CANDIDATES, of_line) for of_line in zip(*parts, strict=True)]
 
 
 def cone_of(verdict: Separable | QuasiSeparable, data: Data) -> Cone:
@@ -110,6 +160,54 @@ class Cone:
         self._last = np.zeros(0)
         self.work = Work(MOST_WORK)
         self._too_large: TooLarge | None = None
+        #: members that are multiples of a linear function modulo the boundary, by its line
+        self._alone: dict[Line, Member] = {}
+
+    def look_for_single_rows(self, functions: list[Row]) -> None:
+        """Look, in one reading of all rows, for rows that prove the signs of linear functions.
+
+        A row that is a multiple of a function, modulo the space of the boundary, is a proof by
+        itself. Rows are compared in floats, by the ratio of their products with two random weight
+        vectors that are zero on the boundary, and those that agree exactly.
+        """
+        lefts = (self.boundary.remainder(function, self._one) for function in functions)
+        lines = sorted({line_of(left) for left in lefts if left})
+        if not lines:
+            return
+        question = self.working.question
+        goals = sparse_floats([dict(line) for line in lines], question.size)
+        probes = self._probes()
+        with np.errstate(all="ignore"):
+            ratios = np.divide(*(goals @ probes).T)
+        order = np.argsort(ratios)
+        look = partial(_of_ratios, question, probes, ratios[order])
+        found = self.working.data.ask(look, _nearest_of_each)
+        for k, ranked in zip(order.tolist(), found, strict=True):
+            members = [member for _, member in ranked]
+            rests = remainders([member.whole[0] for member in members], self.boundary)
+            for member, (rest, _) in zip(members, rests, strict=True):
+                if rest and line_of(rest) == lines[k]:
+                    self._alone[lines[k]] = member
+                    break
+
+    def _probes(self) -> np.ndarray:
+        """Return two random weight vectors that are zero on the boundary, as columns.
+
+        Their products with entries of usual size in each column are of one size.
+        """
+        size = self.working.question.size
+        free = np.setdiff1d(np.arange(size), list(self.boundary.rows))
+        top = np.ravel(abs(self.working.table()).max(axis=0).todense())[free]
+        powers = np.where(top > 0, np.frexp(top)[1], 0)
+        powers = (powers.max(initial=0) - powers).tolist()
+        rng = np.random.default_rng(20261127)
+        found = []
+        for _ in range(2):
+            drawn = rng.integers(1 << 20, 1 << 21, len(free)) * rng.choice([-1, 1], len(free))
+            columns = zip(free.tolist(), drawn.tolist(), powers, strict=True)
+            w = {j: m << power for j, m, power in columns}
+            found.append(dense_floats(orthogonal(self.boundary, w), size))
+        return np.column_stack(found)
 
     def sign(self, function: Row) -> Sign | None:
         """Return the sign of a linear function, {number of a weight: number}.
@@ -125,9 +223,12 @@ class Cone:
         here = dot(left, self._found[0])
         if not here or any(here * dot(left, w) < 0 for w in self._found):
             return None
+        side = 1 if here > 0 else -1
+        alone = self._alone.get(line_of(left))
+        if alone is not None:
+            return Sign(side, [alone], [Fraction(1)])
         if self._too_large is not None:
             raise self._too_large
-        side = 1 if here > 0 else -1
         target = {j: -side * m for j, m in left.items()}
         try:
             return self._sign_against(target, side)
@@ -333,14 +434,7 @@ def _corner(solver: highspy.Highs, cost: np.ndarray) -> np.ndarray | None:
 
 def _every_constraint(question: Question, lanes: Iterable[Batch]) -> sp.csr_matrix:
     """Return all constraints as a matrix."""
-    counts = np.array([len(C) for C in question.signs])
-    parts = []
-    for lane in within_time(lanes):
-        each = counts[lane.y]
-        rows = np.repeat(np.arange(lane.size), each)
-        which = np.concatenate([np.arange(count) for count in each])
-        parts.append(constraints(question, lane, rows, which))
-    return _stacked(parts)
+    return _stacked([every_constraint(question, lane) for lane in within_time(lanes)])
 
 
 def _stacked(parts: list[sp.csr_matrix]) -> sp.csr_matrix:

@@ -10,15 +10,18 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 
 from linsep.certificate.constraints import Question
+from linsep.certificate.integers import Space
 from linsep.separability.data import Data
 from linsep.separability.margin import Separated, nearest, polished
 from linsep.separability.overlap import overlap
+from linsep.separability.peeling import peeled
 from linsep.separability.programs import pushes, split
 from linsep.separability.splitting import Proof, proved
 from linsep.separability.time_limit import TooLarge, Work, check_time
 from linsep.separability.working_set import (
     Member,
     WorkingSet,
+    as_row,
     boundary_of,
     first_members,
     grow,
@@ -66,14 +69,14 @@ def search(data: Data, question: Question, tolerance: float | None) -> Separated
         if weights is None:
             weights = _by_program(working)
         if weights is None:
-            return blocked_by(working, find.last)
+            return inseparable(working, find.last)
         if not np.isfinite(weights).all():
-            return blocked_by(working, find.last)
+            return inseparable(working, find.last)
         count, wrong = len(working.members), grow(working, weights, target)
         if len(working.members) > count:
             continue
         if wrong:  # members too close for floats
-            return blocked_by(working, find.last)
+            return inseparable(working, find.last)
         return Separated(weights, working.members[: len(find.last)], find.last)
     raise TooLarge(f"{MOST_ROUNDS:,} rounds do not decide")
 
@@ -182,6 +185,38 @@ def near_one(A: np.ndarray) -> tuple[np.ndarray, int]:
     """Divide rows by a power of two if their squares would overflow or underflow; return both."""
     power = int(np.frexp(np.abs(A).max(initial=0.0))[1])
     return (np.ldexp(A, -power), power) if abs(power) > 300 else (A, 0)
+
+
+def inseparable(working: WorkingSet, last: np.ndarray) -> Inseparable | Separated:
+    """Return the result for rows that floats cannot separate: of the rows that no single column
+    decides, as far as it holds for all of them.
+    """
+    data, question, rest = working.data, working.question, peeled(working)
+    if rest is None:
+        return blocked_by(working, last)
+    proof, members = Proof({}, [], [], Space({})), working.members
+    if rest.data is not None:
+        some = WorkingSet(rest.data, question)
+        some.sample(first_members(question))
+        found = blocked_by(some, np.zeros(0))
+        if isinstance(found, Inseparable):
+            proof = found.proof
+            for member in found.members:
+                member.key = (int(rest.numbers[member.key[0]]), member.key[1])
+            working.include(found.members)
+        else:
+            proof = proof._replace(direction=as_row(found.w)[0])
+    direction = rest.lifted(data, question, proof.direction)
+    if direction is None:
+        return blocked_by(working, last)
+    # of a working set without rows, so that it looks at all of them
+    boundary = boundary_of(WorkingSet(data, question), direction, proof.span)
+    if boundary is None:
+        return blocked_by(working, last)
+    if not proof.members:
+        w = np.array([direction.get(j, 0) for j in range(question.size)], dtype=object)
+        return Separated(w, members[: len(last)], last)
+    return Inseparable(proof._replace(direction=direction), working.members, boundary)
 
 
 def blocked_by(working: WorkingSet, last: np.ndarray) -> Inseparable | Separated:

@@ -1,0 +1,197 @@
+"""Rows that single columns decide, before any program is solved.
+
+A column whose entries in all constraints have one sign gives the constraints that it touches
+positive values, if its weight is large. Among the others, more columns may have one sign. The rows
+that are left in the end contain the boundary, and a direction for them becomes one for all rows by
+weights that are larger for earlier rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from math import frexp
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from linsep.batches import Batch, joined as one_batch
+from linsep.certificate.constraints import Question
+from linsep.certificate.integers import Row
+from linsep.separability.data import (
+    Data,
+    LocalData,
+    dense_floats,
+    doubles,
+    every_constraint,
+    joined,
+)
+from linsep.separability.time_limit import within_time
+from linsep.separability.working_set import WorkingSet
+
+#: most rounds, each of which reads all rows
+MOST_ROUNDS = 20
+#: most numbers in the rows that are left, which stay in memory
+MOST_LEFT = 1 << 23
+#: rows of some lanes, with their numbers
+Rows = list[tuple[Batch, np.ndarray]]
+
+
+class Peeled(NamedTuple):
+    """The rows that are left.
+
+    Attributes
+    ----------
+    rounds : int array of shape (weights,)
+        The round in which a column had one sign, counted from 1; 0 for the other columns.
+    sides : int array of shape (weights,)
+        That sign, 1 or -1, or 0.
+    data : Data or None
+        The rows with a constraint that no such column touches; None if there are none.
+    numbers : int array
+        The numbers of these rows.
+    """
+
+    rounds: np.ndarray
+    sides: np.ndarray
+    data: Data | None
+    numbers: np.ndarray
+
+    def lifted(self, data: Data, question: Question, direction: Row) -> Row | None:
+        """Return a direction for all rows from one for those that are left, to be checked.
+
+        None if floats overflow.
+        """
+        last, pushed = int(self.rounds.max()), np.flatnonzero(self.rounds)
+        kept = {j: m for j, m in direction.items() if not self.rounds[j]}
+        W = np.zeros((question.size, last + 1))
+        W[:, 0] = dense_floats(kept, question.size)
+        W[pushed, self.rounds[pushed]] = self.sides[pushed]
+        against = data.ask(partial(_against, question, W), _largest)
+        if not np.isfinite(against).all():
+            return None
+        powers = [0] * (last + 1)  # of two: each round's weights, those of the direction first
+        for k in range(last, 0, -1):
+            later = [0, *range(k + 1, last + 1)]
+            needed = [powers[q] + frexp(x)[1] for q in later if (x := against[k, q]) > 0]
+            powers[k] = max(needed, default=0) + len(later).bit_length()
+        top = max((abs(m).bit_length() for m in kept.values()), default=0)
+        spare = max(0, -top - min(powers))
+        found = {j: m << spare for j, m in kept.items()}
+        for j in pushed.tolist():
+            found[j] = int(self.sides[j]) << (top + spare + powers[self.rounds[j]])
+        return found
+
+
+def peeled(working: WorkingSet) -> Peeled | None:
+    """Return what is left of all rows; None if no column has one sign, or if too much is left.
+
+    The rows of the working set tell of most data that no column has.
+    """
+    data, question = working.data, working.question
+    table = working.table()
+    if (_signs_of(table.indices, table.data, question.size).sum(axis=0) == 2).all():
+        return None
+    rounds, sides = np.zeros((2, question.size), dtype=np.int64)
+    for k in range(1, MOST_ROUNDS + 1):
+        up, down = data.ask(partial(_signs, question, rounds > 0), _either)
+        new = up ^ down
+        if not new.any():
+            break
+        rounds[new], sides[new] = k, np.where(up, 1, -1)[new]
+    if not rounds.any():
+        return None
+    left = data.ask(partial(_left, question, rounds > 0), _together)
+    if left is None:
+        return None
+    if not left:
+        return Peeled(rounds, sides, None, np.zeros(0, dtype=np.int64))
+    rows = one_batch([batch for batch, _ in left])._replace(first=0)
+    rest = LocalData(lambda: [rows], data.classes, rows.X.shape, data.names)
+    rest.sparse, rest.rounded = data.sparse, data.rounded
+    return Peeled(rounds, sides, rest, np.concatenate([numbers for _, numbers in left]))
+
+
+def _signs_of(columns: np.ndarray, numbers: np.ndarray, size: int) -> np.ndarray:
+    """Return which columns have positive numbers, and which have negative ones."""
+    sides = (columns[numbers > 0], columns[numbers < 0])
+    return np.array([np.bincount(side, minlength=size) > 0 for side in sides])
+
+
+def _untouched(
+    question: Question, pushed: np.ndarray, lane: Batch, X: sp.csr_matrix
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield each vector c of a lane with the rows whose constraints no pushed column touches."""
+    blocks = pushed.reshape(question.blocks, question.width).astype(float)
+    pattern = sp.csr_matrix(((X.data != 0).astype(float), X.indices, X.indptr), X.shape)
+    touched = (pattern @ blocks[:, : X.shape[1]].T > 0) | (blocks[:, X.shape[1] :].sum(1) > 0)
+    for code in np.flatnonzero(question.active).tolist():
+        rows = np.flatnonzero(lane.y == code)
+        for c in question.signs[code] if rows.size else ():
+            yield c, rows[~touched[rows][:, c != 0].any(axis=1)]
+
+
+def _signs(question: Question, pushed: np.ndarray, lanes: Iterable[Batch]) -> np.ndarray:
+    """Return which columns have positive entries where no pushed column touches, and negative."""
+    seen = np.zeros((2, question.blocks, question.width), dtype=bool)
+    for lane in within_time(lanes):
+        X = sp.csr_matrix(doubles(lane.X))
+        for c, rows in _untouched(question, pushed, lane, X):
+            some = X if rows.size == X.shape[0] else X[rows]
+            of_columns = np.zeros((2, question.width), dtype=bool)
+            of_columns[:, : X.shape[1]] = _signs_of(some.indices, some.data, X.shape[1])
+            of_columns[0, X.shape[1] :] = rows.size > 0
+            seen[:, c > 0] |= of_columns[:, None]
+            seen[:, c < 0] |= of_columns[::-1, None]
+    return seen.reshape(2, -1)
+
+
+def _either(parts: list[np.ndarray]) -> np.ndarray:
+    return np.any(parts, axis=0)
+
+
+def _left(question: Question, pushed: np.ndarray, lanes: Iterable[Batch]) -> Rows | None:
+    """Return the rows of each lane with a constraint that no pushed column touches, numbered; None
+    if they are too many.
+    """
+    found: Rows = []
+    size = 0
+    for lane in within_time(lanes):
+        left = np.zeros(lane.size, dtype=bool)
+        for _, rows in _untouched(question, pushed, lane, sp.csr_matrix(doubles(lane.X))):
+            left[rows] = True
+        if left.any():
+            numbers = np.flatnonzero(left)
+            found.append((lane.rows(numbers), lane.first + numbers))
+            size += found[-1][0].X.size
+        if size > MOST_LEFT:
+            return None
+    return found
+
+
+def _together(parts: list[Rows | None]) -> Rows | None:
+    """Return the rows of all parts; None if they are too many."""
+    found = [rows for rows in parts if rows is not None]
+    size = sum(batch.X.size for rows in found for batch, _ in rows)
+    return None if len(found) < len(parts) or size > MOST_LEFT else joined(found)
+
+
+def _against(question: Question, W: np.ndarray, lanes: Iterable[Batch]) -> np.ndarray:
+    """Return how much the weights of later rounds may take from those of each round, at most.
+
+    Column 0 of ``W`` has the weights for the rows that are left, the others those of each round.
+    """
+    most = np.zeros((W.shape[1], W.shape[1]))
+    for lane in within_time(lanes):
+        values = every_constraint(question, lane) @ W
+        values = values[(values[:, 1:] != 0).any(axis=1)]
+        first = (values[:, 1:] != 0).argmax(axis=1) + 1
+        with np.errstate(all="ignore"):
+            taken = -values / values[np.arange(len(first)), first][:, None]
+        np.maximum.at(most, first, taken)
+    return most
+
+
+def _largest(parts: list[np.ndarray]) -> np.ndarray:
+    return np.max(parts, axis=0)

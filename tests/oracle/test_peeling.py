@@ -1,0 +1,148 @@
+"""Rows that single columns decide, against the same in fractions and against elimination."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, strategies as st
+
+from fourier_motzkin import kind_of, of_classes, two_sided
+from linsep import separation
+from linsep.certificate.constraints import Subject, question_of
+from linsep.separability import data as rows_of_data, peeling
+from linsep.separability.data import data_of
+from linsep.separability.peeling import peeled
+from linsep.separability.working_set import WorkingSet
+from thoroughness import examples
+
+pytestmark = pytest.mark.compiled
+
+#: mostly zeros, and numbers of all sizes
+numbers = st.sampled_from([0] * 8 + [1, 1, -1, 2, 0.1, -3e-9, 7e11])
+
+
+def tables(classes):
+    """Rows with their class in the last column."""
+    return st.integers(1, 3 if classes == 2 else 1).flatmap(
+        lambda d: st.lists(
+            st.tuples(*[numbers] * d, st.integers(0, classes - 1)),
+            min_size=2,
+            max_size=8 if classes == 2 else 6,
+        ).filter(lambda rows: len({row[-1] for row in rows}) == classes)
+    )
+
+
+def asked(rows, classes, intercept, sparse):
+    """The data, their question, and all constraints in fractions, with the number of each row."""
+    table = np.array(rows, dtype=float)
+    X, y = table[:, :-1], table[:, -1].astype(int)
+    sides = ((1,), (0,)) if classes == 2 else ((), ())
+    subject = Subject(tuple(range(classes)), *sides, intercept, *X.shape, None, "")
+    exact = np.array([[Fraction(x) for x in row] for row in X.tolist()], dtype=object)
+    made = two_sided if classes == 2 else of_classes
+    owner = np.repeat(np.arange(len(X)), classes - 1)
+    data = data_of(sp.csr_matrix(X) if sparse else X, y)
+    return data, question_of(subject), made(exact, y, intercept), owner.tolist()
+
+
+def by_hand(constraints):
+    """The constraints that are left, and the columns that were pushed."""
+    left, pushed = list(range(len(constraints))), set()
+    while True:
+        columns = [
+            {np.sign(float(constraints[i][j])) for i in left} - {0}
+            for j in range(len(constraints[0]))
+        ]
+        new = {j for j, signs in enumerate(columns) if len(signs) == 1}
+        if not new:
+            return left, pushed
+        pushed |= new
+        left = [i for i in left if not any(constraints[i][j] for j in new)]
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@examples(80)
+@given(st.data(), st.booleans(), st.booleans())
+def test_what_is_left_is_left_by_hand(classes, draw, intercept, sparse):
+    rows = draw.draw(tables(classes))
+    data, question, constraints, owner = asked(rows, classes, intercept, sparse)
+    working = WorkingSet(data, question)
+    working.sample(2)
+    found = peeled(working)
+    left, pushed = by_hand(constraints)
+    if found is None:
+        assert not pushed
+        return
+    assert set(np.flatnonzero(found.rounds).tolist()) == pushed
+    assert found.numbers.tolist() == sorted({owner[i] for i in left})
+    assert (found.data is None) == (not left)
+    assert {i for i in kind_of(constraints)[1]} <= set(left)  # the boundary stays
+    direction = found.lifted(data, question, {})
+    for i, row in enumerate(constraints):
+        value = sum(x * direction.get(j, 0) for j, x in enumerate(row))
+        assert value == 0 if i in left else value > 0
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@examples(60)
+@given(st.data(), st.booleans(), st.booleans())
+def test_verdicts_on_rows_of_zeros_are_those_of_elimination(classes, draw, intercept, sparse):
+    rows = draw.draw(tables(classes))
+    data, _, constraints, owner = asked(rows, classes, intercept, sparse)
+    verdict = separation(data, fit_intercept=intercept, formulations=("multinomial",))
+    verdict = getattr(verdict, "multinomial", verdict)
+    kind, bound = kind_of(constraints)
+    assert verdict.kind == kind
+    check = verdict.verify(np.array(rows)[:, :-1], np.array(rows)[:, -1].astype(int), exact=True)
+    assert check, check.reason
+    if kind == "quasi-separable":
+        assert verdict.boundary == tuple(sorted({owner[i] for i in bound}))
+
+
+def staircase(n):
+    """Rows of which each round decides two, and two that nothing separates.
+
+    Columns of later rounds take a million times what their rows have.
+    """
+    X = np.zeros((2 * n + 2, n + 1))
+    for k in range(n):
+        X[2 * k : 2 * k + 2, k] = 1.0
+        X[2 * k : 2 * k + 2, k + 1 : n] = np.array([[-1e6], [1e6]])
+    X[:, n] = 1.0
+    return X, np.append(np.ones(2 * n + 1, int), 0)
+
+
+@pytest.mark.parametrize("n", [3, 19, 30])
+def test_rounds_that_are_too_many_leave_rows_to_programs(monkeypatch, n):
+    monkeypatch.setattr(rows_of_data, "LANE_VALUES", 7 * (n + 1))
+    X, y = staircase(n)
+    rounds = []
+
+    def noting(working):
+        rounds.append(peeled(working))
+        return rounds[-1]
+
+    monkeypatch.setattr("linsep.separability.search.peeled", noting)
+    verdict = separation(X, y, fit_intercept=False)
+    assert verdict.boundary == (2 * n, 2 * n + 1)
+    assert verdict.verify(X, y, exact=True)
+    assert rounds[0].rounds.max() == min(n, peeling.MOST_ROUNDS)
+    assert len(rounds[0].numbers) == 2 + 2 * max(0, n - peeling.MOST_ROUNDS)
+
+
+def test_too_many_rows_that_are_left_are_searched_as_they_are(monkeypatch):
+    X, y = staircase(3)
+    whole = separation(X, y, fit_intercept=False)
+    monkeypatch.setattr(peeling, "MOST_LEFT", 3)
+    again = separation(X, y, fit_intercept=False)
+    assert again.boundary == whole.boundary == (6, 7)
+
+
+@pytest.mark.parametrize("wrong", [None, {0: -1}])
+def test_a_wrong_direction_is_found_out(monkeypatch, wrong):
+    X, y = staircase(3)
+    monkeypatch.setattr(peeling.Peeled, "lifted", lambda *_: wrong)
+    verdict = separation(X, y, fit_intercept=False)
+    assert verdict.boundary == (6, 7)
+    assert verdict.verify(X, y, exact=True)
