@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.datasets import load_breast_cancer
 
 from linsep import LogisticRegression, separation
@@ -13,6 +14,7 @@ from linsep.logistic.no_maximum import Contrasts
 from linsep.separability import recession
 from linsep.separability.data import data_of
 from linsep.separability.recession import Cone, both_signs, cone_of
+from linsep.separability.time_limit import TooLarge
 from parameters_in_order import last
 from thoroughness import some
 
@@ -114,3 +116,72 @@ def test_where_nothing_is_seen_all_are_asked():
     wide = data_of(np.eye(200)[:, :150], np.arange(200) % 2)
     question = question_of(Subject((0, 1), (), (), True, 200, 150, None, ""))
     assert not both_signs(wide, question, [{0: 1}]).any()
+
+
+def rare_columns(seed, n_rows, common, rare, scale=1.0, pairs=False):
+    """Sparse rows of which rare columns are in one class only, alone or in sums and differences."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n_rows)
+    left = sp.random(
+        n_rows, common, 0.1, random_state=rng, data_rvs=lambda k: rng.choice([1.0, 2.0, -3.0], k)
+    )
+    right, negative = np.zeros((n_rows, rare)), rng.permutation(np.flatnonzero(y == 0))
+    for j in range(rare):
+        some = np.append(negative[j], rng.choice(negative[rare:], 3))  # the first has no other
+        right[some, j] = 1.0
+        if pairs:
+            right[some[:2], j ^ 1] = 1.0
+            right[some[2:], j ^ 1] = -0.5
+    return sp.csr_matrix(sp.hstack([left, sp.csr_matrix(right * scale)])), y
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-9, 2.0**-500])
+def test_signs_that_one_row_decides_do_not_depend_on_a_budget(scale):
+    X, y = rare_columns(0, 4000, 30, 150, scale)
+    verdicts = []
+    for seed in range(3):
+        order = np.random.default_rng(seed).permutation(4000)
+        verdicts.append((order, separation(X[order], y[order])))
+    for order, verdict in verdicts:
+        assert verdict.unchecked == ()
+        assert list(verdict.limits().values()) == ["finite"] * 30 + ["-inf"] * 150 + ["finite"]
+        assert verdict.verify(X[order], y[order])
+        assert {len(part.rows) for part in verdict.signs.values()} == {1}
+
+
+def test_without_work_the_other_signs_are_said_to_be_unchecked(monkeypatch):
+    monkeypatch.setattr(recession, "MOST_WORK", 0.0)
+    alone, y = rare_columns(0, 600, 10, 10)
+    paired, z = rare_columns(1, 600, 10, 10, pairs=True)
+    assert separation(alone, y).unchecked == ()
+    said = []
+    for seed in range(3):
+        order = np.random.default_rng(seed).permutation(600)
+        said.append(separation(paired[order], z[order]))
+    assert {tuple(verdict.limits().items()) for verdict in said} == {
+        tuple(said[0].limits().items())
+    }
+    assert "infinite" not in said[0].limits().values()
+
+
+def test_a_time_limit_that_ends_while_rows_are_read_leaves_a_verdict(monkeypatch):
+    def late(*_):
+        raise TooLarge("the time limit was over")
+
+    monkeypatch.setattr(recession, "_of_ratios", late)
+    X, y = rare_columns(0, 600, 10, 10)
+    verdict = separation(X, y)
+    assert verdict.kind == "quasi-separable"
+    assert verdict.limits()["x10"] == "sign not checked"
+    assert len(verdict.unchecked) == 10
+
+
+def test_several_classes_have_signs_by_single_rows():
+    X, y = rare_columns(2, 500, 8, 12)
+    y = y + (np.arange(500) % 3 == 0) * y
+    whole = separation(X.toarray(), y)
+    sparse = separation(X, y)
+    assert whole.multinomial.limits() == sparse.multinomial.limits()
+    for found in (whole, sparse):
+        assert found.multinomial.unchecked == ()
+        assert found.multinomial.verify(X, y)

@@ -168,9 +168,11 @@ class Contrasts:
                     limits[place] = "finite" if inside(function) else UNSIGNED
                 return limits
             told = self._told(functions)
+            open_ones = [k for k, word in enumerate(told or ()) if word == UNSIGNED]
+            if told is not None and not open_ones:
+                return np.array(told, dtype=limits.dtype).reshape(limits.shape)
             cone = cone_of(self.verdict, self.data)
             if told is not None:
-                open_ones = [k for k, word in enumerate(told) if word == UNSIGNED]
                 both = cone.both_signs([functions[k] for k in open_ones])
                 for k, free in zip(open_ones, both, strict=True):
                     told[k] = "infinite" if free else told[k]
@@ -178,6 +180,7 @@ class Contrasts:
             both = cone.both_signs(functions)
             if not both.all():
                 both |= both_signs(self.data, cone.working.question, functions)
+            cone.look_for_single_rows([functions[k] for k in np.flatnonzero(~both)])
             for place, function, free in zip(places, functions, both, strict=True):
                 limits[place] = _limit_of(cone, function, free)
         except TooLarge:  # those found so far are valid

@@ -109,7 +109,8 @@ def _of_ratios(
         row, which = rows[one.row[used]], one.which[used]
         after = np.searchsorted(ratios, ratio)
         for place in ((after - 1).clip(0), after.clip(0, len(ratios) - 1)):
-            off = np.abs(ratio / ratios[place] - 1.0)
+            with np.errstate(all="ignore"):
+                off = np.abs(ratio / ratios[place] - 1.0)
             near = np.flatnonzero(off < SAME_RATIO)
             near = near[np.argsort(off[near], kind="stable")]
             for k in np.unique(place[near]).tolist():
@@ -181,7 +182,11 @@ class Cone:
             ratios = np.divide(*(goals @ probes).T)
         order = np.argsort(ratios)
         look = partial(_of_ratios, question, probes, ratios[order])
-        found = self.working.data.ask(look, _nearest_of_each)
+        try:
+            found = self.working.data.ask(look, _nearest_of_each)
+        except TooLarge as reason:
+            self._too_large = reason
+            return
         for k, ranked in zip(order.tolist(), found, strict=True):
             members = [member for _, member in ranked]
             rests = remainders([member.whole[0] for member in members], self.boundary)
@@ -305,7 +310,7 @@ class Cone:
         columns = np.unique(table.indices)
         n, k = table.shape[0], len(columns)
         if k > MOST_WEIGHTS:
-            self.work.pay(n * k * (k + 50) * 1e-8, SIGNS)
+            self.work.pay(table.nnz * (k + 50) * 1e-8, SIGNS)
             return alternatives(table)
         self.work.pay(2 * k * (2 * n * k + k**3 / 3) * 1e-9, SIGNS)
         scaled, _, powers = equilibrated(table)
