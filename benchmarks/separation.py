@@ -41,6 +41,16 @@ def gaussian(n_rows: int, d: int, kind: str) -> tuple[np.ndarray, np.ndarray]:
     return X, v > 0
 
 
+def wide(n_rows: int, d: int, nonzeros: int) -> tuple[sp.csr_matrix, np.ndarray]:
+    """Sparse normal rows, labelled by a random hyperplane without a margin."""
+    rng = np.random.default_rng(0)
+    columns = np.sort(rng.integers(0, d, (n_rows, nonzeros), dtype=np.int32), axis=1)
+    starts = np.arange(0, columns.size + 1, nonzeros)
+    X = sp.csr_matrix((rng.standard_normal(columns.size), columns.ravel(), starts), (n_rows, d))
+    X.sum_duplicates()
+    return X, X @ rng.standard_normal(d) > 0
+
+
 def one_program(X: Any, y: np.ndarray) -> tuple[str, float]:
     """What the program over all rows says, and its seconds."""
     signs = np.where(y == np.unique(y)[-1], 1.0, -1.0)
@@ -115,6 +125,7 @@ def main() -> list[dict[str, Any]]:
         rows += verdict_row(f"100,000 x 50, {kind}", *gaussian(100_000, 50, kind))
     for kind in ("overlapping", "separable"):
         verdict_row(f"1,000,000 x 100 float32, {kind}", *gaussian(1_000_000, 100, kind), False)
+    verdict_row("200,000 x 50,000, 75 nonzeros a row, separable", *wide(200_000, 50_000, 75), False)
     if not SHARED.is_dir():
         print("skipped: no shared data")
         return rows

@@ -10,8 +10,9 @@ A ``Question`` turns rows into constraints ``<w, a> > 0``: one per row for two s
 class for several classes. Guesses are made in floats; ``splitting`` turns them into integers and
 proves them. If the guess was wrong, an exact ``simplex`` method decides; its precision grows until
 signs are certain (Gordan's theorem). Many dense rows that clearly overlap need no working set:
-``overlap`` finds one more of them than weights, and one exact solution (``lifting``) proves it.
-If floats miss the widest margin, ``margin`` finds it in
+``overlap`` finds one more of them than weights, and one exact solution (``lifting``) proves it. If
+a few rounds do not decide on many columns, ``dual_descent`` visits all rows. If floats miss the
+widest margin, ``margin`` finds it in
 integers. ``recession`` finds the coefficients that have one sign under all weights with no row on
 the wrong side. ``enumeration`` finds the fewest errors of any weights where rows span at most four
 dimensions. ``evidence`` builds the verdict. Whatever needs all rows is a pass (``data.py``): it

@@ -11,13 +11,14 @@ from scipy.optimize import minimize
 
 from linsep.certificate.constraints import Question
 from linsep.certificate.integers import Space
-from linsep.separability.data import Data
+from linsep.separability.data import Data, LocalData
+from linsep.separability.dual_descent import descended
 from linsep.separability.margin import Separated, nearest, polished
 from linsep.separability.overlap import overlap
 from linsep.separability.peeling import peeled
 from linsep.separability.programs import pushes, split
 from linsep.separability.splitting import Proof, proved
-from linsep.separability.time_limit import TooLarge, Work, check_time
+from linsep.separability.time_limit import TooLarge, Work, check_time, doing
 from linsep.separability.working_set import (
     Member,
     WorkingSet,
@@ -33,6 +34,8 @@ MOST_ROUNDS = 1_000
 MOST_FILLED = 5_000
 #: with more weights, accept any separator unless margin="max"
 MOST_WEIGHTS = 400
+#: rounds of quick weights, which see a few rows, before all rows are visited
+QUICK_ROUNDS = 8
 
 
 class Inseparable(NamedTuple):
@@ -64,8 +67,12 @@ def search(data: Data, question: Question, tolerance: float | None) -> Separated
     find: WidestWeights | QuickWeights
     few = question.blocks == 1 and question.size <= MOST_WEIGHTS
     find = WidestWeights(tolerance) if tolerance or few else QuickWeights()
-    for _ in range(MOST_ROUNDS):
-        weights, target = find.weights(working)
+    for turn in range(MOST_ROUNDS):
+        weights, target = None, None
+        if turn == QUICK_ROUNDS and isinstance(find, QuickWeights):
+            weights = _of_all_rows(data, question)
+        if weights is None:
+            weights, target = find.weights(working)
         if weights is None:
             weights = _by_program(working)
         if weights is None:
@@ -79,6 +86,16 @@ def search(data: Data, question: Question, tolerance: float | None) -> Separated
             return inseparable(working, find.last)
         return Separated(weights, working.members[: len(find.last)], find.last)
     raise TooLarge(f"{MOST_ROUNDS:,} rounds do not decide")
+
+
+def _of_all_rows(data: Data, question: Question) -> np.ndarray | None:
+    """Return weights of two sides that seem to separate all rows, if they are in one place."""
+    if not isinstance(data, LocalData) or question.blocks > 1:
+        return None
+    doing("coordinate descent")
+    found = descended(data, question)
+    doing("the working set")
+    return found
 
 
 def _by_program(working: WorkingSet) -> np.ndarray | None:
