@@ -212,6 +212,62 @@ def leaves(tree, sets, room, paid, wrong, depth=0):
     yield paid + sum(shares.values())
 
 
+def added(planes, normal, errors):
+    """Add a plane with its errors on either side, where its normal is positive and negative."""
+    scale = math.lcm(*(Fraction(x).denominator for x in normal))
+    whole = [int(x * scale) for x in normal]
+    first, common = next((x for x in whole if x), 0), math.gcd(*whole) or 1
+    whole, errors = ([-x for x in whole], errors[::-1]) if first < 0 else (whole, errors)
+    old = planes.get(key := tuple(x // common for x in whole), (0, 0))
+    planes[key] = old[0] + errors[0], old[1] + errors[1]
+
+
+def tried(rows, size, strict):
+    """Return the least weight of errors of any weights: (reflected row, weight) are given."""
+    planes: dict = {}
+    for row, weight in rows:
+        added(planes, row, (0, weight))  # it errs on its negative side
+    lost = sum(planes.pop((0,) * size, (0, 0))) * strict  # zeros always err, or never
+    planes = {a: e for a, e in planes.items() if any(e)}
+    space = spanned({j: Fraction(x) for j, x in enumerate(a) if x} for a in planes)
+    if not strict and len(space) < size:
+        return 0
+    found: dict = {}
+    for a, errors in planes.items():
+        added(found, [a[j] for j in sorted(space)], errors)
+    return lost + least(found, len(space), strict)
+
+
+def least(planes, rank, strict):
+    """Return the fewest errors of planes that span a space of this rank.
+
+    A cell between the planes has a side on one of them, where it is a cell of the lines in which
+    the others meet it. Weights that need not be strict may move to a corner of their cell.
+    """
+    if rank < 2:
+        return min(map(min, planes.values())) if rank else 0
+    if rank == 2:
+        order = sorted(planes, key=lambda a: Fraction(a[1], a[0]) if a[0] else math.inf)
+        now = sum(planes[a][0] for a in order)  # on the positive sides of all of them
+        found = []
+        for a in order:
+            after = now - planes[a][0] + planes[a][1]
+            found += [now, after] if strict else [now - planes[a][0]]
+            now = after
+        turned = [sum(map(sum, planes.values())) - x for x in found]
+        if not strict:
+            turned = [x - sum(planes[a]) for x, a in zip(turned, order, strict=True)]
+        return min(found + turned)
+    found = []
+    for plane, errors in planes.items():
+        pivot, there = next(j for j, x in enumerate(plane) if x), dict[tuple, tuple]()
+        for a in planes.keys() - {plane}:
+            line = [plane[pivot] * x - plane[j] * a[pivot] for j, x in enumerate(a) if j != pivot]
+            added(there, line, planes[a])
+        found.append(min(errors) * strict + least(there, rank - 1, strict))
+    return min(found)
+
+
 class Problem:
     """The constraints of all rows: {(row, number of the constraint): (constraint, side)}."""
 
@@ -347,6 +403,12 @@ class Problem:
             room[same[0]] = sum(weights[i] for i in same)
         need(all(i in room for rows in sets for i in rows), "a copy stands for another row")
         step = math.gcd(*(weights[i] for i in side)) or 1
+        if given["tree"] == {"exhaustive": True}:
+            need(self.size <= 4, "not all hyperplanes can be tried in so many dimensions")
+            every = [([a.get(j, 0) for j in range(self.size)], weights[i]) for i, a in side.items()]
+            need(tried(every, self.size, given["strict"]) >= low, "there are fewer errors")
+            need(given["tree"]["exhaustive"] is True, "it has other fields")
+            return low * fraction(given["unit"]), high * fraction(given["unit"])
         for bound in leaves(given["tree"], sets, room, 0, set()):
             need(-(-bound // step) * step >= low, "the contradictions do not add up")
         return low * fraction(given["unit"]), high * fraction(given["unit"])

@@ -29,7 +29,7 @@ ALONE = Path(check.__file__)
 
 def test_it_is_short_and_stands_alone():
     text = ALONE.read_text()
-    assert len(text.splitlines()) < 450
+    assert len(text.splitlines()) < 520
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
             assert {alias.name for alias in node.names} <= sys.stdlib_module_names

@@ -13,6 +13,7 @@ import linsep
 from checkers_agree import accepts, accepts_alone, random_edit
 from fewest_errors_oracle import fewest_errors
 from fewest_errors_sets import random_set
+from linsep.certificate.errors import Exhaustive
 from linsep.errors import DataError, ParameterError
 from proof_edits import written
 from thoroughness import THOROUGH, some
@@ -146,3 +147,39 @@ def test_huge_tiny_and_shifted_rows():
 def test_weights_are_exact():
     weights = [Fraction(1, 3), Fraction(1, 3), Fraction(1, 2), Fraction(2, 7)]
     assert interval(*XOR, sample_weight=weights) == (Fraction(2, 7),) * 2
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_few_dimensions_are_tried_out(strict):
+    """Where contradictions do not close the interval the check tries all hyperplanes again."""
+    rng = np.random.default_rng(5)
+    X = rng.integers(-6, 7, (60, 2))
+    y = rng.integers(0, 2, 60)
+    weights = rng.integers(1, 4, 60)
+    low, high = interval(X, y, strict=strict, sample_weight=weights)
+    verdict = linsep.separation(X, y, errors=True, strict=strict, sample_weight=weights)
+    assert isinstance(verdict.errors.tree, Exhaustive)
+    assert low == high == fewest_errors(X.tolist(), (2 * y - 1).tolist(), weights.tolist(), strict)
+    # One more than the truth is refused, and so is the same proof of more columns.
+    plain = json.loads(verdict.to_json())
+    errors = plain["verdicts"][0]["errors"]
+    errors["least"] = hex(int(errors["least"], 16) + 1)
+    assert not accepts(written(plain), X, y)
+    assert not accepts_alone(written(plain), X, y)
+
+
+def test_the_proof_of_many_columns_is_never_that_all_were_tried():
+    X, y = load_iris(return_X_y=True)
+    plain = json.loads(linsep.separation(X[50:], y[50:], errors=True).to_json())
+    plain["verdicts"][0]["errors"] |= {"copies": [], "contradictions": []}
+    plain["verdicts"][0]["errors"]["tree"] = {"exhaustive": True}
+    assert not accepts(written(plain), X[50:], y[50:])
+    assert not accepts_alone(written(plain), X[50:], y[50:])
+
+
+def test_other_rows_are_refused():
+    """Also more of them than the proof knows weights of."""
+    verdict = linsep.separation(*XOR, errors=True, sample_weight=[1, 2, 3, 4])
+    X, y = np.array(XOR[0] * 2), np.array(XOR[1] * 2)
+    assert verdict.verify(X, y).holds is False
+    assert verdict.verify(X[:3], y[:3]).holds is False

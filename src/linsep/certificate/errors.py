@@ -6,7 +6,8 @@ is a set of rows that no hyperplane gets all right: with positive multipliers th
 A leaf of the tree gives shares to contradictions, of which no row gets more than its weight: every
 hyperplane errs in each of them, so its errors weigh at least the sum of the shares. A branch
 continues with a row that is wrong, which pays its weight and none of its contradictions counts any
-more, and with the same row being right, which need not bear its shares.
+more, and with the same row being right, which need not bear its shares. In few dimensions the proof
+may be that all hyperplanes are tried again.
 """
 
 from __future__ import annotations
@@ -22,11 +23,14 @@ import numpy as np
 from linsep.certificate import json_fields as json_of
 from linsep.certificate.checking import Checker, Clock, Fails
 from linsep.certificate.constraints import Combination, Constraints, Weights
+from linsep.certificate.exhaustive import enumerated_minimum
 from linsep.certificate.integers import Row, dot, rank_found
 from linsep.drawing import display
 
 #: deepest tree
 MOST_DEPTH = 200
+#: most dimensions in which a claim is that all hyperplanes were tried
+MOST_DIMENSIONS = 4
 
 
 class Packing(NamedTuple):
@@ -43,7 +47,11 @@ class Branch(NamedTuple):
     right: Tree
 
 
-Tree = Packing | Branch
+class Exhaustive(NamedTuple):
+    """Rows in few dimensions, of which all hyperplanes are tried when the claim is checked."""
+
+
+Tree = Packing | Branch | Exhaustive
 
 
 @dataclass(frozen=True, repr=False)
@@ -68,7 +76,7 @@ class FewestErrors:
     copies : tuple of tuple of int
         Equal rows on the same side, of which the first stands for all in the proof.
     contradictions : tuple of Combination
-    tree : Packing or Branch
+    tree : Packing, Branch or Exhaustive
     history : tuple of (seconds, low, high)
         How the ends came nearer. Not part of the proof: empty if it was read from one.
     """
@@ -139,12 +147,18 @@ def _read_tree(plain: Any, depth: int = 0) -> Tree:
         given = json_of.fields_of(plain, ("row", "wrong", "right"))
         ways = (_read_tree(given[way], depth + 1) for way in ("wrong", "right"))
         return Branch(json_of.COUNT.read(given["row"]), *ways)
+    if isinstance(plain, dict) and "exhaustive" in plain and not depth:
+        if json_of.fields_of(plain, ("exhaustive",)) != {"exhaustive": True}:
+            raise json_of.Malformed("a proof is exhaustive or it is not")
+        return Exhaustive()
     return Packing(SHARES.read(json_of.fields_of(plain, ("shares",))["shares"]))
 
 
 def _write_tree(tree: Tree) -> dict[str, Any]:
     if isinstance(tree, Packing):
         return {"shares": SHARES.write(tree.shares)}
+    if isinstance(tree, Exhaustive):
+        return {"exhaustive": True}
     return {"row": tree.row, "wrong": _write_tree(tree.wrong), "right": _write_tree(tree.right)}
 
 
@@ -199,13 +213,26 @@ class ErrorsChecker(Checker):
         self._weights = Weights(self.question, claim.hyperplane)
         self._wrong: list[int] = []
         self._step = 0
+        #: the rows and their weights, if all hyperplanes are to be tried
+        self._rows_of_all: list[tuple[list[int], int]] | None = None
+        if isinstance(claim.tree, Exhaustive):
+            self._rows_of_all = []
+            if self.question.size > MOST_DIMENSIONS:
+                raise Fails("not all hyperplanes can be tried in so many dimensions")
 
     def _combinations(self) -> list[Combination]:
         return [*self.claim.contradictions, *self._copies]
 
     def _see_all(self, given: Constraints) -> None:
+        if given.block.first + len(given.block.numbers) > self.verdict.subject.n_rows:
+            raise Fails("there are more rows")
         value, bound = self._weights.products(given)
         wrong = value < -bound
+        if self._rows_of_all is not None and self.exact:
+            for k in self.clock.over(range(len(value))):
+                row = given.exact(k)[0]
+                vector = [row.get(j, 0) for j in range(self.question.size)]
+                self._rows_of_all.append((vector, self.claim.weight(given.number(k))))
         unsure = np.flatnonzero(self.exact & (np.abs(value) <= bound)).tolist()
         for k in self.clock.over(unsure):
             product = dot(given.exact(k)[0], self.claim.hyperplane)
@@ -231,6 +258,12 @@ class ErrorsChecker(Checker):
                 raise Fails("a contradiction does not span the space of all weights")
             if not room.keys() >= set(part.rows):
                 raise Fails("a contradiction has a row for which another one stands")
+        if self._rows_of_all is not None:
+            vectors, weights = zip(*self._rows_of_all, strict=True)
+            least = enumerated_minimum(vectors, weights, claim.strict, self.clock.over)
+            if least < claim.least:
+                raise Fails("another hyperplane has fewer errors")
+            return
         for bound in self.clock.over(self._leaves(claim.tree, room, 0, frozenset())):
             if self._rounded_up(bound) < claim.least:
                 raise Fails("the contradictions do not add up to the lower end")
@@ -269,6 +302,7 @@ class ErrorsChecker(Checker):
             rest = {row: weight for row, weight in room.items() if row != tree.row}
             yield from self._leaves(tree.right, rest, paid, wrong)
             return
+        assert isinstance(tree, Packing)
         borne: dict[int, Fraction] = {}
         for s, share in tree.shares.items():
             if s >= len(self.claim.contradictions):

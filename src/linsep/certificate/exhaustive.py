@@ -14,6 +14,7 @@ from fractions import Fraction
 from itertools import accumulate, groupby
 from math import gcd, inf, lcm
 from sys import float_info
+from typing import Any
 
 Vector = tuple[int, ...]
 #: errors on the negative side and on the positive side of planes, by their normals in lowest terms,
@@ -22,7 +23,10 @@ Planes = dict[Vector, tuple[int, int]]
 
 
 def enumerated_minimum(
-    rows: Sequence[Sequence[int]], weights: Sequence[Fraction | int], strict: bool = True
+    rows: Sequence[Sequence[int]],
+    weights: Sequence[Fraction | int],
+    strict: bool = True,
+    each: Any = iter,
 ) -> Fraction:
     """Return the least total weight of errors of any w on reflected rows.
 
@@ -34,6 +38,8 @@ def enumerated_minimum(
     rows : sequence of vectors of integers of one length
         Each may be multiplied by any positive number.
     weights : sequence of numbers, at least 0
+    each : function, default=iter
+        Wraps the loops over planes.
     """
     below = lcm(*(Fraction(c).denominator for c in weights))
     planes: Planes = {}
@@ -45,11 +51,11 @@ def enumerated_minimum(
             _add(planes, tuple(row), (int(weight * below), 0))
     planes, rank = _in_their_span(planes)
     if not strict:
-        return Fraction(_fewest(planes, rank, False) if rank == len(rows[0]) else 0, below)
+        return Fraction(_fewest(planes, rank, False, each) if rank == len(rows[0]) else 0, below)
     # Where both sides err, the lighter one is lost anywhere; only the difference is to be decided.
     surely = zeros + sum(map(min, planes.values()))
     rest = {a: (n - min(n, p), p - min(n, p)) for a, (n, p) in planes.items() if n != p}
-    return Fraction(surely + _fewest(*_in_their_span(rest), True), below)
+    return Fraction(surely + _fewest(*_in_their_span(rest), True, each), below)
 
 
 def _add(planes: Planes, normal: Vector, errors: tuple[int, int]) -> Vector:
@@ -84,7 +90,9 @@ def _in_their_span(planes: Planes) -> tuple[Planes, int]:
     return found, len(reduced)
 
 
-def _fewest(planes: Planes, rank: int, strict: bool, done: Container[Vector] = ()) -> int:
+def _fewest(
+    planes: Planes, rank: int, strict: bool, each: Any, done: Container[Vector] = ()
+) -> int:
     """Return the fewest errors of planes that span a space, near those that are not done."""
     if rank == 0:
         return 0
@@ -94,7 +102,7 @@ def _fewest(planes: Planes, rank: int, strict: bool, done: Container[Vector] = (
         return _round([x for x, _ in planes], [y for _, y in planes], [*planes.values()], strict)
     best = sum(map(sum, planes.values()))
     before: set[Vector] = set()
-    for plane, errors in planes.items():
+    for plane, errors in each(planes.items()):
         if plane in done:
             continue
         lost = min(errors) if strict else 0
@@ -102,7 +110,7 @@ def _fewest(planes: Planes, rank: int, strict: bool, done: Container[Vector] = (
             found = _round(*_across(planes, plane), strict)
         else:
             there, seen = _within(planes, plane, before)
-            found = _fewest(there, rank - 1, strict, seen)
+            found = _fewest(there, rank - 1, strict, each, seen)
         best = min(best, lost + found)
         before.add(plane)
     return best

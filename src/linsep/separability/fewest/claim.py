@@ -14,7 +14,7 @@ from linsep.certificate.constraints import Combination, Question
 from linsep.certificate.integers import Row, in_lowest_terms, whole_numbers
 from linsep.errors import DataError
 from linsep.separability.data import Data
-from linsep.separability.fewest.covers import Branch, Tree
+from linsep.separability.fewest.covers import Branch, Packing, Tree
 from linsep.separability.fewest.rows import WeightedRows
 from linsep.separability.fewest.search import Found, Search
 from linsep.separability.time_limit import Task, limited
@@ -104,7 +104,7 @@ def _used(found: Found) -> tuple[list[int], dict[int, int]]:
     def shares(tree: Tree) -> set[int]:
         if isinstance(tree, Branch):
             return shares(tree.wrong) | shares(tree.right)
-        return set(tree.shares)
+        return set(tree.shares) if isinstance(tree, Packing) else set()
 
     parts = sorted(shares(found.tree))
     return parts, {s: k for k, s in enumerate(parts)}
@@ -133,4 +133,6 @@ def _of_rows(tree: Tree, rows: WeightedRows, numbers: dict[int, int]) -> errors.
     if isinstance(tree, Branch):
         ways = (_of_rows(way, rows, numbers) for way in (tree.wrong, tree.right))
         return errors.Branch(rows.copies[tree.group][0], *ways)
+    if isinstance(tree, errors.Exhaustive):
+        return tree
     return errors.Packing({numbers[s]: share for s, share in sorted(tree.shares.items())})

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.certificate.errors import MOST_DEPTH
+from linsep.certificate.errors import MOST_DEPTH, Exhaustive
 from linsep.separability.fewest.contradictions import Contradiction
 from linsep.separability.fewest.rows import WeightedRows
 from linsep.separability.programs import FINE, solved
@@ -45,7 +45,7 @@ class Branch(NamedTuple):
     right: Tree
 
 
-Tree = Packing | Branch
+Tree = Packing | Branch | Exhaustive
 
 
 class Unproved(Exception):

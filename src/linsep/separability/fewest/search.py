@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from linsep.certificate.errors import MOST_DIMENSIONS, Exhaustive
 from linsep.certificate.integers import Row
 from linsep.separability.elimination import reduced
 from linsep.separability.enumeration import fewest_errors
@@ -27,6 +28,8 @@ MOST_IDLE = 5
 #: most rows for which all hyperplanes are tried in few dimensions, and the share of the time that
 #: is left, and the seconds, that this may take
 MOST_ENUMERATED, SHARE_OF_ALL, MOST_SECONDS = 2_000, 0.3, 20.0
+#: most planes, or pairs of them, that a check tries before branching is preferred
+MOST_PLANES = 2_000
 #: share of the time that is left in which one hyperplane is improved
 SHARE = 0.1
 #: costs are changed by this share at random, so that programs find other corners
@@ -66,6 +69,7 @@ class Search:
         last = rows.question.size - 1
         self.best = rows.judged(start or ({} if rows.strict else {last: 1}))
         self._values = np.zeros(len(rows))
+        self._all_tried = False
         self._seen()
 
     @property
@@ -80,14 +84,19 @@ class Search:
                 self._orthogonal(range(len(self.rows)))
             if not self.closed:
                 self._take(least_squares(self.rows.table))
-            if not self.closed and len(self.rows) <= MOST_ENUMERATED:
+            few = self.rows.question.size <= MOST_DIMENSIONS
+            if few and not self.closed and len(self.rows) <= MOST_ENUMERATED:
                 self._enumerate()
             self._by_packings()
+            if not self.closed and self._all_tried and self._is_quick():
+                raise TooLarge("all hyperplanes were tried")
             while not self.closed:
                 self._by_tree()
         except TooLarge:
             packing = self.pool.packed()
             self._raise(self.pool.rounded_up(packing.total()), packing)
+        if not self.closed and self._all_tried:
+            self._raise(self.best.errors, Exhaustive())
         return Found(self.best, self.low, self.tree, self.pool.found, self.history)
 
     def offer(self, weights: Row) -> bool:
@@ -130,6 +139,12 @@ class Search:
             )  # fmt: skip
         if found is not None:
             self.offer({j: m for j, m in enumerate(found.weights) if m})
+            self._all_tried = found.at_least == found.errors == self.best.errors
+
+    def _is_quick(self) -> bool:
+        """Return whether a check can try all hyperplanes soon."""
+        pairs: int = len(self.rows) ** (self.rows.question.size - 2)
+        return pairs <= MOST_PLANES
 
     def _by_packings(self) -> None:
         """Look for contradictions that the cheapest cover of those found does not cover."""
