@@ -420,3 +420,29 @@ def test_text_in_another_encoding_is_refused_with_its_line(tmp_path):
     (tmp_path / "t.csv").write_bytes("name,y\nBo,1\nJäger,2\n".encode("latin-1"))
     said = r"t\.csv line 3, column 'name' is not UTF-8 text .*--encoding latin-1\.$"
     assert_refused("describe", "t.csv", cwd=tmp_path, said=said)
+
+
+def test_suspicious_labels_are_listed_with_reasons(tmp_path):
+    path = tmp_path / "rows.csv"
+    rows = ["dose,age,sick", "1,1,no", "2,3,no", "3,1,no", "8,2,yes", "9,3,yes", "10,1,yes"]
+    path.write_text("\n".join([*rows, "9.5,2,no", ",2,no"]) + "\n")
+    done = here("describe", path, "--target", "sick", "--suspicious", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    shown = done.stdout[done.stdout.index("labels that deserve a second look") :].splitlines()
+    assert shown[1].split(maxsplit=3) == [
+        "7", "no", "1.00", "without it a hyperplane separates the classes",
+    ]  # fmt: skip
+    listed = json.loads(
+        here("describe", path, "--target", "sick", "--suspicious", "--json", cwd=tmp_path).stdout
+    )["suspicious"]
+    assert (listed[0]["row"], listed[0]["label"], listed[0]["score"]) == (7, "no", 1.0)
+    refused = here("describe", path, "--suspicious", cwd=tmp_path)
+    assert refused.returncode == 1
+    assert "has no labels of classes" in refused.stderr
+
+
+def test_no_label_is_suspicious_of_rows_far_apart(tmp_path):
+    path = tmp_path / "rows.svm"
+    path.write_text("1 1:0\n1 1:0\n2 1:9\n2 1:9\n")
+    done = here("describe", path, "--suspicious", cwd=tmp_path)
+    assert done.stdout.splitlines()[-1] == "no label is suspicious"

@@ -20,6 +20,7 @@ from linsep.cli.options import Argument, Gathered, Option, command
 from linsep.cli.output import (
     LeftOpen,
     check_all_free,
+    label_text,
     never_overwrite,
     print_json,
     print_pairs,
@@ -43,13 +44,24 @@ from linsep.sources.remote.file import File
 from linsep.sources.svmlight import SvmlightSource
 from linsep.sources.tables.files import check_separated, open_tables
 from linsep.sources.tables.reading_options import ReadingOptions
+from linsep.suspicious_labels import suspicious_labels
 from linsep.words import counted, percent, size_text
 
+SUSPICIOUS = Option(
+    "--suspicious", is_flag=True,
+    help="Also list rows whose labels deserve a second look, with reasons: rows in contradictions, "
+    "or that make the margin narrow. It takes up to 10 s, and rows in memory.",
+)  # fmt: skip
+#: suspicious rows that are shown
+MOST_SUSPICIOUS = 10
 
-@command(options.DATA, options.TARGET, options.INDEX_BASE, options.FILES, options.AS_JSON)
+
+@command(
+    options.DATA, options.TARGET, SUSPICIOUS, options.INDEX_BASE, options.FILES, options.AS_JSON
+)
 def describe(
-    data: list[str], *, target: str | None, index_base: int | None, files: dict[str, Any],
-    as_json: bool,
+    data: list[str], *, target: str | None, suspicious: bool, index_base: int | None,
+    files: dict[str, Any], as_json: bool,
 ) -> None:  # fmt: skip
     """Show what DATA holds: rows, classes, types, ranges, missing values, and the next command.
 
@@ -61,10 +73,31 @@ def describe(
     )  # fmt: skip
     with watching(description.source):  # type: ignore[arg-type]
         found = description.read()
+    if suspicious:
+        found["suspicious"] = suspicious_rows(data, target, index_base, files, found)
     if as_json:
         print_json(found)
     else:
         print_description(found)
+
+
+def suspicious_rows(
+    data: list[str], target: str | None, index_base: int | None, files: dict[str, Any],
+    found: dict[str, Any],
+) -> list[dict[str, Any]]:  # fmt: skip
+    """Return rows whose labels deserve a second look; rows with missing values are left out."""
+    if not (found["label"] or {}).get("classes"):
+        raise DataError(
+            f"{found['data']} has no labels of classes: --suspicious looks at classes, which "
+            "--target names in a table."
+        )
+    how: dict[str, Any] = {"index_base": index_base}
+    if found["columns"] is not None:
+        how = {"missing": "drop", "exclude": [*found["left_out"], *found["words"]]}
+    source = open_source(data, target=target, **how, **files)
+    with watching(source):
+        rows = suspicious_labels(source)
+        return [row._asdict() | {"row": source.number(row.row)} for row in rows[:MOST_SUSPICIOUS]]
 
 
 def print_description(found: dict[str, Any]) -> None:
@@ -76,6 +109,19 @@ def print_description(found: dict[str, Any]) -> None:
         print_table(header, rows)
         if more:
             print(more)
+    if "suspicious" in found:
+        lines = [
+            [str(row["row"]), label_text(row["label"]), f"{row['score']:.2f}", row["reason"]]
+            for row in found["suspicious"]
+        ]
+        print()
+        if lines:
+            width = max(len(line[-1]) for line in lines)
+            lines = [[*line[:-1], line[-1].ljust(width)] for line in lines]
+            head = "labels that deserve a second look".ljust(width)
+            print_table(["row", "label", "score", head], lines)
+        else:
+            print("no label is suspicious")
 
 
 OUT = Argument(
