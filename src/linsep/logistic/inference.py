@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 MOST_NAMED = 10
 #: columns to rows up to which estimates are hardly biased
 FEW_COLUMNS = 0.05
+#: nor of so few columns, whatever the rows: the theory is of many
+FEWEST = 9
 #: what is missing without a proof of a maximum
 UNINFERABLE = "standard errors, tests, AIC and BIC are not known"
 
@@ -618,12 +620,13 @@ class LogisticResults(HasInference):
         columns = int(self._estimated[:, : self.coef_.shape[1]].sum())
         if len(self.classes_) > 2 or self.method_ == "Firth" or self._saturated is not None:
             return []
+        constant = bool(fitted_parameter(self, "fit_intercept"))
         if self.stop_reason_ in SEPARATED:
             from linsep.chance.counting import note_of_separation
 
-            return [note_of_separation(self.n_rows_, columns, bool(self.fit_intercept))]
+            return [note_of_separation(self.n_rows_, columns, constant)]
         weighted = bool(self._weights_of_rows()) or not self._inferable
-        if weighted or columns <= FEW_COLUMNS * self.n_rows_:
+        if weighted or self._with_offset or columns <= max(FEWEST, FEW_COLUMNS * self.n_rows_):
             return []
         from linsep.chance.bias import note_of_bias
 
