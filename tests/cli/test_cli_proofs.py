@@ -233,3 +233,19 @@ def test_one_class_only(folder):
     done = here("separate", "one.svm", cwd=folder)
     assert done.returncode == 1
     assert "All rows have the label 1: separation needs at least two classes." in done.stderr
+
+
+def test_fewest_errors_and_the_total_distance(tmp_path):
+    path = tmp_path / "xor.csv"
+    path.write_text("a,b,y\n1,1,1\n1,-1,0\n-1,1,0\n-1,-1,1\n")
+    how = ["separate", path, "--target", "y", "--errors", "--gamma", "0.5"]
+    done = here(*how, "--proof", "xor.json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    lines = dict(line.split(maxsplit=1) for line in done.stdout.splitlines() if " " in line)
+    assert lines["errors"] == "1 of 4 rows: no hyperplane has fewer"
+    assert lines["distance"].startswith("rows are 2 in total from the margin 0.5")
+    assert here("verify", "xor.json", path, "--target", "y", cwd=tmp_path).returncode == 0
+    found = json.loads(here(*how, "--no-strict", "--json", cwd=tmp_path).stdout)
+    assert found["total_distance"]["most_errors"] == pytest.approx(4.0)
+    errors = found["verdicts"][0]["errors"]
+    assert (errors["strict"], errors["least"], errors["most"]) == (False, "0x1", "0x1")

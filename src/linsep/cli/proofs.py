@@ -56,6 +56,11 @@ STRICT = Option(
     "--strict/--no-strict", default=True,
     help="With --errors: whether a row on the hyperplane is an error.",
 )  # fmt: skip
+DISTANCE = Option(
+    "--gamma", **options.number(float, above=0.0),
+    help="Also show how far the rows of two classes must be moved in total to be separated with "
+    "this margin; it bounds errors, too.",
+)  # fmt: skip
 PROOF_OUT = Option(
     "--proof", type=options.LocalPath(dash=False), metavar="FILE",
     help="Write the proof here, as JSON.",
@@ -82,14 +87,15 @@ MOST_ROWS, MOST_VALUES = 12, 5
 
 
 @command(
-    options.DATA, MARGIN, ERRORS, STRICT, options.FIT_INTERCEPT, PROOF_OUT, options.ROWS,
-    options.UNGROUPED_COLUMNS, options.FORCE, SEARCH_LIMIT, options.READING_DASK,
+    options.DATA, MARGIN, ERRORS, STRICT, DISTANCE, options.FIT_INTERCEPT, PROOF_OUT,
+    options.ROWS, options.UNGROUPED_COLUMNS, options.FORCE, SEARCH_LIMIT, options.READING_DASK,
     options.READING_SHARD_MB, options.AS_JSON, options.PLOT,
 )  # fmt: skip
 def separate(
-    data: list[str], *, margin: str | None, errors: bool, strict: bool, fit_intercept: bool,
-    proof: Path | None, how: dict[str, Any], columns: dict[str, Any], force: bool,
-    time_limit: float, dask: str | None, shard_mb: float | None, as_json: bool, plot: Path | None,
+    data: list[str], *, margin: str | None, errors: bool, strict: bool, gamma: float | None,
+    fit_intercept: bool, proof: Path | None, how: dict[str, Any], columns: dict[str, Any],
+    force: bool, time_limit: float, dask: str | None, shard_mb: float | None, as_json: bool,
+    plot: Path | None,
 ) -> None:  # fmt: skip
     """Decide whether a hyperplane separates the classes of DATA, and prove it.
 
@@ -116,17 +122,23 @@ def separate(
                 claim = with_fewest_errors(opened, claim, wanted, task)
             task.doing = "the check of the proof"
             checked = _checked(claim, opened if dask is None else source, time_limit)
+            least = None
+            if gamma is not None:
+                task.doing = "the least total distance"
+                least = linsep.total_distance(source, gamma=gamma, fit_intercept=fit_intercept)
         written = claim.to_json(source.recipe())
         undecided = isinstance(claim, Undecided)
         if proof is not None and not undecided:
             with open_output(proof, force) as out:
                 out.write(written)
         if as_json:
-            print_json(json.loads(written) | {"checked": checked.reason})
+            found = {} if least is None else {"total_distance": _of_distance(least)}
+            print_json(json.loads(written) | found | {"checked": checked.reason})
         if undecided:
             fail(_undecided([claim]), 3)
         if not as_json:
-            print_claim(claim, opened, source, checked.reason)
+            distance = [] if least is None else [("distance", str(least))]
+            print_claim(claim, opened, source, [*distance, ("checked", checked.reason)])
     if proof is not None and not as_json:
         typed = how | options.as_typed(columns)
         print("\n" + escaped(f"{_command(proof, as_given(data), typed)}   checks it"))
@@ -204,17 +216,17 @@ def _command(proof: Path, data: list[str], how: dict[str, Any]) -> str:
     return " ".join(["linsep verify", *words, *(in_options(*pair) for pair in given.items())])
 
 
-def print_claim(claim: Any, opened: Any, source: Source, checked: str) -> None:
-    """Print the verdict, the witness rows with their positions and values, and the check."""
+def print_claim(claim: Any, opened: Any, source: Source, last: list[tuple[str, str]]) -> None:
+    """Print the verdict, the last lines, and the witness rows with their positions and values."""
     from linsep.certificate.verdicts import Blocked, Separations
 
     if isinstance(claim, Separations):
         head, *rows = claim.table(source.number)
         print_table(head, rows)
         print()
-        print_pairs([*claim.chance_line(), *_coding(source.recipe()), ("checked", checked)])
+        print_pairs([*claim.chance_line(), *_coding(source.recipe()), *last])
         return
-    print_pairs([*claim.described(source.number), *_coding(source.recipe()), ("checked", checked)])
+    print_pairs([*claim.described(source.number), *_coding(source.recipe()), *last])
     if isinstance(claim, Blocked):
         print()
         print_table(*witness_table(claim.witness, opened, source))
@@ -514,8 +526,11 @@ def _as_json(found: Bounds, least: Any) -> dict[str, Any]:
         "margin": found.margin,
         "bounds": [plain(bound) for bound in found],
         "left_out": found.left_out,
-        "total_distance": None if least is None else {
-            name: getattr(least, name)
-            for name in ("gamma", "low", "high", "most_errors", "coef", "intercept")
-        },
-    }  # fmt: skip
+        "total_distance": None if least is None else _of_distance(least),
+    }
+
+
+def _of_distance(least: Any) -> dict[str, Any]:
+    """Return a total distance as plain JSON."""
+    names = ("gamma", "low", "high", "most_errors", "coef", "intercept")
+    return {name: getattr(least, name) for name in names}

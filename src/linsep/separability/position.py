@@ -21,6 +21,8 @@ PRIME = 2147483629
 MOST_NUMBERS = 1 << 22
 #: distinct rows beside four for each weight that make a separation by chance impossible
 ENOUGH = 64
+#: least rows that are looked at together
+AT_ONCE = 8_192
 
 
 def chance_of(data: Data, question: Question) -> Chance:
@@ -46,7 +48,7 @@ def _distinct(active: np.ndarray, most: int, lanes: Iterable[Batch]) -> Marks:
     odd = None
     for lane in lanes:
         odd = column_numbers(lane.X.shape[1]) if odd is None else odd
-        for part in lane.cut(most):
+        for part in lane.cut(max(most, AT_ONCE)):
             chosen = np.flatnonzero(active[part.y])
             X = part.X if len(chosen) == part.size else part.X[chosen]
             new = Marks(row_marks(X, odd), part.first + chosen)
