@@ -38,6 +38,10 @@ class Packing(NamedTuple):
 
     shares: dict[int, Fraction]
 
+    def total(self) -> Fraction:
+        """Return the sum of the shares."""
+        return sum(self.shares.values(), Fraction(0))
+
 
 class Branch(NamedTuple):
     """A row, and the trees in which it is wrong and right."""
@@ -314,4 +318,4 @@ class ErrorsChecker(Checker):
                 borne[row] = borne.get(row, Fraction(0)) + share
         if any(borne[row] > weight for row, weight in room.items() if row in borne):
             raise Fails("the shares of a row's contradictions exceed its weight")
-        yield paid + sum(tree.shares.values(), Fraction(0))
+        yield paid + tree.total()

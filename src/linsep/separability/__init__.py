@@ -12,10 +12,10 @@ proves them. If the guess was wrong, an exact ``simplex`` method decides; its pr
 signs are certain (Gordan's theorem). Many dense rows that clearly overlap need no working set:
 ``overlap`` finds one more of them than weights, and one exact solution (``lifting``) proves it. If
 a few rounds do not decide on many columns, ``dual_descent`` visits all rows. If floats miss the
-widest margin, ``margin`` finds it in
-integers. ``recession`` finds the coefficients that have one sign under all weights with no row on
-the wrong side. ``enumeration`` finds the fewest errors of any weights where rows span at most four
-dimensions. ``evidence`` builds the verdict. Whatever needs all rows is a pass (``data.py``): it
+widest margin, ``margin`` finds it in integers. ``recession`` finds the coefficients that have one
+sign under all weights with no row on the wrong side. ``fewest/`` finds the fewest errors of any
+weights, with ``enumeration`` where rows span at most four dimensions. ``evidence`` builds the
+verdict. Whatever needs all rows is a pass (``data.py``): it
 computes partial results for lanes, each a fixed number of rows counted from the first, and merges
 neighboring results. So lanes may be in memory, in a file or on a cluster. All steps share
 ``time_limit``. ``certificate/`` checks the evidence in one reading, and imports none of them.

@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.certificate import errors
 from linsep.certificate.constraints import Combination, Question
+from linsep.certificate.errors import Branch, Exhaustive, FewestErrors, Packing, Tree
 from linsep.certificate.integers import Row, in_lowest_terms, whole_numbers
 from linsep.errors import DataError
 from linsep.separability.data import Data
-from linsep.separability.fewest.covers import Branch, Packing, Tree
 from linsep.separability.fewest.rows import WeightedRows
 from linsep.separability.fewest.search import Found, Search
 from linsep.separability.time_limit import Task, limited
@@ -64,7 +63,7 @@ def asked(strict: bool, weights: Any, n_rows: int) -> Asked:
 
 def fewest_errors(
     data: Data, question: Question, asked: Asked, start: Row | None, seconds: float
-) -> errors.FewestErrors:
+) -> FewestErrors:
     """Return the interval that was reached, with its proofs.
 
     Parameters
@@ -87,7 +86,7 @@ def fewest_errors(
     parts, numbers = _used(found)
     chosen = [found.contradictions[s] for s in parts]
     groups = sorted({g for one in chosen for g in one.groups} | _branched(found.tree))
-    return errors.FewestErrors(
+    return FewestErrors(
         asked.strict, asked.unit, None if asked.weights is None else tuple(asked.weights),
         found.low, best.errors, in_lowest_terms(best.weights), best.rows,
         tuple(tuple(rows.copies[g]) for g in groups if len(rows.copies[g]) > 1),
@@ -114,7 +113,7 @@ def _branched(tree: Tree) -> set[int]:
     """Return the groups on which a tree branches."""
     if not isinstance(tree, Branch):
         return set()
-    return {tree.group} | _branched(tree.wrong) | _branched(tree.right)
+    return {tree.row} | _branched(tree.wrong) | _branched(tree.right)
 
 
 def _combination(
@@ -128,11 +127,11 @@ def _combination(
     return Combination(tuple(whole), (0,) * len(whole), tuple(whole.values()))
 
 
-def _of_rows(tree: Tree, rows: WeightedRows, numbers: dict[int, int]) -> errors.Tree:
+def _of_rows(tree: Tree, rows: WeightedRows, numbers: dict[int, int]) -> Tree:
     """Return a tree about rows instead of groups."""
     if isinstance(tree, Branch):
         ways = (_of_rows(way, rows, numbers) for way in (tree.wrong, tree.right))
-        return errors.Branch(rows.copies[tree.group][0], *ways)
-    if isinstance(tree, errors.Exhaustive):
+        return Branch(rows.copies[tree.row][0], *ways)
+    if isinstance(tree, Exhaustive):
         return tree
-    return errors.Packing({numbers[s]: share for s, share in sorted(tree.shares.items())})
+    return Packing({numbers[s]: share for s, share in sorted(tree.shares.items())})

@@ -3,19 +3,18 @@
 Any hyperplane errs in every contradiction, so its errors are a cover of all of them. By linear
 programming duality shares of the contradictions, with a total in each row of at most its weight,
 bound every cover from below. A tree refines that: a row is wrong, and pays, or right, and leaves
-its contradictions to the other rows.
+its contradictions to the other rows. The trees are those of the claim, about groups of equal rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.certificate.errors import MOST_DEPTH, Exhaustive
+from linsep.certificate.errors import MOST_DEPTH, Branch, Packing, Tree
 from linsep.separability.fewest.contradictions import Contradiction
 from linsep.separability.fewest.rows import WeightedRows
 from linsep.separability.programs import FINE, solved
@@ -25,27 +24,6 @@ from linsep.separability.time_limit import TooLarge
 TINY = 1e-9
 #: largest denominator of a share of an exact packing
 MOST_PARTS = 1_000
-
-
-class Packing(NamedTuple):
-    """Shares of contradictions, {number of the contradiction: share}, in the unit of weights."""
-
-    shares: dict[int, Fraction]
-
-    def total(self) -> Fraction:
-        """Return the sum of the shares."""
-        return sum(self.shares.values(), Fraction(0))
-
-
-class Branch(NamedTuple):
-    """A group of rows, and the trees in which it is wrong and right."""
-
-    group: int
-    wrong: Tree
-    right: Tree
-
-
-Tree = Packing | Branch | Exhaustive
 
 
 class Unproved(Exception):

@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.certificate.errors import MOST_DIMENSIONS, Exhaustive
+from linsep.certificate.errors import MOST_DIMENSIONS, Exhaustive, Packing, Tree
 from linsep.certificate.integers import Row
 from linsep.separability.elimination import reduced
 from linsep.separability.enumeration import fewest_errors
 from linsep.separability.fewest.contradictions import Contradiction, contradiction
-from linsep.separability.fewest.covers import Contradictions, Packing, Tree, Unproved
+from linsep.separability.fewest.covers import Contradictions, Unproved
 from linsep.separability.fewest.hyperplanes import improved, least_squares
 from linsep.separability.fewest.rows import Hyperplane, WeightedRows
 from linsep.separability.search import quick_weights
