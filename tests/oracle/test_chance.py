@@ -14,8 +14,9 @@ from scipy.optimize import linprog
 
 import linsep
 from linsep import dichotomies, separation
+from linsep.chance.counting import approximately
 from linsep.errors import ParameterError
-from linsep.separability.position import modulo, rank
+from linsep.separability.position import is_certainly_full, modulo, rank
 from thoroughness import examples
 
 
@@ -96,6 +97,31 @@ def test_nothing_is_separable_in_any_way():
     assert dichotomies(3, 0).separable == 2  # all rows on one side
 
 
+@pytest.mark.parametrize("n", [0, 1, 2, 5, 40, 300, 20_000])
+def test_floats_are_near_the_exact_probability(n):
+    for n_weights in {0, 1, 2, n // 3, n // 2, max(0, n - 1), n, n + 1}:
+        exact = float(dichotomies(n, n_weights, fit_intercept=False))
+        assert approximately(n, n_weights) == pytest.approx(exact, rel=1e-10, abs=1e-300)
+
+
+@pytest.mark.parametrize("shape", [(9, 30), (30, 9), (10, 10), (1, 1)])
+@pytest.mark.parametrize("scale", [1.0, 2.0**-1040, 2.0**1000])
+def test_floats_prove_the_rank_of_independent_rows_only(shape, scale):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=shape) * scale
+    assert is_certainly_full(X, False)
+    assert rank(X, False) == min(shape)
+    assert rank(X, True) == min(shape[0], shape[1] + 1) - 1
+    assert is_certainly_full(X, True) or scale != 1.0  # beside ones, other numbers nearly vanish
+    if min(shape) > 1:
+        for nearly in (0.0, 1e-17, 1e-14):
+            X[-1] = X[0] * (1 + nearly)
+            X[:, -1] = X[:, 0] * (1 + nearly)
+            assert not is_certainly_full(X, False)
+    assert not is_certainly_full(np.zeros(shape), False)
+    assert not is_certainly_full(np.empty((0, 3)), True)
+
+
 # The rows of a verdict.
 
 
@@ -162,7 +188,7 @@ def test_without_an_intercept():
     X = np.random.default_rng(5).normal(size=(40, 20))
     found = chance(X, fit_intercept=False)
     assert found.dichotomies == dichotomies(40, 20, fit_intercept=False)
-    assert found.probability == 0.5
+    assert found.probability == pytest.approx(0.5, rel=1e-12)
 
 
 def test_a_regular_gram_matrix_has_any_labels():

@@ -13,7 +13,7 @@ from linsep.errors import SeparationWarning
 from linsep.logistic.no_maximum import Contrasts
 from linsep.separability import recession
 from linsep.separability.data import data_of
-from linsep.separability.recession import Cone, both_signs, cone_of
+from linsep.separability.recession import Cone, cone_of, corners
 from linsep.separability.time_limit import TooLarge
 from parameters_in_order import last
 from thoroughness import some
@@ -44,10 +44,11 @@ def test_functions_of_both_signs_have_no_sign(seed, classes):
     about = contrasts(X, y)
     cone = cone_of(about.verdict, about.data)
     functions = [about.functional(row, j) for row, j in np.ndindex(len(set(y)) - 1, 4)]
-    both = both_signs(about.data, cone.working.question, functions)
+    cone.look_for_both_signs(functions)
+    both = [cone.has_both_signs(f) for f in functions]
     moving = [bool(cone.boundary.remainder(f)) for f in functions]
     expected = [runs and cone.sign(f) is None for runs, f in zip(moving, functions, strict=True)]
-    assert both.tolist() == expected
+    assert both == expected
     said = about.limits()
     for _ in range(2):
         order = np.random.default_rng(seed).permutation(16)
@@ -59,7 +60,7 @@ def test_few_functions_are_asked_about_exactly(monkeypatch):
     asked, sign = [], Cone.sign
 
     def noting(self, function):
-        asked.append(function)
+        asked.extend([function] * (not self.has_both_signs(function)))
         return sign(self, function)
 
     monkeypatch.setattr(recession.Cone, "sign", noting)
@@ -77,15 +78,36 @@ def test_few_functions_are_asked_about_exactly(monkeypatch):
 
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("seed", some(range(6), 2))
-def test_no_function_of_one_sign_is_seen_with_both_from_the_centre(seed, classes):
+def test_the_centre_shows_most_functions_with_both_signs(seed, classes):
     X, y = separable(seed, classes)
     about = contrasts(X * [1.0, 1e6, 1e-6], y)
     cone = cone_of(about.verdict, about.data)
     functions = [about.functional(row, j) for row, j in np.ndindex(len(set(y)) - 1, 4)]
-    seen = cone.both_signs(functions)
-    asked = [cone.boundary.remainder(f) and cone.sign(f) is None for f in functions]
-    assert not (seen & ~np.array(asked, dtype=bool)).any()
-    assert seen.sum() >= sum(map(bool, asked)) / 2
+    cone.look_for_both_signs(functions, corners=False)
+    seen = sum(cone.has_both_signs(f) for f in functions)
+    asked = [bool(cone.boundary.remainder(f)) and cone.sign(f) is None for f in functions]
+    assert seen >= sum(asked) / 2
+
+
+@pytest.mark.parametrize("how", ["_beyond_centre", "_corners"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_wrong_guess_of_weights_shows_no_sign(monkeypatch, how, classes):
+    X, y = separable(1, classes)
+    about = contrasts(X, y)
+    expected = about.limits()
+    rng = np.random.default_rng(0)
+
+    def wrong(cone, functions):
+        return rng.normal(size=(len(functions), cone.working.question.size))
+
+    monkeypatch.setattr(Cone, how, wrong)
+    assert (about.limits() == expected).all()
+    monkeypatch.setattr(Cone, "sign", lambda cone, function: cone.has_both_signs(function) and None)
+    cone = cone_of(about.verdict, about.data)
+    functions = [about.functional(row, j) for row, j in np.ndindex(classes - 1, 4)]
+    cone.look_for_both_signs(functions)
+    for function, word in zip(functions, expected.ravel().tolist(), strict=True):
+        assert not cone.has_both_signs(function) or word == "infinite"
 
 
 def test_the_signs_of_hundreds_of_columns_are_told():
@@ -115,7 +137,7 @@ def test_where_nothing_is_seen_all_are_asked():
     assert about.limits().shape == (1, 4)
     wide = data_of(np.eye(200)[:, :150], np.arange(200) % 2)
     question = question_of(Subject((0, 1), (), (), True, 200, 150, None, ""))
-    assert not both_signs(wide, question, [{0: 1}]).any()
+    assert np.isnan(corners(wide, question, [{0: 1}])).all()
 
 
 def rare_columns(seed, n_rows, common, rare, scale=1.0, pairs=False):

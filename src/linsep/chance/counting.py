@@ -7,6 +7,8 @@ from fractions import Fraction
 from functools import cached_property
 from numbers import Integral
 
+from scipy.special import bdtr
+
 from linsep.errors import ParameterError
 from linsep.words import counted
 
@@ -112,6 +114,15 @@ def dichotomies(n_rows: int, n_dimensions: int, *, fit_intercept: bool = True) -
     return Dichotomies(int(n_rows), int(n_dimensions), bool(fit_intercept))
 
 
+def approximately(n_rows: int, n_weights: int) -> float:
+    """Return the probability that so many weights separate random labels of rows in general
+    position: that of fewer heads than weights in n - 1 tosses of a coin.
+    """
+    if n_rows <= n_weights or not n_weights:
+        return float(n_rows <= n_weights)
+    return float(bdtr(n_weights - 1, n_rows - 1, 0.5))
+
+
 def _binomials(n: int, many: int) -> Iterator[int]:
     """Yield the first binomial coefficients of n."""
     found = 1
@@ -156,7 +167,7 @@ class Chance:
         """The probability that a hyperplane separates random labels of the distinct rows, by
         Cover's count: an upper bound if they are not in general position.
         """
-        return float(self.dichotomies)
+        return approximately(self.n_distinct, self.n_dimensions + self.fit_intercept)
 
     def __str__(self) -> str:
         rows, p = counted(self.n_distinct, "distinct row"), self.probability
@@ -170,7 +181,7 @@ class Chance:
 
 def note_of_separation(n_rows: int, n_columns: int, fit_intercept: bool) -> str:
     """Return a sentence on whether random labels of so many rows would be separable, too."""
-    p = float(Dichotomies(n_rows, n_columns, fit_intercept))
+    p = approximately(n_rows, n_columns + fit_intercept)
     about = f"of {counted(n_rows, 'row')} in {counted(n_columns, 'dimension')}"
     return f"Random labels {about} would {_in_words(p, p < 1.0)}."
 

@@ -31,7 +31,7 @@ from linsep.logistic.sandwich import each_class, robust_of, with_robust
 from linsep.logistic.vanishing import down_ridges
 from linsep.separability.data import Data, LocalData, data_of
 from linsep.separability.deciding import separated_by, separation
-from linsep.separability.recession import Cone, both_signs, cone_of
+from linsep.separability.recession import Cone, cone_of
 from linsep.separability.search import MOST_WEIGHTS
 from linsep.separability.time_limit import Task as Timed, TooLarge, limited
 
@@ -173,30 +173,23 @@ class Contrasts:
                 return np.array(told, dtype=limits.dtype).reshape(limits.shape)
             cone = cone_of(self.verdict, self.data)
             if told is not None:
-                both = cone.both_signs([functions[k] for k in open_ones])
-                for k, free in zip(open_ones, both, strict=True):
-                    told[k] = "infinite" if free else told[k]
+                cone.look_for_both_signs([functions[k] for k in open_ones], corners=False)
+                for k in open_ones:
+                    told[k] = "infinite" if cone.has_both_signs(functions[k]) else told[k]
                 return np.array(told, dtype=limits.dtype).reshape(limits.shape)
-            both = cone.both_signs(functions)
-            if not both.all():
-                both |= both_signs(self.data, cone.working.question, functions)
-            cone.look_for_single_rows([functions[k] for k in np.flatnonzero(~both)])
-            for place, function, free in zip(places, functions, both, strict=True):
-                limits[place] = _limit_of(cone, function, free)
+            cone.look_for_both_signs(functions)
+            cone.look_for_single_rows([f for f in functions if not cone.has_both_signs(f)])
+            for place, function in zip(places, functions, strict=True):
+                limits[place] = _limit_of(cone, function)
         except TooLarge:  # those found so far are valid
             return limits
         return limits
 
 
-def _limit_of(cone: Cone, function: dict[int, int], both: bool) -> str:
-    """Return the limit of a linear function of the weights; ``both``: it seems to have both signs.
-
-    In that case nothing has to be proved: "infinite" claims no sign.
-    """
+def _limit_of(cone: Cone, function: dict[int, int]) -> str:
+    """Return the limit of a linear function of the weights."""
     if not cone.boundary.remainder(function):
         return "finite"
-    if both:
-        return "infinite"
     try:
         sign = cone.sign(function)
     except TooLarge:

@@ -1,4 +1,4 @@
-"""A guess, in floats, of the linear functions that have both signs on a cone of full dimension.
+"""Points of a cone of full dimension, in floats, where linear functions have the other sign.
 
 The analytic centre of the cone A u >= 0 is where the sum of the logarithms of A u less half the
 squared length of u is largest. A step from there, in the metric of the barrier (Nesterov and
@@ -15,12 +15,14 @@ from linsep.separability.time_limit import check_time
 MOST_PRODUCTS = 2e9
 #: Newton steps to the centre; decrement that is near enough
 STEPS, NEAR = 30, 1e-3
-#: share of the way to the boundary at which the other sign counts as seen
+#: share of the value at the centre that the value of the other sign has at least
 CLEAR = 1e-6
 
 
-def both_from_centre(A: np.ndarray, goals: np.ndarray, inside: np.ndarray) -> np.ndarray:
-    """Return which functions are seen to have both signs.
+def beyond_centre(A: np.ndarray, goals: np.ndarray, inside: np.ndarray) -> np.ndarray:
+    """Return a point for every function where its sign is not that at the centre.
+
+    The points are halfway between where the function is zero and the boundary of the cone.
 
     Parameters
     ----------
@@ -30,9 +32,10 @@ def both_from_centre(A: np.ndarray, goals: np.ndarray, inside: np.ndarray) -> np
 
     Returns
     -------
-    array of bool of shape (functions,); False if that would take too long
+    array of shape (functions, columns); NaN for a function without such a point, and for all if
+    that would take too long
     """
-    nothing = np.zeros(len(goals), dtype=bool)
+    nothing = np.full(goals.shape, np.nan)
     if len(A) * A.shape[1] * max(A.shape[1], len(goals)) > MOST_PRODUCTS:
         return nothing
     with np.errstate(all="ignore"):
@@ -46,8 +49,11 @@ def both_from_centre(A: np.ndarray, goals: np.ndarray, inside: np.ndarray) -> np
         ways = sla.cho_solve(factor, goals.T, check_finite=False) * -np.sign(values)
         nearer = -(A @ ways) / (A @ u)[:, None]
         far = 1.0 / np.maximum(nearer.max(axis=0), 1e-300)
-        reached = values + far * (1.0 - CLEAR) * (goals.T * ways).sum(axis=0)
-        return np.isfinite(reached) & (reached * values < -CLEAR * values**2)
+        fall = (goals.T * ways).sum(axis=0)
+        reached = values + far * fall
+        points = u + ((far - values / fall) / 2.0 * ways).T
+        seen = np.isfinite(points).all(axis=1) & (reached * values < -CLEAR * values**2)
+        return np.where(seen[:, None], points, np.nan)
 
 
 def _centre(A: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, bool]] | None:

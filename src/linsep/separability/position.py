@@ -38,7 +38,8 @@ def chance_of(data: Data, question: Question) -> Chance:
     d, known, tied = min(width, n_distinct) - question.intercept, enough, False
     if not enough and n_distinct * width <= MOST_NUMBERS:
         X = _dense(data, found.rows)
-        d, known, tied = rank(X, question.intercept), True, _is_tied(X)
+        d, known = rank(X, question.intercept), True
+        tied = n_distinct > d + question.intercept and _is_tied(X)
     return Chance(n_distinct, enough, d, known, tied, question.intercept)
 
 
@@ -78,9 +79,11 @@ def _is_tied(X: np.ndarray) -> bool:
 def rank(X: np.ndarray, intercept: bool) -> int:
     """Return the rank of rows, with an intercept that of ``[X, 1]`` less 1.
 
-    It is that modulo a prime, of the exact numbers: never more, and less only if the prime divides
-    all largest minors.
+    Where floats prove it, it is the largest possible; else that modulo a prime, of the exact
+    numbers: never more, and less only if the prime divides all largest minors.
     """
+    if is_certainly_full(X, intercept):
+        return min(len(X), X.shape[1] + intercept) - intercept
     residues = modulo(X)
     if intercept:
         residues = np.hstack([residues, np.ones((len(X), 1), np.int64)])
@@ -91,6 +94,31 @@ def rank(X: np.ndarray, intercept: bool) -> int:
         if found == width or len(some) == lines:
             break
     return int(found) - intercept
+
+
+def is_certainly_full(X: np.ndarray, intercept: bool) -> bool:
+    """Return whether floats prove that rows, with an intercept ``[X, 1]``, have the largest rank.
+
+    The Gram matrix of the vectors, scaled to length 1, less a bound of all rounding errors has a
+    Cholesky factorization (Rump, Verification of positive definiteness, BIT 46, 2006).
+    """
+    if X.dtype == object or not X.size:
+        return False
+    with np.errstate(all="ignore"):
+        V = np.hstack([X, np.ones((len(X), 1))]) if intercept else X.astype(np.float64)
+        V = V if len(V) <= V.shape[1] else V.T
+        V = np.ldexp(V, -np.frexp(np.abs(V).max(axis=1, keepdims=True))[1])
+        V = V / np.sqrt((V**2).sum(axis=1, keepdims=True))
+        lines, width = V.shape
+        gram = V @ V.T
+        gram[np.diag_indices(lines)] -= 8.0 * lines * (lines + width) * np.finfo(float).eps
+    if not np.isfinite(gram).all():
+        return False
+    try:
+        np.linalg.cholesky(gram)
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 def modulo(X: np.ndarray) -> np.ndarray:

@@ -23,7 +23,7 @@ from linsep.batches import Batch
 from linsep.certificate.constraints import Question, question_of
 from linsep.certificate.integers import Row, Space, dot, in_lowest_terms
 from linsep.certificate.verdicts import QuasiSeparable, Separable
-from linsep.separability.central import MOST_PRODUCTS, both_from_centre
+from linsep.separability.central import MOST_PRODUCTS, beyond_centre
 from linsep.separability.data import (
     Data,
     dense_floats,
@@ -226,7 +226,7 @@ class Cone:
         """
         left = self.boundary.remainder(function, self._one)
         here = dot(left, self._found[0])
-        if not here or any(here * dot(left, w) < 0 for w in self._found):
+        if not here or self.has_both_signs(function):
             return None
         side = 1 if here > 0 else -1
         alone = self._alone.get(line_of(left))
@@ -321,22 +321,63 @@ class Cone:
         self._last = found.multipliers[:-1]
         return (w, np.zeros(n)) if (table @ w).min() > 0 else (np.zeros(len(w)), found.multipliers)
 
-    def both_signs(self, functions: list[Row]) -> np.ndarray:
-        """Guess which linear functions have both signs, from the centre of the cone.
+    def has_both_signs(self, function: Row) -> bool:
+        """Return whether weights found so far show that a linear function has both signs."""
+        values = [dot(function, w) for w in self._found]
+        return any(values[0] * value < 0 for value in values)
+
+    def look_for_both_signs(self, functions: list[Row], corners: bool = True) -> None:
+        """Look for weights of the cone that show both signs of as many linear functions as is easy.
+
+        Floats guess the weights: from the centre of the cone and, for few constraints, from corners
+        of linear programs; integers near them are checked on all rows.
 
         Parameters
         ----------
         functions : {number of a weight: number} each
+        corners : bool
+            Whether to solve linear programs.
+        """
+        for guess in (self._beyond_centre, self._corners)[: 1 + corners]:
+            open_ones = [f for f in functions if not self.has_both_signs(f)]
+            if not open_ones:
+                return
+            for function, w in zip(open_ones, guess(open_ones), strict=True):
+                if np.isfinite(w).all() and not self.has_both_signs(function):
+                    self._take_if_inside(function, w)
+
+    def _take_if_inside(self, function: Row, w: np.ndarray) -> None:
+        """Add integers near some weights if they are in the cone, and show another sign."""
+        left = self.boundary.remainder(function, self._one)
+        here = dot(left, self._found[0])
+        if not here:
+            return
+        target = {j: -m if here > 0 else m for j, m in left.items()}
+        w[list(self.boundary.rows)] = 0.0  # these weights follow from the others
+        goal = np.ravel(sparse_floats([target], len(w)).toarray())
+        while True:
+            check_time()
+            self._take_new_members()
+            found = self._inside(w, goal, target)
+            if found is None:
+                return
+            if boundary_of(self.working, found, self.boundary) is not None:
+                self._found.append(found)
+                return
+
+    def _beyond_centre(self, functions: list[Row]) -> np.ndarray:
+        """Guess weights of the cone where functions have not their sign at its centre.
 
         Returns
         -------
-        array of bool of shape (functions,); False if a guess would take too long
+        array of shape (functions, weights); NaN where a guess would take too long
         """
         question, data = self.working.question, self.working.data
+        nothing = np.full((len(functions), question.size), np.nan)
         most = data.n_rows * max(map(len, question.signs))
         free = np.setdiff1d(np.arange(question.size), list(self.boundary.rows))
         if most * len(free) * max(len(free), len(functions)) > MOST_PRODUCTS:
-            return np.zeros(len(functions), dtype=bool)
+            return nothing
         # weights of the cone are zero on the boundary, so the pivots follow from the others
         basis = sp.lil_matrix((question.size, len(free)))
         basis[free, np.arange(len(free))] = 1.0
@@ -356,9 +397,16 @@ class Cone:
             goals = (sparse_floats(functions, question.size) @ sp.diags(scale) @ inner).toarray()
             found = np.ravel(sparse_floats(self._found[:1], question.size).toarray())
             inside = found[free] / scale[free]
-        if not all(np.isfinite(part).all() for part in (rows, goals, inside)):
-            return np.zeros(len(functions), dtype=bool)
-        return both_from_centre(rows, goals, inside)
+            if all(np.isfinite(part).all() for part in (rows, goals, inside)):
+                nothing[:, free] = beyond_centre(rows, goals, inside) * scale[free]
+                nothing[:, list(self.boundary.rows)] = 0.0
+        return nothing
+
+    def _corners(self, functions: list[Row]) -> np.ndarray:
+        """Guess weights of the cone where functions have not their sign inside."""
+        found = corners(self.working.data, self.working.question, functions)
+        here = [dot(function, self._found[0]) > 0 for function in functions]
+        return found[np.arange(len(functions)), 1 - np.array(here, dtype=int)]
 
     def _proved(self, side: int, multipliers: dict[int, Fraction]) -> Sign:
         members = [self._members[i] for i in multipliers]
@@ -380,13 +428,12 @@ class Cone:
         return None
 
 
-def both_signs(data: Data, question: Question, functions: list[Row]) -> np.ndarray:
-    """Guess which linear functions of the weights have both signs on the recession cone.
+def corners(data: Data, question: Question, functions: list[Row]) -> np.ndarray:
+    """Guess weights of the recession cone where functions of both signs are negative and positive.
 
-    Nothing is proved. The slice holds the weights of the cone whose products with all rows sum to
-    1. One linear program per function is solved over it, each from the last corner. All functions
-    are evaluated at every corner: most show both signs before their own program is solved. False if
-    a guess would take too long.
+    The slice holds the weights of the cone whose products with all rows sum to 1. One linear
+    program per function is solved over it, each from the last corner. All functions are evaluated
+    at every corner: most show both signs before their own program is solved.
 
     Parameters
     ----------
@@ -395,20 +442,20 @@ def both_signs(data: Data, question: Question, functions: list[Row]) -> np.ndarr
 
     Returns
     -------
-    array of bool of shape (functions,)
+    array of shape (functions, 2, weights)
+        NaN for a function that seems to have one sign; all NaN if that would take too long.
     """
-    seen = np.zeros((len(functions), 2), dtype=bool)
+    found = np.full((len(functions), 2, question.size), np.nan)
     most = data.n_rows * max(map(len, question.signs))
     if question.size > MOST_WEIGHTS or most * question.size > MOST_NUMBERS:
-        return seen[:, 0] & seen[:, 1]
+        return found
     table, _, powers = equilibrated(data.ask(partial(_every_constraint, question), _stacked))
     with np.errstate(all="ignore"):
-        goals = sparse_floats(functions, question.size).toarray() * np.ldexp(
-            1.0, powers.astype(int)
-        )
+        scale = np.ldexp(1.0, powers.astype(int))
+        goals = sparse_floats(functions, question.size).toarray() * scale
         goals = goals / np.abs(goals).max(axis=1, keepdims=True)
     if not (np.isfinite(goals).all() and np.isfinite(table.data).all()):
-        return seen[:, 0] & seen[:, 1]
+        return found
     normal = np.asarray(table.mean(axis=0))
     rows = np.append(np.zeros(table.shape[0]), 1.0), np.append(np.full(table.shape[0], np.inf), 1.0)
     slices = sp.vstack([table, sp.csr_matrix(normal)])
@@ -416,14 +463,18 @@ def both_signs(data: Data, question: Question, functions: list[Row]) -> np.ndarr
     for name, value in (("simplex_strategy", 4), ("simplex_iteration_limit", MOST_STEPS)):
         solver.setOptionValue(name, value)  # the primal method starts from a corner
     solver.setOptionValue("presolve", "off")
+    seen, largest = np.zeros((len(functions), 2), dtype=bool), np.zeros((len(functions), 2))
     for k, side in np.ndindex(*seen.shape):
         if not seen[k, side] and (side == 0 or seen[k, 0]):
             corner = _corner(solver, goals[k] if side == 0 else -goals[k])
             if corner is not None:
-                values = goals @ corner
-                clear = CLEAR * np.abs(corner).max()
-                seen |= np.column_stack([values < -clear, values > clear])
-    return seen[:, 0] & seen[:, 1]
+                values = goals @ corner / np.abs(corner).max()
+                values = np.column_stack([-values, values])
+                better = values > np.maximum(largest, CLEAR)
+                found[better] = corner * scale
+                seen, largest = seen | better, np.maximum(largest, values)
+    found[~seen.all(axis=1)] = np.nan
+    return found
 
 
 def _corner(solver: highspy.Highs, cost: np.ndarray) -> np.ndarray | None:
