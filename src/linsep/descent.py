@@ -1,9 +1,7 @@
 """Gradient descent on any differentiable function."""
 
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass
-from math import isfinite, sqrt
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -17,6 +15,7 @@ from linsep.objectives import (
     perceptron_criterion,
     squared_error,
 )
+from linsep.parameters import rate_of
 
 __all__ = [
     "Descent",
@@ -358,30 +357,3 @@ def _check(learning_rate: Any, schedule: str, tol: Any, max_iter: Any) -> None:
         raise ValueError(f"tol is {tol!r}: it must be a finite number of at least 0.")
     if not (isinstance(max_iter, Integral) and int(max_iter) >= 1):
         raise ValueError(f"max_iter is {max_iter!r}: it must be a whole number of at least 1.")
-
-
-def rate_of(learning_rate: Any | Callable[[int], Any], schedule: str, k: int) -> Any:
-    """Return the learning rate of step k.
-
-    Parameters
-    ----------
-    learning_rate : number, or function from k to a number
-    schedule : "constant", "inverse" (the rate / k) or "inverse_sqrt" (the rate / sqrt(k))
-        How a number changes with k; a function ignores it.
-    k : int, counted from 1
-
-    Raises
-    ------
-    ValueError
-        If a function returns anything but a finite number above 0.
-    """
-    if callable(learning_rate):
-        value = learning_rate(k)
-        if not (isfinite(value) and value > 0):
-            raise ValueError(f"learning_rate({k}) is {value}; it must be above 0 and finite.")
-        return value
-    if schedule == "inverse":
-        return learning_rate / k
-    if schedule == "inverse_sqrt":
-        return learning_rate / sqrt(k)
-    return learning_rate

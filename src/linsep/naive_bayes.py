@@ -21,12 +21,13 @@ from linsep.errors import (
     warn_caller,
 )
 from linsep.estimators._common import labels
-from linsep.estimators._common.fitted_state import StopReason, classes_of, count, described, finite
+from linsep.estimators._common.fitted_state import classes_of, count, described, finite
 from linsep.estimators._common.frames import to_learn, to_predict
 from linsep.estimators._common.labels import FLOATS, brings_labels, checked_rows, encode_outcomes
 from linsep.estimators._common.predicting import Prediction, share_right
 from linsep.estimators._common.reading import Reading, describe
 from linsep.estimators._common.showing import HasEquation, PlotsProbability
+from linsep.estimators._common.stop_reasons import StopReason
 from linsep.lanes import Lanes, no_weight
 from linsep.linear.extended_precision import two_sum
 from linsep.parameters import HasParameters, check_parameters, parameter, parameters_of

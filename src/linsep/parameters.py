@@ -2,15 +2,14 @@
 and their help derive from them.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache, wraps
 from inspect import get_annotations, signature
-from math import inf, isfinite
+from math import inf, isfinite, sqrt
 from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, dataclass_transform, get_args, get_origin
-
-import numpy as np
 
 from linsep.errors import ParameterError, in_python
 from linsep.other_names import advice_for
@@ -66,8 +65,8 @@ class Parameter:
         if value is None or isinstance(value, str):
             return value in self.also or value in self.choices
         if self.kind is bool:
-            return isinstance(value, bool | np.bool_ | int) and value in (0, 1)
-        if isinstance(value, bool | np.bool_):
+            return (isinstance(value, int) or _is_bool(value)) and value in (0, 1)
+        if _is_bool(value):
             return True in self.also
         if self.kind is str or not isinstance(value, Integral if self.kind is int else Real):
             return False
@@ -112,6 +111,12 @@ class Parameter:
         high = f"at most {self.at_most:.10g}" if isfinite(self.at_most) else high
         bounds = " and ".join(filter(None, (low, high)))
         return " or ".join([f"{text} {bounds}".rstrip(), *map(repr, self.words)])
+
+
+def _is_bool(value: Any) -> bool:
+    """Return whether a value is a bool of Python or of NumPy, which need not be installed."""
+    kind = type(value)
+    return kind is bool or (kind.__module__, kind.__name__[:4]) == ("numpy", "bool")
 
 
 def parameter(*, default: Any, help: str, **valid: Any) -> Any:
@@ -298,3 +303,30 @@ def fitted_parameter(model: Any, name: str, default: Any = None) -> Any:
     Models of other libraries, which do not store it, and models without it are taken as they are.
     """
     return getattr(model, "_learnt_with", {}).get(name, getattr(model, name, default))
+
+
+def rate_of(learning_rate: Any | Callable[[int], Any], schedule: str, k: int) -> Any:
+    """Return the learning rate of step k.
+
+    Parameters
+    ----------
+    learning_rate : number, or function from k to a number
+    schedule : "constant", "inverse" (the rate / k) or "inverse_sqrt" (the rate / sqrt(k))
+        How a number changes with k; a function ignores it.
+    k : int, counted from 1
+
+    Raises
+    ------
+    ValueError
+        If a function returns anything but a finite number above 0.
+    """
+    if callable(learning_rate):
+        value = learning_rate(k)
+        if not (isfinite(value) and value > 0):
+            raise ValueError(f"learning_rate({k}) is {value}; it must be above 0 and finite.")
+        return value
+    if schedule == "inverse":
+        return learning_rate / k
+    if schedule == "inverse_sqrt":
+        return learning_rate / sqrt(k)
+    return learning_rate

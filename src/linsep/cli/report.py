@@ -10,9 +10,9 @@ from linsep.catalog import is_margin, is_regression
 from linsep.cli.output import label_text, labels_text, print_pairs, print_table
 from linsep.cli.validating import validation_pairs
 from linsep.estimators._common.explaining import is_curved
-from linsep.estimators._common.fitted_state import ALL_PASSES, StopReason
 from linsep.estimators._common.labels import plain_labels, words_and_signs
 from linsep.estimators._common.showing import MOST_TERMS
+from linsep.estimators._common.stop_reasons import ALL_PASSES, StopReason
 from linsep.estimators._common.thresholds import threshold_of
 from linsep.scoring import CLASS_METRICS, NUMBER_METRICS, gaps_of
 from linsep.sources.base import Source

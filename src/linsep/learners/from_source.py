@@ -11,7 +11,6 @@ from linsep._system.interrupts import interrupts_deferred
 from linsep.batches import Batch, weight_totals
 from linsep.checkpoints.saving import Saving
 from linsep.errors import DataError
-from linsep.estimators._common.fitted_state import StopReason
 from linsep.estimators._common.labels import (
     check_two_classes,
     is_turned,
@@ -21,6 +20,7 @@ from linsep.estimators._common.labels import (
 )
 from linsep.estimators._common.offsets import refuse_offsets_of
 from linsep.estimators._common.reading import describe
+from linsep.estimators._common.stop_reasons import StopReason
 from linsep.learners.passes import PassReport, Plan
 from linsep.learners.state import Unlearnable
 from linsep.learners.trial import all_passes

@@ -20,8 +20,8 @@ from linsep.batches import Batch
 from linsep.checkpoints.saving import Saving
 from linsep.errors import DataError, LinsepError, ParameterError
 from linsep.estimators._common import labels
-from linsep.estimators._common.fitted_state import StopReason
 from linsep.estimators._common.labels import codes_given
+from linsep.estimators._common.stop_reasons import StopReason
 from linsep.lanes import Tree
 from linsep.learners.keeping import KeepAverage, keeping_of
 from linsep.learners.passes import (

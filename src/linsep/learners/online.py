@@ -17,8 +17,8 @@ from linsep.checkpoints.saving import Saving, as_checkpoint
 from linsep.compiled.loop import UPDATES
 from linsep.errors import DataError, LinsepError
 from linsep.estimators._common import labels
-from linsep.estimators._common.fitted_state import StopReason
 from linsep.estimators._common.labels import codes_given
+from linsep.estimators._common.stop_reasons import StopReason, stop_sentence
 from linsep.learners.keeping import KeepBest, KeepLast, keeping_of
 from linsep.learners.passes import (
     PassReport,
@@ -27,7 +27,6 @@ from linsep.learners.passes import (
     Run,
     close_pass,
     learn_batch,
-    stop_sentence,
 )
 from linsep.learners.predicting import PredictsOnline
 from linsep.learners.state import BadRow, Learner, State, Unlearnable
@@ -149,7 +148,8 @@ class OnlineClassifier(
         if run.trial is not None and self.stop_reason_ == StopReason.EARLY_STOP:
             return "as many passes were made as without the held-out rows, or a callback asked"
         changed = bool(run.reports) and run.reports[-1].updates > 0
-        return stop_sentence(self.stop_reason_, run.state, fitted_parameter(self, "tie"), changed)
+        native = run.state.n_classes > 2 and run.state.multiclass == "native"
+        return stop_sentence(self.stop_reason_, native, fitted_parameter(self, "tie"), changed)
 
     @property
     def progressive_accuracy_(self) -> float:

@@ -14,7 +14,7 @@ from linsep.compiled.loop import MISTAKES, UPDATES, pass_loop, passes_loop
 from linsep.compiled.rows import Block, is_waiting
 from linsep.compiled.weights import Last
 from linsep.errors import DataError, hint
-from linsep.estimators._common.fitted_state import StopReason
+from linsep.estimators._common.stop_reasons import StopReason
 from linsep.learners.keeping import KeepAverage, KeepLast, count_changes
 from linsep.learners.state import (
     TOO_LARGE,
@@ -35,26 +35,6 @@ from linsep.rows.arrays import (
     rows_per_slice,
     slices,
 )
-
-
-def stop_sentence(reason: StopReason, state: State, tie: str, changed: bool = False) -> str:
-    """Return the sentence on why a run ended; ``changed``: weights changed in the last pass. The
-    native rule of several classes makes no mistake in a row whose class wins a tie, so its weights
-    need not separate the rows.
-    """
-    if reason == StopReason.CLEAN and changed:
-        return (
-            "a whole pass made no mistake, but changed the weights: those after it need not "
-            "separate the rows"
-        )
-    native = state.n_classes > 2 and state.multiclass == "native"
-    if reason != StopReason.CONVERGED or not native or tie == "random":
-        return reason.sentence
-    winner = "smaller" if tie == "negative" else "larger"
-    return (
-        "a whole pass made no mistake: no class has a higher score than that of the row; equal "
-        f"scores go to the {winner} class"
-    )
 
 
 def without_mistakes(learner: Learner, state: State, updates: int) -> StopReason:

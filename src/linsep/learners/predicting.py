@@ -12,7 +12,6 @@ from sklearn.utils.validation import assert_all_finite, check_is_fitted
 
 from linsep.batches import Batch
 from linsep.errors import DataError
-from linsep.estimators._common.fitted_state import StopReason
 from linsep.estimators._common.frames import to_predict
 from linsep.estimators._common.labels import HasReference
 from linsep.estimators._common.predicting import (
@@ -22,6 +21,7 @@ from linsep.estimators._common.predicting import (
     share_right,
 )
 from linsep.estimators._common.showing import PlotsDecision
+from linsep.estimators._common.stop_reasons import StopReason
 from linsep.learners.passes import Run
 from linsep.learners.state import Draws, decision, predicted
 from linsep.parameters import fitted_parameter

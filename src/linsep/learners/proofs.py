@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from linsep.checkpoints.saving import Saving
 from linsep.errors import DataError
 from linsep.estimators._common import labels
-from linsep.estimators._common.fitted_state import StopReason
+from linsep.estimators._common.stop_reasons import StopReason
 from linsep.validation.labels import check_beside
 from linsep.validation.values import check_columns
 

@@ -15,8 +15,9 @@ import numpy as np
 from linsep.checkpoints.fits import SavedFit
 from linsep.checkpoints.saving import Checkpoint
 from linsep.estimators._common.calibration import METHODS, Calibration
-from linsep.estimators._common.fitted_state import StopReason, classes_of, count, described
+from linsep.estimators._common.fitted_state import classes_of, count, described
 from linsep.estimators._common.labels import is_turned
+from linsep.estimators._common.stop_reasons import StopReason
 from linsep.learners.keeping import KeepVote, keeping_of
 from linsep.learners.passes import Best, Course, PassReport, Run
 from linsep.learners.proofs import runs_otherwise

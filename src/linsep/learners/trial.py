@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import closing
 
 from linsep.checkpoints.saving import Saving
-from linsep.estimators._common.fitted_state import StopReason
+from linsep.estimators._common.stop_reasons import StopReason
 from linsep.learners.passes import Course, PassReport, Plan, Progress, Run, passes
 from linsep.rows.arrays import RowStream
 

@@ -16,7 +16,7 @@ from linsep._system.threads import one_blas_thread
 from linsep.batches import Batch, Batches
 from linsep.drawing import display
 from linsep.errors import DataError, ParameterError, hint, warn_caller
-from linsep.estimators._common.fitted_state import StopReason, count, finite
+from linsep.estimators._common.fitted_state import count, finite
 from linsep.estimators._common.frames import to_predict, to_regress, to_score
 from linsep.estimators._common.labels import (
     brings_labels,
@@ -34,6 +34,7 @@ from linsep.estimators._common.offsets import (
 )
 from linsep.estimators._common.predicting import weights_to_score
 from linsep.estimators._common.reading import Reading, describe
+from linsep.estimators._common.stop_reasons import StopReason
 from linsep.inference import signatures
 from linsep.inference.robust import (
     HELP,

@@ -12,9 +12,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import ParameterError, hint
-from linsep.estimators._common.fitted_state import StopReason
 from linsep.estimators._common.labels import target_name, words_and_signs
 from linsep.estimators._common.offsets import note_of_offset
+from linsep.estimators._common.stop_reasons import StopReason
 from linsep.inference.results import Bands, HasInference
 from linsep.inference.robust import NOTHING, Robust, robust_words
 from linsep.inference.summary import check_level

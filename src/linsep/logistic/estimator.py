@@ -24,7 +24,7 @@ from linsep.errors import (
     warn_caller,
 )
 from linsep.estimators._common import labels
-from linsep.estimators._common.fitted_state import StopReason, calls_back
+from linsep.estimators._common.fitted_state import calls_back
 from linsep.estimators._common.frames import to_predict, to_regress
 from linsep.estimators._common.labels import FLOATS, brings_labels, checked_rows, encode_outcomes
 from linsep.estimators._common.offsets import (
@@ -39,6 +39,7 @@ from linsep.estimators._common.predicting import (
     share_right,
 )
 from linsep.estimators._common.showing import PlotsProbability
+from linsep.estimators._common.stop_reasons import StopReason
 from linsep.inference.results import Bands
 from linsep.inference.robust import (
     HELP,

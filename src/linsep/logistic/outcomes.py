@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from linsep._system.interrupts import interruption_point, interrupts_allowed
 from linsep.errors import DataError, Hint, LinsepError, ParameterError, hint
-from linsep.estimators._common.fitted_state import StopReason
+from linsep.estimators._common.stop_reasons import StopReason
 from linsep.inference.robust import refuse_robust
 from linsep.logistic.existence import UNIT
 from linsep.logistic.rows import NO_WEIGHT, UNSIGNED, FittedClasses

@@ -17,7 +17,6 @@ from linsep.batches import joined
 from linsep.errors import Hint, ParameterError, hint, warn_caller
 from linsep.estimators._common import labels
 from linsep.estimators._common.fitted_state import (
-    StopReason,
     calls_back,
     classes_of,
     count,
@@ -27,6 +26,7 @@ from linsep.estimators._common.fitted_state import (
 from linsep.estimators._common.frames import to_learn
 from linsep.estimators._common.labels import brings_labels, is_turned
 from linsep.estimators._common.reading import describe_rows
+from linsep.estimators._common.stop_reasons import StopReason
 from linsep.learners.keeping import KeepLast
 from linsep.learners.passes import Run
 from linsep.learners.predicting import PredictsOnline

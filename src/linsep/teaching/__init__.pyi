@@ -2,6 +2,7 @@
 
 from . import datasets as datasets, textbook as textbook
 from .convergence import Convergence as Convergence
+from .rounds import vector_names as vector_names
 from .tables import (
     exact_number as exact_number,
     latex_table as latex_table,
@@ -11,6 +12,5 @@ from .tables import (
 from .trace_table import Trace as Trace, TraceRow as TraceRow
 from .tracing import (
     MOST_NUMBERS as MOST_NUMBERS,
-    vector_names as vector_names,
     visiting_orders as visiting_orders,
 )

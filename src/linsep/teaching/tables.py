@@ -3,8 +3,6 @@
 import re
 from collections.abc import Sequence
 
-from rich.cells import cell_len
-
 from linsep.words import escaped
 
 LATEX = {
@@ -32,6 +30,8 @@ def _whole(value: float) -> str:
 
 def aligned(lines: Sequence[Sequence[str]], to_the_right: Sequence[bool]) -> list[str]:
     """Return lines of cells in columns, as wide on a terminal as their widest cell."""
+    from rich.cells import cell_len
+
     widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
     texts = []
     for line in lines:

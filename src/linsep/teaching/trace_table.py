@@ -4,11 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 from html import escape
 from typing import Any, NamedTuple, overload
 
-from rich.table import Table
-from rich.text import Text
-
 from linsep.drawing import beside, display, lab_page
-from linsep.estimators._common.fitted_state import StopReason
+from linsep.estimators._common.stop_reasons import StopReason
 from linsep.teaching.tables import (
     aligned,
     escaped_latex,
@@ -233,7 +230,10 @@ class Trace(Sequence):
     def _repr_html_(self) -> str:
         return beside(self.to_html(), self.plot if len(self) <= MOST_ROUNDS else None)
 
-    def __rich__(self) -> Table:
+    def __rich__(self) -> Any:
+        from rich.table import Table
+        from rich.text import Text
+
         table = Table(caption=Text(escaped(self.stopped)), caption_justify="left")
         for name, right in zip(self.columns, self._to_the_right(), strict=True):
             table.add_column(Text(escaped(name)), justify="right" if right else "left")

@@ -1,6 +1,6 @@
 """Tracing an estimator round by round with its textbook twin."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Any
 
@@ -12,17 +12,16 @@ from linsep import textbook
 from linsep.catalog import LINEAR
 from linsep.errors import DataError, ParameterError, hint
 from linsep.estimators._common import labels
-from linsep.estimators._common.fitted_state import StopReason
 from linsep.estimators._common.frames import in_memory
 from linsep.estimators._common.labels import is_turned
 from linsep.learners.classifier import LinearClassifier
-from linsep.learners.cycle_detection import CycleDetection, cycle_detection_for
+from linsep.learners.cycle_detection import cycle_detection_for
 from linsep.learners.online import OnlineClassifier
-from linsep.learners.passes import stop_sentence
 from linsep.learners.state import State
 from linsep.parameters import check_parameters
 from linsep.rows.arrays import ArrayStream
-from linsep.teaching.trace_table import Trace, TraceRow
+from linsep.teaching.rounds import Ending, trace_rows, vector_names, vectors_of
+from linsep.teaching.trace_table import Trace
 from linsep.validation.labels import check_beside
 
 #: most numbers in a trace, or in its rows
@@ -102,9 +101,7 @@ def trace(
     features = names_of(feature_names, names or names_in(model, X.shape[1]), "feature_names")
     rows = names_of(row_names, index or range(len(y)), "row_names")
     stream = ArrayStream(X, codes, importance, model.draw_seed(), bool(model.shuffle))
-    detection = cycle_detection_for(begun, learner, run.keeping, stream, model.tie)
-    zero = getattr(model, "zero", "mistake")
-    ending = Ending(begun, stream, detection, rounds is not None, zero != "mistake", model.tie)
+    ending = _ending(model, begun, run.keeping, stream, rounds is not None, scheme)
     steps = ending.before(textbook.run(
         rule, scheme, plain_rows(X, model.normalize), codes.tolist(), classes.size,
         fit_intercept=learnt, max_iter=rounds or model.max_iter, tie=model.tie,
@@ -112,13 +109,31 @@ def trace(
         row_weights=importance.tolist() if importance.size else None,
     ))  # fmt: skip
     taken = list(islice(steps, most))
+    shown = [labels.label_text(label) for label in y]
     if not taken:
         raise DataError("No row is left to learn from: all have weight 0.")
     return Trace(
-        list(trace_rows(taken, start, rows, y)), features, texts, vectors,
+        list(trace_rows(taken, start, rows, shown)), features, texts, vectors,
         learnt or not rule.learns_intercept,
         *ending.reason(taken, cut=next(steps, None) is not None), given=given, steps=taken,
         start=vectors_of(*start),
+    )  # fmt: skip
+
+
+def _ending(
+    model: Any, begun: State, keeping: Any, stream: ArrayStream, beyond: bool, scheme: str
+) -> Ending:
+    """Return the end of the passes, which stop when weights recur if that proves something."""
+    detection = cycle_detection_for(begun, model.learner(), keeping, stream, model.tie)
+
+    def recurs(last: textbook.Step) -> Any:
+        assert detection is not None
+        begun.set_weights(np.atleast_2d(last.weights), np.atleast_1d(last.intercept))
+        return detection.after(begun, stream, last.pass_number + 1)
+
+    return Ending(
+        recurs if detection else None, beyond, getattr(model, "zero", "mistake") != "mistake",
+        scheme == "native", model.tie,
     )  # fmt: skip
 
 
@@ -191,15 +206,6 @@ def names_of(given: Sequence[Any] | None, default: Sequence[Any], what: str) -> 
     return given
 
 
-def vector_names(texts: list[str], multiclass: str) -> list[str]:
-    """Return names of the weight vectors: classes, or pairs of classes; [] for two classes."""
-    if len(texts) == 2:
-        return []
-    if multiclass == "ovo":
-        return [f"{texts[b]} vs {texts[a]}" for a, b in textbook.pairs(len(texts))]
-    return texts
-
-
 def plain_rows(X: Any, normalize: bool) -> list[list[float]]:
     """Return rows as Python numbers, scaled to length 1 with ``normalize``."""
     rows = (X.toarray() if sp.issparse(X) else X).tolist()
@@ -211,81 +217,3 @@ def visiting_orders(stream: ArrayStream) -> Callable[[int], list[int]]:
     return lambda number: [
         int(row) for row_batch in stream.row_batches(number) for row in row_batch.order
     ]
-
-
-def trace_rows(
-    steps: list[textbook.Step], start: Any, names: Sequence[Any], y: Any
-) -> Iterator[TraceRow]:
-    """Yield steps as rows of the table; ``start`` are the initial weights."""
-    before, attempt = vectors_of(*start), 0
-    for number, step in enumerate(steps, start=1):
-        if step.attempt > attempt:
-            before, attempt = tuple((0.0,) * len(v) for v in before), step.attempt
-        after = vectors_of(step.weights, step.intercept)
-        change = tuple(
-            tuple(p - q for p, q in zip(new, old, strict=True))
-            for new, old in zip(after, before, strict=True)
-        )
-        yield TraceRow(
-            number, step.pass_number + 1, str(names[step.row]), labels.label_text(y[step.row]),
-            tuple(np.atleast_1d(step.score).tolist()), step.mistakes, step.updates, change, after,
-        )  # fmt: skip
-        before = after
-
-
-def vectors_of(weights: Any, intercept: Any) -> tuple[tuple[float, ...], ...]:
-    """Return each intercept followed by its weights."""
-    if not np.ndim(intercept):
-        weights, intercept = [weights], [intercept]
-    return tuple((b, *w) for b, w in zip(intercept, weights, strict=True))
-
-
-class Ending:
-    """The end of the passes: the steps stop, as the estimator does, when weights recur, or go on
-    ``beyond`` the cycle. With ``spares`` some scores of zero are right.
-    """
-
-    def __init__(
-        self, state: State, stream: ArrayStream, detection: CycleDetection | None, beyond: bool,
-        spares: bool, tie: str,
-    ):  # fmt: skip
-        self._state, self._stream, self._repeats = state, stream, detection
-        self._beyond, self._spares, self._tie = beyond, spares, tie
-        self._cycle: Any = None
-
-    def before(self, steps: Iterator[textbook.Step]) -> Iterator[textbook.Step]:
-        """Yield the steps up to the end of a cycle, or all."""
-        last = mistakes = None
-        for step in steps:
-            if last is not None and step.pass_number != last.pass_number:
-                if self._closed(last) and not self._beyond:
-                    return
-                mistakes = None
-            mistakes = mistakes or step.mistakes
-            yield step
-            last = step
-        if last is not None and mistakes:
-            self._closed(last)
-
-    def _closed(self, last: textbook.Step) -> bool:
-        if self._repeats is not None and self._cycle is None:
-            coef = np.atleast_2d(last.weights)
-            self._state.set_weights(coef, np.atleast_1d(last.intercept))
-            self._cycle = self._repeats.after(self._state, self._stream, last.pass_number + 1)
-        return self._cycle is not None
-
-    def reason(self, steps: list[textbook.Step], cut: bool) -> tuple[StopReason | None, str | None]:
-        """Return why the passes ended, or None if the trace was cut; and the sentence."""
-        if self._cycle is not None:
-            return StopReason.CYCLE, self._cycle.sentence
-        if cut:
-            return None, None
-        last = [step for step in steps if step.pass_number == steps[-1].pass_number]
-        if any(step.mistakes for step in last):
-            return StopReason.MAX_ITER, None
-        zeros = self._spares and any(
-            not np.ravel(step.score)[machine] for step in last for machine in step.seen
-        )
-        changed = any(step.updates for step in last)
-        reason = StopReason.CLEAN if zeros or changed else StopReason.CONVERGED
-        return reason, stop_sentence(reason, self._state, self._tie, changed)

@@ -23,8 +23,8 @@ from linsep.batches import weight_totals
 from linsep.checkpoints.saving import Saving
 from linsep.compiled.rows import Csr, Dense, Unit, csr_rows, read_only
 from linsep.errors import DataError, hint
-from linsep.estimators._common.fitted_state import StopReason
 from linsep.estimators._common.labels import is_turned
+from linsep.estimators._common.stop_reasons import StopReason
 from linsep.learners.from_source import SourceRun, refuse_one_class
 from linsep.learners.keeping import KeepLast
 from linsep.learners.passes import (

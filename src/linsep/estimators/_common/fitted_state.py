@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from enum import StrEnum
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,39 +18,6 @@ def calls_back(fit: Method) -> Method:
     """
     found: Method = with_callbacks(fit)
     return found
-
-
-class StopReason(StrEnum):
-    """Why a run ended; compares equal to its name, e.g. ``"converged"``."""
-
-    CONVERGED = "converged"
-    CLEAN = "clean"
-    CYCLE = "cycle"
-    MAX_ITER = "max_iter"
-    EARLY_STOP = "early_stop"
-    INTERRUPTED = "interrupted"
-
-    @property
-    def sentence(self) -> str:
-        """The reason in one sentence."""
-        return _SENTENCES[self]
-
-
-#: the command line adds other advice than Python
-ALL_PASSES = "all passes allowed were made and the last still had mistakes"
-_SENTENCES = {
-    StopReason.CONVERGED: "a whole pass made no mistake: its weights separate the rows",
-    StopReason.CLEAN: (
-        "a whole pass made no mistake, but some scores are zero: its weights put no row on the "
-        "wrong side, and do not separate the rows"
-    ),
-    StopReason.CYCLE: "the weights came back, so no number of passes will separate these rows",
-    StopReason.MAX_ITER: (f"{ALL_PASSES}; linsep.separation(X, y) says if rows are separable"),
-    StopReason.EARLY_STOP: (
-        "held-out rows were predicted no better for some passes, or a callback asked"
-    ),
-    StopReason.INTERRUPTED: "it was interrupted; what was learnt until then is kept",
-}
 
 
 #: allowed dtypes of labels; others could declare any size

@@ -8,7 +8,7 @@ import numpy as np
 
 from linsep._system.interrupts import interrupts_allowed
 from linsep.errors import warn_caller
-from linsep.estimators._common.fitted_state import StopReason
+from linsep.estimators._common.stop_reasons import StopReason
 
 
 def describe(model: Any, read: Any, n_features: int) -> None:

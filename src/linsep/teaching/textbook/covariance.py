@@ -15,6 +15,7 @@ from linsep.teaching.textbook.machine import (
     joined,
     mean_machine,
     ratio,
+    total,
 )
 
 #: how covariances of weights are kept
@@ -121,9 +122,9 @@ def mixed_gaussians(
     grown = [[q - p for p, q in zip(known[0], after, strict=True)] for after in known[1:]]
     counts = [[n * p for p in one] for n, one in zip(amounts, grown, strict=True)]
     machine = mean_machine(before, shards, counts)
-    total = [sum(column) for column in zip(known[0], *grown, strict=True)]
+    summed = [total(column) for column in zip(known[0], *grown, strict=True)]
     n = len(before.weights)
-    spread = Example([ratio(1, p) for p in total[:n]], [ratio(1, p) for p in total[n:]])
+    spread = Example([ratio(1, p) for p in summed[:n]], [ratio(1, p) for p in summed[n:]])
     machine.memory = Covariance(kind, tuple(spread.parts))
     return machine
 
@@ -143,11 +144,11 @@ def added_information(
     """
     n = len(before[1])
     P = [
-        [q + sum(own[i][j] - q for own, _ in shards) for j, q in enumerate(row)]
+        [q + total(own[i][j] - q for own, _ in shards) for j, q in enumerate(row)]
         for i, row in enumerate(before[0])
     ]
     begun = [dot(row, before[1]) for row in before[0]]
-    h = [begun[i] + sum(dot(own[i], w) - begun[i] for own, w in shards) for i in range(n)]
+    h = [begun[i] + total(dot(own[i], w) - begun[i] for own, w in shards) for i in range(n)]
     return P, solve(P, h)
 
 

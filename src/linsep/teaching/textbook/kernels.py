@@ -11,7 +11,7 @@ from itertools import combinations, product
 from math import exp, prod, sqrt
 from typing import Any
 
-from linsep.teaching.textbook.machine import Number, Row, score
+from linsep.teaching.textbook.machine import Number, Row, score, total
 
 Text = str | bytes
 OfTwo = Callable[[Any, Any], Number]
@@ -36,12 +36,12 @@ def all_subsets(x: Row, y: Row) -> Number:
 
 def rbf(x: Row, y: Row, gamma: float) -> float:
     """Return exp(-gamma ||x - y||^2)."""
-    return exp(-gamma * sum((p - q) ** 2 for p, q in zip(x, y, strict=True)))
+    return exp(-gamma * total((p - q) ** 2 for p, q in zip(x, y, strict=True)))
 
 
 def laplacian(x: Row, y: Row, gamma: float) -> float:
     """Return exp(-gamma sum |x_i - y_i|)."""
-    return exp(-gamma * sum(abs(p - q) for p, q in zip(x, y, strict=True)))
+    return exp(-gamma * total(abs(p - q) for p, q in zip(x, y, strict=True)))
 
 
 def spectrum(x: Text, y: Text, p: int) -> int:

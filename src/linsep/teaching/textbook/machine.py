@@ -4,10 +4,12 @@ Where a rule allows it, only sums, products and quotients are used, so that a ru
 exact.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from functools import reduce
 from math import hypot
 from numbers import Rational
+from operator import add
 from typing import Any, NamedTuple
 
 Number = Any
@@ -150,7 +152,7 @@ def mean_machine(before: Machine, shards: Sequence[Machine], counts: Rows) -> Ma
     """
     each = zip(before.z, zip(*counts, strict=True), zip(*[m.z for m in shards], strict=True),
                strict=True)  # fmt: skip
-    found = [dot(n, own) / sum(n) if any(n) else first for first, n, own in each]
+    found = [dot(n, own) / total(n) if any(n) else first for first, n, own in each]
     n = len(before.weights)
     return Machine(found[:n], found[n:])
 
@@ -172,7 +174,12 @@ def moved(w: Row, x: Row, amount: Number) -> list:
 
 def dot(x: Row, w: Row) -> Number:
     """Return <x, w>."""
-    return sum((p * q for p, q in zip(x, w, strict=True)), start=0)
+    return total(p * q for p, q in zip(x, w, strict=True))
+
+
+def total(values: Iterable[Number]) -> Number:
+    """Return the sum from left to right; that of sum() is rounded otherwise from Python 3.12 on."""
+    return reduce(add, values, 0)
 
 
 def ratio(a: Number, b: Number) -> Number:
@@ -182,7 +189,7 @@ def ratio(a: Number, b: Number) -> Number:
 
 def square(x: Row) -> Number:
     """||x||^2."""
-    return sum((v * v for v in x), start=0)
+    return total(v * v for v in x)
 
 
 def length(x: Row) -> float:

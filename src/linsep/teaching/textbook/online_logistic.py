@@ -17,8 +17,10 @@ from linsep.teaching.textbook.machine import (
     Number,
     Row,
     Rule,
+    dot,
     joined,
     mean_machine,
+    square,
 )
 
 
@@ -146,7 +148,7 @@ class OnlineLogistic(Rule):
             [self.rates(progress, *p) for p in zip(progress.squares, parts, strict=True)]
         )
         steps = Example(times(rates.x, example.x), times(rates.ones, example.ones))
-        q = sum(times(steps.z, example.z))
+        q = dot(steps.z, example.z)
         machine.memory = progress
         if q == 0:
             return False
@@ -168,7 +170,7 @@ class OnlineLogistic(Rule):
             [G + importance * (share * v) ** 2 for G, v in zip(own, part, strict=True)]
             for own, part in zip(progress.squares, parts, strict=True)
         ]
-        length = progress.length + importance * sum(v * v for v in scaled)
+        length = progress.length + importance * square(scaled)
         return Progress(progress.scales, squares, progress.seen + importance, length)
 
     def rates(self, progress: Progress, squares: list, part: list) -> list[float]:

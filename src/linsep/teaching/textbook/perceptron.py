@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linsep.descent import rate_of
+from linsep.parameters import rate_of
 from linsep.teaching.textbook.machine import Example, Machine, Number, Rows, Rule
 from linsep.teaching.textbook.running import Step, run
 from linsep.teaching.textbook.schemes import ZEROS, spares

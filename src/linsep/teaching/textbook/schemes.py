@@ -7,7 +7,16 @@ from collections.abc import Callable, Sequence
 from math import exp, log
 from typing import Any, NamedTuple
 
-from linsep.teaching.textbook.machine import Example, Machine, Number, Row, Rows, score, scores
+from linsep.teaching.textbook.machine import (
+    Example,
+    Machine,
+    Number,
+    Row,
+    Rows,
+    score,
+    scores,
+    total,
+)
 
 #: what a score of zero is in training
 ZEROS = ("mistake", "negative", "correct")
@@ -202,9 +211,10 @@ class Softmax(Native):
         predicted = worst_draw(s, code) if self.tie == "random" else self.predict(s)
         most = max(v for k, v in enumerate(s) if k != code)
         masses = [0.0 if k == code else exp(v - most) for k, v in enumerate(s)]
-        signs = [1 if k == code else -mass / sum(masses) for k, mass in enumerate(masses)]
+        whole = total(masses)
+        signs = [1 if k == code else -mass / whole for k, mass in enumerate(masses)]
         long = Example([sign * v for sign in signs for v in x], [sign * one for sign in signs])
-        logit = s[code] - most - log(sum(masses))
+        logit = s[code] - most - log(whole)
         return [Shown(0, long, +1, logit, predicted != code)]
 
 
