@@ -158,11 +158,6 @@ class Control:
     narrowed: dict[str, Any] = field(default_factory=dict)
     needs: tuple[str, Any] | None = None
 
-    def of(self, estimator: type) -> Parameter:
-        """Return the parameter of an estimator as the page shows it."""
-        declared = parameters_of(estimator)[self.parameter]
-        return replace(declared, name=self.name or self.parameter, **self.narrowed)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Demonstration:

@@ -10,7 +10,8 @@ import pytest
 import linsep
 from linsep import datasets, kernels, textbook
 from linsep.lab.answer import answer
-from linsep.lab.proof import gram_of, in_plane, monomials, proof_of
+from linsep.lab.library import gram_of
+from linsep.lab.proof import in_plane, monomials, proof_of
 from linsep.lab.run import (
     arguments_of,
     dense_codes,

@@ -2,7 +2,8 @@
 
 from .answer import page_without_server as page_without_server
 from .course import own_lesson as own_lesson
+from .declared import FIRST as FIRST
 from .pages import standalone as standalone
-from .scene_sources import FIRST as FIRST, named_scene as named_scene, url_of as url_of
+from .scene_sources import named_scene as named_scene, url_of as url_of
 from .server import bound_server as bound_server
 from .table_scene import scene_of_file as scene_of_file

@@ -7,15 +7,14 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from linsep.errors import LinsepError
+from linsep.errors import DataError, LinsepError
 from linsep.lab.course import lesson
-from linsep.lab.fits import fit_of, script_of_fit, table_of
+from linsep.lab.declared import FIRST, SERVED
 from linsep.lab.pages import for_controls, plain_scene, standalone
 from linsep.lab.proof import proof_of
 from linsep.lab.run import run_of, script_of, trace_of
 from linsep.lab.scene import Scene
 from linsep.lab.scene_sources import (
-    FIRST,
     ready_made,
     scene_of,
     scene_of_csv,
@@ -24,6 +23,10 @@ from linsep.lab.scene_sources import (
 )
 
 UNKNOWN = "The page asked for something unknown: reload it."
+NOT_HERE = (
+    "This page computes runs and proofs only: open the lab by the command linsep lab for fits, "
+    "naive Bayes, soft margins and descents."
+)
 
 
 def answer(request: Any) -> dict[str, Any]:
@@ -41,6 +44,15 @@ def answer(request: Any) -> dict[str, Any]:
         return known | kinds[kind](request)
     except (LinsepError, ValueError) as problem:
         return known | {"fault": str(problem)}
+
+
+def fits() -> Any:
+    """Return the module of what is fitted; DataError where there is the standard library only."""
+    if not SERVED:
+        raise DataError(NOT_HERE)
+    from linsep.lab import fits as found
+
+    return found
 
 
 def opened(request: dict[str, Any]) -> dict[str, Any]:
@@ -78,7 +90,7 @@ def scene_with_result(scene: Scene) -> dict[str, Any]:
     try:
         if scene["room"] == "classes":
             return found | {"run": cached_run(key_of(scene))}
-        return found | {"fit": fit_of(scene)}
+        return found | {"fit": fits().fit_of(scene)}
     except (LinsepError, ValueError) as problem:
         return found | {"idle": str(problem)}
 
@@ -95,7 +107,7 @@ def table_of_scene(request: dict[str, Any]) -> dict[str, Any]:
     if form not in ("csv", "markdown", "latex"):
         raise ValueError(UNKNOWN)
     if scene["room"] != "classes":
-        return {"format": form, "text": table_of(fit_of(scene), form)}
+        return {"format": form, "text": fits().table_of(fits().fit_of(scene), form)}
     if scene["learner"] == "kernel":
         raise ValueError("The kernel perceptron has weights of points, and no table of rounds.")
     return {"format": form, "text": getattr(trace_of(scene), f"to_{form}")()}
@@ -104,7 +116,9 @@ def table_of_scene(request: dict[str, Any]) -> dict[str, Any]:
 def script_of_request(request: dict[str, Any]) -> dict[str, Any]:
     """Answer with the scene as a Python script."""
     scene = scene_of(request.get("scene"))
-    return {"text": script_of(scene) if scene["room"] == "classes" else script_of_fit(scene)}
+    if scene["room"] == "classes":
+        return {"text": script_of(scene)}
+    return {"text": fits().script_of_fit(scene)}
 
 
 def html_of_scene(request: dict[str, Any]) -> dict[str, Any]:
@@ -116,7 +130,7 @@ def page_without_server(scene: Scene) -> dict[str, Any]:
     """Return all that a page without a server shows of a scene."""
     found = {**scene_with_result(scene), **for_controls()}
     if scene["room"] != "classes":
-        fit_of(scene)  # which says why there is none
+        fits().fit_of(scene)  # which says why there is none
         return found
     return found | {"proof": proof_of(scene, cached_run(key_of(scene)))}
 

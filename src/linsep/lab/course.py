@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from linsep.errors import DataError
+from linsep.lab.declared import SERVED
 from linsep.lab.scene_sources import scene_of_url
 
 #: the lessons of the package, in the order of the course
@@ -46,8 +47,14 @@ def own_lesson(path: Path) -> str:
 
 
 def titles() -> list[dict[str, str]]:
-    """Return the names and titles of all lessons, those of a teacher first."""
-    return [{"name": name, "title": lesson(name)["title"]} for name in (*OWN, *LESSONS)]
+    """Return the names and titles of the lessons that can be shown, those of a teacher first."""
+    return [{"name": name, "title": lesson(name)["title"]} for name in (*OWN, *LESSONS)
+            if SERVED or _needs_no_fit(lesson(name))]  # fmt: skip
+
+
+def _needs_no_fit(lesson: dict[str, Any]) -> bool:
+    """Return whether all scenes of a lesson are runs."""
+    return all(scene_of_url(step["url"])["room"] == "classes" for step in lesson["steps"])
 
 
 def parsed(text: str, where: str) -> dict[str, Any]:

@@ -1,36 +1,16 @@
 """What can be proved about the points of a scene and its run, in words for the page."""
 
 from fractions import Fraction
-from math import lcm, sqrt
+from math import hypot, lcm
 from typing import Any
 
-import numpy as np
-
-import linsep
 from linsep.errors import LinsepError
-from linsep.lab.run import arguments_of, dense_codes
+from linsep.lab.declared import SERVED
+from linsep.lab.run import dense_codes
 from linsep.lab.scene import Scene
 from linsep.lab.settings import SHOWN
-from linsep.learners.proofs import run_to_come
-from linsep.mistake_bounds.bounding import Case, RunSummary, bounds_of_run, novikoff
-from linsep.mistake_bounds.bounds import Bound, Bounds, Unknown
+from linsep.lab.verdict import TIME_LIMIT, Kinds, Plain, plain_bounds, plain_verdict
 from linsep.teaching import short_number
-
-#: seconds that the exact arithmetic of a verdict may take
-TIME_LIMIT = 3.0
-#: what is said beside a bound, in place of its source; {passes} are those of the run
-ABOUT = {
-    "Novikoff": "(R/margin)², for any number of passes",
-    "hinge": "for points that overlap too; {passes}",
-    "hinge, sharp": "the same proof, without its last estimate",
-    "8/gamma^2": "updates, of points scaled to length 1",
-}
-#: a larger (R/margin)² in a kernel's space may come of rounding the features
-CLEAR = 1e10
-#: most dimensions of a kernel's space in which hinge bounds are computed
-MOST_DIMENSIONS = 12
-#: relative size of an eigenvalue of a Gram matrix that counts as zero
-ROUNDING = 1e-12
 
 
 def proof_of(scene: Scene, run: dict[str, Any]) -> dict[str, Any]:
@@ -39,50 +19,62 @@ def proof_of(scene: Scene, run: dict[str, Any]) -> dict[str, Any]:
     ``verdict`` has ``kind``, ``title`` and ``sentences``, the numbers of ``rows`` to light up,
     and of two classes the ``meeting`` point of both hulls or the ``widest`` line. ``kernel`` is the
     verdict in the space of the kernel, None for other learners; the rest is that of
-    :func:`bounds_of`.
+    :func:`linsep.lab.library.bounds_of`, or of :func:`linsep.lab.verdict.plain_bounds`.
     """
     kernel = of_kernel(scene) if scene["learner"] == "kernel" else None
-    return {"verdict": in_plane(scene), "kernel": kernel, **bounds_of(scene, run)}
+    if SERVED:
+        from linsep.lab.library import bounds_of
+
+        bounds = bounds_of(scene, run)
+    else:
+        bounds = plain_bounds(scene)
+    return {"verdict": in_plane(scene), "kernel": kernel, **bounds}
 
 
 def in_plane(scene: Scene) -> dict[str, Any]:
     """Return the verdict on what a line can do."""
-    intercept = bool(scene["intercept"]) or not SHOWN[scene["learner"]][1].intercept
+    intercept = bool(scene["intercept"]) or not SHOWN[scene["learner"]].how.intercept
     try:
-        found = linsep.separation(
-            scene.X, np.array(dense_codes(scene)), fit_intercept=intercept, margin="max",
-            time_limit=TIME_LIMIT,
-        )  # fmt: skip
+        found = verdict_on(scene.rows, dense_codes(scene), intercept)
     except LinsepError as problem:
         return _plain_verdict("undecided", "Not known", [str(problem)])
-    several = hasattr(found, "against_rest")
-    return of_several(scene, found) if several else of_two(scene, found, intercept)
+    if isinstance(found, Kinds):
+        return of_several(scene, found)
+    return of_two(scene, found, intercept)
 
 
-def of_two(scene: Scene, verdict: Any, intercept: bool) -> dict[str, Any]:
+def verdict_on(X: Any, codes: list[int], intercept: bool, margin: bool = True) -> Plain | Kinds:
+    """Return the verdict on rows: by the textbook if they are few, else by the library."""
+    found = plain_verdict(X, codes, intercept)
+    if SERVED and getattr(found, "kind", "") == "undecided":
+        from linsep.lab import library
+
+        return library.verdict_on(X, codes, intercept, TIME_LIMIT, margin)
+    return found
+
+
+def of_two(scene: Scene, verdict: Plain, intercept: bool) -> dict[str, Any]:
     """Return the verdict on two classes in words."""
     line = "A line" if intercept else "A line through 0"
     if verdict.kind == "separable":
         low, high = verdict.margin
-        rows = list(verdict.support.rows)
+        rows = verdict.rows
         ends = dict.fromkeys(map(short_number, (low, high)))  # one, if they look the same
         width = " to ".join(ends)
         said = [f"The nearest point can be at most {width} away from it: {listed(rows)} "
                 f"{'rules' if len(rows) == 1 else 'rule'} out a wider margin."]  # fmt: skip
         shown = _plain_verdict("separable", f"{line} separates the classes.", said, rows)
-        shown["widest"] = _of_unit_length([verdict.intercept[0], *verdict.coef[0]] if intercept
-                                else [0.0, *verdict.coef[0]])  # fmt: skip
+        shown["widest"] = _of_unit_length(verdict.weights)
         return shown | {"margin": low}
     if verdict.kind == "undecided":
         return _plain_verdict("undecided", "Not known", [verdict.reason])
-    witness, where = verdict.witness, None
-    rows = list(witness.rows)
+    rows, where = verdict.rows, None
     no = "No line" if intercept else "No line through 0"
     said = [f"{no} separates {'these two points' if len(rows) == 2 else 'them'}: look at "
             f"{listed(rows)}."]  # fmt: skip
     if intercept:
-        where = meeting_point(scene, witness)
-        said.append(why_they_meet(scene, witness, where))
+        where = meeting_point(scene, verdict)
+        said.append(why_they_meet(scene, rows, where))
     else:
         said.append(
             "Turn the points of the first class round 0: now each would have to be on the positive "
@@ -91,28 +83,27 @@ def of_two(scene: Scene, verdict: Any, intercept: bool) -> dict[str, Any]:
     if verdict.kind == "quasi-separable":
         title = f"{no} separates the classes, but one nearly does."
         said.append(
-            f"A line has no point on its wrong side, but {listed(list(verdict.boundary))} "
-            "must lie on it."
+            f"A line has no point on its wrong side, but {listed(verdict.boundary)} must lie on it."
         )
         return _plain_verdict("quasi-separable", title, said, rows) | {"meeting": where}
     shown = _plain_verdict("overlapping", f"{no} separates the classes.", said, rows)
     return shown | {"meeting": where}
 
 
-def meeting_point(scene: Scene, witness: Any) -> list[float]:
+def meeting_point(scene: Scene, verdict: Plain) -> list[float]:
     """Return the point that lies in the hulls of the witness rows of both classes."""
     mine = max(scene.codes)
-    pairs = [(scene.points[row], m) for row, m in zip(witness.rows, witness.multipliers,
+    pairs = [(scene.points[row], m) for row, m in zip(verdict.rows, verdict.multipliers,
                                                       strict=True)]  # fmt: skip
     total = sum(m for point, m in pairs if point[2] == mine)
     return [sum(point[axis] * (m / total) for point, m in pairs if point[2] == mine)
             for axis in (0, 1)]  # fmt: skip
 
 
-def why_they_meet(scene: Scene, witness: Any, where: list[float]) -> str:
+def why_they_meet(scene: Scene, rows: list[int], where: list[float]) -> str:
     """Return in words why no line separates the witness rows."""
     present = sorted(set(scene.codes))
-    first, second = ([row for row in witness.rows if scene.codes[row] == code] for code in present)
+    first, second = ([row for row in rows if scene.codes[row] == code] for code in present)
     place = f"({short_number(where[0])}, {short_number(where[1])})"
     if len(first) == len(second) == 1:
         return f"They are at the same place, {place}, and of different classes."
@@ -129,25 +120,18 @@ def place_among(rows: list[int]) -> str:
     return f"between {listed(rows)}" if len(rows) == 2 else f"in the triangle of {listed(rows)}"
 
 
-def of_several(scene: Scene, found: Any) -> dict[str, Any]:
+def of_several(scene: Scene, found: Kinds) -> dict[str, Any]:
     """Return the verdicts on several classes in words."""
     names = [scene.class_names[code] for code in sorted(set(scene.codes))]
-    lines = [
-        f"{names[int(label)]} against the rest: {verdict.kind}."
-        for label, verdict in found.against_rest.items()
-    ]
-    lines += [
-        f"{names[int(b)]} against {names[int(a)]}: {verdict.kind}."
-        for (a, b), verdict in found.pairs.items()
-    ]
-    joint = found.multinomial
-    fine = joint is not None and joint.kind == "separable"
+    lines = [f"{name} against the rest: {kind}."
+             for name, kind in zip(names, found.against_rest, strict=True)]  # fmt: skip
+    lines += [f"{names[b]} against {names[a]}: {kind}." for (a, b), kind in found.pairs.items()]
     title = (
         "A score for each class can put every point in its class."
-        if fine
+        if found.joint == "separable"
         else "No scores of this kind put every point in its class."
     )
-    return _plain_verdict(joint.kind if joint is not None else "undecided", title, lines)
+    return _plain_verdict(found.joint, title, lines)
 
 
 def of_kernel(scene: Scene) -> dict[str, Any]:
@@ -170,30 +154,28 @@ def of_kernel(scene: Scene) -> dict[str, Any]:
             "(Micchelli 1986)."
         ])  # fmt: skip
     images = monomials(scene.points, scene["degree"])
-    found: Any = linsep.separation(
-        images, np.array(dense_codes(scene)), fit_intercept=False, time_limit=TIME_LIMIT
-    )
-    if hasattr(found, "against_rest"):
+    found = verdict_on(images, dense_codes(scene), False, margin=False)
+    if isinstance(found, Kinds):
         return of_several(scene, found)
     if found.kind == "separable":
         return _plain_verdict("separable", title, [
-            f"In the space of the kernel, spanned by the {images.shape[1]} products of up to "
+            f"In the space of the kernel, spanned by the {len(images[0])} products of up to "
             f"{scene['degree']} coordinates, a hyperplane has every point on its side."
         ])  # fmt: skip
     if found.kind == "undecided":
         return _plain_verdict("undecided", "Not known", [found.reason])
-    rows = list(found.witness.rows)
+    rows = found.rows
     said = [
         f"Turn the images of the first class round 0: those of {listed(rows)}, times positive "
         "numbers, add up to exactly 0 in the space of the kernel, which is on no side."
     ]
     if found.kind == "quasi-separable":
         said.append(f"A curve has no point on its wrong side, but "
-                    f"{listed(list(found.boundary))} must lie on it.")  # fmt: skip
+                    f"{listed(found.boundary)} must lie on it.")  # fmt: skip
     return _plain_verdict(found.kind, no, said, rows)
 
 
-def monomials(points: Any, degree: int) -> np.ndarray:
+def monomials(points: Any, degree: int) -> list[list[int]]:
     """Return all products of up to ``degree`` coordinates, exactly.
 
     They span the space of the polynomial kernel; neither their factors there nor the unit of the
@@ -202,8 +184,8 @@ def monomials(points: Any, degree: int) -> np.ndarray:
     exact = [[Fraction(repr(x)), Fraction(repr(y))] for x, y, _ in points]
     units = [lcm(*(row[axis].denominator for row in exact)) for axis in (0, 1)]
     whole = [(int(x * units[0]), int(y * units[1])) for x, y in exact]
-    return np.array([[x**a * y**b for a in range(degree + 1) for b in range(degree + 1 - a)]
-                     for x, y in whole], dtype=object)  # fmt: skip
+    return [[x**a * y**b for a in range(degree + 1) for b in range(degree + 1 - a)]
+            for x, y in whole]  # fmt: skip
 
 
 def contradictions(scene: Scene) -> list[tuple[int, int]]:
@@ -233,114 +215,6 @@ def _plain_verdict(
 
 
 def _of_unit_length(weights: list[Any]) -> list[float]:
-    b, w1, w2 = map(float, weights)
-    length = sqrt(w1 * w1 + w2 * w2) or 1.0
+    b, w1, w2 = weights
+    length = hypot(w1, w2) or 1.0
     return [b / length, w1 / length, w2 / length]
-
-
-def bounds_of(scene: Scene, run: dict[str, Any]) -> dict[str, Any]:
-    """Return the bounds on the mistakes of a run, or why none is stated.
-
-    ``bounds`` is a list of name, value, what is counted and a remark, ``unbounded`` says why it is
-    empty; ``widest`` has what ||w||/M is computed from, None if it bounds no margin.
-    """
-    passes, codes = run["pass"][-1], np.array(dense_codes(scene))
-    if scene["learner"] == "kernel":
-        return of_kernel_run(scene, passes, codes)
-    estimator = arguments_of(scene).make()
-    summary, obstacle = run_to_come(estimator, passes)
-    why = why_unbounded(scene, estimator, obstacle)
-    if why:
-        return {"bounds": [], "unbounded": why, "widest": None}
-    try:
-        found = bounds_of_run(summary, scene.X, codes, np.unique(codes))
-    except (ValueError, LinsepError) as problem:
-        return {"bounds": [], "unbounded": str(problem), "widest": None}
-    widest = None
-    if hasattr(estimator, "learning_rate") and len(set(scene.codes)) == 2:
-        widest = {"rate": scene["rate"], "intercept": scene["intercept"],
-                  "margin": found.margin[0] if found.margin else None}  # fmt: skip
-    return listed_bounds(found, passes) | {"widest": widest}
-
-
-def listed_bounds(found: Bounds, passes: int) -> dict[str, Any]:
-    """Return bounds as the page shows them, or why there is none."""
-    many = f"{passes:,} pass{'' if passes == 1 else 'es'}"
-    reason = next(iter(found.left_out.values()), "no theorem is about it")
-    return {
-        "bounds": [
-            {"name": bound.name, "value": float(bound.value), "what": bound.what,
-             "about": remark_on(bound, many)}
-            for bound in found.bounds
-        ],
-        "unbounded": "" if found.bounds else f"No bound: {reason}.",
-    }  # fmt: skip
-
-
-def remark_on(bound: Bound, passes: str) -> str:
-    """Return what is said beside a bound: what it counts, where it is proved, and of what run."""
-    if bound.name in ABOUT:
-        return ABOUT[bound.name].format(passes=passes)
-    counted = ["wrong predictions"] * (bound.what == "errors")
-    return "; ".join([*counted, bound.source, *[passes] * bool(bound.by_pass)])
-
-
-def of_kernel_run(scene: Scene, passes: int, codes: np.ndarray) -> dict[str, Any]:
-    """Return the bounds in the space of the kernel: Novikoff's, or if nothing separates, hinges.
-
-    The rows are features whose products are the Gram matrix. Hinge bounds need a program in as many
-    dimensions, which takes too long in many.
-    """
-    # The theorems about the perceptron hold in that space.
-    learner = linsep.Perceptron(fit_intercept=False)
-    summary = RunSummary(learner, scene["classes"], fit_intercept=False, passes=passes)
-    features = features_of(gram_of(scene))
-    case = Case(summary, features, codes, int(codes.max()) + 1, None)
-    try:
-        value = novikoff(case.problems)
-    except Unknown:
-        value = np.inf
-    if value < CLEAR:
-        bounds = [{"name": "Novikoff", "value": value, "what": "mistakes",
-                   "about": ABOUT["Novikoff"]}]  # fmt: skip
-        found: dict[str, Any] = {"bounds": bounds, "unbounded": ""}
-    elif case.problems[0].A.shape[1] <= MOST_DIMENSIONS:
-        found = listed_bounds(bounds_of_run(summary, features, codes, np.unique(codes)), passes)
-        found["bounds"] = [bound for bound in found["bounds"] if bound["name"] != "Novikoff"]
-    else:
-        found = {"bounds": [], "unbounded": "No bound: no curve separates the classes clearly, and "
-                 "other bounds are computed here in a space of few dimensions only."}  # fmt: skip
-    for bound in found["bounds"][:1]:
-        bound["about"] += ", in the space of the kernel"
-    return found | {"widest": None}
-
-
-def why_unbounded(scene: Scene, estimator: Any, obstacle: str | None) -> str:
-    """Return why no bound is stated for a scene, "" if one is."""
-    if getattr(estimator, "update", "single") == "batch":
-        return (
-            "No bound: the theorems are about rules that correct one point at a time, and the "
-            "batch rule corrects all of them at once."
-        )
-    if getattr(estimator, "gamma", None) == "auto":
-        return "No bound: 8/gamma² needs a target margin, and here each run chooses its own."
-    if any(scene["start"]) and SHOWN[scene["learner"]][1].start:
-        return "No bound: the theorems are about runs that start at 0, and this one does not."
-    if getattr(estimator, "schedule", "constant") != "constant":
-        return "No bound: the theorems are about a constant learning rate."
-    return f"No bound: {obstacle}." if obstacle else ""
-
-
-def gram_of(scene: Scene) -> np.ndarray:
-    """Return the Gram matrix of a scene's kernel, without compiling anything."""
-    X, width = scene.X, scene["width"]
-    if scene["kernel"] == "rbf":
-        return np.exp(-width * ((X[:, None] - X) ** 2).sum(axis=2))
-    return (width * (X @ X.T) + 1.0) ** scene["degree"]
-
-
-def features_of(K: np.ndarray) -> np.ndarray:
-    """Return rows whose products are a Gram matrix, up to rounding."""
-    values, vectors = np.linalg.eigh(K)
-    kept = values > ROUNDING * values[-1]
-    return vectors[:, kept] * np.sqrt(values[kept])

@@ -5,23 +5,31 @@ Position 0 of a run is before its first round, position t after round t. Every n
 the textbook twin of the learner, so that nothing is compiled.
 """
 
-from collections.abc import Iterator
-from itertools import groupby, islice
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import groupby, islice, pairwise
+from math import isfinite
+from time import monotonic
 from typing import Any, NamedTuple
 
-import numpy as np
-
-import linsep
-from linsep import textbook
 from linsep.errors import DataError
 from linsep.lab.scene import Scene
 from linsep.lab.settings import SHOWN, plain_number
-from linsep.parameters import parameters_of
-from linsep.rows.arrays import ArrayStream
-from linsep.teaching import Trace, vector_names, visiting_orders
+from linsep.teaching import Ending, Trace, listed, trace_rows, vector_names, vectors_of
+from linsep.teaching.textbook import kernels
+from linsep.teaching.textbook.cycles import Recurrence
+from linsep.teaching.textbook.dual import KernelPerceptron, dual_rows
 from linsep.teaching.textbook.keeping import pockets
+from linsep.teaching.textbook.machine import unit_rows
+from linsep.teaching.textbook.perceptron import Perceptron
+from linsep.teaching.textbook.running import Step, run, start
 from linsep.teaching.textbook.schemes import SCHEMES
+from linsep.teaching.textbook.separation import decided, joint_rows
+from linsep.teaching.textbook.shuffling import orders_of
 
+Vectors = tuple[tuple[float, ...], ...]
+#: seconds that a proof that weights recur may take
+TIME_LIMIT = 3.0
 #: most multiplications for the Gram matrices and the scores of a kernel run
 MOST_PRODUCTS = 4_000_000
 NEEDS = "Place points of at least two classes: then there is something to learn."
@@ -39,21 +47,68 @@ def run_of(scene: Scene) -> dict[str, Any]:
     if len(set(scene.codes)) < 2:
         raise DataError(NEEDS)
     columns = kernel_columns(scene) if scene["learner"] == "kernel" else linear_columns(scene)
-    values = [np.array(columns.get(name, []), float) for name in ("weights", "average", "scores")]
-    if not all(np.isfinite(column).all() for column in values):
+    values = (value for name in ("weights", "average", "scores") for value in columns[name])
+    if not all(map(isfinite, values)):
         raise DataError(RUNAWAY)
     return columns | {"vectors": names_of_vectors(scene), "present": sorted(set(scene.codes))}
 
 
 def trace_of(scene: Scene) -> Trace:
-    """Return the trace of a scene with a linear learner."""
-    called = arguments_of(scene)
-    y, reference = labels_of(scene)
-    return linsep.trace(
-        called.make(), scene.X, y, max_rounds=scene["rounds"], reference=reference,
-        feature_names=list(scene.features),
-        row_names=[str(number) for number in range(1, len(y) + 1)], **called.start,
+    """Return the trace of a scene with a linear learner, as :func:`linsep.trace` does, by the
+    textbook alone.
+    """
+    called, shown = arguments_of(scene), SHOWN[scene["learner"]]
+    rule, scheme, codes = shown.rule_of(called.parameters), scheme_of(scene), dense_codes(scene)
+    rows, k = unit_rows(scene.rows) if shown.unit else scene.rows, len(set(codes))
+    learnt = bool(called.parameters.get("fit_intercept", True))
+    how = SCHEMES[scheme](k, "negative")
+    first = how.weights(start(rule, how, 2, *called.weights()))
+    steps = run(
+        rule, scheme, rows, codes, k, fit_intercept=learnt, max_iter=scene["rounds"],
+        orders=visiting_orders(scene), weights=first[0], intercept=first[1],
     )  # fmt: skip
+    begun = vectors_of(*first)
+    recurs = recurrence(rule, scheme, scene, rows, codes, learnt, begun)
+    ending = Ending(recurs, False, False, scheme == "native", "negative")
+    ended = ending.before(steps)
+    taken = list(islice(ended, scene["rounds"]))
+    labels = [str(label) for label in labels_of(scene)[0]]
+    classes = [str(name) for name in names_of_labels(scene)]
+    names = [str(number) for number in range(1, len(codes) + 1)]
+    return Trace(
+        list(trace_rows(taken, first, names, labels)), list(scene.features),
+        classes, vector_names(classes, multiclass_of(scene)),
+        learnt or not rule.learns_intercept,
+        *ending.reason(taken, cut=next(ended, None) is not None), steps=taken, start=begun,
+    )  # fmt: skip
+
+
+def visiting_orders(scene: Scene) -> Callable[[int], list[int]]:
+    """Return the function from a pass to the order of its rows."""
+    return orders_of(len(scene.points), scene["seed"], scene["shuffle"])
+
+
+def recurrence(
+    rule: Any, scheme: str, scene: Scene, rows: Any, codes: list[int], learnt: bool, begun: Vectors
+) -> Callable[[Step], Any] | None:
+    """Return the function from the last step of a pass to what recurred, or None if nothing is
+    proved by weights that recur.
+    """
+    if not isinstance(rule, Perceptron) or rule.schedule != "constant" or scene["shuffle"]:
+        return None
+
+    def inseparable(rows: Any, codes: Sequence[int], k: int) -> bool:
+        try:
+            return (
+                decided(joint_rows(rows, codes, learnt), monotonic() + TIME_LIMIT).kind
+                != "separable"
+            )
+        except TimeoutError:
+            return False
+
+    k = len(set(codes))
+    found = Recurrence(rule, scheme, rows, codes, k, learnt, begun, inseparable)
+    return lambda last: found.after(vectors_of(last.weights, last.intercept), last.pass_number + 1)
 
 
 def labels_of(scene: Scene) -> tuple[list[Any], Any]:
@@ -62,14 +117,21 @@ def labels_of(scene: Scene) -> tuple[list[Any], Any]:
     Labels are sorted as the classes are numbered, except for two classes with a reference.
     """
     present = sorted(set(scene.codes))
+    names = names_of_labels(scene)
+    by_code = dict(zip(present, names, strict=True))
+    reference = names[0] if len(present) == 2 and sorted(names) != names else None
+    return [by_code[code] for code in scene.codes], reference
+
+
+def names_of_labels(scene: Scene) -> list[Any]:
+    """Return the label of every class that has points, in the order of the classes."""
+    present = sorted(set(scene.codes))
     names: list[Any] = [scene.class_names[code] for code in present]
     if all(name.lstrip("+-").isdigit() and name.isascii() for name in names):
         names = [int(name) for name in names]
     if len(present) > 2 and sorted(names) != names:
         names = [f"{number}: {name}" for number, name in enumerate(names, start=1)]
-    by_code = dict(zip(present, names, strict=True))
-    reference = names[0] if len(present) == 2 and sorted(names) != names else None
-    return [by_code[code] for code in scene.codes], reference
+    return names
 
 
 def names_of_vectors(scene: Scene) -> list[str]:
@@ -80,28 +142,28 @@ def names_of_vectors(scene: Scene) -> list[str]:
 
 def linear_columns(scene: Scene) -> dict[str, Any]:
     """Return the columns of a run of a linear learner."""
-    return columns_of_trace(trace_of(scene), scene.X.tolist(), dense_codes(scene), scheme_of(scene))
+    return columns_of_trace(trace_of(scene), scene.rows, dense_codes(scene), scheme_of(scene))
 
 
 def columns_of_trace(
     trace: Trace, X: list[list[float]], codes: list[int], scheme: str
 ) -> dict[str, Any]:
     """Return the columns of a trace of rows ``X`` of the classes ``codes``."""
-    steps = trace.steps
-    path = np.array([trace.start, *(row.weights for row in trace)], dtype=float)
+    steps, after = trace.steps, [row.weights for row in trace]
+    path = [trace.start, *after]
     zero = getattr(trace.estimator, "zero", "mistake")
-    best = best_weights(X, codes, scheme, steps, path[0], zero)
+    best = best_weights(X, codes, scheme, steps, trace.start, zero)
     return columns_of(steps) | {
         "weights": flattened(path),
-        "average": flattened(np.concatenate([path[:1], averages(steps, path[1:])])),
-        "best": flattened(np.concatenate([path[:1], best])),
+        "average": flattened([trace.start, *averages(steps, after)]),
+        "best": flattened([trace.start, *best]),
         "stopped": trace.stopped,
         "reason": "cut" if trace.stop_reason is None else str(trace.stop_reason),
         "cycle": cycle_of(steps, path) if str(trace.stop_reason) == "cycle" else None,
     }
 
 
-def columns_of(steps: list[textbook.Step]) -> dict[str, Any]:
+def columns_of(steps: list[Step]) -> dict[str, Any]:
     """Return the columns that all learners have."""
     return {
         "rounds": len(steps),
@@ -111,13 +173,13 @@ def columns_of(steps: list[textbook.Step]) -> dict[str, Any]:
         "updates": [step.updates for step in steps],
         "errors": [int(step.error) for step in steps],
         "attempt": [step.attempt for step in steps],
-        "scores": [float(s) for step in steps for s in np.atleast_1d(step.score)],
+        "scores": [float(s) for step in steps for s in listed(step.score)],
     }
 
 
-def flattened(path: np.ndarray) -> list[float]:
-    """Return an array of (positions, vectors, 3) as a list."""
-    return path.ravel().tolist()
+def flattened(path: list[Vectors]) -> list[float]:
+    """Return the numbers of (positions, vectors, 3) in a row."""
+    return [float(w) for vectors in path for vector in vectors for w in vector]
 
 
 def scheme_of(scene: Scene) -> str:
@@ -125,55 +187,43 @@ def scheme_of(scene: Scene) -> str:
     return "binary" if n_vectors(scene) == 1 else multiclass_of(scene)
 
 
-def averages(steps: list[textbook.Step], after: np.ndarray) -> np.ndarray:
+def averages(steps: list[Step], after: list[Vectors]) -> list[Vectors]:
     """Return the mean of the weights over all rounds up to each step, machine by machine.
 
     A rule that restarted discards its earlier rounds; a batch rule has one round per pass.
     """
-    found = np.array(after)
     joint = max(max((*step.seen, *step.updated), default=0) for step in steps) == 0
-    ends = np.array([a.round != b.round for a, b in zip(steps, [*steps[1:], None], strict=True)
-                     if b is not None] + [True])  # fmt: skip
-    for k in range(after.shape[1]):
-        counted = np.array([joint or k in step.seen or k in step.updated for step in steps]) & ends
+    ends = [*(a.round != b.round for a, b in pairwise(steps)), True]
+    found = []
+    for k in range(len(after[0])):
+        means: list[tuple[float, ...]] = []
         for _, group in groupby(range(len(steps)), key=lambda t: steps[t].attempt):
-            ts = np.fromiter(group, int)
-            count = np.cumsum(counted[ts])
-            sums = np.cumsum(after[ts, k] * counted[ts, None], axis=0)
-            found[ts, k] = np.where(
-                count[:, None], sums / np.maximum(count, 1)[:, None], after[ts, k]
-            )
-    return found
+            count, sums = 0, [0.0] * len(after[0][k])
+            for t in group:
+                step = steps[t]
+                if ends[t] and (joint or k in step.seen or k in step.updated):
+                    count += 1
+                    sums = [a + b for a, b in zip(sums, after[t][k], strict=True)]
+                means.append(tuple(a / count for a in sums) if count else after[t][k])
+        found.append(means)
+    return list(zip(*found, strict=True))
 
 
 def best_weights(
-    X: list[list[float]],
-    codes: list[int],
-    scheme: str,
-    steps: list[textbook.Step],
-    start: np.ndarray,
+    X: list[list[float]], codes: list[int], scheme: str, steps: list[Step], begun: Vectors,
     zero: str,
-) -> np.ndarray:
+) -> list[Vectors]:  # fmt: skip
     """Return the pocket after every step: that of the last pass that ended before it."""
-    found = np.empty((len(steps), *start.shape))
-    how = SCHEMES[scheme](max(codes) + 1, "negative")
-    before, place = start, 0
+    found: list[Vectors] = []
+    how, before = SCHEMES[scheme](max(codes) + 1, "negative"), begun
     for _, group in groupby(steps, key=lambda step: step.attempt):
         attempt = list(group)
         best = pockets(attempt, how, X, codes, zero=zero)
         for _, parts in groupby(attempt, key=lambda step: step.pass_number):
-            n = len(list(parts))
-            machines = next(best)
-            found[place : place + n - 1] = before
-            before = vectors_of(*how.weights(machines))
-            found[place + n - 1] = before
-            place += n
+            found += [before] * (len(list(parts)) - 1)
+            before = vectors_of(*how.weights(next(best)))
+            found.append(before)
     return found
-
-
-def vectors_of(weights: Any, intercept: Any) -> np.ndarray:
-    """Return each intercept followed by its weights."""
-    return np.column_stack([np.atleast_1d(intercept), np.atleast_2d(weights)]).astype(float)
 
 
 def dense_codes(scene: Scene) -> list[int]:
@@ -182,11 +232,11 @@ def dense_codes(scene: Scene) -> list[int]:
     return [present.index(code) for code in scene.codes]
 
 
-def cycle_of(steps: list[textbook.Step], path: np.ndarray) -> list[int] | None:
+def cycle_of(steps: list[Step], path: list[Vectors]) -> list[int] | None:
     """Return the positions between which the weights of a cycle walk: they end where they began."""
     starts = [t for t in range(len(steps)) if t == 0
               or steps[t].pass_number != steps[t - 1].pass_number]  # fmt: skip
-    same = [t for t in starts if np.array_equal(path[t], path[-1])]
+    same = [t for t in starts if path[t] == path[-1]]
     return [same[-1], len(steps)] if same else None
 
 
@@ -198,9 +248,8 @@ def kernel_columns(scene: Scene) -> dict[str, Any]:
             f"{rounds:,} rounds of {n} points are too many for a kernel here: take fewer rounds."
         )
     steps = list(islice(kernel_steps(scene), rounds))
-    k = n_vectors(scene)
-    path = np.array([np.atleast_2d(step.weights) for step in steps])
-    path = (path.reshape(len(steps), -1, 2 * n)[:, :, :n]).reshape(len(steps), k, n)
+    path = [[machine[start : start + n] for machine in listed_weights(step)
+             for start in range(0, len(machine), 2 * n)] for step in steps]  # fmt: skip
     last = steps[-1].pass_number
     clean = not any(step.mistakes for step in steps if step.pass_number == last)
     whole = len([step for step in steps if step.pass_number == last]) == n
@@ -213,85 +262,98 @@ def kernel_columns(scene: Scene) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def kernel_steps(scene: Scene) -> Iterator[textbook.Step]:
+def listed_weights(step: Step) -> list[list[float]]:
+    """Return the weights of every machine."""
+    return step.weights if isinstance(step.intercept, list) else [step.weights]
+
+
+def kernel_steps(scene: Scene) -> Iterator[Step]:
     """Yield the steps of the kernel perceptron's twin."""
     codes = dense_codes(scene)
-    stream = ArrayStream(
-        np.ascontiguousarray(scene.X), np.array(codes), np.array([]), scene["seed"],
-        scene["shuffle"],
-    )  # fmt: skip
-    rows = textbook.dual_rows(kernel_of(scene), scene.X.tolist())
-    return textbook.run(
-        textbook.KernelPerceptron(len(codes)), scheme_of(scene), rows, codes, len(set(codes)),
-        fit_intercept=False, max_iter=scene["rounds"], orders=visiting_orders(stream),
+    rows = dual_rows(kernel_of(scene), scene.rows)
+    return run(
+        KernelPerceptron(len(codes)), scheme_of(scene), rows, codes, len(set(codes)),
+        fit_intercept=False, max_iter=scene["rounds"], orders=visiting_orders(scene),
     )  # fmt: skip
 
 
 def kernel_of(scene: Scene) -> Any:
     """Return the kernel as a function of two points."""
-    from linsep.teaching.textbook import kernels
-
     width = scene["width"]
     if scene["kernel"] == "rbf":
-        return lambda x, z: kernels.rbf(x, z, gamma=width)
-    return lambda x, z: kernels.polynomial(x, z, degree=scene["degree"], gamma=width)
+        return partial(kernels.rbf, gamma=width)
+    return partial(kernels.polynomial, degree=scene["degree"], gamma=width)
 
 
-def changes(path: np.ndarray) -> Iterator[list[float]]:
+def changes(path: list[list[list[float]]]) -> Iterator[list[float]]:
     """Yield for every round the changed dual weights: vector, row, change, vector, ..."""
-    before = np.zeros_like(path[0])
+    before = [[0.0] * len(vector) for vector in path[0]]
     for after in path:
-        where = np.argwhere(after != before)
-        yield [float(v) for k, j in where for v in (k, j, after[k, j] - before[k, j])]
+        yield [
+            float(v)
+            for k, (new, old) in enumerate(zip(after, before, strict=True))
+            for j, (a, b) in enumerate(zip(new, old, strict=True))
+            if a != b
+            for v in (k, j, a - b)
+        ]
         before = after
 
 
 class Arguments(NamedTuple):
     """What the library is called with.
 
-    ``estimator`` is a class, ``parameters`` are its own, ``start`` the initial weights that
-    ``trace`` and ``fit`` take, or nothing.
+    ``estimator`` is the name of a class, ``parameters`` are its own, ``start`` the initial weights
+    that ``trace`` and ``fit`` take, or nothing.
     """
 
-    estimator: type
+    estimator: str
     parameters: dict[str, Any]
     start: dict[str, Any]
 
     def make(self, **more: Any) -> Any:
         """Return the estimator."""
-        return self.estimator(**self.parameters | more)
+        import linsep
+
+        return getattr(linsep, self.estimator)(**self.parameters | more)
+
+    def weights(self) -> tuple[Any, Any]:
+        """Return the initial weights and intercepts, None for those of the rule."""
+        coef = self.start.get("coef_init")
+        if coef is None:
+            return None, None
+        zero = [0.0] * len(coef) if isinstance(coef[0], list) else 0.0
+        return coef, self.start.get("intercept_init", zero)
 
 
 def arguments_of(scene: Scene) -> Arguments:
     """Return what the library is called with to run a scene."""
-    kind, shown = SHOWN[scene["learner"]]
+    shown = SHOWN[scene["learner"]]
     chosen: dict[str, Any] = {"max_iter": scene["rounds"], "shuffle": scene["shuffle"]}
     if scene["shuffle"]:
         chosen["random_state"] = scene["seed"]
     if len(set(scene.codes)) > 2:
         chosen["multiclass"] = multiclass_of(scene)
-    if shown.intercept:
+    if shown.how.intercept:
         chosen["fit_intercept"] = scene["intercept"]
-    chosen |= shown.fixed
-    for control in shown.controls:
+    chosen |= shown.how.fixed
+    for control in shown.how.controls:
         if control.needs is None or chosen[control.needs[0]] == control.needs[1]:
             chosen[control.parameter] = scene[control.name or control.parameter]
-    start: dict[str, Any] = {}
-    if any(scene["start"]) and shown.start:
+    first: dict[str, Any] = {}
+    if any(scene["start"]) and shown.how.start:
         vectors = n_vectors(scene)
         b, *w = scene["start"]
-        start["coef_init"] = w if vectors == 1 else [w] * vectors
-        if scene["intercept"] or not shown.intercept:
-            start["intercept_init"] = b if vectors == 1 else [b] * vectors
-    return Arguments(kind, chosen, start)
+        first["coef_init"] = w if vectors == 1 else [w] * vectors
+        if scene["intercept"] or not shown.how.intercept:
+            first["intercept_init"] = b if vectors == 1 else [b] * vectors
+    return Arguments(shown.estimator, chosen, first)
 
 
 def multiclass_of(scene: Scene) -> str:
     """Return how several classes are learnt: as the scene says, or if the learner has two sides
     only, as it does by default.
     """
-    kind: Any = SHOWN[scene["learner"]][0]
-    declared = parameters_of(kind)["multiclass"]
+    declared = SHOWN[scene["learner"]].parameters["multiclass"]
     return scene["classes"] if declared.accepts(scene["classes"]) else declared.default
 
 
@@ -307,14 +369,14 @@ def script_of(scene: Scene) -> str:
     """Return a script that learns the scene and prints the table of its rounds."""
     called = arguments_of(scene)
     y, reference = labels_of(scene)
-    name, kernel = called.estimator.__name__, scene["learner"] == "kernel"
+    name, kernel = called.estimator, scene["learner"] == "kernel"
     points = ", ".join(f"({plain_number(a)}, {plain_number(b)})" for a, b, _ in scene.points)
     lines = [
         f"from linsep import {name}, separation" + ", trace" * (not kernel),
         "",
         f"X = [{points}]",
         f"y = {y!r}",
-        f"model = {spelled(called)}",
+        f"model = {spelled(called, SHOWN[scene['learner']].parameters)}",
     ]
     if kernel:
         lines += ["model.fit(X, y)", "print(model.stop_reason_, model.n_updates_)",
@@ -332,12 +394,11 @@ def script_of(scene: Scene) -> str:
     return "\n".join(lines) + "\n"
 
 
-def spelled(called: Arguments) -> str:
+def spelled(called: Arguments, declared: dict[str, Any]) -> str:
     """Return the call of the estimator without the parameters that have their default."""
-    declared = parameters_of(called.estimator)
     arguments = [
         f"{name}={value!r}"
         for name, value in called.parameters.items()
         if name not in declared or declared[name].default != value
     ]
-    return f"{called.estimator.__name__}({', '.join(arguments)})"
+    return f"{called.estimator}({', '.join(arguments)})"

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from linsep.errors import DataError
 from linsep.lab.settings import DEFAULTS, LARGEST, SETTINGS, as_number
 
@@ -51,9 +49,16 @@ class Scene:
         return self.settings[name]
 
     @cached_property
-    def X(self) -> np.ndarray:
-        """The coordinates, an array of shape (points, 2)."""
-        return np.array([point[:2] for point in self.points], dtype=float).reshape(-1, 2)
+    def rows(self) -> list[list[float]]:
+        """The coordinates of every point."""
+        return [[x, y] for x, y, _ in self.points]
+
+    @cached_property
+    def X(self) -> Any:
+        """The coordinates, a NumPy array of shape (points, 2)."""
+        from numpy import array
+
+        return array(self.rows, dtype=float).reshape(-1, 2)
 
     @cached_property
     def codes(self) -> list[int]:

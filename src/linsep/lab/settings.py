@@ -5,10 +5,9 @@ import re
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from linsep.catalog import LEARNERS
 from linsep.errors import DataError
-from linsep.learners.classifier import LinearClassifier
-from linsep.parameters import Control, Demonstration, Parameter
+from linsep.lab.declared import SERVED, SHOWN
+from linsep.parameters import Control, Parameter
 
 #: largest absolute value of a coordinate or of a weight
 LARGEST = 1e6
@@ -131,10 +130,6 @@ def bounded(one: Parameter) -> Parameter:
     )  # fmt: skip
 
 
-#: the learners of the lab by their names there: an estimator and how it says it is shown
-SHOWN: dict[str, tuple[type[Any], Demonstration]] = {
-    shown.name: (kind, shown) for kind in LEARNERS.values() for shown in kind.demonstrations
-}
 ROOMS = ("classes", "soft", "line", "curve", "bayes", "descent")
 SURFACES = ("bowl", "valley", "two-minima", "bend", "squared-error", "likelihood")
 DESCENT, BOTH = ("descent",), ("classes", "descent")
@@ -152,9 +147,12 @@ def _of_scene(
     return Setting(bounded(declared), label, rooms, learners, slider)
 
 
-def _of_learner(control: Control, kind: type, learners: tuple[str, ...] = ()) -> Setting:
-    """Return the setting that is a parameter of an estimator."""
-    one = bounded(control.of(kind))
+def _of_learner(
+    control: Control, learners: tuple[str, ...] = (), learner: str = "perceptron"
+) -> Setting:
+    """Return the setting that is a parameter of a learner."""
+    declared = SHOWN[learner].parameters[control.parameter]
+    one = bounded(replace(declared, name=control.name or control.parameter, **control.narrowed))
     rooms = ELSEWHERE.get(one.name, ("classes",))
     return Setting(one, control.label, rooms, learners, sets=control.parameter)
 
@@ -162,16 +160,16 @@ def _of_learner(control: Control, kind: type, learners: tuple[str, ...] = ()) ->
 def _of_some() -> dict[str, Setting]:
     """Return the settings that only some learners have."""
     found: dict[str, Setting] = {}
-    for learner, (kind, shown) in SHOWN.items():
-        for control in shown.controls:
-            one = _of_learner(control, kind)
+    for learner, shown in SHOWN.items():
+        for control in shown.how.controls:
+            one = _of_learner(control, learner=learner)
             known = found.setdefault(one.name, one)
             found[one.name] = known._replace(learners=(*known.learners, learner))
     return found
 
 
-_WITH_INTERCEPT = tuple(name for name, (_, shown) in SHOWN.items() if shown.intercept)
-_WITH_START = tuple(name for name, (_, shown) in SHOWN.items() if shown.start)
+_WITH_INTERCEPT = tuple(name for name, shown in SHOWN.items() if shown.how.intercept)
+_WITH_START = tuple(name for name, shown in SHOWN.items() if shown.how.start)
 SETTINGS: dict[str, Setting] = {
     one.name: one
     for one in (
@@ -186,21 +184,19 @@ SETTINGS: dict[str, Setting] = {
         _of_scene("from", "From", (-2.0, 1.0), "where the descent starts; or click there", DESCENT),
         _of_scene("learner", "Learner", "perceptron", "what is done at a mistake",
                   choices=tuple(SHOWN)),
-        _of_learner(Control(parameter="keep", label="Weights to predict with"), LinearClassifier),
+        _of_learner(Control(parameter="keep", label="Weights to predict with")),
         *_of_some().values(),
         _of_learner(
             Control(parameter="multiclass", name="classes", label="Several classes"),
-            LinearClassifier,
         ),
         _of_learner(
             Control(parameter="fit_intercept", name="intercept", label="Intercept"),
-            LinearClassifier, _WITH_INTERCEPT,
+            _WITH_INTERCEPT,
         ),
         _of_scene("start", "Initial weights", (0.0, 0.0, 0.0),
                   "b, w1 and w2 before the first round", learners=_WITH_START),
         _of_learner(
             Control(parameter="shuffle", label="Shuffle", narrowed={"default": False}),
-            LinearClassifier,
         ),
         _of_scene("seed", "Seed", 0, "of the shuffled order", at_least=0, at_most=2**31 - 1),
         _of_scene("rounds", "Rounds at most", 2000, "the run is cut after them", BOTH, at_least=1,
@@ -213,7 +209,7 @@ DEFAULTS: dict[str, Any] = {name: one.default for name, one in SETTINGS.items()}
 def for_page() -> list[dict[str, Any]]:
     """Return what the page needs to make a control for each setting."""
     kinds = {bool: "yes or no", str: "choice"}
-    titles = {name: shown.title for name, (_, shown) in SHOWN.items()}
+    titles = {name: shown.how.title for name, shown in SHOWN.items()}
     return [
         {
             "name": name, "label": one.label, "help": sentence(one.parameter.help),
@@ -224,6 +220,7 @@ def for_page() -> list[dict[str, Any]]:
             "slider": one.slider, "size": one.size,
         }
         for name, one in SETTINGS.items()
+        if SERVED or ("classes" in one.rooms and name != "room")
     ]  # fmt: skip
 
 

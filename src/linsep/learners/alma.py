@@ -93,7 +93,8 @@ class ALMA(LinearClassifier):
         """Return the rule of :mod:`linsep.textbook` with these parameters."""
         from linsep.teaching.textbook.alma import ALMA
 
-        return ALMA(*self.constants())
+        alpha, _, C = self.constants()
+        return ALMA(alpha, None if self.B is None else float(self.B), C)
 
     def theorems(self, case: Any) -> list[Any]:
         """Return the bounds on corrections of separable rows, and of any."""

@@ -72,7 +72,9 @@ class Winnow(LinearClassifier):
     bounded_in_advance, euclidean = True, False
     positive_only = True
     demonstrations = (
-        Demonstration(name="winnow", title="Winnow", controls=CONTROLS, intercept=False),
+        Demonstration(
+            name="winnow", title="Winnow", controls=CONTROLS, intercept=False, start=False
+        ),
     )
 
     promotion: float = parameter(default=2.0, above=1.0, help=PROMOTION)

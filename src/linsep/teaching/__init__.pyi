@@ -2,7 +2,13 @@
 
 from . import datasets as datasets, textbook as textbook
 from .convergence import Convergence as Convergence
-from .rounds import vector_names as vector_names
+from .rounds import (
+    Ending as Ending,
+    listed as listed,
+    trace_rows as trace_rows,
+    vector_names as vector_names,
+    vectors_of as vectors_of,
+)
 from .tables import (
     exact_number as exact_number,
     latex_table as latex_table,
@@ -12,5 +18,4 @@ from .tables import (
 from .trace_table import Trace as Trace, TraceRow as TraceRow
 from .tracing import (
     MOST_NUMBERS as MOST_NUMBERS,
-    visiting_orders as visiting_orders,
 )

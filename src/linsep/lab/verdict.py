@@ -1,0 +1,184 @@
+"""Verdicts on few points by the textbook alone, and the bound that follows from their margin.
+
+Nothing but the standard library is imported, so that a browser can run this.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import combinations
+from math import inf, nextafter
+from time import monotonic
+from typing import Any, NamedTuple
+
+from linsep.lab.run import arguments_of, dense_codes
+from linsep.lab.scene import Scene
+from linsep.lab.settings import SHOWN
+from linsep.teaching.textbook.separation import (
+    Multipliers,
+    among,
+    decided,
+    dot,
+    joint_rows,
+    root,
+    separation,
+)
+
+#: seconds that the exact arithmetic of a verdict may take
+TIME_LIMIT = 3.0
+#: most points, and most numbers of each, that the textbook decides about
+MOST_POINTS, MOST_NUMBERS = 60, 15
+TOO_MANY = (
+    "This page decides about at most {} points of at most {} numbers: the lab of a Python with "
+    "linsep, which the command linsep lab opens, decides about more."
+)
+TOO_LONG = "Exact arithmetic takes longer than {:g} seconds here."
+NO_BOUND = (
+    "No bound: this page states Novikoff's for a perceptron of two classes that a line separates; "
+    "the lab that the command linsep lab opens knows those of other learners and points."
+)
+
+
+#: what is said beside Novikoff's bound
+NOVIKOFF = "(R/margin)², for any number of passes"
+
+
+class Plain(NamedTuple):
+    """A verdict on two classes.
+
+    Attributes
+    ----------
+    kind : "separable", "quasi-separable", "overlapping" or "undecided"
+    rows : list of int
+        The support of the widest margin, or a witness that no weights separate the rows.
+    multipliers : list
+        Of the rows of a witness.
+    weights : list of float
+        The intercept, 0 without one, and the weights of the line of widest margin.
+    margin : (float, float)
+        Between these is the widest margin.
+    boundary : list of int
+        The rows that must lie on a line without a row on its wrong side.
+    reason : str
+        Why nothing is known.
+    """
+
+    kind: str
+    rows: list[int] = []  # noqa: RUF012  # never changed
+    multipliers: list[Any] = []  # noqa: RUF012
+    weights: list[float] = []  # noqa: RUF012
+    margin: tuple[float, float] = (0.0, inf)
+    boundary: list[int] = []  # noqa: RUF012
+    reason: str = ""
+
+
+class Kinds(NamedTuple):
+    """What is known of several classes: of each against the rest, of pairs, and of all jointly."""
+
+    against_rest: list[str]
+    pairs: dict[tuple[int, int], str]
+    joint: str
+
+
+def plain_verdict(X: Sequence[Sequence[Any]], codes: list[int], intercept: bool) -> Plain | Kinds:
+    """Return the verdict on rows of classes counted from 0; "undecided" if they are many."""
+    if len(X) > MOST_POINTS or len(X[0]) > MOST_NUMBERS:
+        return Plain("undecided", reason=TOO_MANY.format(MOST_POINTS, MOST_NUMBERS))
+    until = monotonic() + TIME_LIMIT
+    try:
+        return (_kinds if max(codes) > 1 else of_two_classes)(X, codes, intercept, until)
+    except TimeoutError:
+        return Plain("undecided", reason=TOO_LONG.format(TIME_LIMIT))
+
+
+def of_two_classes(
+    X: Sequence[Sequence[Any]], codes: list[int], intercept: bool, until: float
+) -> Plain:
+    """Return the verdict on two classes."""
+    found = separation(X, [2 * code - 1 for code in codes], fit_intercept=intercept, until=until)
+    rows = list(found.multipliers)
+    if found.kind != "separable":
+        boundary = found.boundary if found.kind == "quasi-separable" else []
+        witness = _plainest(X, codes, until) if intercept else None
+        witness = witness or found.multipliers
+        return Plain(found.kind, list(witness), list(witness.values()), boundary=boundary)
+    most = max(map(abs, found.weights))
+    w = [float(v / most) for v in found.weights]
+    return Plain(
+        "separable", rows, weights=[w[-1], *w[:-1]] if intercept else [0.0, *w],
+        margin=root(found.square),
+    )  # fmt: skip
+
+
+def _plainest(X: Sequence[Sequence[Any]], codes: list[int], until: float) -> Multipliers | None:
+    """Return multipliers of a point and as few others as possible, among which it lies though they
+    are of the other class; None if two lines through two points each must do.
+
+    The point is of the class that has fewer of this kind.
+    """
+    lying: list[list[Multipliers]] = [[], []]
+    for row, code in enumerate(codes):
+        others = [k for k, other in enumerate(codes) if other != code]
+        if found := among(X[row], [X[k] for k in others], until):
+            named = {others[k]: m for k, m in found.items()} | {row: Fraction(1)}
+            lying[code].append(dict(sorted(named.items())))
+    few = min(filter(None, lying), key=len, default=[])
+    return min(few, key=len, default=None)
+
+
+def _kinds(X: Sequence[Any], codes: list[int], intercept: bool, until: float) -> Kinds:
+    classes = range(max(codes) + 1)
+    pairs = {}
+    for a, b in combinations(classes, 2):
+        both = [row for row, code in enumerate(codes) if code in (a, b)]
+        mine = [int(codes[row] == b) for row in both]
+        pairs[a, b] = of_two_classes([X[row] for row in both], mine, intercept, until).kind
+    return Kinds(
+        [of_two_classes(X, [int(code == k) for code in codes], intercept, until).kind
+         for k in classes],
+        pairs, decided(joint_rows(X, codes, intercept), until).kind,
+    )  # fmt: skip
+
+
+def plain_bounds(scene: Scene) -> dict[str, Any]:
+    """Return Novikoff's bound on the mistakes of a perceptron, or why none is stated.
+
+    The keys are those of :func:`linsep.lab.library.bounds_of`.
+    """
+    called = arguments_of(scene)
+    chosen = {name: one.default for name, one in SHOWN[scene["learner"]].parameters.items()}
+    why = why_unbounded(scene, chosen | called.parameters, None)
+    if not why and (called.estimator != "Perceptron" or len(set(scene.codes)) > 2):
+        why = NO_BOUND
+    if why or len(scene.points) > MOST_POINTS:
+        return {"bounds": [], "unbounded": why or NO_BOUND, "widest": None}
+    Z = [[*map(Fraction, x), *[Fraction(1)] * scene["intercept"]] for x in scene.rows]
+    signed = [[v if code else -v for v in z] for z, code in zip(Z, dense_codes(scene), strict=True)]
+    try:
+        found = decided(signed, monotonic() + TIME_LIMIT)
+    except TimeoutError:
+        return {"bounds": [], "unbounded": TOO_LONG.format(TIME_LIMIT), "widest": None}
+    square = found.square
+    widest = {"rate": scene["rate"], "intercept": scene["intercept"],
+              "margin": root(square)[0] if square else None}  # fmt: skip
+    if not square:
+        return {"bounds": [], "unbounded": NO_BOUND, "widest": widest}
+    value = max(dot(z, z) for z in Z) / square
+    bound = {"name": "Novikoff", "value": nextafter(float(value), inf), "what": "mistakes",
+             "about": NOVIKOFF}  # fmt: skip
+    return {"bounds": [bound], "unbounded": "", "widest": widest}
+
+
+def why_unbounded(scene: Scene, chosen: dict[str, Any], obstacle: str | None) -> str:
+    """Return why no bound is stated for a scene, "" if one is."""
+    if chosen.get("update", "single") == "batch":
+        return (
+            "No bound: the theorems are about rules that correct one point at a time, and the "
+            "batch rule corrects all of them at once."
+        )
+    if chosen.get("gamma") == "auto":
+        return "No bound: 8/gamma² needs a target margin, and here each run chooses its own."
+    if any(scene["start"]) and SHOWN[scene["learner"]].how.start:
+        return "No bound: the theorems are about runs that start at 0, and this one does not."
+    if chosen.get("schedule", "constant") != "constant":
+        return "No bound: the theorems are about a constant learning rate."
+    return f"No bound: {obstacle}." if obstacle else ""
