@@ -19,14 +19,17 @@ help:
 	@echo "make coverage   branch coverage of src by the tests, compiled and not, file by file"
 	@echo "make test-lowest   the tests with the oldest supported releases of every dependency"
 
+# The files of Pyodide, which it takes from npm's registry.
+PYODIDE := ./packages/linsep-pyodide
+
 # uv does in ten seconds what takes pip a minute. It does not read the settings of pip: where those
 # name an index, or uv fails, pip installs.
-$(VENV)/installed: pyproject.toml
+$(VENV)/installed: pyproject.toml packages/linsep-pyodide/pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	{ ! $(RUN) -m pip config list | grep -q '[.]index-url=' && \
 		$(RUN) -m pip install --quiet --no-compile uv && \
-		$(VENV)/bin/uv pip install --quiet --python $(RUN) --editable '.[test,lint]'; } || \
-		$(RUN) -m pip install --quiet --no-compile --editable '.[test,lint]'
+		$(VENV)/bin/uv pip install --quiet --python $(RUN) --editable '.[test,lint]' $(PYODIDE); } || \
+		$(RUN) -m pip install --quiet --no-compile --editable '.[test,lint]' $(PYODIDE)
 	-@$(RUN) -m compileall -qq -j 0 -x '/tests/|/(moto|networkx|pip|setuptools|sympy)/' $(VENV)/lib
 	@touch $@
 
@@ -67,7 +70,7 @@ coverage: $(VENV)/installed
 
 test-lowest:
 	$(PYTHON) -m venv $(VENV)-lowest
-	$(VENV)-lowest/bin/python -m pip install --quiet --constraint tests/lowest.txt --editable '.[test]'
+	$(VENV)-lowest/bin/python -m pip install --quiet --constraint tests/lowest.txt --editable '.[test]' $(PYODIDE)
 	$(VENV)-lowest/bin/python -m pytest -n auto
 
 lint: types

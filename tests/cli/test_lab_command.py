@@ -227,6 +227,21 @@ def test_tabs_that_close_are_no_errors(tmp_path):
     assert (tmp_path / "said").read_text() == ""
 
 
+def test_the_lab_as_a_folder_of_files(tmp_path):
+    pytest.importorskip("linsep_pyodide")
+    done = here("lab", "--static", "site", "--scene", "xor", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("page     site/index.html, 13.")
+    assert (tmp_path / "site" / "pyodide" / "pyodide.asm.wasm").stat().st_size > 9_000_000
+    assert_refused("lab", "--static", "site", cwd=tmp_path, said="is not an empty folder")
+    (tmp_path / "own.md").write_text("# Mine\n\n## One\n[s](#data=xor)\n")
+    done = here("lab", "own.md", "--static", "site", "--force", cwd=tmp_path)
+    assert "site/index.html?lesson=own" in done.stdout
+    (tmp_path / "bad.md").write_text("no lesson")
+    assert_refused("lab", "bad.md", "--static", "new", cwd=tmp_path, said="is no lesson")
+    assert not (tmp_path / "new").exists()
+
+
 def test_help_names_the_export(tmp_path):
     done = here("lab", "--help", cwd=tmp_path)
     assert "--export" in done.stdout

@@ -14,7 +14,7 @@ from linsep.cli.options import Option, Repeatable, command
 from linsep.cli.output import check_all_free, open_output, print_pairs
 from linsep.errors import LinsepError, ParameterError
 from linsep.serving import Limits
-from linsep.words import counted
+from linsep.words import counted, size_text
 
 #: endings of lessons
 MARKDOWN = (".md", ".markdown")
@@ -134,6 +134,10 @@ LAB_OPTIONS = (
         "--export", type=options.LocalPath(), metavar="FILE",
         help="Write the run to this HTML file, which needs no server, and exit.",
     ),
+    Option(
+        "--static", type=options.LocalPath(), metavar="FOLDER",
+        help="Write the lab to this folder, for any web server of files, and exit.",
+    ),
     Option("--port", **PORT, default=5006, help="0 picks a free port."),
     Option(
         "--address", default="127.0.0.1", metavar="ADDRESS",
@@ -150,9 +154,9 @@ LAB_OPTIONS = (
 
 @command(LESSON, *LAB_OPTIONS, POINTS, options.FORCE)
 def lab(
-    lesson: Path | None, *, scene: str | None, export: Path | None, port: int, address: str,
-    token: str | None, allowed_host: list[str] | None, browser: bool, how: dict[str, Any],
-    force: bool,
+    lesson: Path | None, *, scene: str | None, export: Path | None, static: Path | None, port: int,
+    address: str, token: str | None, allowed_host: list[str] | None, browser: bool,
+    how: dict[str, Any], force: bool,
 ) -> None:  # fmt: skip
     """Open the lab: place points, watch a learner step by step, see why it stops or never will.
 
@@ -167,10 +171,33 @@ def lab(
         with open_output(export, force) as out:
             out.write(standalone(page_without_server(begun)))
         print(f"page     {export}")
+    if static is not None:
+        _write_static(static, begun, lesson, force)
+    if export is not None or static is not None:
         return
     taught = "" if lesson is None else own_lesson(lesson)
     server = _lab_server(address, port, token, allowed_host or [])
     _serve_lab(server, address, token, (taught, url_of(begun) if scene or rows else ""), browser)
+
+
+def _write_static(folder: Path, scene: Any, lesson: Path | None, force: bool) -> None:
+    """Write the lab to a folder, which must be empty or new unless ``force``."""
+    from linsep.lab import check_static, own_lesson, write_static
+
+    check_static()
+    text = ""
+    if lesson is not None:
+        own_lesson(lesson)  # which says what is wrong with it
+        text = lesson.read_text(encoding="utf-8")
+    if not force and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise LinsepError(
+            f"{folder} exists and is not an empty folder: name another, or overwrite its files "
+            "with --force."
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    size = write_static(folder, scene, text)
+    print(f"page     {folder / 'index.html'}{'?lesson=own' * bool(text)}, {size_text(size)} in all")
+    print(f"         to see it: python -m http.server --directory {folder}")
 
 
 def _begun(rows: Path | None, scene: str | None, how: dict[str, Any]) -> Any:

@@ -6,4 +6,5 @@ from .declared import FIRST as FIRST
 from .pages import standalone as standalone
 from .scene_sources import named_scene as named_scene, url_of as url_of
 from .server import bound_server as bound_server
+from .static import check_static as check_static, write_static as write_static
 from .table_scene import scene_of_file as scene_of_file

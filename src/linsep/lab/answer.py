@@ -8,9 +8,10 @@ from functools import lru_cache
 from typing import Any
 
 from linsep.errors import DataError, LinsepError
+from linsep.lab.certificate import certified
 from linsep.lab.course import lesson
 from linsep.lab.declared import FIRST, SERVED
-from linsep.lab.pages import for_controls, plain_scene, standalone
+from linsep.lab.pages import OFFERS, for_controls, plain_scene, standalone
 from linsep.lab.proof import proof_of
 from linsep.lab.run import run_of, script_of, trace_of
 from linsep.lab.scene import Scene
@@ -23,10 +24,6 @@ from linsep.lab.scene_sources import (
 )
 
 UNKNOWN = "The page asked for something unknown: reload it."
-NOT_HERE = (
-    "This page computes runs and proofs only: open the lab by the command linsep lab for fits, "
-    "naive Bayes, soft margins and descents."
-)
 
 
 def answer(request: Any) -> dict[str, Any]:
@@ -34,6 +31,7 @@ def answer(request: Any) -> dict[str, Any]:
     kinds = {
         "open": opened, "scene": changed, "load": loaded, "proof": proved, "table": table_of_scene,
         "script": script_of_request, "html": html_of_scene, "lesson": taught,
+        "certificate": certified_scene,
     }  # fmt: skip
     kind = request.get("kind") if isinstance(request, dict) else None
     if not isinstance(kind, str) or kind not in kinds:
@@ -49,7 +47,7 @@ def answer(request: Any) -> dict[str, Any]:
 def fits() -> Any:
     """Return the module of what is fitted; DataError where there is the standard library only."""
     if not SERVED:
-        raise DataError(NOT_HERE)
+        raise DataError(OFFERS)
     from linsep.lab import fits as found
 
     return found
@@ -99,6 +97,11 @@ def proved(request: dict[str, Any]) -> dict[str, Any]:
     """Answer with what can be proved about a scene."""
     scene = scene_of(request.get("scene"))
     return {"proof": proof_of(scene, cached_run(key_of(scene)))}
+
+
+def certified_scene(request: dict[str, Any]) -> dict[str, Any]:
+    """Answer with the proof of the verdict as a file, and what its check says."""
+    return dict(certified(scene_of(request.get("scene"))))
 
 
 def table_of_scene(request: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from linsep.errors import DataError
-from linsep.lab.declared import SERVED
+from linsep.lab.declared import OWN_LESSON, SERVED
 from linsep.lab.scene_sources import scene_of_url
 
 #: the lessons of the package, in the order of the course
@@ -110,3 +110,7 @@ def _pieces(text: str) -> list[list[str]]:
         found.append([str(match.lastgroup), match[match.lastgroup or 0]])
         place = match.end()
     return [*found, ["", text[place:]]] if place < len(text) else found
+
+
+if OWN_LESSON:
+    OWN["own"] = {"name": "own", **parsed(OWN_LESSON, "The lesson")}

@@ -12,9 +12,11 @@ from linsep.lab.ready import FIRST, READY
 from linsep.lab.shown import Shown
 from linsep.parameters import Demonstration, parameters_of
 
-__all__ = ["FIRST", "READY", "SERVED", "SHOWN"]
+__all__ = ["FIRST", "OWN_LESSON", "READY", "SERVED", "SHOWN"]
 #: whether the whole library is here to answer, and not only the standard library
 SERVED = True
+#: the text of a lesson that a teacher wrote
+OWN_LESSON = ""
 
 
 def _shown(kind: Any, how: Demonstration) -> Shown:

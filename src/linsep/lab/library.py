@@ -1,6 +1,7 @@
 """What only the whole library proves: verdicts on many points, and the bounds of all learners."""
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,8 @@ def verdict_on(
                      margin=found.margin)  # fmt: skip
     total = sum(found.witness.multipliers)
     return Plain(
-        found.kind, list(found.witness.rows), [m / total for m in found.witness.multipliers],
+        found.kind, list(found.witness.rows),
+        [Fraction(m, total) for m in found.witness.multipliers],
         boundary=list(found.boundary) if found.kind == "quasi-separable" else [],
     )  # fmt: skip
 

@@ -13,6 +13,11 @@ from linsep.lab.scene import MOST_CLASSES, MOST_POINTS, Scene
 from linsep.lab.scene_sources import MOST_TEXT, url_of
 from linsep.lab.settings import for_page
 
+#: what a page on a static host does not do
+OFFERS = (
+    "This page computes runs, verdicts on up to 60 points and Novikoff's bound: the lab that the "
+    "command linsep lab opens also has fits, soft margins, descents, other bounds and more points."
+)
 #: the modules of the page, each after those that it imports
 MODULES = (
     "dom", "geometry", "looks", "run", "regions", "fit", "handle", "kept", "start", "plane",
@@ -44,6 +49,11 @@ def style_sheet() -> str:
 
 def standalone(answer: dict[str, Any], title: str = "linsep lab") -> str:
     """Return an HTML file that shows an answer with scene, run and proof, and asks nothing."""
+    return html_page(answer, title, script("standalone"))
+
+
+def html_page(answer: dict[str, Any], title: str, script: str) -> str:
+    """Return an HTML file with an answer, which its script shows."""
     # Nothing in the data can end the script element that holds it.
     data = json.dumps(answer, separators=(",", ":")).replace("<", "\\u003c")
     return (
@@ -53,7 +63,7 @@ def standalone(answer: dict[str, Any], title: str = "linsep lab") -> str:
         f"<style>\nbody {{ margin: 0 }}\n{style_sheet()}</style>\n</head>\n<body>\n"
         '<div id="page"></div>\n'
         f'<script type="application/json" id="answer">{data}</script>\n'
-        f'<script type="module">\n{script("standalone")}</script>\n</body>\n</html>\n'
+        f'<script type="module">\n{script}</script>\n</body>\n</html>\n'
     )
 
 
@@ -86,5 +96,6 @@ def for_controls() -> dict[str, Any]:
             if SERVED or ready.settings.get("room", "classes") == "classes"
         ],
         "lessons": titles(),
+        "offers": "" if SERVED else OFFERS,
         "limits": {"points": MOST_POINTS, "classes": MOST_CLASSES, "file": MOST_TEXT},
     }

@@ -22,12 +22,13 @@ def proof_of(scene: Scene, run: dict[str, Any]) -> dict[str, Any]:
     :func:`linsep.lab.library.bounds_of`, or of :func:`linsep.lab.verdict.plain_bounds`.
     """
     kernel = of_kernel(scene) if scene["learner"] == "kernel" else None
+    bounds = plain_bounds(scene)
     if SERVED:
         from linsep.lab.library import bounds_of
 
-        bounds = bounds_of(scene, run)
-    else:
-        bounds = plain_bounds(scene)
+        exact = {bound["name"]: bound for bound in bounds["bounds"]}
+        bounds = bounds_of(scene, run) | ({"widest": bounds["widest"]} if exact else {})
+        bounds["bounds"] = [exact.get(bound["name"], bound) for bound in bounds["bounds"]]
     return {"verdict": in_plane(scene), "kernel": kernel, **bounds}
 
 
@@ -96,7 +97,7 @@ def meeting_point(scene: Scene, verdict: Plain) -> list[float]:
     pairs = [(scene.points[row], m) for row, m in zip(verdict.rows, verdict.multipliers,
                                                       strict=True)]  # fmt: skip
     total = sum(m for point, m in pairs if point[2] == mine)
-    return [sum(point[axis] * (m / total) for point, m in pairs if point[2] == mine)
+    return [float(sum(Fraction(point[axis]) * m for point, m in pairs if point[2] == mine) / total)
             for axis in (0, 1)]  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
 from linsep.errors import DataError
-from linsep.lab.declared import READY
+from linsep.lab.declared import READY, SERVED
 from linsep.lab.scene import (
     LONGEST_NAME,
     MOST_CHARACTERS,
@@ -200,6 +200,8 @@ def _projected(
     lines: list[list[str]], columns: Columns
 ) -> tuple[tuple[str, str], list[tuple[float, float]]]:
     """Return the first two principal components of the numeric columns, and their names."""
+    if not SERVED:
+        raise DataError("This page projects no columns: choose two of them.")
     import numpy as np
 
     numbers = [j for j in columns.numeric if j != columns.label]

@@ -23,7 +23,7 @@ export class Sharing {
     const pictures = [button("PNG", () => this.png()), button("SVG", () => this.svg())];
     const served = [button("CSV", () => this.table("csv")),
       button("Markdown", () => this.table("markdown")), button("LaTeX", () => this.table("latex")),
-      button("Python", () => this.python()), button("HTML", () => this.html())];
+      button("Python", () => this.python()), button("Proof", () => this.proof()), button("HTML", () => this.html())];
     this.node = make("div", { class: "sharing", role: "group", "aria-label": "Take home" },
       ...(lab.still ? [] : [button("Copy link", () => this.copy(location.href))]),
       ...pictures, ...(lab.still ? [] : served), this.says, this.box);
@@ -67,6 +67,15 @@ export class Sharing {
   async html() {
     const text = await this.asked("html");
     if (text !== null) download("run.html", text, "text/html");
+  }
+
+  // The proof of the verdict with its points, and what linsep.check says of them.
+  async proof() {
+    const answer = await this.lab.ask("certificate", { scene: this.lab.scene });
+    if (answer.fault) { this.lab.fail(answer.fault); return; }
+    download("proof.json", answer.proof, "application/json");
+    download("points.csv", answer.points, "text/csv");
+    this.say(`linsep.check proof.json points.csv --target ${answer.target}: ${answer.said.split("\n")[0]}`);
   }
 
   // What is said below the plane, as lines of a picture.

@@ -1,0 +1,200 @@
+"""The verdict on two classes as a proof file that ``linsep.check`` and ``linsep verify`` read.
+
+Nothing but the standard library is imported, so that a browser can run this.
+"""
+
+import json
+from fractions import Fraction
+from math import gcd, lcm
+from time import monotonic
+from typing import Any
+
+from linsep import check
+from linsep.errors import DataError
+from linsep.lab.run import names_of_labels
+from linsep.lab.scene import Scene
+from linsep.lab.settings import SHOWN, plain_number
+from linsep.lab.verdict import MOST_POINTS, TIME_LIMIT, TOO_LONG
+from linsep.teaching.textbook.separation import (
+    Multipliers,
+    Vector,
+    Verdict,
+    root,
+    separation,
+    solved,
+    transposed,
+)
+from linsep.words import csv_text
+
+Space = dict[int, dict[int, Fraction]]
+
+
+def certified(scene: Scene) -> dict[str, str]:
+    """Return the proof of a scene's verdict, the points that it is about, and what checks it.
+
+    ``proof`` is JSON, ``points`` CSV with the labels in the column ``target``, and ``said`` what
+    :func:`linsep.check.check` says of them.
+
+    Raises
+    ------
+    DataError
+        For other than two classes, and for many points.
+    """
+    present = sorted(set(scene.codes))
+    if len(present) != 2 or len(scene.points) > MOST_POINTS:
+        raise DataError(
+            f"A proof is saved for up to {MOST_POINTS} points of two classes: the command linsep "
+            "separate writes one of any."
+        )
+    target = next(name for name in ("class", "label", "target") if name not in scene.features)
+    names = dict(zip(present, map(str, names_of_labels(scene)), strict=True))
+    points = csv_text(
+        [
+            [*scene.features, target],
+            *([plain_number(x), plain_number(y), names[c]] for x, y, c in scene.points),
+        ]
+    )
+    intercept = bool(scene["intercept"]) or not SHOWN[scene["learner"]].how.intercept
+    rows, labels, columns, width = check.read_csv(points.splitlines(keepends=True), target, [])
+    proof = proof_of_rows(rows, labels, columns, width, intercept)
+    said = ["It holds.", *check.check(proof, rows, labels, columns, width)]
+    return {"proof": proof, "points": points, "target": target, "said": "\n".join(said)}
+
+
+def proof_of_rows(
+    rows: list[dict[int, Any]], labels: Any, names: list[str], width: int, intercept: bool
+) -> str:
+    """Return the proof about rows as the checker reads them, of two classes."""
+    labels = [int(x) if isinstance(x, float) and x.is_integer() else x for x in labels]
+    classes = sorted(set(labels))
+    X = [[row.get(j, 0) for j in range(width)] for row in rows]
+    signs = [1 if label == classes[1] else -1 for label in labels]
+    try:
+        found = separation(X, signs, fit_intercept=intercept, until=monotonic() + TIME_LIMIT)
+    except TimeoutError:
+        raise DataError(TOO_LONG.format(TIME_LIMIT)) from None
+    verdict = {"kind": found.kind, "positive": [classes[1]], "negative": [classes[0]]}
+    if found.kind == "separable":
+        verdict |= _separable(found, width)
+    else:
+        A = [[s * Fraction(v) for v in (*x, 1)[: width + intercept]]
+             for x, s in zip(X, signs, strict=True)]  # fmt: skip
+        verdict |= _not_separable(found, A, intercept)
+    exact = [{j: Fraction(x) for j, x in sorted(row.items()) if x} for row in rows]
+    plain = {
+        "format": "linsep proof 3",
+        "recipe": None,
+        "data": {
+            "rows": len(rows), "features": width, "names": names, "classes": classes,
+            "columns": None, "sha256": check.hash_of(exact, labels, width),
+        },
+        "fit_intercept": intercept,
+        "formulations": None,
+        "verdicts": [verdict],
+    }  # fmt: skip
+    return json.dumps(plain, indent=1) + "\n"
+
+
+def _separable(found: Verdict, width: int) -> dict[str, Any]:
+    weights = [hex(v) for v in _whole(found.weights)]
+    return {
+        "coef": [weights[:width]],
+        "intercept": weights[width:] or [hex(0)],
+        "margin": list(root(found.square)),
+        "support": _combination(found.multipliers),
+    }
+
+
+def _not_separable(found: Verdict, A: list[Vector], intercept: bool) -> dict[str, Any]:
+    """Return witness and space, and where a direction is left that, and the rows that it spares."""
+    space = echelon([A[i] for i in found.spanning])
+    proved: dict[str, Any] = {
+        "witness": _combination(found.multipliers),
+        "spanning": _combination(found.spanning),
+        "space": _plain_space(space),
+    }
+    if found.kind == "overlapping":
+        return proved
+    everything, basis = echelon(A), _basis(A)
+    kept = _kept(everything, len(A[0]) - 1) if intercept else everything
+    known = transposed([_listed(row, len(A[0])) for row in space.values()])
+    free = [j for j, row in sorted(kept.items())
+            if not space or solved(known, _listed(row, len(A[0]))) is None]  # fmt: skip
+    return proved | {
+        "direction": {str(j): hex(v) for j, v in enumerate(_whole(found.weights)) if v},
+        "boundary": found.boundary,
+        "everything": _plain_space(everything),
+        "basis": [[i, 0] for i in basis],
+        "signs": {},
+        "unchecked": free,
+    }
+
+
+def echelon(rows: list[Vector]) -> Space:
+    """Return the reduced echelon form of the space of rows, by the columns of its pivots."""
+    found: Space = {}
+    for row in rows:
+        left = {j: Fraction(v) for j, v in enumerate(row) if v}
+        for p, line in found.items():
+            left = _less(left, left.get(p, Fraction(0)), line)
+        if not left:
+            continue
+        pivot = min(left)
+        head = {j: v / left[pivot] for j, v in left.items()}
+        found = {p: _less(line, line.get(pivot, Fraction(0)), head) for p, line in found.items()}
+        found[pivot] = head
+    return dict(sorted(found.items()))
+
+
+def _less(row: dict[int, Fraction], times: Fraction, other: dict[int, Fraction]) -> Any:
+    """Return a row less a multiple of another, without zeros."""
+    both = {j: row.get(j, 0) - times * other.get(j, 0) for j in sorted({*row, *other})}
+    return {j: v for j, v in both.items() if v}
+
+
+def _basis(A: list[Vector]) -> list[int]:
+    """Return the first rows that span the space of all."""
+    found: list[int] = []
+    for i in range(len(A)):
+        if len(echelon([A[k] for k in (*found, i)])) > len(found):
+            found.append(i)
+    return found
+
+
+def _kept(space: Space, one: int) -> Space:
+    """Return a space by columns that do not depend on each other, the constant ``one`` first."""
+    holders = [p for p, row in space.items() if one in row and p != one]
+    if not holders:
+        return space
+    out = {j: v / space[holders[-1]][one] for j, v in space[holders[-1]].items()}
+    kept = {p: _less(row, row.get(one, Fraction(0)), out) for p, row in space.items()}
+    del kept[holders[-1]]
+    return kept | {one: out}
+
+
+def _listed(row: dict[int, Fraction], width: int) -> Vector:
+    return [row.get(j, Fraction(0)) for j in range(width)]
+
+
+def _combination(multipliers: Multipliers) -> dict[str, Any]:
+    rows = sorted(multipliers)
+    return {
+        "rows": rows,
+        "which": [0] * len(rows),
+        "multipliers": [hex(m) for m in _whole([multipliers[i] for i in rows])],
+    }
+
+
+def _plain_space(space: Space) -> dict[str, dict[str, str]]:
+    lines = {p: (list(row), _whole(list(row.values()))) for p, row in space.items()}
+    return {str(p): {str(j): hex(v) for j, v in zip(*line, strict=True)}
+            for p, line in lines.items()}  # fmt: skip
+
+
+def _whole(numbers: list[Any]) -> list[int]:
+    """Return whole numbers in the proportions of fractions, in lowest terms."""
+    exact = [Fraction(v) for v in numbers]
+    unit = lcm(*(v.denominator for v in exact))
+    found = [int(v * unit) for v in exact]
+    common = gcd(*found) or 1
+    return [v // common for v in found]

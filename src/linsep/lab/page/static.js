@@ -1,0 +1,34 @@
+// The page on a static host: its first answer is written into it, a worker gives the others.
+
+import { make } from "./dom.js";
+import { Lab } from "./lab.js";
+
+const first = JSON.parse(document.getElementById("answer").textContent);
+const worker = new Worker("worker.js", { type: "module" });
+if (!location.hash && !location.search) history.replaceState(null, "", `#${first.url}`);
+const lab = new Lab(document.getElementById("page"),
+  { send: (message) => worker.postMessage(message) }, first);
+const says = make("p", { class: "status", id: "python", role: "status" },
+  "Python is loading: stepping works at once, changes take effect when it is there.");
+says.style.cssText = "position: fixed; right: 0; bottom: 0; margin: 0; padding: 8px 16px; "
+  + "background: var(--paper)"; // what is clicked meanwhile does not move
+lab.node.append(says);
+
+function failed(fault) {
+  says.textContent = "Python did not start, so nothing can be changed: open this folder by a web server. "
+    + fault;
+}
+
+// What the page does not offer stands below it.
+function ready() {
+  says.textContent = first.offers;
+  says.style.cssText = "";
+}
+
+worker.addEventListener("message", ({ data }) => {
+  if (data.kind === "failed") failed(data.fault);
+  else if (data.kind === "ready") ready();
+  else lab.answered(data);
+});
+worker.addEventListener("error", (event) => failed(event.message ?? ""));
+if (location.hash.slice(1) !== first.url || location.search) lab.reopen();
