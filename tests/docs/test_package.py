@@ -34,3 +34,14 @@ def test_pages_install_from_a_clone_as_long_as_there_is_no_site():
     pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
     from_an_index = r"pip install ['\"]?linsep"
     assert [page.name for page in pages if re.search(from_an_index, page.read_text("utf-8"))] == []
+
+
+def test_the_extra_for_a_static_host_is_the_package_of_this_clone():
+    folder = ROOT / "packages" / "linsep-pyodide"
+    package = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))["project"]
+    (needed,) = PROJECT["project"]["optional-dependencies"]["static"]
+    assert needed == f"{package['name']}=={package['version']}"
+    about = (folder / package["readme"]).read_text("utf-8")
+    assert f"github.com/pyodide/pyodide/tree/{package['version']}" in about
+    known = re.findall(r"https://[^/\"]+", (folder / "fetching.py").read_text("utf-8"))
+    assert known == ["https://registry.npmjs.org"]

@@ -14,10 +14,10 @@ TWELVE, SHOWN, TINY = 1e-12, 1e-5, 1e-288
 KINDS = "scene", "proof", "table", "script", "certificate"
 
 
-def messages(count, seed=0):
+def messages(count, seed=0, most=60):
     """What a page asks about random scenes, each with whether the rule is rational."""
     found = []
-    for scene in random_scenes(count, seed):
+    for scene in random_scenes(count, seed, most):
         rational = scene["learner"] in RATIONAL and scene["schedule"] != "inverse_sqrt"
         for kind in KINDS:
             asked = {"kind": kind, "number": len(found), "scene": plain_scene(scene)["scene"]}

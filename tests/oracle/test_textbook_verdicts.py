@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import linsep
+from linsep.lab.declared import SHOWN
 from linsep.lab.run import arguments_of, labels_of, trace_of
 from linsep.lab.scene import checked_scene
 from linsep.teaching.textbook.separation import among, decided, joint_rows, root, separation
@@ -18,9 +19,9 @@ from thoroughness import some
 pytestmark = pytest.mark.uncompiled
 
 
-def random_rows(random, k=2):
+def random_rows(random, k=2, most=200):
     """Return rows and classes: repeated, on a line, huge, tiny, separable or not."""
-    n, grid = random.choice([2, 3, 5, 8, 15, 40]), random.choice([2, 5, 1000])
+    n, grid = random.choice([2, 3, 5, 8, 15, 40, most]), random.choice([2, 5, 1000])
     unit = random.choice([1, 1, 0.1, 1e-200, 1e5])
     X = [[random.randint(-grid, grid) * unit for _ in range(2)] for _ in range(n)]
     W = [[random.uniform(-1, 1) for _ in range(3)] for _ in range(k)]
@@ -71,7 +72,7 @@ def test_verdicts_on_two_classes(seed):
 def test_joint_verdicts_on_several_classes(seed):
     random = Random(seed)
     for _ in range(5):
-        X, codes, k = random_rows(random, random.choice([3, 4]))
+        X, codes, k = random_rows(random, random.choice([3, 4]), most=40)
         if k < 3:
             continue
         found = linsep.separation(np.array(X), codes)
@@ -128,6 +129,15 @@ def test_the_lab_runs_as_the_library_traces(seed):
             assert (found[:], found.start) == (want[:], want.start)
             met += 1
     assert met > 20
+
+
+def test_the_lab_makes_the_twins_that_estimators_name():
+    for scene in random_scenes(60, seed=9):
+        called, shown = arguments_of(scene), SHOWN[scene["learner"]]
+        if scene["learner"] == "kernel":
+            assert shown.rule == ""
+        else:
+            assert shown.rule_of(called.parameters) == called.make().twin()
 
 
 @pytest.mark.parametrize("seed", some(range(4)))

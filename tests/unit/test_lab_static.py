@@ -49,7 +49,7 @@ def asked(sources, *questions):
 
 def test_200_scenes_have_the_answers_of_the_server(sources):
     """The same modules without numpy; in a browser they meet another Python, and another libm."""
-    known = messages(200 if THOROUGH else 60)
+    known = messages(200 if THOROUGH else 60, most=120)
     answers = asked(sources, *(question for _, question in known))
     faults = [
         (question["scene"]["settings"]["learner"], question["kind"], found[:3])
@@ -63,7 +63,7 @@ def test_the_page_offers_what_it_can_do(sources):
     opened, line, many = asked(
         sources, {"kind": "open", "url": ""},
         {"kind": "open", "url": "#data=worked-line&room=line"},
-        {"kind": "proof", "scene": {"points": [[k, k % 7, k % 2] for k in range(61)]}},
+        {"kind": "proof", "scene": {"points": [[k, k % 7, k % 3] for k in range(151)]}},
     )  # fmt: skip
     assert {lesson["name"] for lesson in opened["lessons"]} >= {"perceptron", "margin", "kernels"}
     assert "regression" not in {lesson["name"] for lesson in opened["lessons"]}
@@ -72,7 +72,7 @@ def test_the_page_offers_what_it_can_do(sources):
     assert "the command linsep lab" in line["idle"]
     assert opened["offers"] == line["idle"]
     assert many["proof"]["verdict"]["kind"] == "undecided"
-    assert "at most 60 points" in many["proof"]["verdict"]["sentences"][0]
+    assert "at most 150 points" in many["proof"]["verdict"]["sentences"][0]
 
 
 def test_a_lesson_of_ones_own_comes_along(tmp_path):
@@ -106,12 +106,7 @@ def test_without_pyodide_one_sentence_says_what_to_install(tmp_path, monkeypatch
 def test_proofs_are_read_by_both_checkers(name, tmp_path):
     import linsep
 
-    scene = ready_made(name)
-    if len(scene.points) > 60:
-        with pytest.raises(DataError, match="up to 60 points"):
-            certified(scene)
-        return
-    found = certified(scene)
+    found = certified(ready_made(name))
     (tmp_path / "proof.json").write_text(found["proof"])
     (tmp_path / "points.csv").write_text(found["points"])
     done = subprocess.run(
@@ -121,6 +116,11 @@ def test_proofs_are_read_by_both_checkers(name, tmp_path):
     assert done.stdout == found["said"] + "\n"
     source = linsep.open_source(tmp_path / "points.csv", target="class")
     assert linsep.from_json(found["proof"]).verify(source).holds
+
+
+def test_a_proof_is_of_two_classes():
+    with pytest.raises(DataError, match="two classes"):
+        certified(ready_made("iris"))
 
 
 def test_a_proof_of_almost_separable_points():

@@ -1,5 +1,5 @@
-"""The core of Pyodide: ``FOLDER`` has its files, ``VERSION`` is that of the npm package."""
+"""The core of Pyodide: ``FOLDER`` has its files."""
 
 from pathlib import Path
 
-FOLDER, VERSION = Path(__file__).parent / "files", "314.0.7"
+FOLDER = Path(__file__).parent / "files"

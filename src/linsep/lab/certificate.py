@@ -14,7 +14,7 @@ from linsep.errors import DataError
 from linsep.lab.run import names_of_labels
 from linsep.lab.scene import Scene
 from linsep.lab.settings import SHOWN, plain_number
-from linsep.lab.verdict import MOST_POINTS, TIME_LIMIT, TOO_LONG
+from linsep.lab.verdict import TIME_LIMIT, TOO_LONG
 from linsep.teaching.textbook.separation import (
     Multipliers,
     Vector,
@@ -38,13 +38,13 @@ def certified(scene: Scene) -> dict[str, str]:
     Raises
     ------
     DataError
-        For other than two classes, and for many points.
+        For other than two classes.
     """
     present = sorted(set(scene.codes))
-    if len(present) != 2 or len(scene.points) > MOST_POINTS:
+    if len(present) != 2:
         raise DataError(
-            f"A proof is saved for up to {MOST_POINTS} points of two classes: the command linsep "
-            "separate writes one of any."
+            "A proof is saved for points of two classes: the command linsep separate writes one "
+            "for more."
         )
     target = next(name for name in ("class", "label", "target") if name not in scene.features)
     names = dict(zip(present, map(str, names_of_labels(scene)), strict=True))

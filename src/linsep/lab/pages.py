@@ -15,8 +15,8 @@ from linsep.lab.settings import for_page
 
 #: what a page on a static host does not do
 OFFERS = (
-    "This page computes runs, verdicts on up to 60 points and Novikoff's bound: the lab that the "
-    "command linsep lab opens also has fits, soft margins, descents, other bounds and more points."
+    "This page computes runs, verdicts and Novikoff's bound: the lab that the command linsep lab "
+    "opens also has fits, soft margins, descents and other bounds."
 )
 #: the modules of the page, each after those that it imports
 MODULES = (

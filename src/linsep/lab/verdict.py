@@ -1,4 +1,4 @@
-"""Verdicts on few points by the textbook alone, and the bound that follows from their margin.
+"""Verdicts by the textbook alone, and the bound that follows from their margin.
 
 Nothing but the standard library is imported, so that a browser can run this.
 """
@@ -25,11 +25,14 @@ from linsep.teaching.textbook.separation import (
 
 #: seconds that the exact arithmetic of a verdict may take
 TIME_LIMIT = 3.0
-#: most points, and most numbers of each, that the textbook decides about
-MOST_POINTS, MOST_NUMBERS = 60, 15
+#: most numbers of a point, and most points of several classes, or of more than two numbers, that
+#: the textbook decides about
+MOST_NUMBERS, MOST_OF_MANY = 15, 150
+#: most points of which the plainest witness is looked for
+MOST_SEARCHED = 200
 TOO_MANY = (
-    "This page decides about at most {} points of at most {} numbers: the lab of a Python with "
-    "linsep, which the command linsep lab opens, decides about more."
+    "This page decides about at most {} points of several classes or with a kernel, of at most {} "
+    "products: the lab that the command linsep lab opens decides about more."
 )
 TOO_LONG = "Exact arithmetic takes longer than {:g} seconds here."
 NO_BOUND = (
@@ -81,8 +84,9 @@ class Kinds(NamedTuple):
 
 def plain_verdict(X: Sequence[Sequence[Any]], codes: list[int], intercept: bool) -> Plain | Kinds:
     """Return the verdict on rows of classes counted from 0; "undecided" if they are many."""
-    if len(X) > MOST_POINTS or len(X[0]) > MOST_NUMBERS:
-        return Plain("undecided", reason=TOO_MANY.format(MOST_POINTS, MOST_NUMBERS))
+    hard = max(codes) > 1 or len(X[0]) > 2
+    if len(X[0]) > MOST_NUMBERS or (hard and len(X) > MOST_OF_MANY):
+        return Plain("undecided", reason=TOO_MANY.format(MOST_OF_MANY, MOST_NUMBERS))
     until = monotonic() + TIME_LIMIT
     try:
         return (_kinds if max(codes) > 1 else of_two_classes)(X, codes, intercept, until)
@@ -98,7 +102,8 @@ def of_two_classes(
     rows = list(found.multipliers)
     if found.kind != "separable":
         boundary = found.boundary if found.kind == "quasi-separable" else []
-        witness = _plainest(X, codes, until) if intercept else None
+        few = intercept and len(X) <= MOST_SEARCHED
+        witness = _plainest(X, codes, until) if few else None
         witness = witness or found.multipliers
         return Plain(found.kind, list(witness), list(witness.values()), boundary=boundary)
     most = max(map(abs, found.weights))
@@ -126,17 +131,17 @@ def _plainest(X: Sequence[Sequence[Any]], codes: list[int], until: float) -> Mul
 
 
 def _kinds(X: Sequence[Any], codes: list[int], intercept: bool, until: float) -> Kinds:
-    classes = range(max(codes) + 1)
-    pairs = {}
+    def kind(X: Sequence[Any], sides: list[int]) -> str:
+        signs = [2 * side - 1 for side in sides]
+        return separation(X, signs, fit_intercept=intercept, until=until).kind
+
+    classes, pairs = range(max(codes) + 1), {}
     for a, b in combinations(classes, 2):
         both = [row for row, code in enumerate(codes) if code in (a, b)]
         mine = [int(codes[row] == b) for row in both]
-        pairs[a, b] = of_two_classes([X[row] for row in both], mine, intercept, until).kind
-    return Kinds(
-        [of_two_classes(X, [int(code == k) for code in codes], intercept, until).kind
-         for k in classes],
-        pairs, decided(joint_rows(X, codes, intercept), until).kind,
-    )  # fmt: skip
+        pairs[a, b] = kind([X[row] for row in both], mine)
+    rest = [kind(X, [int(code == k) for code in codes]) for k in classes]
+    return Kinds(rest, pairs, decided(joint_rows(X, codes, intercept), until).kind)
 
 
 def plain_bounds(scene: Scene) -> dict[str, Any]:
@@ -149,8 +154,8 @@ def plain_bounds(scene: Scene) -> dict[str, Any]:
     why = why_unbounded(scene, chosen | called.parameters, None)
     if not why and (called.estimator != "Perceptron" or len(set(scene.codes)) > 2):
         why = NO_BOUND
-    if why or len(scene.points) > MOST_POINTS:
-        return {"bounds": [], "unbounded": why or NO_BOUND, "widest": None}
+    if why:
+        return {"bounds": [], "unbounded": why, "widest": None}
     Z = [[*map(Fraction, x), *[Fraction(1)] * scene["intercept"]] for x in scene.rows]
     signed = [[v if code else -v for v in z] for z, code in zip(Z, dense_codes(scene), strict=True)]
     try:
