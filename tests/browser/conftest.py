@@ -66,6 +66,11 @@ ANSWERED = """(lab, [asked, patience]) => new Promise((resolve, reject) => {
   };
   look();
 })"""
+#: open the whole page, or leave the first screen
+MORE = """(lab, more) => {
+  const button = lab.querySelector(".more-button");
+  if ((button.getAttribute("aria-expanded") === "true") !== more) button.click();
+}"""
 #: what an address does not hold, as it was when the page was opened
 RESET = """lab => {
   lab.querySelectorAll("details").forEach((node) => { node.open = false; });
@@ -76,6 +81,8 @@ RESET = """lab => {
     if (node.checked !== node.defaultChecked) node.click();
   });
   lab.getRootNode().activeElement?.blur();
+  const more = lab.querySelector(".more-button[aria-expanded=true]");
+  if (more) more.click();
 }"""
 
 
@@ -98,9 +105,14 @@ class Tab:
         if where.scheme not in ("blob", "data", "file") and where.hostname != "127.0.0.1":
             self.faults.append(f"asked for {request.url}")
 
-    def open(self, address=""):
-        """Open the lab at an address and wait for its first run and proof."""
-        return self.visit(f"#{address}")
+    def open(self, address="", more=True):
+        """Open the lab at an address and wait for its first run and proof; then all of the page."""
+        return self.visit(f"#{address}").show_more(more)
+
+    def show_more(self, more=True):
+        """Open or close settings, table, proof, weight space and exports."""
+        self.page.locator(".lab").evaluate(MORE, more)
+        return self
 
     def visit(self, where):
         """Open what follows the address of the lab: it is loaded the first time only."""

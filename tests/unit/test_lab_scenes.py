@@ -111,7 +111,7 @@ def test_a_fault_in_an_address_is_one_sentence(address, said):
     assert str(caught.value) == said
     answered = answer({"kind": "open", "url": "#" + address})
     assert answered["fault"] == "This address cannot be shown. " + said
-    assert answered["scene"]["name"] == "five-points"
+    assert answered["scene"]["name"] == "first-steps"
 
 
 def test_a_long_address_is_not_read():

@@ -20,8 +20,9 @@ OFFERS = (
 )
 #: the modules of the page, each after those that it imports
 MODULES = (
-    "dom", "geometry", "looks", "run", "regions", "fit", "handle", "kept", "start", "plane",
-    "weights", "clock", "table", "proof", "lesson", "controls", "sharing", "lab",
+    "dom", "geometry", "looks", "run", "regions", "fit", "handle", "points", "legend", "kept",
+    "start", "plane", "weights", "clock", "story", "table", "proof", "lesson", "controls",
+    "sharing", "lab",
 )  # fmt: skip
 _IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
 

@@ -81,11 +81,18 @@ def _hours(gap: float) -> Points:
     return np.column_stack([np.abs(hours), codes]), codes, ("fail", "pass"), ("hours", "P")
 
 
+def _first_steps() -> Points:
+    """Return five points that a perceptron separates in four mistakes, all of them visible."""
+    X = np.array([[-1, -3], [2, -2], [-2, 3], [-4, 0], [4, 3]])
+    return X, np.array([0, 0, 1, 1, 1]), (), XY
+
+
 _THROUGH_ZERO = {"intercept": False}
 _ALL_IRIS = {"shuffle": True, "rounds": 1000}
 _NOTES, _SHAPES, _IRIS = "Worked examples", "Shapes", "Iris"
 _LINES, _DESCENT = "Lines, curves, Gaussians", "Descent"
 READY = {
+    "first-steps": Ready(_SHAPES, "Five points, easy", _first_steps, {}),
     "five-points": Ready(
         _NOTES, "Five points, separable", partial(_signs, datasets.load_five_points),
         {"start": (-1.0, 0.0, 0.0)},
@@ -149,4 +156,4 @@ READY = {
         {"room": "descent", "surface": "squared-error", "from": (0.0, 0.0), "eta": 1e-5},
     ),
 }  # fmt: skip
-FIRST = "five-points"
+FIRST = "first-steps"

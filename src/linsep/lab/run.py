@@ -50,7 +50,8 @@ def run_of(scene: Scene) -> dict[str, Any]:
     values = (value for name in ("weights", "average", "scores") for value in columns[name])
     if not all(map(isfinite, values)):
         raise DataError(RUNAWAY)
-    return columns | {"vectors": names_of_vectors(scene), "present": sorted(set(scene.codes))}
+    return columns | {"vectors": names_of_vectors(scene), "present": sorted(set(scene.codes)),
+                      "scheme": scheme_of(scene)}  # fmt: skip
 
 
 def trace_of(scene: Scene) -> Trace:

@@ -25,7 +25,8 @@ def page_of(trace: Trace, X: Any, y: Any) -> str:
     """
     scene = scene_of_trace(trace, X, y)
     columns = columns_of_trace(trace, scene.X.tolist(), scene.codes, scheme_of(scene))
-    columns |= {"vectors": names_of_vectors(scene), "present": sorted(set(scene.codes))}
+    columns |= {"vectors": names_of_vectors(scene), "present": sorted(set(scene.codes)),
+                "scheme": scheme_of(scene)}  # fmt: skip
     proof = proof_of(scene, columns)
     if not same_learner(trace, scene):
         proof |= {"bounds": [], "widest": None, "unbounded": "No bound is stated here: this page "

@@ -2,8 +2,10 @@
 
 import { make } from "./dom.js";
 
-const SPEEDS = [["1 a second", 1], ["5 a second", 5], ["30 a second", 30], ["200 a second", 200],
-  ["1,000 a second", 1000]];
+const SPEEDS = [["1 a second", 1], ["2 a second", 2], ["5 a second", 5], ["30 a second", 30],
+  ["200 a second", 200], ["1,000 a second", 1000]];
+//: a run of at most so many rounds is played so slowly that each can be read
+const SHORT = 60;
 
 export class Clock {
   constructor(lab) {
@@ -16,19 +18,19 @@ export class Clock {
       oninput: () => { this.pause(); this.lab.goTo(Number(this.slider.value)); } });
     this.speed = make("select", { "aria-label": "Speed" },
       ...SPEEDS.map(([text, value]) => make("option", { value }, text)));
-    this.speed.value = 30;
     this.counts = make("div", { class: "counts" });
     this.numbers = Object.fromEntries(["round", "pass", "mistakes", "updates"].map((name) => {
       const number = make("b", { id: `count-${name}` }, "0");
       this.counts.append(make("span", {}, make("small", {}, name), number));
       return [name, number];
     }));
+    this.step = make("button", { type: "button", class: "step", title: "Step (\u2192)",
+      onclick: () => this.go((t) => t + 1) }, "Step");
+    this.main = make("div", { class: "main-buttons" }, this.step, this.play);
     this.node = make("div", { class: "clock card", role: "group", "aria-label": "Time" },
       make("div", { class: "buttons" },
         button("To the start", "|\u25C2", () => this.go(() => 0)),
         button("Step back", "\u25C2", () => this.go((t) => t - 1)),
-        this.play,
-        button("Step", "\u25B8", () => this.go((t) => t + 1)),
         button("Next mistake", "\u2717 \u25B8", () => this.nextMistake()),
         button("To the end", "\u25B8|", () => this.go(() => this.rounds))),
       this.slider, make("label", { class: "speed" }, "rounds ", this.speed), this.counts);
@@ -76,6 +78,9 @@ export class Clock {
     this.play.setAttribute("aria-pressed", String(this.playing));
   }
 
+  // Choose a speed for a scene that was opened.
+  pace() { this.speed.value = this.rounds <= SHORT ? 2 : 30; }
+
   scene() {
     this.slider.max = this.rounds;
     this.node.classList.toggle("idle", !this.lab.run);
@@ -84,6 +89,7 @@ export class Clock {
   at(t) {
     const { run } = this.lab;
     this.slider.value = t;
+    this.step.disabled = t >= this.rounds;
     const pass = run && t ? run.pass[t - 1] : 0;
     this.slider.setAttribute("aria-valuetext", `round ${t} of ${this.rounds}, pass ${pass}`);
     this.numbers.round.textContent = t.toLocaleString("en");

@@ -24,17 +24,17 @@ export function set(node, attributes) {
   for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
 }
 
-// Up to six digits, 1 rather than 1.0, as in the tables of the library.
-export function short(value) {
+// Up to six digits, 1 rather than 1.0, as in the tables of the library; whole numbers as they are.
+export function short(value, digitsShown = 6) {
   if (Number.isInteger(value) && Math.abs(value) < 1e15) return String(value === 0 ? 0 : value);
-  const [digits, exponent] = value.toExponential(5).split("e");
+  const [digits, exponent] = value.toExponential(digitsShown - 1).split("e");
   const power = Number(exponent);
   const trimmed = (text) => (text.includes(".") ? text.replace(/\.?0+$/, "") : text);
   if (power < -4 || power >= 6) {
     const sign = power < 0 ? "-" : "+";
     return `${trimmed(digits)}e${sign}${String(Math.abs(power)).padStart(2, "0")}`;
   }
-  return trimmed(value.toPrecision(6));
+  return trimmed(value.toPrecision(Math.max(digitsShown, power + 1)));
 }
 
 export function minus(text) {

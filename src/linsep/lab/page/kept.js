@@ -11,7 +11,8 @@ export class Kept {
     this.plane = plane;
     this.lines = Object.fromEntries(NAMES.slice(0, 3).map((name) => (
       [name, makeSvg("line", { class: `kept ${name}` })])));
-    this.node = makeSvg("g", { class: "kept-lines" }, ...Object.values(this.lines));
+    this.edge = makeSvg("path", { class: "kept vote" });
+    this.node = makeSvg("g", { class: "kept-lines" }, this.edge, ...Object.values(this.lines));
     this.legend = make("p", { class: "legend", id: "legend" });
   }
 
@@ -22,34 +23,27 @@ export class Kept {
   }
 
   scene() {
-    const { lab, scale, canvas } = this.plane;
+    const { lab, scale } = this.plane;
     const shown = this.possible && lab.shows.kept && scale;
-    const { settings } = lab.scene;
-    this.votes = !shown ? null : this.plane.regions ?? new Regions(lab.run,
-      { ...lab.scene, settings: { ...settings, keep: "vote" } }, scale);
-    if (this.votes) canvas.style.display = "";
-    else if (!this.plane.regions) canvas.style.display = "none";
+    this.votes = shown ? this.plane.regions ?? new Regions(lab.run, lab.scene, scale, "vote") : null;
+    set(this.edge, { d: "" });
     this.legend.classList.toggle("hidden", !shown);
     this.legend.replaceChildren();
   }
 
   at(t) {
-    const { lab, canvas } = this.plane;
-    const { run, scene } = lab;
+    const { run, scene } = this.plane.lab;
     for (const [name, line] of Object.entries(this.lines)) {
       const shown = this.votes && scene.settings.keep !== name;
       this.plane.place(line, shown ? run.weightsAt(t, 0, name) : null);
     }
     if (!this.votes) return;
-    const colour = getComputedStyle(this.legend).getPropertyValue("--vote").trim();
-    const edge = [1, 3, 5].map((from) => parseInt(colour.slice(from, from + 2), 16));
-    const sums = this.votes === this.plane.regions ? this.votes.scores(t)
-      : this.votes.draw(canvas, t, null, edge);
-    const wrong = (scoreOf) => scene.points.filter((point, j) => (
-      run.isMistake(scoreOf(point, j), j, "native"))).length;
+    if (this.votes !== this.plane.regions) set(this.edge, { d: this.votes.paths(t).curve });
+    const wrong = (elsewhere) => scene.points.filter(elsewhere).length;
     this.legend.replaceChildren(...NAMES.map((name) => {
-      const count = name === "vote" ? wrong((_, j) => this.votes.scoresOfPoint(sums, j))
-        : wrong(([x, y]) => scoresOf([run.weightsAt(t, 0, name)], x, y));
+      const count = name === "vote"
+        ? wrong((_, j) => this.votes.sideOfPoint(j) !== run.codes[j])
+        : wrong(([x, y], j) => run.isWrong(scoresOf([run.weightsAt(t, 0, name)], x, y), j));
       const sample = makeSvg("svg", { width: 26, height: 8, "aria-hidden": "true" },
         makeSvg("line", { class: scene.settings.keep === name ? "line" : `kept ${name}`, x1: 0, x2: 26,
           y1: 4, y2: 4 }));

@@ -8,11 +8,11 @@ import { Clock } from "./clock.js";
 import { Controls } from "./controls.js";
 import { Fit } from "./fit.js";
 import { Lesson } from "./lesson.js";
-import { onTheme } from "./looks.js";
 import { Plane } from "./plane.js";
 import { Proof } from "./proof.js";
 import { Run } from "./run.js";
 import { Sharing } from "./sharing.js";
+import { Story } from "./story.js";
 import { Table } from "./table.js";
 import { Weights } from "./weights.js";
 
@@ -20,6 +20,14 @@ const KEYS = "1 to 4 choose a class. A point in focus: arrows move it, digits re
   + "removes it.";
 const KEYS_OF_ROOM = { descent: "Keys: the ring in focus is moved by arrows, and so is the slider.",
   classes: `Keys: space plays, \u2190 \u2192 step, M next mistake, Home and End, ${KEYS}` };
+
+//: parts of an address that the first screen shows as it is
+const PLAIN = new Set(["data", "points", "labels", "features", "at", "start", "rounds"]);
+
+// Whether an address sets something that the first screen does not show.
+function needsMore(url) {
+  return url.split("&").some((part) => part && !PLAIN.has(part.split("=")[0]));
+}
 
 export class Lab {
   constructor(root, connection, answer = null) {
@@ -33,22 +41,25 @@ export class Lab {
     this.lessons = new Lesson(this);
     this.controls = new Controls(this);
     this.fits = new Fit(this);
-    this.views = [this.clock, this.plane, new Weights(this), this.proofs, new Table(this),
+    this.story = new Story(this);
+    this.views = [this.clock, this.story, this.plane, new Weights(this), this.proofs, new Table(this),
       this.fits, this.sharing, this.controls];
     this.fault = make("p", { class: "fault", id: "fault", role: "alert" });
-    const [, , weights, , table] = this.views;
+    const [, , , weights, , table] = this.views;
     this.node = make("main", { class: `lab${this.still ? " still" : ""}` },
-      make("header", {}, make("h1", {}, "linsep", make("span", {}, " lab")), this.sharing.node),
+      make("header", {}, make("h1", {}, "linsep", make("span", {}, " lab")),
+        this.moreButton = make("button", { type: "button", class: "more-button",
+          "aria-expanded": "false", onclick: () => this.showMore(!this.more) }, "More")),
       this.fault,
       make("div", { class: "columns" },
         make("div", { class: "side left" }, this.lessons.column, this.controls.node),
-        make("div", { class: "middle" }, this.clock.node, this.plane.node, table.node,
+        make("div", { class: "middle" }, this.story.node, this.clock.node, this.plane.node, table.node,
           this.fits.table),
-        make("div", { class: "side right" }, this.proofs.node, this.fits.node, weights.node)),
+        make("div", { class: "side right" }, this.proofs.node, this.fits.node, weights.node,
+          this.sharing.node)),
       this.footer = make("footer"));
     root.append(this.node);
     document.addEventListener("keydown", (event) => this.key(event));
-    onTheme(() => this.redraw());
     if (answer) this.begin(answer);
     else this.reopen();
     if (connection) addEventListener("popstate", () => this.reopen());
@@ -124,18 +135,29 @@ export class Lab {
     this.at = Math.max(0, Math.min(at, run ? run.rounds : 0));
     if (fit || view !== this.view) this.plane.fit();
     this.view = view;
+    if (fit) this.clock.pace();
     this.redraw();
+    if (!this.more && needsMore(answer.url)) this.showMore(true);
     if (run && !answer.proof && !this.still) this.prove();
     else this.node.dataset.proved = answer.number ?? 0;
   }
 
-  // Whether the room is one of the regressions, which have a fit and no run.
+  // Open or close settings, table, proof, weight space and exports.
+  showMore(more) {
+    this.more = more;
+    this.node.classList.toggle("more", more);
+    this.moreButton.textContent = more ? "Less" : "More";
+    this.moreButton.setAttribute("aria-expanded", String(more));
+    if (this.scene) this.redraw();
+  }
+
   // Whether the learner takes initial weights, which the pictures then change.
   get startable() {
     const start = this.fields.find((field) => field.name === "start");
     return !this.still && Boolean(start?.usedBy.includes(this.scene.settings.learner));
   }
 
+  // Whether the room is one of the regressions, which have a fit and no run.
   get regression() { return Boolean(this.scene) && this.scene.settings.room !== "classes"; }
 
   redraw() {
@@ -230,7 +252,7 @@ export class Lab {
 
   addPoint(place) {
     const before = this.latest().points;
-    if (this.still || before.length >= this.limits.points) return;
+    if (this.still || !this.more || before.length >= this.limits.points) return;
     const points = [...before, this.pointAt(place, this.active)];
     this.select(null);
     this.changePoints(points);
@@ -243,7 +265,7 @@ export class Lab {
       k === j ? this.pointAt(place, point[2]) : point));
     const curve = this.scene.settings.room === "curve";
     const [x, y] = this.plane.scale.point([place[0], curve ? points[j][2] : place[1]]);
-    this.plane.dots[j].setAttribute("transform", `translate(${x},${y})`);
+    this.plane.points.dots[j].setAttribute("transform", `translate(${x},${y})`);
     this.moved = points;
     this.changePoints(points, { final: !dragged });
   }
@@ -266,13 +288,14 @@ export class Lab {
 
   clear() {
     this.selected = null;
-    this.change({ ...this.scene, points: [], labels: [], name: "" }, { at: 0 });
+    const settings = { ...this.scene.settings, start: [0, 0, 0] };
+    this.change({ ...this.scene, settings, points: [], labels: [], name: "" }, { at: 0 });
   }
 
   select(j) {
     if (this.selected === j) return;
     this.selected = j;
-    this.plane.showSelected();
+    this.plane.points.showSelected();
     this.plane.drawTools();
   }
 

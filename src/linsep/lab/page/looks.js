@@ -2,29 +2,10 @@
 
 import { makeSvg } from "./dom.js";
 
-const COLOURS = {
-  light: ["#0067a5", "#c94a00", "#00795a", "#a03d86"],
-  dark: ["#56b4e9", "#ff9a4d", "#2fd0a0", "#e59fd0"],
-};
-const theme = matchMedia("(prefers-color-scheme: dark)");
+export const COLOUR_NAMES = ["blue", "red", "green", "purple"];
 
-export function onTheme(action) {
-  theme.addEventListener("change", action);
-}
-
-function rgb(text) {
-  return [1, 3, 5].map((from) => parseInt(text.slice(from, from + 2), 16));
-}
-
-export function classColour(code, numbers = false) {
-  const colour = COLOURS[theme.matches ? "dark" : "light"][code];
-  return numbers ? rgb(colour) : colour;
-}
-
-export function ink(numbers = false) {
-  const colour = theme.matches ? "#e8eaed" : "#1d2530";
-  return numbers ? rgb(colour) : colour;
-}
+// A colour of the style sheet, which knows light and dark.
+export function classColour(code) { return `var(--class-${code})`; }
 
 // A circle, a square, a triangle or a diamond of a class, for use in or outside of a picture.
 export function mark(code, x, y, size) {

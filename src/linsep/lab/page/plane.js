@@ -2,12 +2,14 @@
 
 import { equation, make, makeSvg, minus, set, short } from "./dom.js";
 import { boxAround, boxFree, chord, clipped, corners, Scale, ticks } from "./geometry.js";
-import { scoresOf } from "./run.js";
 import { drawnFit, probabilities } from "./fit.js";
-import { Handle, stepOf } from "./handle.js";
+import { Handle } from "./handle.js";
 import { Kept } from "./kept.js";
+import { Legend } from "./legend.js";
+import { classColour, mark } from "./looks.js";
+import { Points } from "./points.js";
 import { Regions } from "./regions.js";
-import { classColour, ink, mark } from "./looks.js";
+import { scoresOf } from "./run.js";
 import { StartArrow } from "./start.js";
 
 const ARROW = 56;
@@ -15,18 +17,18 @@ const ARROW = 56;
 export class Plane {
   constructor(lab) {
     this.lab = lab;
-    this.canvas = make("canvas", { class: "regions", "aria-hidden": "true" });
+    this.points = new Points(this);
+    this.legend = new Legend(lab);
     const line = (name) => makeSvg("line", { class: name });
     this.from = new Handle(this, "from", "Start of the descent", (...to) => this.startFrom(...to));
     this.kept = new Kept(this);
     this.start = new StartArrow(this);
     this.parts = {
-      positive: makeSvg("polygon", { class: "side" }), negative: makeSvg("polygon", { class: "side" }),
-      grid: makeSvg("g", { class: "grid" }), band: makeSvg("polygon", { class: "band" }),
+      sides: makeSvg("g", { class: "sides" }), grid: makeSvg("g", { class: "grid" }), band: makeSvg("polygon", { class: "band" }),
       witness: makeSvg("g", { class: "witness" }), widest: line("widest"),
       kept: this.kept.node, fit: makeSvg("g", { class: "fitted" }), line: line("line"),
-      normal: line("normal"), from: this.from.node, start: this.start.node,
-      points: makeSvg("g", { class: "points" }),
+      curve: makeSvg("path", { class: "line curve-between" }), normal: makeSvg("line", { class: "normal", "marker-end": "url(#lab-arrow)" }), from: this.from.node, start: this.start.node,
+      points: this.points.node,
     };
     const head = makeSvg("marker", { id: "lab-arrow", viewBox: "0 0 10 10", refX: 8, refY: 5,
       markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse" },
@@ -39,16 +41,14 @@ export class Plane {
     this.svg.addEventListener("pointerup", (event) => this.release(event));
     this.svg.addEventListener("pointercancel", () => { this.held = null; });
     this.svg.addEventListener("contextmenu", (event) => this.menu(event));
-    this.frame = make("div", { class: "frame" }, this.canvas, this.svg);
+    this.frame = make("div", { class: "frame" }, this.svg);
     this.tools = make("div", { class: "tools", role: "toolbar", "aria-label": "Edit the points" });
     this.says = make("p", { class: "equation", id: "equation" });
     this.status = make("p", { class: "status", id: "status", "aria-live": "polite" });
     this.node = make("section", { class: "card plane", "aria-label": "Plane" },
-      this.tools, this.frame, this.kept.legend,
+      this.tools, this.frame, this.legend.node, this.kept.legend,
       make("div", { class: "below" }, this.says, this.status));
     new ResizeObserver(() => this.resize()).observe(this.frame);
-    this.dots = [];
-    this.looks = [];
   }
 
   resize() {
@@ -61,7 +61,7 @@ export class Plane {
   // Choose the part of the plane that is shown.
   fit() {
     const { points, settings } = this.lab.scene;
-    const around = this.places();
+    const around = this.points.places();
     const shape = (this.width || 600) / (this.height || 480);
     const { box, equal } = this.lab.fit ?? {};
     if (box) {
@@ -77,12 +77,6 @@ export class Plane {
     this.box = boxAround(around, shape);
   }
 
-  // Where the points are drawn: a logistic curve runs between the heights of its classes.
-  places() {
-    const { points, settings } = this.lab.latest();
-    return points.map(([x, y, code]) => [x, settings.room === "curve" ? code : y]);
-  }
-
   scene() {
     const { scene } = this.lab;
     if (!this.width) return;
@@ -91,12 +85,12 @@ export class Plane {
     set(this.svg, { viewBox: `0 0 ${this.width} ${this.height}` });
     this.drawTools();
     this.drawGrid();
-    this.drawPoints();
+    this.points.draw();
     const { settings } = scene;
     const { run } = this.lab;
-    const shaded = run && (run.kernel || run.nVectors > 1 || settings.keep === "vote");
-    this.regions = shaded ? new Regions(run, scene, this.scale) : null;
-    this.canvas.style.display = shaded ? "" : "none";
+    const curved = run && (run.kernel || run.nVectors > 1 || settings.keep === "vote");
+    this.regions = curved ? new Regions(run, scene, this.scale) : null;
+    this.legend.scene();
     this.kept.scene();
     this.drawProof();
     const { fit } = this.lab;
@@ -167,52 +161,12 @@ export class Plane {
     this.parts.grid.replaceChildren(...parts);
   }
 
-  // A point stays the element that it is, unless its class changes.
-  drawPoints() {
-    const { points } = this.lab.scene;
-    const size = points.length > 120 ? 4 : 6;
-    const looks = points.map(([, , code]) => `${code} ${size} ${classColour(code)}`);
-    const focused = this.lab.root.getRootNode().activeElement?.dataset?.point;
-    this.dots.splice(points.length).forEach((dot) => dot.remove());
-    points.forEach(([, , code], j) => {
-      if (this.dots[j] && looks[j] === this.looks[j]) return;
-      const dot = this.newDot(j, code, size);
-      if (this.dots[j]) this.dots[j].replaceWith(dot);
-      else this.parts.points.append(dot);
-      this.dots[j] = dot;
-      if (focused === String(j)) dot.focus({ preventScroll: true });
-    });
-    this.looks = looks;
-    const places = this.places();
-    points.forEach(([x, y, code], j) => {
-      const [px, py] = this.scale.point(places[j] ?? [x, y]);
-      set(this.dots[j], { transform: `translate(${px},${py})`,
-        "aria-label": `Point ${j + 1} at ${short(x)}, ${short(y)}, class ${
-          this.lab.classNames[code]}` });
-    });
-    this.showSelected();
-  }
-
-  newDot(j, code, size) {
-    const ring = (name, r) => makeSvg("circle", { class: name, r });
-    const dot = makeSvg("g", { class: "dot", tabindex: "0", role: "button", "data-point": j,
-      "data-class": code }, ring("touch", 15), ring("halo", 15), ring("wrong-ring", 11),
-    mark(code, 0, 0, size));
-    dot.addEventListener("keydown", (event) => this.key(event, j));
-    dot.addEventListener("focus", () => this.lab.select(j));
-    return dot;
-  }
-
-  showSelected() {
-    this.dots.forEach((dot, j) => dot.classList.toggle("selected", j === this.lab.selected));
-  }
-
   // The rows of the proof: rings, the hulls of both classes and the place where they meet.
   drawProof() {
     const { verdict: line, kernel } = this.lab.proof ?? {};
     const verdict = kernel?.rows.length ? kernel : line;
     const rows = verdict?.rows ?? [];
-    this.dots.forEach((dot, j) => dot.classList.toggle("proof", rows.includes(j)));
+    this.points.dots.forEach((dot, j) => dot.classList.toggle("proof", rows.includes(j)));
     const parts = [];
     const shown = this.lab.shows.proof;
     if (shown && verdict?.meeting && rows.every((row) => this.lab.scene.points[row])) {
@@ -228,7 +182,8 @@ export class Plane {
         d: `M${px - 6},${py - 6}l12,12m0,-12l-12,12` }));
     }
     this.parts.witness.replaceChildren(...parts);
-    this.place(this.parts.widest, shown && verdict?.widest ? verdict.widest : null);
+    this.widest = shown ? verdict?.widest ?? null : null;
+    this.place(this.parts.widest, this.hasLine ? this.widest : null);
     this.svg.classList.toggle("with-proof", Boolean(shown));
   }
 
@@ -246,30 +201,44 @@ export class Plane {
     if (!this.scale) return;
     const { run, scene } = this.lab;
     const { settings } = scene;
-    const line = run && !this.regions;
-    const weights = line ? run.weightsAt(t, 0, settings.keep) : null;
+    const weights = run && !this.regions ? run.weightsAt(t, 0, settings.keep) : null;
     const found = this.place(this.parts.line, weights);
-    this.drawSides(weights);
-    set(this.parts.normal, { "marker-end": "url(#lab-arrow)", stroke: ink() });
+    if (this.regions) this.drawRegions(t);
+    else this.drawSides(weights);
     if (!this.start.at(t, found)) this.drawNormal(found);
     this.markPoints(t, weights);
     this.kept.at(t);
+    this.hasLine = Boolean(found || this.regions);
+    this.place(this.parts.widest, this.hasLine ? this.widest : null);
     this.says.textContent = weights ? equation(weights, scene.features) : this.lab.fit?.title ?? "";
     this.says.title = weights ? "b + w1 x1 + w2 x2 = 0" : "";
   }
 
-  drawSides(weights) {
-    const { positive, negative } = this.parts;
-    const flat = weights && Math.hypot(weights[1], weights[2]) > 0;
-    const draw = (node, half, code) => {
-      const polygon = flat ? clipped(corners(this.box), half) : [];
-      set(node, { points: polygon.map((p) => this.scale.point(p).join(",")).join(" "),
-        fill: classColour(code) });
-    };
-    const [low, high] = this.lab.run ? this.lab.run.present : [0, 1];
-    draw(positive, weights, high);
-    draw(negative, flat ? weights.map((w) => -w) : null, low);
+  drawRegions(t) {
+    const { areas, curve } = this.regions.paths(t);
+    this.parts.sides.replaceChildren(...areas.map((d, k) => {
+      const code = this.lab.run.present[k];
+      return makeSvg("path", { class: "side", d, fill: classColour(code), "data-class": code });
+    }));
+    set(this.parts.curve, { d: curve });
   }
+
+  // Both sides of a line; a score of 0 everywhere, and no run, leave the plane white.
+  drawSides(weights) {
+    const [low, high] = this.lab.run ? this.lab.run.present : [0, 1];
+    const halves = weights ? [[high, weights], [low, weights.map((w) => -w)]] : [];
+    const side = ([code, half]) => makeSvg("polygon", { class: "side", "data-class": code,
+      fill: classColour(code), points: this.pixels(this.onOneSide(half)) });
+    this.parts.sides.replaceChildren(...halves.map(side));
+    set(this.parts.curve, { d: "" });
+  }
+
+  // The part of the plane where a score is above 0.
+  onOneSide(weights) {
+    return weights[1] || weights[2] || weights[0] > 0 ? clipped(corners(this.box), weights) : [];
+  }
+
+  pixels(polygon) { return polygon.map((p) => this.scale.point(p).join(",")).join(" "); }
 
   drawNormal(found) {
     const { normal } = this.parts;
@@ -279,35 +248,29 @@ export class Plane {
     set(normal, { x1: x, y1: y, x2: x + ARROW * found.normal[0], y2: y - ARROW * found.normal[1] });
   }
 
-  // Rings around mistakes, a halo around the point of this round, the band if no point is wrong.
+  // Rings around points that are not on their side, a halo around the point of this step, the band
+  // if no point has a ring.
   markPoints(t, weights) {
-    const { run, scene } = this.lab;
+    const { run, scene, fit } = this.lab;
     const { band } = this.parts;
-    const visited = run && t ? run.row[t - 1] : -1;
-    const sums = this.regions?.draw(this.canvas, t,
-      [0, 1, 2, 3].map((code) => classColour(code, true)), ink(true));
-    let [wrong, nearest] = [0, Infinity];
-    scene.points.forEach(([x, y], j) => {
-      const scores = !run ? null : weights ? scoresOf([weights], x, y)
-        : this.regions.scoresOfPoint(sums, j);
-      const mistake = run ? run.isMistake(scores, j, scene.settings.classes)
-        : Boolean(this.lab.fit?.wrong?.includes(j));
-      wrong += mistake;
-      if (weights) nearest = Math.min(nearest, Math.abs(scores[0]));
-      const { classList } = this.dots[j];
-      classList.toggle("wrong", mistake);
-      classList.toggle("visited", j === visited);
-      classList.toggle("missed", j === visited && run.mistakes[t - 1] > 0);
-    });
-    const clean = weights && !wrong && Number.isFinite(nearest) && scene.points.length;
-    const strip = clean ? clipped(clipped(corners(this.box), [weights[0] + nearest, weights[1],
-      weights[2]]), [nearest - weights[0], -weights[1], -weights[2]]) : [];
-    set(band, { points: strip.map((p) => this.scale.point(p).join(",")).join(" ") });
-    this.tell(t, wrong, clean ? nearest / Math.hypot(weights[1], weights[2]) : null);
+    const wrong = scene.points.map(([x, y], j) => (!run ? Boolean(fit?.wrong?.includes(j))
+      : weights ? run.isWrong(scoresOf([weights], x, y), j)
+        : this.regions.sideOfPoint(j) !== run.codes[j]));
+    const count = this.points.show(wrong, run && t ? run.row[t - 1] : -1,
+      Boolean(run && t && run.mistakes[t - 1]));
+    const nearest = Math.min(...scene.points.map(([x, y]) => (
+      weights ? Math.abs(scoresOf([weights], x, y)[0]) : Infinity)));
+    const clean = weights && !count && Number.isFinite(nearest);
+    const [b, ...w] = weights ?? [];
+    set(band, { points: this.pixels(!clean ? [] : clipped(clipped(corners(this.box),
+      [b + nearest, ...w]), [nearest - b, -w[0], -w[1]])) });
+    this.legend.count(count);
+    this.tell(t, count, clean ? nearest / Math.hypot(...w) : null);
   }
 
   tell(t, wrong, margin) {
     const { run, scene } = this.lab;
+    this.status.setAttribute("aria-live", run ? "off" : "polite"); // the story tells of runs
     const n = scene.points.length;
     if (!run) {
       const more = { curve: "; solid: likelihood, dashed: Firth",
@@ -317,7 +280,7 @@ export class Plane {
         : this.descends ? "Click, or drag the ring, to start elsewhere" : `${n} points${more}`;
       return;
     }
-    const right = wrong ? `${wrong} of ${n} points on the wrong side`
+    const right = wrong ? `${wrong} of ${n} points not on their side`
       : `all ${n} points on their side${margin === null ? "" : `, margin ${short(margin)}`}`;
     this.status.textContent = t === run.rounds && t && run.reason !== "cut"
       ? `${right}. ${run.reason === "converged" ? "Converged." : ""}${
@@ -371,7 +334,7 @@ export class Plane {
     } else if (held.moved && held.point !== null) {
       this.lab.endMove();
     } else if (held.point !== null) {
-      this.dots[held.point]?.focus({ preventScroll: true });
+      this.points.dots[held.point]?.focus({ preventScroll: true });
     }
   }
 
@@ -392,24 +355,5 @@ export class Plane {
     const digits = [this.scale.unit, this.scale.unitY].map((unit) => (
       Math.min(6, Math.max(0, Math.ceil(Math.log10(unit))))));
     return point.map((value, axis) => Number(value.toFixed(digits[axis])));
-  }
-
-  key(event, j) {
-    const step = stepOf(event);
-    if (step) {
-      if (!this.places()[j]) return;
-      const [x, y] = this.places()[j];
-      this.lab.movePoint(j, this.rounded([x + step[0] / this.scale.unit,
-        y + step[1] / this.scale.unitY]));
-    } else if (event.key === "Delete" || event.key === "Backspace") {
-      this.lab.deletePoint(j);
-    } else if (event.key === "Escape") {
-      event.target.blur();
-      this.lab.select(null);
-    } else {
-      return;
-    }
-    event.preventDefault();
-    event.stopPropagation();
   }
 }

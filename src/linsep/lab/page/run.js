@@ -35,39 +35,55 @@ export class Run {
     return Array.from({ length: this.nVectors }, (_, vector) => this.weightsAt(t, vector, keep));
   }
 
+  // The scores of a round's point, before it was learnt.
+  scoresBefore(round) {
+    return this.scores.slice(round * this.nVectors, (round + 1) * this.nVectors);
+  }
+
   nextMistake(t) {
     for (let k = t; k < this.rounds; k += 1) if (this.mistakes[k]) return k + 1;
     return this.rounds;
   }
 
-  // Which class, of those present, scores put a point in: the library's rules, ties included.
-  classOf(scores, scheme) {
-    if (this.nVectors === 1) return scores[0] > 0 ? 1 : 0;
-    const highest = scores.indexOf(Math.max(...scores));
-    if (scheme === "native") return highest;
-    if (scheme === "ovr") {
-      const positive = scores.filter((score) => score > 0);
-      return positive.length === 1 ? scores.indexOf(positive[0]) : highest;
+  // Which class, of those present, scores put a point in: the library's rules. -1 where only its
+  // rule for ties would decide: a point with such scores is on no side.
+  sideOf(scores) {
+    if (this.nVectors === 1) return scores[0] > 0 ? 1 : scores[0] < 0 ? 0 : -1;
+    if (this.scheme === "ovo") {
+      const side = this.matches(scores, 0);
+      return !scores.includes(0) || this.matches(scores, 1) === side ? side : -1;
     }
+    let [best, shared, positive, only] = [0, false, 0, 0];
+    for (let v = 0; v < scores.length; v += 1) {
+      if (v && scores[v] === scores[best]) shared = true;
+      if (scores[v] > scores[best]) { best = v; shared = false; }
+      if (scores[v] > 0) { positive += 1; only = v; }
+    }
+    if (this.scheme === "ovr" && positive === 1) return only;
+    return shared ? -1 : best;
+  }
+
+  // The class with the most wins, of equals the one with the highest sum of scores, -1 if even
+  // these are equal; a score of 0 is a win of the first class of a pair (0) or of the second (1).
+  matches(scores, zero) {
     const [won, sum] = [new Array(this.present.length).fill(0),
       new Array(this.present.length).fill(0)];
     this.pairs.forEach(([a, b], k) => {
-      won[scores[k] > 0 ? b : a] += 1;
+      won[scores[k] > 0 || (scores[k] === 0 && zero) ? b : a] += 1;
       sum[b] += scores[k];
       sum[a] -= scores[k];
     });
-    let best = 0;
+    let [best, shared] = [0, false];
     for (let k = 1; k < won.length; k += 1) {
-      if (won[k] > won[best] || (won[k] === won[best] && sum[k] > sum[best])) best = k;
+      const more = won[k] - won[best] || sum[k] - sum[best];
+      if (more > 0) best = k;
+      if (more >= 0) shared = more === 0;
     }
-    return best;
+    return shared ? -1 : best;
   }
 
-  // Whether a point with these scores is a mistake: of two classes a score of zero is one.
-  isMistake(scores, row, scheme) {
-    if (this.nVectors === 1) return (this.codes[row] === 1 ? 1 : -1) * scores[0] <= 0;
-    return this.classOf(scores, scheme) !== this.codes[row];
-  }
+  // Whether scores put a point elsewhere than in its class.
+  isWrong(scores, row) { return this.sideOf(scores) !== this.codes[row]; }
 }
 
 export function scoresOf(weights, x, y) {

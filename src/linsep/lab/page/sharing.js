@@ -1,7 +1,6 @@
 // Take home: the address, pictures, the table, a script, and a page that needs no server.
 
 import { download, make, makeSvg, set } from "./dom.js";
-import { ink } from "./looks.js";
 
 const KEPT_STYLES = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity",
   "fill-opacity", "stroke-opacity", "font-size", "font-family", "display", "visibility"];
@@ -23,8 +22,10 @@ export class Sharing {
     const pictures = [button("PNG", () => this.png()), button("SVG", () => this.svg())];
     const served = [button("CSV", () => this.table("csv")),
       button("Markdown", () => this.table("markdown")), button("LaTeX", () => this.table("latex")),
-      button("Python", () => this.python()), button("Proof", () => this.proof()), button("HTML", () => this.html())];
-    this.node = make("div", { class: "sharing", role: "group", "aria-label": "Take home" },
+      button("Python", () => this.python()), button("Proof", () => this.proof()),
+      button("HTML", () => this.html())];
+    this.node = make("section", { class: "card sharing", role: "group", "aria-label": "Take home" },
+      make("h2", {}, "Take home"),
       ...(lab.still ? [] : [button("Copy link", () => this.copy(location.href))]),
       ...pictures, ...(lab.still ? [] : served), this.says, this.box);
   }
@@ -102,7 +103,7 @@ export class Sharing {
 
   // The picture of the plane with all styles inside it, shading included, and its height.
   picture() {
-    const { svg, canvas, width, height } = this.lab.plane;
+    const { svg, width, height } = this.lab.plane;
     const copy = svg.cloneNode(true);
     const [mine, theirs] = [copy.querySelectorAll("*"), svg.querySelectorAll("*")];
     theirs.forEach((node, place) => {
@@ -112,18 +113,14 @@ export class Sharing {
       });
     });
     const paper = getComputedStyle(this.lab.plane.frame).backgroundColor;
-    const first = [`<rect width="100%" height="100%" fill="${paper}"/>`];
-    if (canvas.style.display !== "none") {
-      first.push(`<image href="${canvas.toDataURL()}" width="${width}" height="${height}" `
-        + 'preserveAspectRatio="none"/>');
-    }
+    const first = `<rect width="100%" height="100%" fill="${paper}"/>`;
     const [caption, whole] = this.caption();
     const below = makeSvg("rect", { y: height, width, height: whole - height, fill: paper });
     copy.append(below, ...caption);
     set(copy, { xmlns: "http://www.w3.org/2000/svg", width, height: whole,
-      viewBox: `0 0 ${width} ${whole}`, color: ink() });
+      viewBox: `0 0 ${width} ${whole}`});
     const text = new XMLSerializer().serializeToString(copy);
-    return [text.replace(/^(<svg[^>]*>)/, `$1${first.join("")}`), whole];
+    return [text.replace(/^(<svg[^>]*>)/, `$1${first}`), whole];
   }
 
   svg() { download("plane.svg", this.picture()[0], "image/svg+xml"); }

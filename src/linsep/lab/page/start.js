@@ -1,12 +1,13 @@
 // The initial weights as an arrow, which is dragged before the first round.
 
-import { set, short } from "./dom.js";
+import { makeSvg, set, short } from "./dom.js";
 import { Handle } from "./handle.js";
 
 export class StartArrow {
   constructor(plane) {
     this.plane = plane;
     this.tip = new Handle(plane, "tip", "Initial weights", (pixels, dragged) => this.turn(pixels, dragged));
+    this.tip.node.append(makeSvg("text", { class: "number", x: 12, y: 5 }, "initial weights: drag"));
     this.node = this.tip.node;
   }
 
@@ -25,7 +26,7 @@ export class StartArrow {
       this.ratio = size ? size / long : 1 / scale.unit;
       const [x, y] = scale.point(this.foot);
       this.tip.show(size ? [x + (w[0] * long) / size, y - (w[1] * long) / size] : [x, y],
-        `Initial weights ${w.map(short).join(", ")}: drag the arrow, or move it with the arrow keys`);
+        `Initial weights ${w.map((value) => short(value)).join(", ")}: drag the arrow, or move it with the arrow keys`);
     }
     const [x1, y1] = scale.point(this.foot);
     const [x2, y2] = this.tip.at;

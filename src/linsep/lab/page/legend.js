@@ -1,0 +1,36 @@
+// What the marks of the plane mean, and how many points have a ring.
+
+import { make, makeSvg, minus } from "./dom.js";
+import { COLOUR_NAMES, classColour, mark } from "./looks.js";
+
+export class Legend {
+  constructor(lab) {
+    this.lab = lab;
+    this.node = make("ul", { class: "key", id: "key", "aria-label": "Legend" });
+    this.ring = make("span");
+  }
+
+  scene() {
+    const { run, classNames } = this.lab;
+    if (!run) { this.node.replaceChildren(); return; }
+    const sign = (...parts) => makeSvg("svg", { width: 22, height: 18, viewBox: "0 0 22 18",
+      "aria-hidden": "true" }, ...parts);
+    const items = run.present.map((code) => [mark(code, 8, 8, 6),
+      `${COLOUR_NAMES[code]}: class ${minus(classNames[code])}`]);
+    const shades = run.present.map((code, k) => makeSvg("rect", { class: "shade", y: 1, height: 16,
+      x: 1 + (20 * k) / run.present.length, width: 20 / run.present.length,
+      fill: classColour(code) }));
+    const curve = this.lab.plane.regions;
+    items.push([sign(makeSvg("circle", { class: "ring", cx: 11, cy: 9, r: 7 })), this.ring],
+      [sign(makeSvg("path", { class: "line", d: curve ? "M1,14Q11,-6 21,14" : "M1,15L21,3" })),
+        run.present.length > 2 ? "line: between two classes" : `${curve ? "curve" : "line"}: score 0`],
+      [sign(...shades), "shade: the predicted class"]);
+    this.node.replaceChildren(...items.map(([picture, text], k) => make("li",
+      { class: k === run.present.length ? "of-ring" : "" }, picture, text)));
+  }
+
+  count(wrong) {
+    const n = this.lab.scene.points.length;
+    this.ring.textContent = `ring: not on its side (${wrong} of ${n})`;
+  }
+}

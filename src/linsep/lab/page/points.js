@@ -1,0 +1,97 @@
+// The points of the plane: marks that are dragged, moved by keys, relabelled and deleted.
+
+import { makeSvg, set, short } from "./dom.js";
+import { stepOf } from "./handle.js";
+import { mark } from "./looks.js";
+
+//: up to so many points all have their number beside them, else that of this step alone
+const NUMBERED = 12;
+
+export class Points {
+  constructor(plane) {
+    this.plane = plane;
+    this.lab = plane.lab;
+    this.node = makeSvg("g", { class: "points" });
+    this.dots = [];
+    this.looks = [];
+  }
+
+  // Where the points are drawn: a logistic curve runs between the heights of its classes.
+  places() {
+    const { points, settings } = this.lab.latest();
+    return points.map(([x, y, code]) => [x, settings.room === "curve" ? code : y]);
+  }
+
+  // A point stays the element that it is, unless its class changes.
+  draw() {
+    const { points } = this.lab.scene;
+    const size = points.length > 120 ? 4 : points.length > NUMBERED ? 6 : 8;
+    const looks = points.map(([, , code]) => `${code} ${size}`);
+    const focused = this.lab.root.getRootNode().activeElement?.dataset?.point;
+    this.node.classList.toggle("few", points.length <= NUMBERED);
+    this.dots.splice(points.length).forEach((dot) => dot.remove());
+    points.forEach(([, , code], j) => {
+      if (this.dots[j] && looks[j] === this.looks[j]) return;
+      const dot = this.newDot(j, code, size);
+      if (this.dots[j]) this.dots[j].replaceWith(dot);
+      else this.node.append(dot);
+      this.dots[j] = dot;
+      if (focused === String(j)) dot.focus({ preventScroll: true });
+    });
+    this.looks = looks;
+    const places = this.places();
+    points.forEach(([x, y, code], j) => {
+      const [px, py] = this.plane.scale.point(places[j] ?? [x, y]);
+      set(this.dots[j], { transform: `translate(${px},${py})`,
+        "aria-label": `Point ${j + 1} at ${short(x)}, ${short(y)}, class ${
+          this.lab.classNames[code]}` });
+    });
+    this.showSelected();
+  }
+
+  newDot(j, code, size) {
+    const ring = (name, r) => makeSvg("circle", { class: name, r });
+    const dot = makeSvg("g", { class: "dot", tabindex: "0", role: "button", "data-point": j,
+      "data-class": code }, ring("touch", size + 9), ring("halo", size + 12),
+    ring("wrong-ring", size + 5), mark(code, 0, 0, size),
+    makeSvg("text", { class: "number", x: size + 7, y: -size - 4 }, j + 1));
+    dot.addEventListener("keydown", (event) => this.key(event, j));
+    dot.addEventListener("focus", () => this.lab.select(j));
+    return dot;
+  }
+
+  showSelected() {
+    this.dots.forEach((dot, j) => dot.classList.toggle("selected", j === this.lab.selected));
+  }
+
+  // Rings around points that are not on their side, and the point of this step; returns how many
+  // have a ring.
+  show(wrong, visited, missed) {
+    this.dots.forEach(({ classList }, j) => {
+      classList.toggle("wrong", wrong[j]);
+      classList.toggle("visited", j === visited);
+      classList.toggle("missed", j === visited && missed);
+    });
+    return wrong.filter(Boolean).length;
+  }
+
+  key(event, j) {
+    const step = stepOf(event);
+    const place = this.places()[j];
+    const { scale } = this.plane;
+    if (step) {
+      if (!place) return;
+      this.lab.movePoint(j, this.plane.rounded([place[0] + step[0] / scale.unit,
+        place[1] + step[1] / scale.unitY]));
+    } else if (event.key === "Delete" || event.key === "Backspace") {
+      this.lab.deletePoint(j);
+    } else if (event.key === "Escape") {
+      event.target.blur();
+      this.lab.select(null);
+    } else {
+      return;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  }
+}

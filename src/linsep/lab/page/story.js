@@ -1,0 +1,102 @@
+// What happened in a step, in one sentence, and the buttons for the next.
+
+import { make, minus, short } from "./dom.js";
+
+const ENDS = {
+  converged: "A whole pass without a mistake: the run ends here.",
+  cycle: "The weights are those of an earlier pass: from here everything repeats.",
+};
+const vector = (weights) => `[${weights.map((w) => minus(short(w, 3))).join(",\u00A0")}]`;
+
+export class Story {
+  constructor(lab) {
+    this.lab = lab;
+    this.task = make("p", { class: "task" });
+    this.text = make("p", { class: "sentence", id: "story", "aria-live": "polite" });
+    this.node = make("section", { class: "card story", "aria-label": "What happens" }, this.task,
+      this.text, lab.clock.main);
+  }
+
+  scene() {
+    const { run } = this.lab;
+    this.task.textContent = !run ? "" : run.present.length > 2
+      ? "Wanted: an area for each class, with all of its points inside."
+      : `Wanted: a ${run.kernel ? "curve" : "line"} with the blue points on one side and the red `
+        + "points on the other.";
+  }
+
+  at(t) {
+    this.text.setAttribute("aria-live", this.lab.clock.playing ? "off" : "polite");
+    this.text.textContent = this.lab.run ? told(this.lab, t) : this.lab.idle;
+  }
+}
+
+// The sentence of a position.
+export function told(lab, t) {
+  const { run, scene } = lab;
+  if (!t) {
+    return `Press Step: the learner looks at point ${run.row[0] + 1}${
+      run.kernel ? "" : run.nVectors > 1 ? ", and corrects its areas if the point is in a wrong one"
+        : ", and corrects its line if the point is on the wrong side"}.`;
+  }
+  const round = t - 1;
+  const text = `${was(lab, round)}${run.kernel ? kernelChange(run, round)
+    : run.nVectors > 1 ? severalChange(run, round) : change(lab, round)}.`;
+  const last = !run.kernel && scene.settings.keep !== "last"
+    ? `By the last weights, ${text[0].toLowerCase()}${text.slice(1)}` : text;
+  const end = t === run.rounds ? ` ${ENDS[run.reason] ?? "The run is cut here."}` : "";
+  return last + end;
+}
+
+// Where the point of a round was before it was learnt.
+function was({ run, classNames }, round) {
+  const row = run.row[round];
+  const side = run.sideOf(run.scoresBefore(round));
+  const name = (code) => minus(classNames[run.present[code]]);
+  const who = `Point ${row + 1}`;
+  if (side === run.codes[row]) return `${who} was ${run.mistakes[round] ? "on its side, but too near" : "right"}`;
+  if (side < 0) return `${who} was on no side${run.nVectors > 1 ? "" : " (its score was 0)"}`;
+  return run.nVectors > 1 ? `${who} was taken for ${name(side)} and is ${name(run.codes[row])}`
+    : `${who} was on the wrong side`;
+}
+
+// How the only weight vector of a run changed.
+function change({ run, scene }, round) {
+  const from = scene.settings.intercept ? 0 : 1;
+  const [before, after] = [run.weightsAt(round), run.weightsAt(round + 1)].map((w) => w.slice(from));
+  if (String(before) === String(after)) {
+    if (!run.mistakes[round]) return ": nothing changes";
+    return scene.settings.learner === "batch" ? ": its correction waits for the end of the pass"
+      : ", but its correction is 0";
+  }
+  const row = run.row[round];
+  const y = run.codes[row] === 1 ? 1 : -1;
+  const { learner, rate, schedule } = scene.settings;
+  const rule = learner === "perceptron" ? `w += ${rate === 1 && schedule === "constant" ? "" : "rate "}y x`
+    : learner === "batch" ? "the pass ends" : "w changes";
+  const way = learner === "batch" ? 1 : y;
+  const added = after.map((w, k) => way * (w - before[k]));
+  const [, ...features] = run.weightsAt(round + 1);
+  const scores = [run.weightsAt(round + 1)[0] + features[0] * run.points[row][0]
+    + features[1] * run.points[row][1]];
+  return `: ${rule}, so ${from ? "[w1, w2]" : "[b, w1, w2]"} = ${vector(before)} ${
+    way > 0 ? "+" : "\u2212"} ${vector(added)} = ${vector(after)}${
+    run.isWrong(scores, row) ? "; the point is still not on its side" : ""}`;
+}
+
+function severalChange(run, round) {
+  const [before, after] = [run.allWeightsAt(round), run.allWeightsAt(round + 1)];
+  const names = run.vectors.filter((_, v) => String(before[v]) !== String(after[v])).map(minus);
+  if (!names.length) {
+    return run.sideOf(run.scoresBefore(round)) < 0 && !run.mistakes[round]
+      ? ": such ties go to the first class, so nothing changes" : ": nothing changes";
+  }
+  return `: the weights of ${names.join(", ")} change`;
+}
+
+function kernelChange(run, round) {
+  const changes = run.duals[round];
+  if (!changes.length) return ": nothing changes";
+  return run.nVectors > 1 ? ": it becomes a support vector"
+    : `: its kernel is ${changes[2] > 0 ? "added" : "subtracted"}, and it is a support vector`;
+}

@@ -1,0 +1,118 @@
+"""The first screen of the lab: five points, two buttons, a sentence, a legend."""
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.compiled
+
+#: what is hidden until More is pressed
+MORE = [
+    ".controls", ".proof.card", ".weights", ".table", ".sharing", ".clock", ".tools", "#equation",
+    ".widest", ".handle.tip",
+]  # fmt: skip
+#: what each step of the first run says
+SAID = [
+    "Press Step: the learner looks at point 1, and corrects its line if the point is on the wrong "
+    "side.",
+    "Point 1 was on no side (its score was 0): w += y x, so [b, w1, w2] = [0, 0, 0] − [1, −1, −3] "
+    "= [−1, 1, 3].",
+    "Point 2 was right: nothing changes.",
+    "Point 3 was right: nothing changes.",
+    "Point 4 was on the wrong side: w += y x, so [b, w1, w2] = [−1, 1, 3] + [1, −4, 0] = "
+    "[0, −3, 3].",
+]
+
+
+def visible_buttons(tab):
+    return [one.inner_text() for one in tab.page.locator(".lab button").all() if one.is_visible()]
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (1920, 1080), (390, 844)])
+def test_a_novice_sees_two_buttons_a_sentence_a_picture_and_its_legend(tab, size):
+    tab.look(*size, "light")
+    tab.open(more=False)
+    assert visible_buttons(tab) == ["More", "Step", "▶ Play"]
+    assert tab.text("#story") == SAID[0]
+    assert tab.page.locator(".dot .mark").count() == 5
+    for hidden in MORE:
+        expect(tab.page.locator(hidden).first).to_be_hidden()
+    legend = tab.page.get_by_role("list", name="Legend").locator("li")
+    assert [text.split(":")[0] for text in legend.all_inner_texts()] == [
+        "blue", "red", "ring", "line", "shade"
+    ]  # fmt: skip
+    shown = tab.page.evaluate("[document.documentElement.scrollWidth, innerHeight, scrollY]")
+    assert shown[0] <= size[0]
+    ends = [one.bounding_box() for one in (legend.last, tab.page.locator(".plane .picture"))]
+    assert all(box["y"] + box["height"] <= size[1] for box in ends)  # without scrolling
+
+
+def test_each_step_says_what_happened(tab):
+    tab.open(more=False)
+    for said in SAID[1:]:
+        tab.click("Step")
+        assert tab.text("#story").replace("\xa0", " ") == said
+    tab.press("End")
+    assert "the run ends here" in tab.text("#story")
+    assert "(0 of 5)" in tab.text("#key")
+    assert tab.page.get_by_role("button", name="Step", exact=True).is_disabled()
+    assert "2 was right" in tab.text("#story") or "5 was right" in tab.text("#story")
+
+
+def test_play_runs_slowly_enough_to_be_read_and_to_its_end(tab):
+    tab.open(more=False)
+    assert tab.page.locator(".speed select").input_value() == "2"
+    tab.show_more()
+    tab.page.get_by_label("Speed").select_option("1000")
+    tab.show_more(False)
+    tab.click("▶ Play")
+    tab.says("#story", "the run ends here")
+
+
+def test_more_opens_everything_and_what_needs_more_opens_it(tab):
+    tab.open(more=False)
+    more = tab.page.locator(".more-button")
+    more.click()
+    assert more.get_attribute("aria-expanded") == "true"
+    for shown in MORE[:-2]:
+        expect(tab.page.locator(shown).first).to_be_visible()
+    assert "Novikoff" in tab.says(".bounds", "of at most 8")  # no "No bound" in the first scene
+    more.click()
+    expect(tab.page.locator(".controls")).to_be_hidden()
+    tab.visit("#data=five-points&start=-1,0,0&at=5")
+    expect(tab.page.locator(".controls")).to_be_hidden()
+    tab.visit("#data=moons&learner=kernel")
+    expect(tab.page.locator(".controls")).to_be_visible()
+
+
+def test_points_are_dragged_on_the_first_screen_and_not_added(tab):
+    tab.open(more=False)
+    box = tab.page.locator(".plane .picture").bounding_box()
+    tab.page.mouse.click(box["x"] + 300, box["y"] + 50)
+    assert tab.page.locator(".dot").count() == 5
+    tab.drag(3, 80, 40)
+    tab.goes_to("points=")
+    assert tab.page.locator(".dot").count() == 5
+
+
+@pytest.mark.parametrize(
+    ("address", "steps", "said"),
+    [
+        ("data=five-points&start=-1,0,0&rate=0.5", 2, "w += rate y x, so [b, w1, w2] = [−1, 0, 0] "
+         "+ [0.5, 1.5, 1] = [−0.5, 1.5, 1]."),
+        ("data=four-points&intercept=no", 1, "so [w1, w2] = [0, 0] + [4, 0] = [4, 0]."),
+        ("data=five-points&start=-1,0,0&rate=0.01", 2, "the point is still not on its side."),
+        ("data=moons&learner=kernel&width=2", 1, "Point 1 was on no side (its score was 0): its "
+         "kernel is"),
+        ("data=four-clouds&classes=ovo", 1, "Point 1 was on no side: the weights of B vs A, C vs A,"
+         " D vs A change."),
+        ("data=four-clouds", 1, "such ties go to the first class, so nothing changes."),
+        ("data=outlier&keep=average&rounds=60", 1, "By the last weights, point 1 was on no side"),
+        ("data=clouds&learner=batch", 1, "its correction waits for the end of the pass."),
+        ("data=clouds&learner=passive-aggressive", 2, "w changes, so [b, w1, w2] = "),
+        ("points=1,1,0;2,2,0", 0, "Place points of at least two classes"),
+    ],
+)  # fmt: skip
+def test_sentences_of_other_learners(tab, address, steps, said):
+    tab.open(address)
+    tab.press(*steps * ["ArrowRight"])
+    assert said in tab.text("#story").replace("\xa0", " ")
