@@ -74,6 +74,7 @@ def test_the_first_picture_needs_no_python_and_the_rest_no_network(static_tab):
     tab.page.goto(tab.lab)
     tab.page.locator(".lab.begun .dot").first.wait_for(state="attached")
     assert tab.page.evaluate("performance.now()") < 5000
+    tab.show_more()
     expect(tab.page.locator("#python")).to_contain_text("Python is loading")
     tab.press("ArrowRight", "ArrowRight")
     assert tab.count("round") == 2
@@ -91,6 +92,7 @@ def test_lessons_proofs_and_own_points(static_tab):
     tab.page.goto(f"{tab.lab}#data=inseparable")
     python_is_there(tab)
     tab.says("#verdict", "No line separates the classes.")
+    tab.show_more()
     with tab.page.expect_download() as proof:
         tab.click("Proof")
     assert json.loads(proof.value.path().read_text())["verdicts"][0]["kind"] == "overlapping"

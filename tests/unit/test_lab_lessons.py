@@ -42,6 +42,17 @@ def test_every_step_asks_before_it_answers(step):
     assert shown["run"] is None or at <= shown["run"]["rounds"]
 
 
+#: three classes side by side
+ROW = "points=-4,0,0;-3,1,0;-3,-1,0;-1,1,1;0,-1,1;1,0,1;3,1,2;3,-1,2;4,0,2&rounds=900&classes="
+
+
+def wrong_after(run, t):
+    """The points of the first scene that are not on their side at a position, counted from 1."""
+    b, w1, w2 = run["weights"][3 * t : 3 * t + 3]
+    points = scene_of_url("data=first-steps").points
+    return [k for k, (x, y, c) in enumerate(points, 1) if (2 * c - 1) * (b + w1 * x + w2 * y) <= 0]
+
+
 #: what the answers say: the lesson, the address, and a number that its run must have
 SAID = [
     ("232 passes and 446 updates", "data=five-points&start=-1,0,0",
@@ -59,6 +70,17 @@ SAID = [
     ("10 mistakes, and 53", "data=four-clouds&classes=ovr", lambda r: sum(r["mistakes"]) == 53),
     ("10 mistakes, and 53", "data=four-clouds&classes=ovo", lambda r: sum(r["mistakes"]) == 10),
     ("It makes 5", "data=four-clouds", lambda run: sum(run["mistakes"]) == 5),
+    ("after 7 mistakes", ROW + "ovo",
+     lambda r: (r["reason"], sum(r["mistakes"])) == ("converged", 7)),
+    ("One against the rest runs in a cycle", ROW + "ovr", lambda run: run["reason"] == "cycle"),
+    ("from 4 to 2", "data=four-points&intercept=no",
+     lambda r: (r["scores"][1], sum(r["weights"][7:9])) == (4, 2)),
+    ("1 and 5, which were right", "data=first-steps&start=-2,1,5&rate=5",
+     lambda r: wrong_after(r, 3) == [4] and wrong_after(r, 4) == [1, 5]),
+    ("from −6 to −2.6", "data=first-steps&start=-2,1,5&rate=0.2",
+     lambda r: wrong_after(r, 3) == wrong_after(r, 4) == [4] and r["scores"][3] == -6),
+    ("all points are right", "data=first-steps&start=-2,1,5",
+     lambda r: wrong_after(r, 3) == [4] and wrong_after(r, 4) == []),
     ("(1, −3)", "data=four-points&intercept=no", lambda r: r["weights"][12:15] == [0, 1, -3]),
 ]  # fmt: skip
 

@@ -15,7 +15,7 @@ LESSONS = ("perceptron", "margin", "support-vectors", "kernels", "regression", "
 #: lessons that a teacher wrote, by name
 OWN: dict[str, dict[str, Any]] = {}
 MOST_CHARACTERS, MOST_STEPS = 200_000, 100
-_SCENE = re.compile(r"\[[^\]]*\]\(#([^)\s]*)\)")
+_SCENE = re.compile(r"\[([^\]]*)\]\(#([^)\s]*)\)")
 _INLINE = re.compile(r"\*\*(?P<strong>[^*]+)\*\*|\*(?P<em>[^*]+)\*|`(?P<code>[^`]+)`")
 
 
@@ -61,8 +61,9 @@ def parsed(text: str, where: str) -> dict[str, Any]:
     """Return the title and steps of a lesson; DataError says which step is wrong.
 
     ``# title``, then for each step ``## title``, a link to a scene as its first paragraph,
-    ``[scene](#data=xor)``, paragraphs with ``**bold**``, ``*italic*`` and `` `code` ``, and as
-    quotes (``> ...``) what is shown when the reader asks for the answer.
+    ``[scene](#data=xor)``, with "More" in its text if the step needs all of the page, paragraphs
+    with ``**bold**``, ``*italic*`` and `` `code` ``, and as quotes (``> ...``) what is shown when
+    the reader answers, or asks for the answer.
     """
     if len(text) > MOST_CHARACTERS:
         raise DataError(
@@ -86,12 +87,13 @@ def _step(text: str, where: str) -> dict[str, Any]:
     if scene is None:
         raise DataError(f"{where} has no scene: give it a link such as [scene](#data=xor).")
     try:
-        scene_of_url(scene[1])
+        scene_of_url(scene[2])
     except DataError as problem:
         raise DataError(f"{where} has a scene that cannot be shown. {problem}") from None
     body = rest[: scene.start()] + rest[scene.end() :]
     blocks = [block.strip() for block in re.split(r"\n\s*\n", body) if block.strip()]
-    return {"title": title.strip(), "url": scene[1], "body": [_block(block) for block in blocks]}
+    return {"title": title.strip(), "url": scene[2], "more": "More" in scene[1],
+            "body": [_block(block) for block in blocks]}  # fmt: skip
 
 
 def _block(text: str) -> dict[str, Any]:

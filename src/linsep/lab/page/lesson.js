@@ -35,6 +35,7 @@ export class Lesson {
   async follow() {
     const [name, step] = this.asked();
     if (name !== (this.lesson?.name ?? "")) await this.open(name, step, false);
+    else if (this.lesson && !location.hash) await this.go(step, false);
     else if (this.lesson && step !== this.step) { this.step = step; this.draw(); }
   }
 
@@ -60,6 +61,7 @@ export class Lesson {
     this.remember(`#${url}`, pushes);
     const answer = await this.lab.opened(url);
     if (answer) this.lab.take(answer, { at: answer.scene.at, fit: true });
+    if (this.lesson?.steps[this.step].more) this.lab.showMore(true);
   }
 
   remember(hash, pushes = true) {
@@ -80,6 +82,8 @@ export class Lesson {
     this.column.classList.toggle("hidden", !lesson);
     this.lab.node.classList.toggle("with-lesson", Boolean(lesson));
     this.menu.value = lesson?.name ?? "";
+    this.ask(Boolean(lesson?.steps[Math.min(this.step, lesson.steps.length - 1)].body.some(
+      ({ kind }) => kind === "answer")));
     if (!lesson) return;
     this.step = Math.min(this.step, lesson.steps.length - 1);
     const { title, body } = lesson.steps[this.step];
@@ -91,10 +95,28 @@ export class Lesson {
     this.column.scrollIntoView?.({ block: "nearest" });
   }
 
+  // While a question is open the page hides what would answer it: proof, counts, rings, tables.
+  ask(open) { this.lab.node.classList.toggle("asking", open); }
+
   block({ kind, pieces }) {
     const text = make("p", {}, ...pieces.map(([style, piece]) => (
       style ? make(style, {}, piece) : piece)));
-    if (kind === "text") return text;
-    return make("details", { class: "answer" }, make("summary", {}, "Show the answer"), text);
+    return kind === "text" ? text : this.answer(text);
+  }
+
+  // The answer, shown beside that of the student, or when the student asks for it.
+  answer(text) {
+    const mine = make("p", { class: "mine" });
+    const shown = make("details", { class: "answer",
+      ontoggle: () => { if (shown.open) this.ask(false); } },
+    make("summary", {}, "Show the answer"), mine, text);
+    const field = make("input", { type: "text", "aria-label": "Your answer", autocomplete: "off",
+      placeholder: "Your answer" });
+    return make("form", { class: "asked", onsubmit: (event) => {
+      event.preventDefault();
+      if (!field.value.trim()) { field.focus(); return; }
+      mine.textContent = `You said: ${field.value.trim()}`;
+      shown.open = true;
+    } }, make("div", { class: "row" }, field, make("button", { type: "submit" }, "Answer")), shown);
   }
 }
