@@ -99,6 +99,8 @@ CASES = [
     ("overlapping.parquet", {}, 3, 0.002),
     ("overlapping.svm", {}, 2, 0.001),
     ("contradictory.csv", {}, 3, 0.002),
+    ("separable.csv", {"errors": True}, 2, 0.004),
+    ("contradictory.parquet", {"errors": True, "strict": False, "time_limit": 600}, 2, 0.004),
     ("three.csv", {}, 2, 0.004),
     ("three.svm", {"formulations": ("ovr", "multinomial")}, 3, 0.004),
 ]

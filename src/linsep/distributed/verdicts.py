@@ -26,8 +26,9 @@ from linsep.distributed.rows import FIRST, ShardedRows, rows_of_source
 from linsep.distributed.shards import ShardRows
 from linsep.errors import DataError, ParameterError
 from linsep.lanes import in_lanes, in_tree
-from linsep.separability.data import Data, check_two_classes, lane_rows
-from linsep.separability.deciding import decide
+from linsep.separability.data import Data, check_two_classes, lane_rows, weights_of
+from linsep.separability.deciding import decide, with_fewest_errors
+from linsep.separability.fewest.claim import asked
 from linsep.separability.time_limit import Task, TooLarge, check_time, limited, seconds_left
 from linsep.sources.base import Source
 
@@ -42,6 +43,8 @@ def separation(
     fit_intercept: bool = True,
     margin: str | None = None,
     formulations: tuple[str, ...] = FORMULATIONS,
+    errors: bool = False,
+    strict: bool = True,
     time_limit: float | None = TIME_LIMIT,
     shard_mb: float = 64.0,
 ) -> Verdict | Separations:
@@ -59,8 +62,10 @@ def separation(
         For Dask collections, with their partitions.
     client : distributed.Client, default None
         None takes the current one; in a task of a worker, that of its cluster.
-    fit_intercept, margin, formulations, time_limit
-        As for :func:`linsep.separation`. The time limit counts from the first reading on.
+    fit_intercept, margin, formulations, errors, strict, time_limit
+        As for :func:`linsep.separation`. The time limit counts from the first reading on. The
+        fewest errors are searched on the client, with all rows in its memory and with the weights
+        of a source.
     shard_mb : float, default=64
         Size of a shard in MB: of text on disk, of Parquet without compression.
 
@@ -80,7 +85,11 @@ def separation(
     check_data(source, shard_mb)
     with client_given(client) as found:
         data = opened_by(found, source, y, shard_mb)
-        return decide(data, fit_intercept, margin, formulations, task=task)
+        claim = decide(data, fit_intercept, margin, formulations, task=task)
+        if errors:
+            wanted = asked(strict, weights_of(source), data.n_rows)
+            claim = with_fewest_errors(data, claim, wanted, task)
+        return claim
 
 
 class About(NamedTuple):
