@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from distributed import Client, LocalCluster
+from sklearn.datasets import load_iris
 
 import linsep
 from linsep import open_source
@@ -100,7 +101,6 @@ CASES = [
     ("overlapping.svm", {}, 2, 0.001),
     ("contradictory.csv", {}, 3, 0.002),
     ("separable.csv", {"errors": True}, 2, 0.004),
-    ("contradictory.parquet", {"errors": True, "strict": False, "time_limit": 600}, 2, 0.004),
     ("three.csv", {}, 2, 0.004),
     ("three.svm", {"formulations": ("ovr", "multinomial")}, 3, 0.004),
 ]
@@ -139,6 +139,15 @@ def test_dask_collections(client):
     frame.loc[400, "a"] = np.nan
     with pytest.raises(DataError, match=r"partition 2 of X: Row 101 .index 100., column 'a' has"):
         separation(dd.from_pandas(frame, npartitions=4), given[1], client=client)
+
+
+def test_the_fewest_errors(client):
+    X, y = load_iris(return_X_y=True)
+    X, y = X[50:], y[50:]
+    given = da.from_array(X, chunks=((30, 70), 4)), da.from_array(y, chunks=((30, 70),))
+    found = separation(*given, client=client, errors=True)
+    assert (found.errors.low, found.errors.high) == (1, 1)
+    assert found.verify(X, y)
 
 
 async def lose(address, dask_scheduler):

@@ -261,8 +261,8 @@ def _verdict(data: Data, tolerance: float | None, subject: Subject, known: Known
     """Decide the question of a subject; Undecided if it takes too long."""
     next_question()
     question = question_about(data, subject)
-    subject = replace(subject, chance=chance_of(data, question))
     try:
+        subject = replace(subject, chance=chance_of(data, question))
         # overflow only spoils a guess
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             weights = None if known is None else known(question, data.codes())
