@@ -46,6 +46,7 @@ export class Lab {
       this.fits, this.sharing, this.controls];
     this.fault = make("p", { class: "fault", id: "fault", role: "alert" });
     const [, , , weights, , table] = this.views;
+    this.table = table;
     this.node = make("main", { class: `lab${this.still ? " still" : ""}` },
       make("header", {}, make("h1", {}, "linsep", make("span", {}, " lab")),
         this.moreButton = make("button", { type: "button", class: "more-button",

@@ -7,6 +7,20 @@ const KEPT_STYLES = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opac
 const TABLES = { csv: ["rounds.csv", "text/csv"], markdown: ["rounds.md", "text/markdown"],
   latex: ["rounds.tex", "text/plain"] };
 
+// A copy of a picture with the styles of the page inside it.
+function styled(svg) {
+  const copy = svg.cloneNode(true);
+  const [mine, theirs] = [copy.querySelectorAll("*"), svg.querySelectorAll("*")];
+  theirs.forEach((node, place) => {
+    const style = getComputedStyle(node);
+    KEPT_STYLES.forEach((name) => {
+      mine[place].removeAttribute(name);
+      mine[place].style.setProperty(name, style.getPropertyValue(name));
+    });
+  });
+  return copy;
+}
+
 export class Sharing {
   constructor(lab) {
     this.lab = lab;
@@ -52,7 +66,8 @@ export class Sharing {
   }
 
   async table(format) {
-    const text = await this.asked("table", { format });
+    const { run, table } = this.lab;
+    const text = run?.kernel ? table.text(format) : await this.asked("table", { format });
     if (text !== null) download(...this.file(TABLES[format], text));
   }
 
@@ -101,26 +116,39 @@ export class Sharing {
     return [found, Math.max(...found.map((node) => Number(node.getAttribute("y") ?? 0)), height) + 10];
   }
 
-  // The picture of the plane with all styles inside it, shading included, and its height.
+  // The legend of the plane, in lines of a picture from a height on; returns the next height.
+  legendAt(y, found) {
+    const { legend, width } = this.lab.plane;
+    let x = 8;
+    for (const item of legend.node.children) {
+      const wide = 46 + 7 * item.textContent.length;
+      if (x > 8 && x + wide > width) [x, y] = [8, y + 22];
+      const sign = styled(item.querySelector("svg"));
+      set(sign, { x, y: y - 14, xmlns: "http://www.w3.org/2000/svg" });
+      found.push(sign, makeSvg("text", { x: x + 28, y, "font-size": 12, "font-family": "sans-serif",
+        fill: getComputedStyle(item).color }, item.textContent));
+      x += wide;
+    }
+    return legend.node.childElementCount ? y + 22 : y;
+  }
+
+  // The picture of the plane in light colours with all styles inside it, its legend and what is said
+  // of it, and its height.
   picture() {
+    const { classList } = this.lab.node;
+    classList.add("light");
     const { svg, width, height } = this.lab.plane;
-    const copy = svg.cloneNode(true);
-    const [mine, theirs] = [copy.querySelectorAll("*"), svg.querySelectorAll("*")];
-    theirs.forEach((node, place) => {
-      const style = getComputedStyle(node);
-      KEPT_STYLES.forEach((name) => {
-        mine[place].style.setProperty(name, style.getPropertyValue(name));
-      });
-    });
+    const copy = styled(svg);
     const paper = getComputedStyle(this.lab.plane.frame).backgroundColor;
-    const first = `<rect width="100%" height="100%" fill="${paper}"/>`;
-    const [caption, whole] = this.caption();
+    const [caption, told] = this.caption();
+    const whole = this.legendAt(told + 14, caption) - 4;
+    classList.remove("light");
     const below = makeSvg("rect", { y: height, width, height: whole - height, fill: paper });
     copy.append(below, ...caption);
     set(copy, { xmlns: "http://www.w3.org/2000/svg", width, height: whole,
-      viewBox: `0 0 ${width} ${whole}`});
+      viewBox: `0 0 ${width} ${whole}` });
     const text = new XMLSerializer().serializeToString(copy);
-    return [text.replace(/^(<svg[^>]*>)/, `$1${first}`), whole];
+    return [text.replace(/^(<svg[^>]*>)/, `$1<rect width="100%" height="100%" fill="${paper}"/>`), whole];
   }
 
   svg() { download("plane.svg", this.picture()[0], "image/svg+xml"); }

@@ -50,6 +50,24 @@ export class Table {
     return cells.map(String);
   }
 
+  // The table as it is shown, as CSV, Markdown or LaTeX.
+  text(format) {
+    const lines = [this.names, ...Array.from({ length: this.lab.run.rounds }, (_, k) => this.cells(k))]
+      .map((cells) => cells.map((cell) => cell.replace("\u2212", "-")));
+    if (format === "csv") {
+      const quoted = (cell) => (/[",]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
+      return lines.map((cells) => `${cells.map(quoted).join(",")}\n`).join("");
+    }
+    const [head, ...rows] = lines;
+    if (format === "markdown") {
+      const row = (cells) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |\n`;
+      return row(head) + row(head.map(() => "---:")) + rows.map(row).join("");
+    }
+    const row = (cells) => `${cells.map((cell) => cell.replace(/[#$%&_{}]/g, "\\$&")).join(" & ")} \\\\\n`;
+    return `\\begin{tabular}{${"r".repeat(head.length)}}\n${row(head)}\\hline\n${rows.map(row).join("")}`
+      + "\\end{tabular}\n";
+  }
+
   fill() {
     const { run } = this.lab;
     if (!run) { this.body.replaceChildren(); return; }
