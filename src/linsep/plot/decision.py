@@ -8,6 +8,7 @@ import numpy as np
 
 from linsep.catalog import is_margin
 from linsep.errors import DataError
+from linsep.estimators._common.labels import label_text
 from linsep.plot.display import (
     MOST_POINTS,
     Display,
@@ -16,6 +17,7 @@ from linsep.plot.display import (
     codes_of,
     colours,
     density_title,
+    draw_dots,
     draw_rings,
     draw_rows,
     ink,
@@ -25,17 +27,23 @@ from linsep.plot.display import (
 )
 from linsep.plot.plane import (
     Plane,
+    completed,
     grid_around,
     line_ends,
+    mean_of,
     normal_of,
     numbers_of,
+    plane_along,
     plane_of,
     show_plane,
 )
 from linsep.validation.labels import check_beside
+from linsep.words import percent
 
 #: values of the rows of a grid that are asked at a time
 GRID_VALUES = 1 << 24
+#: share of the rows beyond which a slice of projected rows is not drawn unless it is asked for
+MOST_MISPLACED = 0.05
 #: what rows inside a soft margin are called, which have squares around them rather than rings
 INSIDE = ("inside it", "inside the margin")
 
@@ -43,8 +51,10 @@ INSIDE = ("inside it", "inside the margin")
 class DecisionDisplay(Display):
     """The regions of the classes, the boundary, and the rows with their mistakes.
 
-    Two features are drawn as they are. Rows of more features are projected, or two features are
-    chosen; the title says how. It is best made with :meth:`from_estimator`.
+    Two features are drawn as they are. Of more features, two classes are drawn along their scores,
+    so that every row lies on the side of its prediction. Several classes are projected, and where
+    more than 5 % of the rows would lie in another class's color no regions are drawn; or two
+    features are chosen. The title says how. It is best made with :meth:`from_estimator`.
 
     Parameters
     ----------
@@ -70,13 +80,18 @@ class DecisionDisplay(Display):
         The numbers of their classes.
     wrong : bool array of shape (n,)
         Rows that are predicted wrongly.
+    misplaced : float or None
+        The share of the rows that lie in the color of another class than the one predicted,
+        because the regions are those of a slice through the rows; None where no row can.
+    chosen : bool
+        Whether the features of the slice were chosen, so that it is drawn in any case.
     marked : dict of str to int array
         Rows to mark, by what they are: support vectors, witnesses.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
-    regions_ : QuadMesh of the classes predicted
+    regions_ : QuadMesh of the classes predicted, or None where they are not drawn
     undecided_ : ContourSet with hatches, or None
     line_ : Line2D of the boundary of a linear classifier of two classes, or None
     curve_ : ContourSet of the boundary of other classifiers of two classes, or None
@@ -85,7 +100,7 @@ class DecisionDisplay(Display):
         without rows around a line that separates them; of a kernel a ContourSet
     normal_ : Annotation, the weight vector as an arrow from the line, or None
     points_ : list of PathCollection, one a class, or of PolyCollection, the density of many rows
-    mistakes_ : PathCollection of rings, or None
+    mistakes_ : PathCollection of rings, or of some dots over a density, or None
     marked_ : list of PathCollection, one for each kind of marked rows
     legend_ : Legend
 
@@ -113,6 +128,8 @@ class DecisionDisplay(Display):
     points: np.ndarray
     y: np.ndarray | None = None
     wrong: np.ndarray
+    misplaced: float | None = None
+    chosen: bool = False
     marked: dict[str, np.ndarray] = field(default_factory=dict)
 
     @classmethod
@@ -141,7 +158,9 @@ class DecisionDisplay(Display):
             The classes; without them rows are drawn alike, and no mistakes are marked.
         features : two numbers or names, default None
             The features to draw, the others being fixed at their means. None draws two features as
-            they are, and projects more.
+            they are. Of more, the first axis of two classes is the score (of a linear classifier
+            the distance from the boundary) and the second the direction in which rows differ most;
+            several classes are projected.
         resolution : int, default=250
             Places of the grid in each direction.
         marked : dict of str to array of row numbers, default None
@@ -168,67 +187,95 @@ class DecisionDisplay(Display):
         predicted = estimator.predict(X)  # refuses other widths by itself
         check_beside(X, y=y)
         rows = numbers_of(X)
-        plane = plane_of(estimator, rows, features)
-        points = plane.coordinates(rows)
+        said = np.searchsorted(estimator.classes_, predicted)
+        along = None if features is not None else _along_scores(estimator, X, rows, said)
+        plane, points, line = along or _projected(estimator, rows, features)
         codes, wrong = None, np.zeros(len(points), dtype=bool)
         if y is not None:
             codes = codes_of(y, estimator.classes_, len(points))
-            wrong = np.asarray(predicted) != estimator.classes_[codes]
+            wrong = said != codes
         (xs, ys), places = grid_around(points, resolution)
-        shape = ys.size, xs.size
-        said, boundary, undecided = _predicted_on_grid(estimator, X, plane, places, shape)
-        normal = normal_of(estimator)
-        line = None
-        if normal is not None and len(estimator.classes_) == 2:
-            line = plane.line(normal, np.ravel(estimator.intercept_)[0] - _cut(estimator))
+        shape, misplaced = (ys.size, xs.size), None
+        if along is not None:
+            score = (places @ along[2][0] + along[2][1]).reshape(shape)
+            on_grid, boundary, undecided = (score > 0).astype(int), score, None
+        else:
+            on_grid, boundary, undecided = _predicted_on_grid(estimator, X, plane, places, shape)
+            if plane.title:
+                column, row = (_nearest(axis, points[:, k]) for k, axis in enumerate((xs, ys)))
+                misplaced = float((on_grid[row, column] != said).mean())
         return cls(
-            plane=plane, xs=xs, ys=ys, codes=said, classes=estimator.classes_, boundary=boundary,
-            undecided=undecided, line=line if line and np.any(line[0]) else None, points=points,
-            sides=_sides(estimator), y=codes, wrong=wrong,
-            marked=_marked(estimator, X, codes, marked),
+            plane=plane, xs=xs, ys=ys, codes=on_grid, classes=estimator.classes_,
+            boundary=boundary, undecided=undecided, line=line, points=points,
+            sides=_sides(estimator), y=codes, wrong=wrong, misplaced=misplaced,
+            chosen=features is not None, marked=_marked(estimator, X, codes, marked),
         ).plot(ax, **kwargs)  # fmt: skip
 
-    def plot(self, ax: Any = None, *, alpha: float = 0.25, size: float = 22.0) -> Self:
+    def plot(
+        self, ax: Any = None, *, regions: bool | None = None, alpha: float = 0.25,
+        size: float = 22.0,
+    ) -> Self:  # fmt: skip
         """Draw on ``ax``, or on axes of a new figure.
 
         Parameters
         ----------
         ax : matplotlib Axes, default None
+        regions : bool, default None
+            Whether to draw the regions and their boundary. None draws them unless they are a slice
+            through projected rows and more than 5 % of these lie in another class's color.
         alpha : float, default=0.25
             Opacity of the regions.
         size : float, default=22
             Area of a point, in square points.
         """
         self.figure_, self.ax_ = new_axes(ax)
-        self._draw_regions(alpha)
-        self._draw_boundary()
+        if regions is None:
+            regions = self.chosen or (self.misplaced or 0.0) <= MOST_MISPLACED
+        self._draw_regions(regions, alpha)
+        self._draw_boundary(regions)
         self._draw_points(size)
         show_plane(self.ax_, self.plane.names, self.xs, self.ys)
-        show_title(self.ax_, self.plane.title, density_title(len(self.points)))
+        if not np.any(self.plane.across):  # scores have another unit than rows
+            self.ax_.set_aspect("auto")
+        title = self.plane.title, self._slice_title(regions), density_title(len(self.points))
+        show_title(self.ax_, *title)
         self.legend_ = legend(self.ax_, self._handles())
         return self
 
-    def _draw_regions(self, alpha: float) -> None:
+    def _slice_title(self, drawn: bool) -> str:
+        """What the title says of regions that are those of a slice."""
+        if not self.misplaced:
+            return ""
+        share = percent(self.misplaced)
+        if not drawn:
+            return f"no regions: {share} of the rows would lie in another class's color"
+        return f"regions of the slice: {share} of the rows lie in another class's color"
+
+    def _draw_regions(self, drawn: bool, alpha: float) -> None:
         from matplotlib.colors import ListedColormap
 
         n = len(self.classes)
+        self.regions_ = self.undecided_ = None
+        if not drawn:
+            return
         self.regions_ = self.ax_.pcolormesh(
             self.xs, self.ys, self.codes, cmap=ListedColormap(colours(n)), vmin=-0.5, vmax=n - 0.5,
             shading="nearest", alpha=alpha, linewidth=0, rasterized=True, zorder=0,
         )  # fmt: skip
-        self.undecided_ = None
         if self.undecided is not None and self.undecided.any():
             self.undecided_ = self.ax_.contourf(
                 self.xs, self.ys, self.undecided.astype(float), levels=[0.5, 1.5], colors="none",
                 hatches=["////"], zorder=1,
             )  # fmt: skip
 
-    def _draw_boundary(self) -> None:
+    def _draw_boundary(self, drawn: bool) -> None:
         self.line_: Any = None
         self.curve_: Any = None
         self.borders_: list[Any] = []
         self.normal_: Any = None
         self.margin_lines_: list[Any] = []
+        if not drawn:
+            return
         if self.line is not None:
             normal, offset = self.line
             (self.line_,) = self.ax_.plot(*self._ends(0.0), color=ink(), linewidth=1.5, zorder=3)
@@ -272,14 +319,16 @@ class DecisionDisplay(Display):
         return line_ends(normal, offset - score, self.xs[[0, -1]], self.ys[[0, -1]])
 
     def _margin(self, normal: np.ndarray, offset: float) -> float:
-        """The smallest score of a row, where all are on their side and in the plane; else 0."""
-        if self.y is None or self.wrong.any() or self.plane.title:
+        """The smallest score of a row, where all are on their side and in no slice; else 0."""
+        if self.y is None or self.wrong.any() or self.misplaced is not None:
             return 0.0
         scores = self.points @ normal + offset
         return float(np.abs(scores).min())
 
     def _draw_normal(self, normal: np.ndarray, offset: float) -> None:
         """The weight vector as an arrow from the line, a fifth of the picture long at most."""
+        if not np.any(self.plane.across):
+            return  # along the scores of a classifier without weights
         centre, size = np.array([self.xs.mean(), self.ys.mean()]), np.abs(normal).max()
         normal, offset = normal / size, offset / size  # whose squares are floats
         foot = centre - (normal @ centre + offset) / (normal @ normal) * normal
@@ -300,14 +349,16 @@ class DecisionDisplay(Display):
         self.mistakes_: Any = None
         self.marked_: list[Any] = []
         many = len(self.points) > MOST_POINTS
-        codes = None if many else self.y  # colours of regions show through a grey density
-        self.points_ = draw_rows(self.ax_, self.points, codes, self.classes, size)
-        if many:
-            return
+        self.points_ = draw_rows(self.ax_, self.points, self.y, self.classes, size)
         if self.wrong.any():
             found = self.points[self.wrong]
-            said = f"mistakes ({len(found):,})"
-            self.mistakes_ = draw_rings(self.ax_, found, 3.5 * size, "-", said)
+            if many:
+                self.mistakes_ = draw_dots(self.ax_, found, "mistakes")
+            else:
+                said = f"mistakes ({len(found):,})"
+                self.mistakes_ = draw_rings(self.ax_, found, 3.5 * size, "-", said)
+        if many:
+            return
         for k, (name, rows) in enumerate(self.marked.items()):
             chosen = self.points[np.isin(np.arange(len(self.points)), rows)]
             said = f"{name} ({len(chosen):,})"
@@ -322,7 +373,7 @@ class DecisionDisplay(Display):
         from matplotlib.patches import Patch
 
         handles: list[Any] = []
-        if self.y is not None or len(self.points) > MOST_POINTS:
+        if self.y is not None or (len(self.points) > MOST_POINTS and self.regions_ is not None):
             handles = class_handles(self.points_, len(self.points), self.classes)
         handles += [self.mistakes_, *self.marked_]
         if self.undecided_ is not None:
@@ -335,6 +386,59 @@ class DecisionDisplay(Display):
 def _cut(estimator: Any) -> float:
     """Return the score by ``coef_`` from which on its class is predicted."""
     return float(getattr(getattr(estimator, "threshold_", None), "score", 0.0))
+
+
+def _along_scores(
+    estimator: Any, X: Any, rows: Any, said: np.ndarray
+) -> tuple[Plane, np.ndarray, tuple[np.ndarray, float]] | None:
+    """Return the plane of the scores of two classes and the widest direction, the coordinates of
+    the rows and the line between the classes; None of others, and where predictions do not follow
+    the scores.
+    """
+    d = rows.shape[1]
+    if d <= 2 or len(estimator.classes_) != 2:
+        return None
+    scores = _scores(estimator, X)
+    low = scores[said == 0].max(initial=-np.inf)
+    high = scores[said == 1].min(initial=np.inf)
+    cut = _cut(estimator)
+    if not low <= cut <= high:  # of another library's threshold
+        cut = (low + high) / 2
+    if not (scores.any() and low <= high and np.isfinite(cut)):
+        return None
+    normal, what = normal_of(estimator), "score"
+    if normal is not None:
+        plane = plane_along(normal, rows)
+        across, offset = plane.line(normal, np.ravel(estimator.intercept_)[0] - cut)
+        start = plane.origin - offset / (plane.across @ normal) * plane.across
+        names = "distance from the boundary", plane.names[1]
+        plane = plane._replace(origin=start, names=names)
+        return plane, plane.coordinates(rows), (across, 0.0)
+    if not hasattr(estimator, "decision_function"):
+        what = f"probability of {label_text(estimator.classes_[1])}, less 0.5"
+    said_of_plane = f"{d:,} features: the score, and the widest direction"
+    _, up = completed([], rows)
+    plane = Plane(mean_of(rows), np.zeros(d), up, (what, "widest direction"), said_of_plane)
+    points = plane.coordinates(rows)
+    points[:, 0] = scores
+    return plane, points, (np.array([1.0, 0.0]), -cut)
+
+
+def _projected(
+    estimator: Any, rows: Any, features: Sequence[int | str] | None
+) -> tuple[Plane, np.ndarray, tuple[np.ndarray, float] | None]:
+    """Return the plane of two features or of projected rows, the coordinates of the rows, and the
+    line of a linear classifier of two classes.
+    """
+    plane, normal, line = plane_of(estimator, rows, features), normal_of(estimator), None
+    if normal is not None and len(estimator.classes_) == 2:
+        line = plane.line(normal, np.ravel(estimator.intercept_)[0] - _cut(estimator))
+    return plane, plane.coordinates(rows), line if line and np.any(line[0]) else None
+
+
+def _nearest(axis: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return which of evenly spaced places is nearest to each value."""
+    return np.rint((values - axis[0]) / (axis[1] - axis[0])).astype(int)
 
 
 def _predicted_on_grid(

@@ -25,6 +25,8 @@ LONGEST_LINE = 34
 MANY, SHORT_LINE = 8, 20
 #: more points than these are drawn as a density
 MOST_POINTS = 20_000
+#: points that are drawn over a density; more would hide it
+MOST_DOTS = 1_000
 #: beyond, a legend would be longer than the picture
 MOST_IN_LEGEND = 20
 
@@ -225,14 +227,7 @@ def draw_rows(
     palette = [ink()] if codes is None else colours(len(classes))
     own = np.zeros(len(points), int) if codes is None else codes
     if len(points) > MOST_POINTS:
-        ends = [limits(axis) for axis in points.T]
-        return [
-            ax.hexbin(
-                *points[own == k].T, gridsize=60, bins="log", mincnt=1, linewidths=0, zorder=2,
-                extent=(*ends[0], *ends[1]), cmap=_shades(colour, 0.5 if codes is None else 0.8),
-            )
-            for k, colour in enumerate(palette)
-        ]  # fmt: skip
+        return _densities(ax, points, own, palette, 0.5 if codes is None else 1.0)
     edge = ax.get_facecolor()
     return [
         ax.scatter(
@@ -242,6 +237,29 @@ def draw_rows(
         )
         for k, colour in enumerate(palette)
     ]  # fmt: skip
+
+
+def _densities(
+    ax: Any, points: np.ndarray, own: np.ndarray, palette: list[Any], most: float
+) -> list[Any]:
+    """Draw the density of each class, in each cell that of the class of which it has the largest
+    share, so that a rare class shows where it is concentrated.
+    """
+    ends = [limits(axis) for axis in points.T]
+    drawn = [
+        ax.hexbin(
+            *points[own == k].T, gridsize=60, bins="log", mincnt=0, linewidths=0, zorder=2,
+            extent=(*ends[0], *ends[1]), cmap=_shades(colour, most), rasterized=True,
+        )
+        for k, colour in enumerate(palette)
+    ]  # fmt: skip
+    counts = np.array([cells.get_array() for cells in drawn])
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1.0)
+    for k, cells in enumerate(drawn):
+        hidden = (shares.argmax(axis=0) != k) | (counts[k] == 0)
+        cells.set_array(np.ma.masked_where(hidden, counts[k]))
+        cells.set_clim(1.0, max(2.0, counts[k].max()))
+    return drawn
 
 
 def _shades(colour: Any, most: float) -> Any:
@@ -275,6 +293,16 @@ def draw_rings(
         *points.T, s=size, facecolors="none", edgecolors=[ink()], linewidths=width,
         linestyles=style, zorder=4, label=name, marker=marker,
     )  # fmt: skip
+
+
+def draw_dots(ax: Any, points: np.ndarray, name: str) -> Any:
+    """Draw some of many points over a density, as dots that a legend names."""
+    n = len(points)
+    shown = points[np.linspace(0, n - 1, min(n, MOST_DOTS)).round().astype(int)]
+    said = f"{len(shown):,} of {n:,}" if len(shown) < n else f"{n:,}"
+    return ax.scatter(
+        *shown.T, s=7.0, color=[ink()], linewidths=0, zorder=4, label=f"{name} ({said})"
+    )
 
 
 def density_title(n_rows: int) -> str:

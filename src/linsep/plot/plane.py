@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_array
 
 from linsep.errors import DataError
 from linsep.estimators._common.labels import feature_names
+from linsep.parameters import fitted_parameter
 from linsep.plot.display import limits, wrapped
 from linsep.validation.values import faults_named
 
@@ -177,7 +178,9 @@ def normal_of(model: Any) -> np.ndarray | None:
 
 
 def _weights(model: Any) -> np.ndarray:
-    """Return the weights of a linear classifier as rows; one of zeros if it has none."""
+    """Return the weights of a linear classifier as rows; one of zeros if it has none, or votes."""
+    if fitted_parameter(model, "keep") == "vote":
+        return np.zeros((1, 1))
     coef: Any = getattr(model, "coef_", np.zeros(1))
     return np.atleast_2d(coef.toarray() if sp.issparse(coef) else coef).astype(np.float64)
 
