@@ -21,6 +21,7 @@ def separation(
     errors: bool = False,
     strict: bool = True,
     sample_weight: Any = None,
+    details: bool = False,
     time_limit: float | None = TIME_LIMIT,
 ) -> Verdict | Separations:
     """Decide whether a hyperplane separates the classes, and prove it.
@@ -59,6 +60,11 @@ def separation(
         Whether a row on the hyperplane counts as an error. If not, some weight must not be zero.
     sample_weight : array of shape (rows,), or None
         What an error in each row counts, at least 0, exactly. Only with ``errors=True``.
+    details : bool, default=False
+        Also find which columns decide (a set that has the same verdict without the others, of which
+        none can be left out, and the columns that every such set has), and how large the overlap
+        is: the attributes ``deciding_columns`` and ``overlap`` of each verdict. Each set of columns
+        that is tried costs a verdict. All rows are read into memory.
     time_limit : float or None, default=60.0
         Seconds for all questions together. A question not decided by then is ``Undecided``; a
         margin is left as wide as it is. None: no limit.
@@ -117,5 +123,6 @@ def separation(
     X, y, _ = with_features(X, y)
     return deciding.separation(
         X, y, K=K, fit_intercept=fit_intercept, margin=margin, formulations=formulations,
-        errors=errors, strict=strict, sample_weight=sample_weight, time_limit=time_limit,
+        errors=errors, strict=strict, sample_weight=sample_weight, details=details,
+        time_limit=time_limit,
     )  # fmt: skip

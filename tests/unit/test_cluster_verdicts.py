@@ -116,6 +116,9 @@ def test_the_bits_of_one_machine(workers, client, folder, name, options, count, 
         assert found.witness.rows == (17, 500)
     if name == "quasi-separable.parquet":
         assert found.verify(read(folder / name), exact=True)
+        here = linsep.separation(read(folder / name))
+        assert found.deciding_columns == here.deciding_columns
+        assert found.deciding_columns.touching == (0,)
         source = open_source(folder / name, target="y", exclude="w")
         assert not found.verify(source, exact=True)  # rows of weight 0
 

@@ -28,6 +28,7 @@ from linsep.certificate.checking import (
     check,
 )
 from linsep.certificate.constraints import FORMULATIONS, Combination, Subject
+from linsep.certificate.details import DecidingColumns, Overlap
 from linsep.certificate.errors import ERRORS, ErrorsChecker, FewestErrors
 from linsep.certificate.integers import Space
 from linsep.drawing import WithRows, display
@@ -126,6 +127,11 @@ class Verdict(WithRows, Claims):
 
     subject: Subject
     errors: FewestErrors | None = field(default=None, kw_only=True)
+    #: which columns decide a separable or quasi-separable verdict; no part of the proof, as overlap
+    deciding_columns: DecidingColumns | None = field(default=None, kw_only=True, compare=False)
+    overlap: Overlap | None = field(default=None, kw_only=True, compare=False)
+    #: what it says of a hyperplane, as a verb
+    verb: ClassVar[str] = ""
     kind: ClassVar[str] = ""
     #: what checks a verdict of this kind; None if it claims nothing
     checker: ClassVar[type[Checker] | None] = None
@@ -169,6 +175,7 @@ class Verdict(WithRows, Claims):
             ("data", f"{subject.n_rows:,} rows, {features}, numbers as stored"),
             *self._errors_lines(number),
             *self._details(number),
+            *self._details_asked(),
             *self.chance_line(),
         ]
 
@@ -194,6 +201,13 @@ class Verdict(WithRows, Claims):
         if self.errors is not None:
             evidence["errors"] = ERRORS.write(self.errors)
         return {"kind": self.kind, "positive": positive, "negative": negative, **evidence}
+
+    def plain_details(self) -> dict[str, Any]:
+        """Return which columns decide the verdict, and how large the overlap is, as JSON objects:
+        what is known of both.
+        """
+        found = {"deciding_columns": self.deciding_columns, "overlap": self.overlap}
+        return {name: one.plain() for name, one in found.items() if one is not None}
 
     def plot(self, X: Any, y: Any, **kwargs: Any) -> Any:
         """Draw the verdict with its rows, by :meth:`linsep.plot.SeparationDisplay.from_verdict`."""
@@ -223,6 +237,12 @@ class Verdict(WithRows, Claims):
     def _details(self, number: Number) -> list[tuple[str, str]]:
         """Return the evidence, and what follows for a logistic regression."""
         return []
+
+    def _details_asked(self) -> list[tuple[str, str]]:
+        """Return which columns decide the verdict, and how large the overlap is, if known."""
+        found = self.deciding_columns
+        lines = [] if found is None else found.lines(self.verb, _some)
+        return lines if self.overlap is None else [*lines, ("overlap", str(self.overlap))]
 
     def _errors_lines(self, number: Number) -> list[tuple[str, str]]:
         """Return the fewest errors of any hyperplane, if they were asked for."""
@@ -273,6 +293,7 @@ class Separable(Verdict):
     margin: tuple[float, float]
     support: Combination
     kind: ClassVar[str] = "separable"
+    verb: ClassVar[str] = "separates"
     checker: ClassVar[type[Checker] | None] = SeparableChecker
     fields: ClassVar[dict[str, json_of.Field]] = {
         "coef": json_of.list_of(json_of.list_of(json_of.WEIGHT)),
@@ -428,6 +449,7 @@ class QuasiSeparable(Blocked):
     signs: dict[int, Combination]
     unchecked: tuple[int, ...] = ()
     kind: ClassVar[str] = "quasi-separable"
+    verb: ClassVar[str] = "quasi-separates"
     checker: ClassVar[type[Checker] | None] = QuasiSeparableChecker
     fields: ClassVar[dict[str, json_of.Field]] = Blocked.fields | {
         "direction": json_of.ROW,

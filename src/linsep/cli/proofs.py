@@ -61,6 +61,10 @@ DISTANCE = Option(
     help="Also show how far the rows of two classes must be moved in total to be separated with "
     "this margin; it bounds errors, too.",
 )  # fmt: skip
+DETAILS = Option(
+    "--details", is_flag=True,
+    help="Also find which columns decide, and how large an overlap is.",
+)  # fmt: skip
 PROOF_OUT = Option(
     "--proof", type=options.LocalPath(dash=False), metavar="FILE",
     help="Write the proof here, as JSON.",
@@ -87,15 +91,15 @@ MOST_ROWS, MOST_VALUES = 12, 5
 
 
 @command(
-    options.DATA, MARGIN, ERRORS, STRICT, DISTANCE, options.FIT_INTERCEPT, PROOF_OUT,
+    options.DATA, MARGIN, ERRORS, STRICT, DISTANCE, DETAILS, options.FIT_INTERCEPT, PROOF_OUT,
     options.ROWS, options.UNGROUPED_COLUMNS, options.FORCE, SEARCH_LIMIT, options.READING_DASK,
     options.READING_SHARD_MB, options.AS_JSON, options.PLOT,
 )  # fmt: skip
 def separate(
     data: list[str], *, margin: str | None, errors: bool, strict: bool, gamma: float | None,
-    fit_intercept: bool, proof: Path | None, how: dict[str, Any], columns: dict[str, Any],
-    force: bool, time_limit: float, dask: str | None, shard_mb: float | None, as_json: bool,
-    plot: Path | None,
+    details: bool, fit_intercept: bool, proof: Path | None, how: dict[str, Any],
+    columns: dict[str, Any], force: bool, time_limit: float, dask: str | None,
+    shard_mb: float | None, as_json: bool, plot: Path | None,
 ) -> None:  # fmt: skip
     """Decide whether a hyperplane separates the classes of DATA, and prove it.
 
@@ -105,7 +109,7 @@ def separate(
     """
     from linsep.certificate.verdicts import Separations, Undecided
     from linsep.separability.data import weights_of
-    from linsep.separability.deciding import decide, with_fewest_errors
+    from linsep.separability.deciding import decide, with_details, with_fewest_errors
     from linsep.separability.fewest.claim import asked
     from linsep.separability.time_limit import Task
 
@@ -120,6 +124,8 @@ def separate(
             if errors:
                 wanted = asked(strict, weights_of(source), opened.n_rows)
                 claim = with_fewest_errors(opened, claim, wanted, task)
+            if details:
+                claim = with_details(opened, claim, task)
             task.doing = "the check of the proof"
             checked = _checked(claim, opened if dask is None else source, time_limit)
             least = None
@@ -132,8 +138,12 @@ def separate(
             with open_output(proof, force) as out:
                 out.write(written)
         if as_json:
-            found = {} if least is None else {"total_distance": _of_distance(least)}
-            print_json(json.loads(written) | found | {"checked": checked.reason})
+            found = json.loads(written)
+            for plain, verdict in zip(found["verdicts"], claim.verdicts(), strict=True):
+                plain.update(verdict.plain_details())
+            if least is not None:
+                found["total_distance"] = _of_distance(least)
+            print_json(found | {"checked": checked.reason})
         if undecided:
             fail(_undecided([claim]), 3)
         if not as_json:

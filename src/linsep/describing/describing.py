@@ -5,10 +5,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import scipy.sparse as sp
 
 from linsep._system.files import scratch_folder
 from linsep.certificate.verdicts import Overlapping, QuasiSeparable, Separable
@@ -17,8 +15,9 @@ from linsep.describing.tables import TableDescription
 from linsep.describing.vectors import VectorDescription
 from linsep.errors import DataError, LinsepError, hint
 from linsep.fitting import OF_TEXT, like_texts
-from linsep.separability.data import data_of
+from linsep.separability.data import Data, data_of
 from linsep.separability.deciding import decide
+from linsep.separability.deciding_columns import all_rows, some_columns
 from linsep.separability.time_limit import Task
 from linsep.sources.base import Source, is_frame
 from linsep.sources.formats import LABEL, format_of
@@ -128,8 +127,7 @@ def at_a_glance(
                 data = data_of(*rows)
             if len(data.classes) > MOST_CLASSES or data.n_features > MOST_FEATURES:
                 return {"verdict": None, "rows": 0, "without": without}
-            found: Any = decide(data, formulations=("multinomial",), task=Task(SECONDS))
-            found = getattr(found, "multinomial", None) or found
+            found = _of_all_classes(data)
     except LinsepError:  # only one class in the sample, or rows that no fit would take
         return {"verdict": None, "rows": 0, "without": without}
     kinds = {Separable: "separable", QuasiSeparable: "quasi-separable", Overlapping: "overlapping"}
@@ -146,24 +144,27 @@ def at_a_glance(
     }
 
 
-def _decided(found: QuasiSeparable, data: Any) -> dict[str, Any]:
+def _of_all_classes(data: Data) -> Any:
+    """Return the verdict on all classes together, within some seconds."""
+    found: Any = decide(data, formulations=("multinomial",), task=Task(SECONDS))
+    return getattr(found, "multinomial", None) or found
+
+
+def _decided(found: QuasiSeparable, data: Data) -> dict[str, Any]:
     """Return how many rows are off the boundary of a hyperplane, and which columns do it: those
-    that are zero in all rows but these, else those whose coefficients diverge.
+    that quasi-separate alone if they leave no more rows on it, else those whose coefficients
+    diverge.
     """
-    off = np.ones(data.n_rows, bool)
-    off[list(found.boundary)] = False
-    alone, first = np.ones(data.n_features, bool), 0
-    for X, codes in data.coded():
-        filled = (X != 0).toarray() if sp.issparse(X) else X != 0
-        alone &= (filled == off[first : first + len(codes), None]).all(axis=0)
-        first += len(codes)
-    names = data.names or [f"x{j}" for j in range(data.n_features)]
-    columns = [names[j] for j in np.flatnonzero(alone)]
+    columns: list[str] = []
+    if found.deciding_columns is not None and (alone := found.deciding_columns.touching):
+        by_them = _of_all_classes(some_columns(data, all_rows(data), alone))
+        if getattr(by_them, "boundary", None) == found.boundary:
+            columns = found.deciding_columns.named(alone)
     if not columns:
         kinds = ("finite", "dependent")
         columns = [name for name, kind in found.limits().items() if kind not in kinds]
         columns = [name for name in columns if not name.endswith("intercept")]
-    return {"rows": int(off.sum()), "columns": columns}
+    return {"rows": data.n_rows - len(found.boundary), "columns": columns}
 
 
 def learner_for(found: dict[str, Any]) -> tuple[dict[str, Any], str]:

@@ -22,9 +22,10 @@ from linsep.certificate.numbers import exact_rows
 from linsep.certificate.verdicts import Separable, Separations, Undecided, Verdict
 from linsep.errors import DataError, ParameterError
 from linsep.separability.data import Data, data_of, weights_of
+from linsep.separability.deciding_columns import with_columns_alone, with_sufficient_columns
 from linsep.separability.elimination import common_scale, independent, solution
 from linsep.separability.evidence import blocked_verdict, separable_verdict
-from linsep.separability.fewest.claim import Asked, asked, fewest_errors
+from linsep.separability.fewest.claim import SHORTEST, Asked, asked, fewest_errors
 from linsep.separability.margin import Separated, widened
 from linsep.separability.position import chance_of
 from linsep.separability.search import Inseparable, search
@@ -62,6 +63,7 @@ def separation(
     errors: bool = False,
     strict: bool = True,
     sample_weight: Any = None,
+    details: bool = False,
     time_limit: float | None = TIME_LIMIT,
 ) -> Verdict | Separations:
     """Decide as :func:`linsep.separation` about rows of numbers, a source, or a Gram matrix."""
@@ -75,9 +77,13 @@ def separation(
         found = decide(data, fit_intercept is not False, margin, formulations, task=task)
         if wanted is not None:
             found = with_fewest_errors(data, found, wanted, task)
+        if details:
+            found = with_details(data, found, task)
         return found.remember(X, y) if isinstance(found, Verdict) else found
-    if X is not None or margin is not None:
-        raise ParameterError("K takes the place of X and has no margin: give K and y only")
+    if X is not None or margin is not None or details:
+        raise ParameterError(
+            "K takes the place of X and has no margin and no columns that decide: give K and y only"
+        )
     rounded = holds_floats(K)
     if errors and rounded:
         raise DataError(
@@ -115,6 +121,27 @@ def with_fewest_errors(
         question = question_about(data, verdict.subject)
         with one_blas_thread:
             return replace(verdict, errors=fewest_errors(data, question, wanted, start, share))
+
+    return _mapped(found, added)
+
+
+def with_details(data: Data, found: Verdict | Separations, task: Task) -> Verdict | Separations:
+    """Return verdicts with the columns that decide them and the size of overlaps.
+
+    All verdicts share the time that a task has left. Only verdicts on two sides have an overlap.
+    """
+    task.doing = "which columns decide"
+    left = len(found.verdicts())
+
+    def added(verdict: Verdict) -> Verdict:
+        nonlocal left
+        share = max((task.until - time.monotonic()) / left, SHORTEST)
+        left -= 1
+        with (
+            limited(Task(share)), one_blas_thread,
+            np.errstate(over="ignore", invalid="ignore", under="ignore"),
+        ):  # fmt: skip
+            return with_sufficient_columns(data, verdict)
 
     return _mapped(found, added)
 
@@ -234,7 +261,7 @@ def separated_by(data: Data, weights: np.ndarray, fit_intercept: bool) -> Separa
         found = Separated(weights, [], np.zeros(0))
         chance = chance_of(data, question)
         subject = replace(subject, sha256=data.sha256(), chance=chance)
-        return separable_verdict(data, question, found, subject)
+        return with_columns_alone(data, separable_verdict(data, question, found, subject))
 
 
 def subject_of(
@@ -258,6 +285,11 @@ def counts(n_classes: int) -> tuple[int, int, int]:
 
 
 def _verdict(data: Data, tolerance: float | None, subject: Subject, known: Known | None) -> Verdict:
+    """Decide the question of a subject, with the columns that decide it alone."""
+    return with_columns_alone(data, _decided(data, tolerance, subject, known))
+
+
+def _decided(data: Data, tolerance: float | None, subject: Subject, known: Known | None) -> Verdict:
     """Decide the question of a subject; Undecided if it takes too long."""
     next_question()
     question = question_about(data, subject)

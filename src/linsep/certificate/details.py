@@ -1,0 +1,135 @@
+"""Which columns decide a verdict, and how large an overlap is: what is not part of the proof.
+
+Both are computed from exact numbers, but a proof in a file has neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class DecidingColumns:
+    """The columns that decide a separable or quasi-separable verdict, numbered from 0.
+
+    Attributes
+    ----------
+    alone : tuple of int
+        The columns that separate the classes without the others.
+    touching : tuple of int
+        The columns that quasi-separate the classes without the others.
+    sufficient : tuple of int or None
+        Some columns that have the same verdict without the others. None unless asked for.
+    minimal : bool
+        Whether no column of ``sufficient`` can be left out, so that none of its proper subsets has
+        the same verdict. Other sets may be smaller.
+    needed : tuple of int or None
+        The columns without which all the others have another verdict, so that the weight of each
+        is not zero in any separator. None unless asked for, or if the time was up.
+    n_features : int
+    names : tuple of str or None
+        The names of all columns.
+    """
+
+    alone: tuple[int, ...]
+    touching: tuple[int, ...]
+    n_features: int
+    names: tuple[str, ...] | None = field(default=None, repr=False)
+    sufficient: tuple[int, ...] | None = None
+    minimal: bool = False
+    needed: tuple[int, ...] | None = None
+
+    def named(self, columns: tuple[int, ...]) -> list[str]:
+        """Return the names of some columns; ``x3`` for column 3 if they have no names."""
+        return [f"x{j}" if self.names is None else self.names[j] for j in columns]
+
+    def lines(self, separates: str, some: Callable[[list[str]], str]) -> list[tuple[str, str]]:
+        """Return what is known as pairs of a heading and a text.
+
+        Parameters
+        ----------
+        separates : the verdict as a verb, such as "separates"
+        some : returns a few names as text
+        """
+        found = []
+        alone = self.touching if separates == "quasi-separates" else self.alone
+        if alone:
+            each = "each " * (len(alone) > 1)
+            text = f"{some(self.named(alone))}: {each}{separates} the classes without the others"
+            found.append(("alone", text))
+        if self.sufficient is None:
+            return found
+        n, names = len(self.sufficient), some(self.named(self.sufficient))
+        give = "column gives" if self.n_features == 1 else "columns give" + "s" * (n == 1)
+        how = ", and none of them can be left out" * (n > 1)
+        how = how if self.minimal else " (the time was up before fewer were tried)"
+        text = f"{n:,} of {self.n_features:,} {give} the same verdict{how}: {names}"
+        found.append(("sufficient", text))
+        if self.needed:
+            left = "if one of these" if len(self.needed) > 1 else "if it"
+            others = f"{left} is left out, the others give another verdict"
+            found.append(("needed", f"{some(self.named(self.needed))}: {others}"))
+        elif self.needed is not None:
+            found.append(("needed", "none: any one column can be left out"))
+        return found
+
+    def plain(self) -> dict[str, Any]:
+        """Return what is known as a JSON object, with the names of columns."""
+
+        found: dict[str, Any] = {
+            "alone": self.named(self.alone),
+            "touching": self.named(self.touching),
+        }
+        if self.sufficient is not None:
+            found |= {"sufficient": self.named(self.sufficient), "minimal": self.minimal}
+        if self.needed is not None:
+            found["needed"] = self.named(self.needed)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Overlap:
+    """How large the overlap of two classes is, in rows, as an interval.
+
+    It is the largest sum of multipliers, from 0 to 1 for each row, with which the reflected rows
+    add up to zero. With an intercept, these are as many rows of either class, in fractions of rows,
+    with the same mean. By the duality of linear programs it is also the least sum over the rows of
+    max(0, 1 - y <w, z>) over all weights w. Zero if and only if a hyperplane separates the classes.
+
+    Attributes
+    ----------
+    low, high : float
+        Ends of the interval, rounded outward: exact multipliers add up to ``low`` at least, and the
+        sum for ``weights`` is at most ``high``.
+    most : int
+        The largest overlap of any classes of these sizes: twice the rows of the smaller class;
+        without an intercept, all rows.
+    weights : array of shape (features,) or (features + 1,)
+        Weights with that sum, the intercept last.
+    multipliers : array of shape (rows,)
+        Those of the lower end, rounded; 0 for rows of other classes.
+    """
+
+    low: float
+    high: float
+    most: int
+    weights: np.ndarray = field(repr=False)
+    multipliers: np.ndarray = field(repr=False)
+
+    @property
+    def share(self) -> float:
+        """The upper end as a share of the largest overlap, from 0 to 1."""
+        return self.high / self.most
+
+    def __str__(self) -> str:
+        low, high = f"{self.low:.4g}", f"{self.high:.4g}"
+        ends = high if low == high else f"{low} to {high}"
+        return f"{ends} rows, of at most {self.most:,} (share {self.share:.2g})"
+
+    def plain(self) -> dict[str, Any]:
+        """Return the numbers as a JSON object."""
+        return {"low": self.low, "high": self.high, "most": self.most, "share": self.share}
