@@ -70,14 +70,18 @@ def python_is_there(tab):
 
 
 def test_the_first_picture_needs_no_python_and_the_rest_no_network(static_tab):
-    tab = static_tab
-    tab.page.goto(tab.lab)
+    tab, held = static_tab, []
+    tab.context.route("**/pyodide.asm.wasm", lambda one: held.append(one))  # noqa: PLW0108
+    with tab.page.expect_request("**/pyodide.asm.wasm"):
+        tab.page.goto(tab.lab)
     tab.page.locator(".lab.begun .dot").first.wait_for(state="attached")
     assert tab.page.evaluate("performance.now()") < 5000
     tab.show_more()
     expect(tab.page.locator("#python")).to_contain_text("Python is loading")
-    tab.press("ArrowRight", "ArrowRight")
+    tab.show_more().press("ArrowRight", "ArrowRight")
     assert tab.count("round") == 2
+    with tab.page.expect_event("requestfinished", lambda one: one.url.endswith(".wasm")):
+        held[0].continue_()
     python_is_there(tab)
     tab.context.set_offline(True)  # nothing more is fetched
     before = tab.page.locator(".dot").count()
@@ -94,7 +98,7 @@ def test_lessons_proofs_and_own_points(static_tab):
     tab.says("#verdict", "No line separates the classes.")
     tab.show_more()
     with tab.page.expect_download() as proof:
-        tab.click("Proof")
+        tab.show_more().click("Proof")
     assert json.loads(proof.value.path().read_text())["verdicts"][0]["kind"] == "overlapping"
     expect(tab.page.locator(".said")).to_contain_text("linsep.check proof.json")
     tab.page.goto(f"{tab.lab}?lesson=perceptron&step=2")

@@ -248,6 +248,14 @@ def test_every_learner_has_its_bounds_or_a_reason(settings, bounds):
         assert known == {bound["name"]: bound["value"] for bound in proof["bounds"]}
 
 
+def test_a_margin_beyond_floating_point_bounds_nothing():
+    points = [[0, 0, 0], [1e-200, 0, 1], [1e6, 0, 1]]
+    scene = answer({"kind": "scene", "scene": {"points": points}})["scene"]
+    proof = answer({"kind": "proof", "scene": scene})["proof"]
+    assert proof["verdict"]["kind"] == "separable"
+    assert "Novikoff" not in {bound["name"] for bound in proof["bounds"]}
+
+
 def test_winnow_is_bounded_at_its_own_promotion():
     points = tuple((float(a), float(b), int(a or b)) for a in (0, 1) for b in (0, 1))
     values = []

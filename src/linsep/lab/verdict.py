@@ -28,6 +28,8 @@ TIME_LIMIT = 3.0
 #: most numbers of a point, and most points of several classes, or of more than two numbers, that
 #: the textbook decides about
 MOST_NUMBERS, MOST_OF_MANY = 15, 150
+#: larger bounds are not stated: squares of ratios overflow
+MOST = 10**306
 #: most points of which the plainest witness is looked for
 MOST_SEARCHED = 200
 TOO_MANY = (
@@ -36,7 +38,7 @@ TOO_MANY = (
 )
 TOO_LONG = "Exact arithmetic takes longer than {:g} seconds here."
 NO_BOUND = (
-    "No bound: this page states Novikoff's for a perceptron of two classes that a line separates; "
+    "No bound: this page states Novikoff's for a perceptron of two classes that are clearly apart; "
     "the lab that the command linsep lab opens knows those of other learners and points."
 )
 
@@ -168,6 +170,8 @@ def plain_bounds(scene: Scene) -> dict[str, Any]:
     if not square:
         return {"bounds": [], "unbounded": NO_BOUND, "widest": widest}
     value = max(dot(z, z) for z in Z) / square
+    if value >= MOST:
+        return {"bounds": [], "unbounded": NO_BOUND, "widest": widest}
     bound = {"name": "Novikoff", "value": nextafter(float(value), inf), "what": "mistakes",
              "about": NOVIKOFF}  # fmt: skip
     return {"bounds": [bound], "unbounded": "", "widest": widest}

@@ -20,7 +20,11 @@ const python = started();
 
 self.addEventListener("message", async ({ data }) => {
   const answer = await python;
-  self.postMessage(JSON.parse(answer(JSON.stringify(data))));
+  try {
+    self.postMessage(JSON.parse(answer(JSON.stringify(data))));
+  } catch (problem) { // else the page would wait for ever
+    self.postMessage({ kind: data.kind, number: data.number, fault: `Python failed: ${problem}` });
+  }
 });
 
 python.then(() => self.postMessage({ kind: "ready" }),
