@@ -7,7 +7,7 @@ import pytest
 
 from command_line import here
 from documents import ROOT, payments, reviews
-from pictures import DIGEST, LINK, digest, displays
+from pictures import DIGEST, LINK, digest, displays, faults
 
 pytestmark = [pytest.mark.compiled, pytest.mark.thorough]
 #: a module that a page shows
@@ -58,6 +58,7 @@ def surroundings(request, monkeypatch, tmp_path):
 def test_python_of_a_page_gives_what_it_says_and_draws(name, surroundings):
     for path, display in displays(ROOT / "docs" / name):
         assert DIGEST.search(path.read_text("utf-8"))[1] == digest(display), path.name
+        assert faults(display) == [], path.name
 
 
 @pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.stem)

@@ -7,7 +7,9 @@ import doctest
 import hashlib
 import re
 import sys
+from itertools import combinations
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 
@@ -15,6 +17,8 @@ LINK = re.compile(r"!\[[^]]*\]\((pictures/[\w-]+\.svg)\)")
 MANY = 1000
 #: smaller beside the largest number of a line, a number is a rounding error of 0
 ROUNDING = 1e-12
+#: a hyphen for a minus, before a number or in its exponent
+HYPHEN = re.compile(r"(^|[\s(,:=])-[\d.]|\de-\d")
 DIGEST = re.compile(r"data ([0-9a-f]{16})")
 
 
@@ -57,6 +61,47 @@ def _numbers(artist):
         yield artist.get_offsets()
     if hasattr(artist, "get_array") and artist.get_array() is not None:
         yield artist.get_array()
+
+
+def faults(display, room=1.0):
+    """What cannot be read in a picture: texts that overlap or are cut, legends over texts, hyphens
+    as minus signs. Texts are those that are drawn, as their bounding boxes, which say nothing of
+    texts that stand aslant.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.legend import Legend
+    from matplotlib.text import Text
+
+    figure, drawn, write = display.figure_, [], Text.draw
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()  # lays it out
+    with mock.patch.object(Text, "draw", lambda text, to: (drawn.append(text), write(text, to))):
+        canvas.draw()
+    shown = [text for text in drawn if text.get_visible() and text.get_text().strip()]
+    found = [f"{_said(text)} has a hyphen" for text in shown if HYPHEN.search(text.get_text())]
+    names = {text: one for one in figure.findobj(Legend) for text in one.get_texts()}
+    boxes = {
+        artist: artist.get_window_extent(canvas.get_renderer())
+        for artist in [*shown, *set(names.values())]
+        if isinstance(artist, Legend) or artist.get_rotation() % 90 == 0
+    }
+    whole = figure.bbox.padded(room)
+    corners = {artist: box.corners() for artist, box in boxes.items()}
+    found += [
+        f"{_said(artist)} is cut"
+        for artist, four in corners.items()
+        if not isinstance(artist, Legend)  # without a frame: its texts are what can be cut
+        and not all(whole.contains(*corner) for corner in four)
+    ]
+    for (one, a), (other, b) in combinations(boxes.items(), 2):
+        apart = one is names.get(other) or other is names.get(one)
+        if not apart and a.padded(-room).overlaps(b.padded(-room)):
+            found.append(f"{_said(one)} overlaps {_said(other)}")
+    return found
+
+
+def _said(artist):
+    return repr(artist.get_text()) if hasattr(artist, "get_text") else "the legend"
 
 
 def draw(page):

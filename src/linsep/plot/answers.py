@@ -21,6 +21,7 @@ from linsep.plot.display import (
     legend,
     limits,
     literal,
+    make_room,
     new_axes,
     shortened,
     show_title,
@@ -40,8 +41,6 @@ MOST_NAMED = 12
 LONGEST_NAME = 24
 #: places at which curves of many classes are averaged
 GRID = np.linspace(0.0, 1.0, 501)
-#: inches of a picture with a legend
-SIZE = (7.4, 4.6)
 #: the share of rows whose gain a legend names
 FIRST_ROWS = 0.1
 
@@ -158,14 +157,6 @@ def _thinned(*parts: np.ndarray) -> tuple[np.ndarray, ...]:
     return tuple(part[kept] for part in parts)
 
 
-def _beside_legend(ax: Any) -> tuple[Any, Any]:
-    """Return the figure and axes to draw on; new ones have room for a legend on the right."""
-    figure, axes = new_axes(ax)
-    if ax is None:
-        figure.set_size_inches(*SIZE)
-    return figure, axes
-
-
 class Curves(Display):
     """Base of the curves of classes, each against all others, with a point for the predictions.
 
@@ -251,7 +242,7 @@ class Curves(Display):
         ax : matplotlib Axes, default None
         **kwargs : passed to the curves, such as ``linewidth=2``
         """
-        self.figure_, self.ax_ = _beside_legend(ax)
+        self.figure_, self.ax_ = new_axes(ax)
         self.curves_: list[Any] = []
         self.others_: list[Any] = []
         self.points_: list[Any] = []
@@ -265,6 +256,8 @@ class Curves(Display):
                 self._draw_class(label_text(label), one, colour, kwargs)
         self.ax_.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
         self.legend_ = legend(self.ax_, [*self.curves_, self._dot(), self.baseline_])
+        if ax is None:
+            make_room(self.figure_, self.legend_)
         return self
 
     def _dot(self) -> Any:
@@ -541,7 +534,7 @@ class ThresholdDisplay(Display):
         ax : matplotlib Axes, default None
         **kwargs : passed to the curves, such as ``linewidth=2``
         """
-        self.figure_, self.ax_ = _beside_legend(ax)
+        self.figure_, self.ax_ = new_axes(ax)
         probability = self.name.startswith("probability")
         ends = (-0.02, 1.02) if probability else limits(np.append(self.at, [self.used, self.usual]))
         look = {"linewidth": 1.5, "drawstyle": "steps-pre"} | kwargs
@@ -565,6 +558,8 @@ class ThresholdDisplay(Display):
         self.legend_ = legend(self.ax_, [*self.curves_, self.cost_, self.used_, self.usual_])
         if self.cost_ax_ is not None:  # beside the scale of the costs
             self.legend_.set_bbox_to_anchor((1.2, 1.0))
+        if ax is None:
+            make_room(self.figure_, self.legend_)
         return self
 
     def _step(self, ax: Any, values: np.ndarray, ends: tuple[float, float], **look: Any) -> Any:

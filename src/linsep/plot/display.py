@@ -1,8 +1,10 @@
 """What every picture shares: axes without pyplot, colours and marks of classes, rows as points or
 as a density where there are too many, saving."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import wraps
 from io import BytesIO
 from math import ceil
 from textwrap import wrap
@@ -16,13 +18,23 @@ from linsep.estimators._common.labels import label_text, listed
 from linsep.validation.labels import labels_of
 from linsep.words import escaped, row_text
 
-#: colours that the colour-blind can tell apart (Okabe and Ito, 2008); grey is the eighth
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
+#: ten colours that the colour-blind can tell apart: seven of Okabe and Ito (2008) and three darker
+#: ones, chosen so that no pair is nearer than 15 in CIELAB to anyone
+COLOURS = (
+    "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#8B5A2B",
+    "#7000D0", "#555555",
+)  # fmt: skip
+#: of what has no name
+GREY = "#999999"
 MARKERS = "os^DvP*X<>hpd8H"
 #: characters in a line of a name
 LONGEST_LINE = 34
-#: entries of a legend beyond which they are small and of so many characters
-MANY, SHORT_LINE = 8, 20
+#: lines of a legend beyond which its entries are small and of so many characters
+MANY, SHORT_LINE = 16, 20
+#: inches of a square picture without its legend
+SQUARE = (5.8, 4.6)
+#: a hyphen before a number, as in -1 and 1e-05
+HYPHEN = re.compile(r"(?<![\w.)-])-(?=\.?\d|inf)|(?<=\de)-(?=\d)")
 #: more points than these are drawn as a density
 MOST_POINTS = 20_000
 #: points that are drawn over a density; more would hide it
@@ -63,8 +75,8 @@ def new_grid(n: int, columns: int, width: float, height: float) -> tuple[Any, li
 
 
 def colours(n: int) -> list[Any]:
-    """Return ``n`` colours: those of Okabe and Ito, or beyond eight of the part of viridis that
-    shows on the background of the style in use.
+    """Return ``n`` colours: those that anyone can tell apart, or beyond ten of the part of viridis
+    that shows on the background of the style in use.
     """
     if n <= len(COLOURS):
         return list(COLOURS[:n])
@@ -101,14 +113,19 @@ def legend(ax: Any, drawn: Iterable[Any]) -> Any:
     """
     handles = [artist for artist in drawn if artist is not None]
     look: dict[str, Any] = {}
-    if len(handles) > MANY:
-        names = [handle.get_label().replace(r"\$", "$") for handle in handles]
+    names = [handle.get_label().replace(r"\$", "$") for handle in handles]
+    if sum(1 + name.count("\n") for name in names) > MANY:
         labels = [shortened(name, SHORT_LINE).replace("$", r"\$") for name in names]
         look = {"labels": labels, "fontsize": "x-small", "labelspacing": 0.3}
     return ax.legend(
         handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.0),
         borderaxespad=0.0, frameon=False, **look,
     )  # fmt: skip
+
+
+def make_room(figure: Any, beside: Any) -> None:
+    """Make a new figure of one square picture as wide as the legend beside it needs."""
+    figure.set_size_inches(SQUARE[0] + beside.get_window_extent().width / figure.dpi, SQUARE[1])
 
 
 def show_title(ax: Any, *lines: str) -> None:
@@ -118,7 +135,14 @@ def show_title(ax: Any, *lines: str) -> None:
 
 def literal(name: str) -> str:
     """Return a name that came with the data so that it is drawn as it is: no formula, no escape."""
-    return escaped(name, lines=True).replace("$", r"\$")
+    return with_minus(escaped(name, lines=True)).replace("$", r"\$")
+
+
+def with_minus(text: str) -> str:
+    """Return a text with the sign before its numbers that the axes have: a minus, no hyphen."""
+    from matplotlib import rcParams
+
+    return HYPHEN.sub("\N{MINUS SIGN}", text) if rcParams["axes.unicode_minus"] else text
 
 
 def shortened(name: str, most: int) -> str:
@@ -154,9 +178,13 @@ class Display:
     figure_: Any
 
     def __init_subclass__(cls) -> None:
-        """Write ``__init__``: a picture is what it shows, and what ``plot`` draws of that."""
+        """Write ``__init__``: a picture is what it shows, and what ``plot`` draws of that, with one
+        minus sign in all texts.
+        """
         super().__init_subclass__()
         dataclass(kw_only=True, eq=False, repr=False)(cls)
+        if "plot" in cls.__dict__:
+            cls.plot = _with_one_minus(cls.plot)  # type: ignore[attr-defined]
 
     def save(self, path: Any, **kwargs: Any) -> None:
         """Write the picture to a file; its ending (.png, .svg, .pdf) says in which format.
@@ -173,6 +201,21 @@ class Display:
         file = BytesIO()
         self.figure_.savefig(file, format="png", dpi=100, bbox_inches="tight")
         return file.getvalue()
+
+
+def _with_one_minus(plot: Any) -> Any:
+    """Return a method ``plot`` after which the numbers in all texts have the minus of the axes."""
+
+    @wraps(plot)
+    def drawn(self: Any, *args: Any, **kwargs: Any) -> Any:
+        from matplotlib.text import Text
+
+        made = plot(self, *args, **kwargs)
+        for text in self.figure_.findobj(Text):
+            text.set_text(with_minus(text.get_text()))
+        return made
+
+    return drawn
 
 
 def check_drawable(estimator: Any, attribute: str, lacks: str) -> None:
@@ -280,8 +323,18 @@ def class_handles(drawn: list[Any], n_rows: int, classes: np.ndarray) -> list[An
             Patch(facecolor=colour, alpha=0.5, label=wrapped(label_text(label)))
             for label, colour in zip(classes, colours(len(classes)), strict=True)
         ]
-        return patches[:MOST_IN_LEGEND]
-    return [points for points in drawn if len(points.get_offsets())][:MOST_IN_LEGEND]
+        return _first(patches)
+    return _first([points for points in drawn if len(points.get_offsets())])
+
+
+def _first(handles: list[Any]) -> list[Any]:
+    """Return the handles that a legend has room for, and one that says how many more there are."""
+    from matplotlib.lines import Line2D
+
+    more = len(handles) - MOST_IN_LEGEND
+    if more <= 0:
+        return handles
+    return [*handles[:MOST_IN_LEGEND], Line2D([], [], ls="none", label=f"and {more:,} more")]
 
 
 def draw_rings(

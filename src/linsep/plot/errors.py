@@ -6,7 +6,7 @@ import numpy as np
 
 from linsep.certificate.errors import FewestErrors
 from linsep.errors import DataError
-from linsep.plot.display import COLOURS, Display, legend, new_axes, show_title
+from linsep.plot.display import COLOURS, GREY, Display, legend, new_axes, show_title
 
 
 class FewestErrorsDisplay(Display):
@@ -70,7 +70,7 @@ class FewestErrorsDisplay(Display):
         )
         (self.low_,) = self.ax_.plot(seconds, low, color=COLOURS[0], label="proved least", **look)
         self.open_ = self.ax_.fill_between(
-            seconds, low, high, step="post", color=COLOURS[7], alpha=0.25, linewidth=0
+            seconds, low, high, step="post", color=GREY, alpha=0.25, linewidth=0
         )
         self.ax_.set(xlabel="seconds", ylabel="errors", ylim=(0, None))
         self.legend_ = legend(self.ax_, [self.high_, self.low_])

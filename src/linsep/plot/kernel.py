@@ -270,6 +270,7 @@ class KernelDisplay(Display):
         ax.set(xlabel=wrapped(self.names[0]), ylabel=wrapped(self.names[1]), zlabel="f(x)")
         ax.zaxis.labelpad = 8
         ax.view_init(elev=32, azim=-60)
+        ax.set_box_aspect(None, zoom=0.9)  # leaves room for the name of the height
         ax.legend(frameon=False, loc="upper right")
 
     def _draw_substrings(self, ax: Any) -> None:

@@ -16,6 +16,7 @@ from linsep.logistic.estimator import LogisticRegression
 from linsep.naive_bayes import GaussianNaiveBayes
 from linsep.plot.display import (
     COLOURS,
+    MARKERS,
     Display,
     class_handles,
     codes_of,
@@ -25,6 +26,7 @@ from linsep.plot.display import (
     ink,
     legend,
     literal,
+    make_room,
     new_axes,
     show_title,
     wrapped,
@@ -448,15 +450,18 @@ class ReliabilityDisplay(Display):
         )
         self.curves_ = []
         shades = colours(len(self.curves))
-        for (label, curve), colour in zip(self.curves.items(), shades, strict=True):
+        for k, ((label, curve), colour) in enumerate(zip(self.curves.items(), shades, strict=True)):
             name = f"{literal(label_text(label))}: Brier score {curve.brier:.3g}"
-            look = {"color": colour, "marker": "o", "markersize": 4, "label": name} | kwargs
+            mark = MARKERS[k % len(MARKERS)]
+            look = {"color": colour, "marker": mark, "markersize": 4, "label": name} | kwargs
             self.curves_ += self.ax_.plot(curve.predicted, curve.observed, **look)
         self.ax_.set(
             xlabel="predicted probability", ylabel="observed frequency",
             xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal",
         )  # fmt: skip
         self.legend_ = legend(self.ax_, [*self.curves_, self.diagonal_])
+        if ax is None:
+            make_room(self.figure_, self.legend_)
         return self
 
 

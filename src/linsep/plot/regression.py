@@ -44,6 +44,9 @@ PANELS = ("linearity", "equal variance", "normality", "independence", "influence
 DISTANCES = {0.5: "--", 1.0: ":"}
 #: rows of the largest Cook's distance whose numbers are shown
 NAMED = 3
+#: pixels within which numbers of rows would overlap, and the sides on which those of near rows are
+BESIDE = np.array([60.0, 20.0])
+SIDES = ((1, "left", 1), (-1, "right", 1), (1, "left", -1))
 #: most groups of rows whose means are drawn, and the fewest rows of a group
 MOST_GROUPS, GROUP_ROWS = 10, 5
 #: letters in a line of the sentences below a panel
@@ -413,14 +416,18 @@ def draw_distances(
     _, once = np.unique(numbers, return_index=True)  # of copies the first
     cooks = np.where(np.isin(np.arange(cooks.size), once), cooks, np.nan)
     largest = np.argsort(np.where(np.isnan(cooks), -1.0, cooks), kind="stable")[::-1][:NAMED]
-    named = [
-        ax.annotate(
-            f"{numbers[row]}", (h[row], found.standardized[row]), xytext=(4, 3),
-            textcoords="offset points", fontsize="small", zorder=5, color=ink(),
-        )
-        for row in largest
-        if cooks[row] > 0
-    ]  # fmt: skip
+    named: list[Any] = []
+    for row in largest[cooks[largest] > 0]:
+        place = h[row], found.standardized[row]
+        there = ax.transData.transform([place, *(text.xy for text in named)])
+        near = int((np.abs(there[1:] - there[0]) < BESIDE).all(axis=1).sum())
+        side, at, up = SIDES[near % len(SIDES)]
+        named.append(
+            ax.annotate(
+                f"{numbers[row]}", place, xytext=(4 * side, 3 * up), textcoords="offset points",
+                ha=at, va="bottom" if up > 0 else "top", fontsize="small", zorder=5, color=ink(),
+            )
+        )  # fmt: skip
     return lines, named
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from linsep.estimators._common.explaining import machine_names
 from linsep.plot.display import (
     COLOURS,
+    GREY,
     Display,
     check_drawable,
     ink,
@@ -19,7 +20,7 @@ from linsep.plot.display import (
 from linsep.soft_margins.path import SoftMarginPath
 from linsep.soft_margins.problem import relative_gap
 
-#: weights or machines with a colour and a name; others are grey, which is the eighth colour
+#: weights or machines with a colour and a name; others are grey
 MOST_NAMED = 7
 #: characters of a name
 LONGEST_NAME = 24
@@ -173,7 +174,7 @@ class SoftMarginPathDisplay(Display):
         path, top = self.path, min(top, MOST_NAMED)
         order = np.argsort(-np.abs(path.coef[-1]), kind="stable")
         names = path.feature_names
-        grey: dict[str, Any] = {"color": COLOURS[7], "linewidth": 0.6, "zorder": 1}
+        grey: dict[str, Any] = {"color": GREY, "linewidth": 0.6, "zorder": 1}
         self.weights_: list[Any] = []
         for place, j in enumerate(order.tolist()):
             look = {"color": COLOURS[place], "label": _named(names[j])} if place < top else grey

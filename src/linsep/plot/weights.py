@@ -360,15 +360,16 @@ class WeightImageDisplay(Display):
         made = cls(images=coef.reshape(-1, *shape), titles=_titles(estimator)[: len(coef)])
         return made.plot(**kwargs)
 
-    def plot(self, *, columns: int = 5, cmap: str = "viridis") -> Self:
+    def plot(self, *, columns: int = 5, cmap: str = "RdBu_r") -> Self:
         """Draw on a new figure.
 
         Parameters
         ----------
         columns : int, default=5
             How many images stand beside each other.
-        cmap : str, default="viridis"
-            A colour map of matplotlib, whose middle stands for 0.
+        cmap : str, default="RdBu_r"
+            A colour map of matplotlib, whose middle stands for 0: white between blue for weights
+            below 0 and red for those above.
         """
         self.figure_, self.axes_ = new_grid(len(self.images), columns, 1.5, 1.7)
         largest = float(np.abs(self.images).max()) or 1.0
