@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.datasets import load_iris
 
 from command_line import here
 from linsep import from_json, open_source, separation
@@ -112,3 +113,16 @@ def test_sums_of_columns_after_the_time(monkeypatch):
 def test_gram_matrices_have_no_columns_that_decide():
     with pytest.raises(ParameterError, match="no columns that decide: give K and y only"):
         separation(K=[[1, 0], [0, 1]], y=[0, 1], details=True)
+
+
+def test_the_overlap_of_files(tmp_path):
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    X[50:].assign(y=y).to_csv(tmp_path / "two.csv", index=False)
+    found = separation(X[50:], y[50:], details=True).overlap
+    assert found.low <= 5.6 <= found.high < found.low + 1e-6
+    assert (found.most, found.most_errors) == (100, 5)
+    done = here("separate", "two.csv", "--target", "y", "--details", cwd=tmp_path)
+    assert f"overlap     {found}" in done.stdout
+    done = here("separate", "two.csv", "--target", "y", "--details", "--json", cwd=tmp_path)
+    (verdict,) = json.loads(done.stdout)["verdicts"]
+    assert verdict["overlap"] == found.plain()

@@ -125,11 +125,21 @@ class Overlap:
         """The upper end as a share of the largest overlap, from 0 to 1."""
         return self.high / self.most
 
+    @property
+    def most_errors(self) -> int:
+        """Upper bound on the rows that ``weights`` get wrong: each adds at least 1 to the sum."""
+        return int(self.high)
+
     def __str__(self) -> str:
         low, high = f"{self.low:.4g}", f"{self.high:.4g}"
         ends = high if low == high else f"{low} to {high}"
-        return f"{ends} rows, of at most {self.most:,} (share {self.share:.2g})"
+        errors = "1 error" if self.most_errors == 1 else f"{self.most_errors:,} errors"
+        return (
+            f"{ends} rows, {self.share:.2g} of the most that such classes can have; some "
+            f"hyperplane has at most {errors}"
+        )
 
     def plain(self) -> dict[str, Any]:
         """Return the numbers as a JSON object."""
-        return {"low": self.low, "high": self.high, "most": self.most, "share": self.share}
+        names = ("low", "high", "most", "share", "most_errors")
+        return {name: getattr(self, name) for name in names}

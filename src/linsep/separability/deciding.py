@@ -27,6 +27,7 @@ from linsep.separability.elimination import common_scale, independent, solution
 from linsep.separability.evidence import blocked_verdict, separable_verdict
 from linsep.separability.fewest.claim import SHORTEST, Asked, asked, fewest_errors
 from linsep.separability.margin import Separated, widened
+from linsep.separability.matched_rows import with_overlap
 from linsep.separability.position import chance_of
 from linsep.separability.search import Inseparable, search
 from linsep.separability.time_limit import Task, TooLarge, check_time, doing, limited, next_question
@@ -141,7 +142,7 @@ def with_details(data: Data, found: Verdict | Separations, task: Task) -> Verdic
             limited(Task(share)), one_blas_thread,
             np.errstate(over="ignore", invalid="ignore", under="ignore"),
         ):  # fmt: skip
-            return with_sufficient_columns(data, verdict)
+            return with_overlap(data, with_sufficient_columns(data, verdict))
 
     return _mapped(found, added)
 
