@@ -287,13 +287,13 @@ def test_a_row_that_is_a_multiple_of_a_coefficient_needs_no_work(monkeypatch):
 
 def test_nothing_is_tried_again_when_the_work_has_run_out(monkeypatch):
     under(monkeypatch, 0.0)
-    tried, guess = [], Cone._guess
+    tried, against = [], Cone._against
 
-    def noting(self, table):
+    def noting(self, target, side):
         tried.append(1)
-        return guess(self, table)
+        return against(self, target, side)
 
-    monkeypatch.setattr(Cone, "_guess", noting)
+    monkeypatch.setattr(Cone, "_against", noting)
     X = np.eye(30) + np.eye(30)[:, ::-1] * 2  # no row has one entry
     verdict = separation(np.vstack([X, 0 * X[:2]]), np.append(np.ones(30), [0, 1]))
     assert len(verdict.unchecked) == 30

@@ -75,8 +75,8 @@ def test_what_is_left_is_left_by_hand(classes, draw, intercept, sparse):
         assert not pushed
         return
     assert set(np.flatnonzero(found.rounds).tolist()) == pushed
-    assert found.numbers.tolist() == sorted({owner[i] for i in left})
-    assert (found.data is None) == (not left)
+    assert found.rows.numbers.tolist() == sorted({owner[i] for i in left})
+    assert (found.rows.data.n_rows == 0) == (not left)
     assert {i for i in kind_of(constraints)[1]} <= set(left)  # the boundary stays
     direction = found.lifted(data, question, {})
     for i, row in enumerate(constraints):
@@ -128,13 +128,13 @@ def test_rounds_that_are_too_many_leave_rows_to_programs(monkeypatch, n):
     assert verdict.boundary == (2 * n, 2 * n + 1)
     assert verdict.verify(X, y, exact=True)
     assert rounds[0].rounds.max() == min(n, peeling.MOST_ROUNDS)
-    assert len(rounds[0].numbers) == 2 + 2 * max(0, n - peeling.MOST_ROUNDS)
+    assert len(rounds[0].rows.numbers) == 2 + 2 * max(0, n - peeling.MOST_ROUNDS)
 
 
 def test_too_many_rows_that_are_left_are_searched_as_they_are(monkeypatch):
     X, y = staircase(3)
     whole = separation(X, y, fit_intercept=False)
-    monkeypatch.setattr(peeling, "MOST_LEFT", 3)
+    monkeypatch.setattr(rows_of_data, "MOST_COPIED", 3)
     again = separation(X, y, fit_intercept=False)
     assert again.boundary == whole.boundary == (6, 7)
 
@@ -146,3 +146,38 @@ def test_a_wrong_direction_is_found_out(monkeypatch, wrong):
     verdict = separation(X, y, fit_intercept=False)
     assert verdict.boundary == (6, 7)
     assert verdict.verify(X, y, exact=True)
+
+
+def on_a_boundary(seed):
+    """Sparse rows, most of them on the boundary, whose columns depend on each other."""
+    rng = np.random.default_rng(seed)
+    X = (rng.random((240, 12)) < 0.2).astype(float)
+    X[:, 8] = X[:, 9] + X[:, 10]
+    y = rng.integers(0, 2, 240)
+    y[X[:, 0] + X[:, 1] > 0] = 1
+    X[(X[:, 2] > 0) & (y == 0), 1] = 0.0
+    return sp.csr_matrix(X), y
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rows_off_the_boundary_tell_what_all_rows_tell(seed, monkeypatch):
+    X, y = on_a_boundary(seed)
+    few = separation(X, y)
+    assert few.kind == "quasi-separable"
+    assert 100 < len(few.boundary) < 240
+    assert few.signs
+    assert few.verify(X, y, exact=True)
+    off = rows_of_data.off_boundary(data_of(X, y), question_of(few.subject), few.boundary)
+    assert set(off.numbers.tolist()) == set(range(240)) - set(few.boundary)
+    assert (off.data.codes() == y[off.numbers]).all()
+    monkeypatch.setattr(rows_of_data, "SPARSE_ROWS", 17)
+    for most in (rows_of_data.MOST_COPIED, 3):  # of lanes, and of rows that are not copied
+        monkeypatch.setattr(rows_of_data, "MOST_COPIED", most)
+        again = separation(X, y)
+        assert again.verify(X, y, exact=True)
+        assert (again.boundary, again.space, again.everything) == (
+            few.boundary,
+            few.space,
+            few.everything,
+        )
+        assert again.signs.keys() == few.signs.keys()

@@ -20,7 +20,7 @@ from linsep.certificate.constraints import (
     constraints_of,
     question_of,
 )
-from linsep.certificate.integers import Space, in_lowest_terms
+from linsep.certificate.integers import Space, in_lowest_terms, whole_numbers
 from linsep.certificate.verdicts import Separable, Undecided
 from linsep.errors import DataError
 from linsep.sources import ArraySource
@@ -124,6 +124,18 @@ def test_rows_outside_a_space_are_told_exactly(numbers):
         assert found.tolist() == truly.tolist()
     assert truly.any()
     assert not truly.all()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_integers_of_floats_are_as_short_as_they_can_be(seed):
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(1, 6))
+    powers = 2.0 ** rng.integers(-1074, 900, size)
+    values = rng.integers(-5, 6, size) * (powers if seed % 2 else powers[0])
+    whole, scale = whole_numbers(values)
+    assert [m * scale for m in whole] == [Fraction(x) for x in values.tolist()]
+    assert scale > 0
+    assert any(m % 2 for m in whole) or not values.any()
 
 
 # A look in floats proves nothing.

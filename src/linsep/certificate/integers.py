@@ -18,7 +18,10 @@ PRIMES = (2147483647, 2147483629, 2147483587)
 
 
 def whole_numbers(values: Any) -> tuple[list[int], Fraction]:
-    """Return integers m and a positive fraction s with ``values == m * s`` exactly."""
+    """Return integers m and a positive fraction s with ``values == m * s`` exactly.
+
+    Those of floats have no power of two in common.
+    """
     values = np.asarray(values)
     if values.dtype.kind in "iu":
         return values.tolist(), Fraction(1)
@@ -28,12 +31,14 @@ def whole_numbers(values: Any) -> tuple[list[int], Fraction]:
         return [int(x * below) for x in exact], Fraction(1, below)
     mantissas, exponents = np.frexp(values.astype(np.float64))
     whole = np.ldexp(mantissas, 53).astype(np.int64)
-    used = exponents[whole != 0]
-    if not used.size:
+    used = whole != 0
+    if not used.any():
         return [0] * len(whole), Fraction(1)
-    lowest = int(used.min())
-    shifts = np.where(whole != 0, exponents - lowest, 0).tolist()
-    numbers = [m << shift for m, shift in zip(whole.tolist(), shifts, strict=True)]
+    zeros = np.frexp((whole & -whole).astype(np.float64))[1] - used  # at the end of each number
+    exponents = exponents + zeros
+    lowest = int(exponents[used].min())
+    shifts = np.where(used, exponents - lowest, 0).tolist()
+    numbers = [m << shift for m, shift in zip((whole >> zeros).tolist(), shifts, strict=True)]
     return numbers, Fraction(2) ** (lowest - 53)
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.batches import Batch
+from linsep.batches import Batch, joined as one_batch
 from linsep.certificate.canonical import sha256_of
 from linsep.certificate.constraints import UNIT, Membership, Question
 from linsep.certificate.integers import Row, floats_of, whole_row
@@ -30,8 +30,12 @@ LANE_VALUES = 1 << 18
 SPARSE_ROWS = 1 << 15
 #: error bound of a product that underflows
 TINY = 2.0**-1074
+#: most numbers in some rows that are copied
+MOST_COPIED = 1 << 23
 Answer = TypeVar("Answer")
 T = TypeVar("T")
+#: rows of some lanes, with their numbers
+Rows = list[tuple[Batch, np.ndarray]]
 
 
 def doubles(X: Any) -> Any:
@@ -210,6 +214,60 @@ def plain_labels(classes: np.ndarray) -> list[Any]:
     """Return labels as Python values; integral floats become ints, as they are in files."""
     plain = classes.tolist()
     return [int(x) if isinstance(x, float) and x.is_integer() else x for x in plain]
+
+
+class SomeRows(NamedTuple):
+    """Some rows, and their numbers in the data that they are from."""
+
+    data: Data
+    numbers: np.ndarray
+
+
+def some_rows(data: Data, chosen: Callable[[Batch], np.ndarray]) -> SomeRows | None:
+    """Return the rows of which a function, given a lane, says True; None if they are too many."""
+    found = data.ask(partial(_some_of_lanes, chosen), _together)
+    if found is None:
+        return None
+    whole = one_batch([batch for batch, _ in found])._replace(first=0)
+    rows = LocalData(lambda: [whole], data.classes, whole.X.shape, data.names)
+    rows.sparse, rows.rounded = data.sparse, data.rounded
+    return SomeRows(rows, np.concatenate([numbers for _, numbers in found]))
+
+
+def _some_of_lanes(chosen: Callable[[Batch], np.ndarray], lanes: Iterable[Batch]) -> Rows | None:
+    """Return the chosen rows of each lane, numbered; None if they are too many."""
+    found: Rows = []
+    for lane in within_time(lanes):
+        places = np.flatnonzero(chosen(lane))
+        found.append((lane.rows(places), lane.first + places))
+        if sum(batch.X.size for batch, _ in found) > MOST_COPIED:
+            return None
+    return found
+
+
+def _together(parts: list[Rows | None]) -> Rows | None:
+    """Return the rows of all parts; None if they are too many."""
+    found = [rows for rows in parts if rows is not None]
+    size = sum(batch.X.size for rows in found for batch, _ in rows)
+    return None if len(found) < len(parts) or size > MOST_COPIED else joined(found)
+
+
+def off_boundary(data: Data, question: Question, boundary: tuple[int, ...]) -> SomeRows:
+    """Return the rows of two sides that are not on the boundary; all rows if they are too many, or
+    if a row has several constraints.
+    """
+    rest = None
+    if question.blocks == 1:
+        rest = some_rows(data, partial(_off_boundary, question, np.array(boundary, dtype=int)))
+    return rest or SomeRows(data, np.arange(data.n_rows))
+
+
+def _off_boundary(question: Question, boundary: np.ndarray, lane: Batch) -> np.ndarray:
+    """Return which rows of a lane belong to a side and are not on the boundary."""
+    found = question.active[lane.y]
+    ends = np.searchsorted(boundary, [lane.first, lane.first + lane.size])
+    found[boundary[slice(*ends)] - lane.first] = False
+    return found
 
 
 def data_of(X: Any, y: Any = None) -> Data:

@@ -11,27 +11,28 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.batches import Batch
-from linsep.certificate.constraints import Combination, Membership, Question, Subject
-from linsep.certificate.integers import Row, Space, combination, in_lowest_terms
+from linsep.certificate.constraints import Combination, Question, Subject
+from linsep.certificate.integers import Row, combination, in_lowest_terms
 from linsep.certificate.verdicts import Overlapping, QuasiSeparable, Separable, Verdict
-from linsep.separability.data import Data, Scan, constraint, joined, outside, root_above, sides_of
-from linsep.separability.elimination import reduced
+from linsep.separability.data import (
+    Data,
+    constraint,
+    off_boundary,
+    root_above,
+    sides_of,
+)
 from linsep.separability.margin import Separated, lowest_margin, square_of
 from linsep.separability.recession import Cone, Sign
 from linsep.separability.search import Inseparable
 from linsep.separability.splitting import Proof, witness
 from linsep.separability.time_limit import TooLarge, doing
 from linsep.separability.working_set import (
-    Key,
     WorkingSet,
-    exact_rows,
+    first_members,
     members_outside,
     table_of,
 )
 
-Keys = tuple[Key, ...]
-#: most rows of a lane that are added to a space at once
-MOST_OUTSIDE = 100
 #: margin and support of a separator without a computed margin
 NO_MARGIN = (0.0, float("inf")), Combination((), (), ())
 #: most pairs with equal hashes that are compared
@@ -85,33 +86,36 @@ def blocked_verdict(
     """Return the verdict that nothing separates: a witness, and the space of the boundary."""
     doing("a short proof")
     proof = found.proof
-    table = table_of(found.members, question.size)
+    table = table_of(found.members, question)
     bound = np.flatnonzero(~members_outside(proof.span, question, found.members, table))
     contradictory = contradictory_pair(data, question) if question.blocks == 1 else None
     few = _combination_of_pair(contradictory) if contradictory else _witness(found, table, bound)
     evidence = (few, _combination(proof), proof.span)
     if not proof.direction:
         return Overlapping(subject, *evidence)
-    everything, basis = _everything(data, question, found)
     boundary = found.boundary or ()
-    signs, unchecked = _signs(data, question, found, everything)
+    rest = off_boundary(data, question, boundary)
+    working = WorkingSet(rest.data, question)
+    working.sample(first_members(question))
+    cone = Cone(working, proof.span, proof.direction)
+    everything, more = cone.everything()
+    basis = [member.key for member in proof.members]
+    basis += [(int(rest.numbers[row]), which) for row, which in (member.key for member in more)]
+    kept = everything.coefficients(question.width, question.intercept)
+    signs, unchecked = _signs(cone, kept, rest.numbers)
     direction = in_lowest_terms(proof.direction)
     return QuasiSeparable(
-        subject, *evidence, direction, boundary, everything, basis, signs, unchecked
+        subject, *evidence, direction, boundary, everything, tuple(sorted(basis)), signs, unchecked
     )
 
 
 def _signs(
-    data: Data, question: Question, found: Inseparable, everything: Space
+    cone: Cone, kept: dict[int, Row], numbers: np.ndarray
 ) -> tuple[dict[int, Combination], tuple[int, ...]]:
     """Return the coefficients with one sign under all weights with no row on the wrong side, and
     those for which the work limit ended before that was known.
     """
     doing("the signs of coefficients")
-    working = WorkingSet(data, question)
-    working.include(found.members)
-    cone = Cone(working, found.proof.span, found.proof.direction)
-    kept = everything.coefficients(question.width, question.intercept)
     cone.look_for_single_rows(list(kept.values()))
     signs: dict[int, Combination] = {}
     unchecked = []
@@ -122,7 +126,7 @@ def _signs(
             unchecked.append(j)
             continue
         if sign is not None:
-            signs[j] = _combination(sign)
+            signs[j] = _combination(sign, numbers)
     return signs, tuple(unchecked)
 
 
@@ -134,47 +138,15 @@ def _combination_of_pair(rows: tuple[int, int]) -> Combination:
     return Combination(rows, (0, 0), (1, 1))
 
 
-def _outside(
-    question: Question, space: Membership, lanes: Iterable[Batch]
-) -> list[tuple[Key, Row]]:
-    """Return some constraints of each lane that lie outside a space."""
-    found = []
-    for lane, values in Scan(question, np.zeros(question.size)).values(lanes):
-        every = np.arange(len(values.row))
-        places = np.flatnonzero(outside(space, question, lane, values, every))[:MOST_OUTSIDE]
-        for i, (row, _) in exact_rows(question, lane, values, places):
-            found.append(((int(lane.first + values.row[i]), int(values.which[i])), row))
-    return found
-
-
-def _everything(data: Data, question: Question, found: Inseparable) -> tuple[Space, Keys]:
-    """Return the space of all rows, and rows that span it."""
-    space, keys = found.proof.span, [member.key for member in found.proof.members]
-    table = table_of(found.members, question.size)
-    while len(space.rows) < question.size:
-        out = members_outside(space, question, found.members, table)
-        new = [found.members[i] for i in np.flatnonzero(out)[: question.size]]
-        if not new:
-            break
-        keys += [member.key for member in new]
-        space = reduced([*space.rows.values(), *(member.whole[0] for member in new)])
-    while len(space.rows) < question.size:
-        more = data.ask(partial(_outside, question, Membership(space, question.size)), joined)
-        if not more:
-            break
-        keys += [key for key, _ in more]
-        space = reduced([*space.rows.values(), *(row for _, row in more)])
-    return space, tuple(sorted(keys))
-
-
-def _combination(proof: Proof | Sign) -> Combination:
-    """Return the rows of a proof in order, with the smallest integer multipliers."""
+def _combination(proof: Proof | Sign, numbers: np.ndarray | None = None) -> Combination:
+    """Return the rows of a proof in order, with the smallest integer multipliers; ``numbers`` are
+    those of the rows among which the members are.
+    """
     order = sorted(range(len(proof.members)), key=lambda i: proof.members[i].key)
     whole = in_lowest_terms({i: proof.multipliers[i] for i in order})
     keys = [proof.members[i].key for i in order]
-    return Combination(
-        tuple(row for row, _ in keys), tuple(which for _, which in keys), tuple(whole.values())
-    )
+    rows = [row if numbers is None else int(numbers[row]) for row, _ in keys]
+    return Combination(tuple(rows), tuple(which for _, which in keys), tuple(whole.values()))
 
 
 class Marks(NamedTuple):

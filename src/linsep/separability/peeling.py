@@ -16,26 +16,22 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.batches import Batch, joined as one_batch
+from linsep.batches import Batch
 from linsep.certificate.constraints import Question
 from linsep.certificate.integers import Row
 from linsep.separability.data import (
     Data,
-    LocalData,
+    SomeRows,
     dense_floats,
     doubles,
     every_constraint,
-    joined,
+    some_rows,
 )
 from linsep.separability.time_limit import within_time
 from linsep.separability.working_set import WorkingSet
 
 #: most rounds, each of which reads all rows
 MOST_ROUNDS = 20
-#: most numbers in the rows that are left, which stay in memory
-MOST_LEFT = 1 << 23
-#: rows of some lanes, with their numbers
-Rows = list[tuple[Batch, np.ndarray]]
 
 
 class Peeled(NamedTuple):
@@ -47,16 +43,13 @@ class Peeled(NamedTuple):
         The round in which a column had one sign, counted from 1; 0 for the other columns.
     sides : int array of shape (weights,)
         That sign, 1 or -1, or 0.
-    data : Data or None
-        The rows with a constraint that no such column touches; None if there are none.
-    numbers : int array
-        The numbers of these rows.
+    rows : SomeRows
+        The rows with a constraint that no such column touches.
     """
 
     rounds: np.ndarray
     sides: np.ndarray
-    data: Data | None
-    numbers: np.ndarray
+    rows: SomeRows
 
     def lifted(self, data: Data, question: Question, direction: Row) -> Row | None:
         """Return a direction for all rows from one for those that are left, to be checked.
@@ -102,15 +95,8 @@ def peeled(working: WorkingSet) -> Peeled | None:
         rounds[new], sides[new] = k, np.where(up, 1, -1)[new]
     if not rounds.any():
         return None
-    left = data.ask(partial(_left, question, rounds > 0), _together)
-    if left is None:
-        return None
-    if not left:
-        return Peeled(rounds, sides, None, np.zeros(0, dtype=np.int64))
-    rows = one_batch([batch for batch, _ in left])._replace(first=0)
-    rest = LocalData(lambda: [rows], data.classes, rows.X.shape, data.names)
-    rest.sparse, rest.rounded = data.sparse, data.rounded
-    return Peeled(rounds, sides, rest, np.concatenate([numbers for _, numbers in left]))
+    left = some_rows(data, partial(_left, question, rounds > 0))
+    return None if left is None else Peeled(rounds, sides, left)
 
 
 def _signs_of(columns: np.ndarray, numbers: np.ndarray, size: int) -> np.ndarray:
@@ -151,30 +137,12 @@ def _either(parts: list[np.ndarray]) -> np.ndarray:
     return np.any(parts, axis=0)
 
 
-def _left(question: Question, pushed: np.ndarray, lanes: Iterable[Batch]) -> Rows | None:
-    """Return the rows of each lane with a constraint that no pushed column touches, numbered; None
-    if they are too many.
-    """
-    found: Rows = []
-    size = 0
-    for lane in within_time(lanes):
-        left = np.zeros(lane.size, dtype=bool)
-        for _, rows in _untouched(question, pushed, lane, sp.csr_matrix(doubles(lane.X))):
-            left[rows] = True
-        if left.any():
-            numbers = np.flatnonzero(left)
-            found.append((lane.rows(numbers), lane.first + numbers))
-            size += found[-1][0].X.size
-        if size > MOST_LEFT:
-            return None
-    return found
-
-
-def _together(parts: list[Rows | None]) -> Rows | None:
-    """Return the rows of all parts; None if they are too many."""
-    found = [rows for rows in parts if rows is not None]
-    size = sum(batch.X.size for rows in found for batch, _ in rows)
-    return None if len(found) < len(parts) or size > MOST_LEFT else joined(found)
+def _left(question: Question, pushed: np.ndarray, lane: Batch) -> np.ndarray:
+    """Return which rows of a lane have a constraint that no pushed column touches."""
+    left = np.zeros(lane.size, dtype=bool)
+    for _, rows in _untouched(question, pushed, lane, sp.csr_matrix(doubles(lane.X))):
+        left[rows] = True
+    return left
 
 
 def _against(question: Question, W: np.ndarray, lanes: Iterable[Batch]) -> np.ndarray:

@@ -20,26 +20,32 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.batches import Batch
-from linsep.certificate.constraints import Question, question_of
+from linsep.certificate.constraints import Membership, Question, question_of
 from linsep.certificate.integers import Row, Space, dot, in_lowest_terms
 from linsep.certificate.verdicts import QuasiSeparable, Separable
 from linsep.separability.central import MOST_PRODUCTS, beyond_centre
 from linsep.separability.data import (
     Data,
+    Scan,
     dense_floats,
     doubles,
     every_constraint,
+    joined,
+    off_boundary,
+    outside,
     sparse_floats,
     values,
 )
 from linsep.separability.elimination import (
+    far_apart,
+    independent,
     null_combination,
     orthogonal,
+    reduced,
     remainders,
     seconds_of,
     shortened,
 )
-from linsep.separability.margin import nearest
 from linsep.separability.programs import FINE, alternatives, equilibrated, opened, run
 from linsep.separability.splitting import all_positive, alternative, roundings, signed, true_scale
 from linsep.separability.time_limit import (
@@ -70,6 +76,10 @@ MOST_NUMBERS = 100_000
 SIGNS = "signs of coefficients"
 #: simplex steps for one function; values below this share of the largest count as zero
 MOST_STEPS, CLEAR = 2_000, 1e-6
+#: entries of remainders below this share of the terms are zero
+NOISE = 2.0**-40
+#: most rows of a lane that are added to a space at once
+MOST_OUTSIDE = 100
 #: ratios that are nearly the same; rows that are compared exactly with one function
 SAME_RATIO, MOST_CANDIDATES = 1e-9, 8
 #: the entries of a row in lowest terms, in order, the first positive
@@ -125,10 +135,24 @@ def _nearest_of_each(parts: list[list[Ranked]]) -> list[Ranked]:
     return [lowest(MOST_CANDIDATES, of_line) for of_line in zip(*parts, strict=True)]
 
 
+def _outside(question: Question, space: Membership, lanes: Iterable[Batch]) -> list[Member]:
+    """Return some constraints of each lane that lie outside a space."""
+    found = []
+    for lane, every in Scan(question, np.zeros(question.size)).values(lanes):
+        out = outside(space, question, lane, every, np.arange(len(every.row)))
+        out = np.flatnonzero(out)[:MOST_OUTSIDE]
+        places = zip(every.row[out].tolist(), every.which[out].tolist(), strict=True)
+        found += [Member(question, lane, *place) for place in places]
+    return found
+
+
 def cone_of(verdict: Separable | QuasiSeparable, data: Data) -> Cone:
     """Return the recession cone of the data of a verdict."""
-    working = WorkingSet(data, question_of(verdict.subject)._replace(rounded=data.rounded))
-    working.sample(first_members(working.question))
+    question = question_of(verdict.subject)._replace(rounded=data.rounded)
+    if isinstance(verdict, QuasiSeparable):
+        data = off_boundary(data, question, verdict.boundary).data
+    working = WorkingSet(data, question)
+    working.sample(first_members(question))
     if isinstance(verdict, QuasiSeparable):
         return Cone(working, verdict.space, verdict.direction)
     d, constant = verdict.subject.n_features, verdict.subject.fit_intercept
@@ -155,14 +179,50 @@ class Cone:
         self._found = [inside]
         self._seen = 0
         self._members: list[Member] = []
-        self._rows: list[tuple[Row, Fraction]] = []
-        #: floats of the rows, and of their remainders modulo the boundary
-        self._given = self._table = sp.csr_matrix((0, working.question.size))
-        self._last = np.zeros(0)
+        size = working.question.size
+        self._free = np.setdiff1d(np.arange(size), list(boundary.rows))
+        self._basis = self._vectors_of_free_weights()
+        #: floats of the rows, and of their remainders modulo the boundary in the free columns
+        self._given = sp.csr_matrix((0, size))
+        self._table = sp.csr_matrix((0, len(self._free)))
         self.work = Work(MOST_WORK)
         self._too_large: TooLarge | None = None
         #: members that are multiples of a linear function modulo the boundary, by its line
         self._alone: dict[Line, Member] = {}
+
+    def _vectors_of_free_weights(self) -> sp.csr_matrix:
+        """Return the matrix that gives all weights, zero on the boundary, from the free ones: those
+        without a pivot.
+        """
+        place = dict(zip(self._free.tolist(), range(len(self._free)), strict=True))
+        entries = [(j, k, 1.0) for j, k in place.items()]
+        for pivot, row in self.boundary.rows.items():
+            entries += [
+                (pivot, place[j], -float(Fraction(m, row[pivot])))
+                for j, m in row.items()
+                if j != pivot
+            ]
+        lines, columns, numbers = zip(*entries, strict=True) if entries else ((), (), ())
+        shape = (self.working.question.size, len(place))
+        return sp.csr_matrix((np.array(numbers, float), (lines, columns)), shape=shape)
+
+    def everything(self) -> tuple[Space, list[Member]]:
+        """Return the space of all rows, and rows that span it with the boundary."""
+        question, data = self.working.question, self.working.data
+        space, found = self.boundary, list[Member]()
+        self._take_new_members()
+        more = [self._members[i] for i in far_apart(self._table)]
+        while True:
+            if more:
+                rests = [row for row, _ in remainders([member.whole[0] for member in more], space)]
+                new = independent(rests) or [0]
+                found += [more[k] for k in new]
+                space = reduced([*space.rows.values(), *(rests[k] for k in new)])
+            if len(space.rows) == question.size:
+                return space, found
+            more = data.ask(partial(_outside, question, Membership(space, question.size)), joined)
+            if not more:
+                return space, found
 
     def look_for_single_rows(self, functions: list[Row]) -> None:
         """Look, in one reading of all rows, for rows that prove the signs of linear functions.
@@ -187,21 +247,18 @@ class Cone:
         except TooLarge as reason:
             self._too_large = reason
             return
-        for k, ranked in zip(order.tolist(), found, strict=True):
-            members = [member for _, member in ranked]
-            rests = remainders([member.whole[0] for member in members], self.boundary)
-            for member, (rest, _) in zip(members, rests, strict=True):
-                if rest and line_of(rest) == lines[k]:
-                    self._alone[lines[k]] = member
-                    break
+        near = [(lines[k], m) for k, ranked in zip(order, found, strict=True) for _, m in ranked]
+        rests = remainders([member.whole[0] for _, member in near], self.boundary)
+        for (line, member), (rest, _) in zip(near, rests, strict=True):
+            if rest and line_of(rest) == line:
+                self._alone.setdefault(line, member)
 
     def _probes(self) -> np.ndarray:
         """Return two random weight vectors that are zero on the boundary, as columns.
 
         Their products with entries of usual size in each column are of one size.
         """
-        size = self.working.question.size
-        free = np.setdiff1d(np.arange(size), list(self.boundary.rows))
+        size, free = self.working.question.size, self._free
         top = np.ravel(abs(self.working.table()).max(axis=0).todense())[free]
         powers = np.where(top > 0, np.frexp(top)[1], 0)
         powers = (powers.max(initial=0) - powers).tolist()
@@ -253,50 +310,45 @@ class Cone:
                 return None
 
     def _take_new_members(self) -> None:
-        """Reduce new members of the working set modulo the boundary."""
+        """Reduce new members of the working set modulo the boundary, in floats."""
         new = self.working.members[self._seen :]
         self._seen += len(new)
         if new:
             question = self.working.question
-            table = table_of(new, question.size)
+            table = table_of(new, question)
             outside = members_outside(self.boundary, question, new, table)
-            new = [new[k] for k in np.flatnonzero(outside)]
-            rows = remainders([member.whole[0] for member in new], self.boundary)
-            self._members += new
-            self._rows += rows
-            self._given = sp.vstack([self._given, table[outside]], format="csr")
-            more = sparse_floats([row for row, _ in rows], table.shape[1])
-            self._table = sp.vstack([self._table, more], format="csr")
+            self._members += [new[k] for k in np.flatnonzero(outside)]
+            table = table[outside]
+            rests, sizes = table @ self._basis, abs(table) @ abs(self._basis)
+            rests = rests.multiply(abs(rests) > NOISE * sizes)
+            self._given = sp.vstack([self._given, table], format="csr")
+            self._table = sp.vstack([self._table, rests], format="csr")
 
     def _against(self, target: Row, side: int) -> Sign | Row:
         """Return weights positive on the target and all known rows, or the proof of the sign."""
         goal = sparse_floats([target], self.working.question.size)
-        w, multipliers = self._guess(sp.vstack([self._table, goal], format="csr"))
-        direction = self._inside(w, np.ravel(goal.toarray()), target) if w.any() else None
-        if direction is not None:
-            return direction
-        rows = [*(row for row, _ in self._rows), target]
-        used, exact = self._exact(rows, multipliers)
-        if exact is None and len(columns := np.unique(self._table.indices)) <= MOST_WEIGHTS:
-            # corners of a program, of fewer rows
-            self.work.pay(len(rows) * len(columns) * (len(columns) + 50) * 1e-8, SIGNS)
-            _, multipliers = alternatives(sp.vstack([self._table, goal], format="csr"))
-            used, exact = self._exact(rows, multipliers)
+        table = sp.vstack([self._table, goal[:, self._free]], format="csr")
+        self.work.pay(table.nnz * (table.shape[1] + 50) * 1e-8, SIGNS)
+        free, multipliers = alternatives(table)
+        if free.any():
+            w = np.zeros(goal.shape[1])
+            w[self._free] = free
+            direction = self._inside(w, np.ravel(goal.toarray()), target)
+            if direction is not None:
+                return direction
+        used = [self._members[i] for i in np.flatnonzero(multipliers[:-1])]
+        rests = remainders([member.whole[0] for member in used], self.boundary)
+        exact = self._vanishing([*(row for row, _ in rests), target])
         if exact is None:
-            free, found = alternative(rows, self.work)
-            if free is not None:
-                return orthogonal(self.boundary, free)
-        else:
-            found = dict(zip(used, exact, strict=True))
-        found.pop(len(rows) - 1, None)  # the target
-        return self._proved(side, found)
-
-    def _exact(
-        self, rows: list[Row], multipliers: np.ndarray
-    ) -> tuple[list[int], list[Fraction] | None]:
-        """Return the rows with multipliers, and these exactly, or None."""
-        used = np.flatnonzero(multipliers).tolist()
-        return used, self._vanishing([rows[i] for i in used]) if used else None
+            used = self._members
+            rests = remainders([member.whole[0] for member in used], self.boundary)
+            inside, found = alternative([*(row for row, _ in rests), target], self.work)
+            if inside is not None:
+                return orthogonal(self.boundary, inside)
+            exact = [found.get(i, Fraction(0)) for i in range(len(used))]
+        scaled = {i: x * rests[i][1] for i, x in enumerate(exact[: len(used)]) if x}
+        members = [used[i] for i in scaled]
+        return Sign(side, members, true_scale(members, list(scaled.values())))
 
     def _vanishing(self, rows: list[Row]) -> list[Fraction] | None:
         """Return positive multipliers of all rows whose combination is zero, or None."""
@@ -304,22 +356,6 @@ class Cone:
         bits = max((abs(m).bit_length() for row in rows for m in row.values()), default=0)
         self.work.pay(seconds_of(len(columns), len(rows), bits), SIGNS)
         return signed(null_combination(rows))
-
-    def _guess(self, table: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
-        """Guess weights positive on all rows, or multipliers of rows that add up to zero."""
-        columns = np.unique(table.indices)
-        n, k = table.shape[0], len(columns)
-        if k > MOST_WEIGHTS:
-            self.work.pay(table.nnz * (k + 50) * 1e-8, SIGNS)
-            return alternatives(table)
-        self.work.pay(2 * k * (2 * n * k + k**3 / 3) * 1e-9, SIGNS)
-        scaled, _, powers = equilibrated(table)
-        start = np.append(self._last, np.zeros(n - len(self._last)))
-        found = nearest(scaled[:, columns].toarray(), np.zeros(n), 0.5, start)
-        w = np.zeros(table.shape[1])
-        w[columns] = np.ldexp(found.point, powers[columns].astype(int))
-        self._last = found.multipliers[:-1]
-        return (w, np.zeros(n)) if (table @ w).min() > 0 else (np.zeros(len(w)), found.multipliers)
 
     def has_both_signs(self, function: Row) -> bool:
         """Return whether weights found so far show that a linear function has both signs."""
@@ -375,18 +411,9 @@ class Cone:
         question, data = self.working.question, self.working.data
         nothing = np.full((len(functions), question.size), np.nan)
         most = data.n_rows * max(map(len, question.signs))
-        free = np.setdiff1d(np.arange(question.size), list(self.boundary.rows))
+        free, basis = self._free, self._basis
         if most * len(free) * max(len(free), len(functions)) > MOST_PRODUCTS:
             return nothing
-        # weights of the cone are zero on the boundary, so the pivots follow from the others
-        basis = sp.lil_matrix((question.size, len(free)))
-        basis[free, np.arange(len(free))] = 1.0
-        place = dict(zip(free.tolist(), range(len(free)), strict=True))
-        for pivot, row in self.boundary.rows.items():
-            for j, m in row.items():
-                if j != pivot:
-                    basis[pivot, place[j]] = -float(Fraction(m, row[pivot]))
-        basis = basis.tocsr()
         table, _, powers = equilibrated(data.ask(partial(_every_constraint, question), _stacked))
         scale = np.ldexp(1.0, powers.astype(int).clip(-1000, 1000))
         with np.errstate(all="ignore"):
@@ -407,11 +434,6 @@ class Cone:
         found = corners(self.working.data, self.working.question, functions)
         here = [dot(function, self._found[0]) > 0 for function in functions]
         return found[np.arange(len(functions)), 1 - np.array(here, dtype=int)]
-
-    def _proved(self, side: int, multipliers: dict[int, Fraction]) -> Sign:
-        members = [self._members[i] for i in multipliers]
-        scaled = [x * self._rows[i][1] for i, x in multipliers.items()]
-        return Sign(side, members, true_scale(members, scaled))
 
     def _inside(self, w: np.ndarray, goal: np.ndarray, target: Row) -> Row | None:
         """Return integers near some weights, positive on all known rows and the target, or None."""

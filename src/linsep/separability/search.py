@@ -11,11 +11,11 @@ from scipy.optimize import minimize
 
 from linsep.certificate.constraints import Question
 from linsep.certificate.integers import Space
-from linsep.separability.data import Data, LocalData
+from linsep.separability.data import Data, LocalData, off_boundary
 from linsep.separability.dual_descent import descended
 from linsep.separability.margin import Separated, nearest, polished
 from linsep.separability.overlap import overlap
-from linsep.separability.peeling import peeled
+from linsep.separability.peeling import Peeled, peeled
 from linsep.separability.programs import pushes, split
 from linsep.separability.splitting import Proof, proved
 from linsep.separability.time_limit import TooLarge, Work, check_time, doing
@@ -74,16 +74,17 @@ def search(data: Data, question: Question, tolerance: float | None) -> Separated
         if weights is None:
             weights, target = find.weights(working)
         if weights is None:
+            rest = peeled(working)
+            if rest is not None and rest.rows.data.n_rows:
+                return inseparable(working, find.last, rest)
             weights = _by_program(working)
-        if weights is None:
-            return inseparable(working, find.last)
-        if not np.isfinite(weights).all():
-            return inseparable(working, find.last)
+        if weights is None or not np.isfinite(weights).all():
+            return inseparable(working, find.last, peeled(working))
         count, wrong = len(working.members), grow(working, weights, target)
         if len(working.members) > count:
             continue
         if wrong:  # members too close for floats
-            return inseparable(working, find.last)
+            return inseparable(working, find.last, peeled(working))
         return Separated(weights, working.members[: len(find.last)], find.last)
     raise TooLarge(f"{MOST_ROUNDS:,} rounds do not decide")
 
@@ -204,32 +205,38 @@ def near_one(A: np.ndarray) -> tuple[np.ndarray, int]:
     return (np.ldexp(A, -power), power) if abs(power) > 300 else (A, 0)
 
 
-def inseparable(working: WorkingSet, last: np.ndarray) -> Inseparable | Separated:
+def inseparable(
+    working: WorkingSet, last: np.ndarray, rest: Peeled | None
+) -> Inseparable | Separated:
     """Return the result for rows that floats cannot separate: of the rows that no single column
     decides, as far as it holds for all of them.
     """
-    data, question, rest = working.data, working.question, peeled(working)
+    data, question = working.data, working.question
     if rest is None:
         return blocked_by(working, last)
     proof, members = Proof({}, [], [], Space({})), working.members
-    if rest.data is not None:
-        some = WorkingSet(rest.data, question)
+    known: tuple[int, ...] = ()
+    if rest.rows.data.n_rows:
+        some = WorkingSet(rest.rows.data, question)
         some.sample(first_members(question))
         found = blocked_by(some, np.zeros(0))
         if isinstance(found, Inseparable):
             proof = found.proof
+            known = tuple(rest.rows.numbers[list(found.boundary or ())].tolist())
             for member in found.members:
-                member.key = (int(rest.numbers[member.key[0]]), member.key[1])
+                member.key = (int(rest.rows.numbers[member.key[0]]), member.key[1])
             working.include(found.members)
         else:
             proof = proof._replace(direction=as_row(found.w)[0])
     direction = rest.lifted(data, question, proof.direction)
     if direction is None:
         return blocked_by(working, last)
+    others = off_boundary(data, question, known)
     # of a working set without rows, so that it looks at all of them
-    boundary = boundary_of(WorkingSet(data, question), direction, proof.span)
-    if boundary is None:
+    more = boundary_of(WorkingSet(others.data, question), direction, proof.span)
+    if more is None:
         return blocked_by(working, last)
+    boundary = tuple(sorted({*known, *others.numbers[list(more)].tolist()}))
     if not proof.members:
         w = np.array([direction.get(j, 0) for j in range(question.size)], dtype=object)
         return Separated(w, members[: len(last)], last)

@@ -51,28 +51,24 @@ class Member:
     key : pair of ints
     group : int
         1 or -1, the side of its row (two sides only).
-    columns, floats : arrays
+    row : pair of arrays
+        The columns and values of its row.
+    signs : array
+        Its vector c.
     """
 
     def __init__(self, question: Question, batch: Batch, row: int, which: int) -> None:
         self.key = (int(batch.first + row), which)
-        self._signs = question.signs[batch.y[row]][which].copy()
+        self.signs = question.signs[batch.y[row]][which]
         self._space = question.width, question.intercept
-        self.group = int(self._signs[0])
+        self.group = int(self.signs[0])
         columns, numbers = exact_row(batch.X, row)
-        self._row = (columns.copy(), numbers.copy())
-        floats = numbers.astype(np.float64)
-        if question.intercept:
-            columns = np.append(columns, question.width - 1)
-            floats = np.append(floats, 1.0)
-        blocks = np.flatnonzero(self._signs)
-        self.columns = np.concatenate([columns + b * question.width for b in blocks])
-        self.floats = np.concatenate([floats * self._signs[b] for b in blocks])
+        self.row = (columns.copy(), numbers.copy())
 
     @cached_property
     def whole(self) -> tuple[Row, Fraction]:
         """The constraint as integers and the positive fraction to multiply them by."""
-        return whole_row(*self._row, self._signs, *self._space)
+        return whole_row(*self.row, self.signs, *self._space)
 
 
 class Lowest:
@@ -205,7 +201,7 @@ class WorkingSet:
     def table(self) -> sp.csr_matrix:
         """Return the floats of all members, one row each."""
         if self._table is None or self._table.shape[0] < len(self.members):
-            self._table = table_of(self.members, self.question.size)
+            self._table = table_of(self.members, self.question)
         return self._table
 
     def groups(self) -> np.ndarray:
@@ -213,14 +209,13 @@ class WorkingSet:
         return np.array([member.group for member in self.members])
 
 
-def table_of(members: list[Member], size: int) -> sp.csr_matrix:
+def table_of(members: list[Member], question: Question) -> sp.csr_matrix:
     """Return the floats of some members as a matrix without stored zeros, one row each."""
-    starts = np.cumsum([0, *(len(member.columns) for member in members)])
-    columns = np.concatenate([member.columns for member in members])
-    floats = np.concatenate([member.floats for member in members])
-    table = sp.csr_matrix((floats, columns, starts), shape=(len(members), size))
-    table.eliminate_zeros()
-    return table
+    columns, numbers = zip(*(member.row for member in members), strict=True)
+    starts = np.cumsum([0, *map(len, columns)])
+    table = np.concatenate(numbers).astype(np.float64), np.concatenate(columns), starts
+    X = sp.csr_matrix(table, (len(members), question.width - question.intercept))
+    return question.matrix(X, np.array([member.signs for member in members]))
 
 
 def members_outside(
