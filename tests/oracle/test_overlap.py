@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from flint import fmpz_mat
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 import checkers_agree
 from fourier_motzkin import kind_of
@@ -82,6 +82,7 @@ small = st.lists(
 
 
 @examples(300)
+@example([(1, 1, False), (1, 1, True), (-1, 0, False), (0, 1, False), (-1, 1, False)], False)
 @given(small, st.booleans())
 def test_few_rows_agree_with_the_oracle(rows, fit_intercept):
     table = np.array(rows)

@@ -76,6 +76,8 @@ def _some_overlap(data: Data, question: Question) -> np.ndarray | None:
             break
         kept = slice(KEPT * size if len(A) == DRAWN * size else None)
         more = np.setdiff1d(more, number[kept])
+        if not more.size:
+            break
         A = np.vstack([A[kept], _moved(_floats(data, question, more), centre, scale)])
         number = np.append(number[kept], more)
         losses = np.maximum(0.0, 1.0 - A @ w)
