@@ -35,7 +35,7 @@ def test_equal_rows_are_added_whatever_came_before(monkeypatch):
     rows = rows_of_data.data_of(np.vstack([X, [[9.0]]]), np.append(np.zeros(len(X)), 1))
     working = WorkingSet(rows, Question([np.array([[-1]]), np.array([[1]])], 2, True))
     assert working_set.grow(working, np.array([1.0, 0.0]), None)
-    assert [member.floats.tolist() for member in working.members] == [[-2.0, -1.0]] * 64
+    assert working.table().toarray().tolist() == [[-2.0, -1.0]] * 64
 
 
 def drawn(seed, n_classes=2):
