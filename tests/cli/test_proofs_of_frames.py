@@ -132,4 +132,6 @@ def test_a_model_is_drawn_with_the_frame(rows, learner):
     model = linsep.fit(pd.read_csv("people.csv"), target="label", learner=learner)
     drawn = model.plot(X, y)
     features = model.features_of(X)
-    assert drawn.points.tolist() == drawn.plane.coordinates(features).tolist()
+    # the first coordinate of a curved boundary is the score
+    assert drawn.points[:, 1].tolist() == drawn.plane.coordinates(features)[:, 1].tolist()
+    assert ((drawn.points[:, 0] > 0) == (model.predict(X) == model.classes_[1])).all()

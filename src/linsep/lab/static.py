@@ -39,7 +39,7 @@ SOURCES = (
 )  # fmt: skip
 MISSING = (
     "linsep lab --static needs Pyodide, Python for browsers, which is not installed: "
-    "pip install 'linsep[static]'."
+    "pip install 'linsep[static]', or in a clone pip install ./packages/linsep-pyodide."
 )
 #: named in the folder, beside those of Pyodide
 LICENSES = {"linsep": "MIT", "lazy_loader": "BSD-3-Clause"}
