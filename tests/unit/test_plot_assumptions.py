@@ -81,6 +81,7 @@ def test_results_are_below_the_panels():
     shown, found = AssumptionsDisplay.from_estimator(model, X, Y), model.assumptions(X, Y)
     for finding in found.findings:
         text = " ".join(shown.conclusions_[finding.assumption].get_text().split())
+        text = text.replace("\N{MINUS SIGN}", "-")
         name = finding.test[0].upper() + finding.test[1:]
         assert f"{name} {finding.statistic:.4g}" in text
         assert " ".join(finding.conclusion.split()) in text

@@ -56,13 +56,13 @@ def test_the_finite_end_of_an_interval_is_drawn(odds):
     ends = [arrow.xyann[0] for arrow in drawn.arrows_]
     wanted = np.array([0.5, -0.5, 0.25])
     assert np.allclose(ends[:3], np.exp(wanted) if odds else wanted)
-    assert [word.get_text() for word in drawn.words_] == ["+inf", "-inf", "+inf"]
+    assert [word.get_text() for word in drawn.words_] == ["+inf", "−inf", "+inf"]
 
 
 def test_odds_ratios_beyond_floats_are_words():
     found = rows_of(("tiny", -2e8, 1e8, -2.0, 0.05, -4e8, 0.0))
     drawn = CoefficientDisplay.from_summary(found, odds=True)
-    assert [word.get_text() for word in drawn.words_] == ["exp(-2e+08)"]
+    assert [word.get_text() for word in drawn.words_] == ["exp(−2e+08)"]
 
 
 def test_many_long_names_leave_room_for_the_picture():

@@ -147,7 +147,7 @@ def test_a_hundred_thousand_rows_are_densities_of_their_classes():
     shown = UpdateDisplay.from_estimator(Perceptron(), X, y, mistake=2)
     assert shown._repr_png_().startswith(PNG)
     assert "density of 100,000 rows" in shown.ax_.get_title()
-    counts = [points.get_array().sum() for points in shown.points_]
+    counts = [np.ma.getdata(points.get_array()).sum() for points in shown.points_]
     assert counts == [(~y).sum(), y.sum()]
 
 

@@ -183,7 +183,7 @@ def test_a_hundred_thousand_rows_are_a_density(width):
     y = rows[:, 0] + np.random.default_rng(1).logistic(size=100_000) > 0
     shown = LogisticDisplay.from_estimator(LogisticRegression().fit(rows, y), rows, y)
     assert "density of 100,000 rows" in shown.ax_.get_title()
-    assert sum(cells.get_array().sum() for cells in shown.points_) == 100_000
+    assert sum(np.ma.getdata(cells.get_array()).sum() for cells in shown.points_) == 100_000
 
 
 def test_styles_are_followed_and_left_as_they_were():

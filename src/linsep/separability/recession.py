@@ -374,6 +374,7 @@ class Cone:
         corners : bool
             Whether to solve linear programs.
         """
+        functions = [f for f in functions if dot(f, self._found[0])]
         for guess in (self._beyond_centre, self._corners)[: 1 + corners]:
             open_ones = [f for f in functions if not self.has_both_signs(f)]
             if not open_ones:
