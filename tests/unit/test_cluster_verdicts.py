@@ -144,12 +144,13 @@ def test_dask_collections(client):
         separation(dd.from_pandas(frame, npartitions=4), given[1], client=client)
 
 
-def test_the_fewest_errors(client):
+def test_the_fewest_errors_and_the_overlap(client):
     X, y = load_iris(return_X_y=True)
     X, y = X[50:], y[50:]
     given = da.from_array(X, chunks=((30, 70), 4)), da.from_array(y, chunks=((30, 70),))
-    found = separation(*given, client=client, errors=True)
+    found = separation(*given, client=client, errors=True, details=True)
     assert (found.errors.low, found.errors.high) == (1, 1)
+    assert found.overlap.low <= 5.6 <= found.overlap.high < found.overlap.low + 1e-6
     assert found.verify(X, y)
 
 

@@ -27,7 +27,7 @@ from linsep.distributed.shards import ShardRows
 from linsep.errors import DataError, ParameterError
 from linsep.lanes import in_lanes, in_tree
 from linsep.separability.data import Data, check_two_classes, lane_rows, weights_of
-from linsep.separability.deciding import decide, with_fewest_errors
+from linsep.separability.deciding import decide, with_details, with_fewest_errors
 from linsep.separability.fewest.claim import asked
 from linsep.separability.time_limit import Task, TooLarge, check_time, limited, seconds_left
 from linsep.sources.base import Source
@@ -45,6 +45,7 @@ def separation(
     formulations: tuple[str, ...] = FORMULATIONS,
     errors: bool = False,
     strict: bool = True,
+    details: bool = False,
     time_limit: float | None = TIME_LIMIT,
     shard_mb: float = 64.0,
 ) -> Verdict | Separations:
@@ -62,10 +63,10 @@ def separation(
         For Dask collections, with their partitions.
     client : distributed.Client, default None
         None takes the current one; in a task of a worker, that of its cluster.
-    fit_intercept, margin, formulations, errors, strict, time_limit
+    fit_intercept, margin, formulations, errors, strict, details, time_limit
         As for :func:`linsep.separation`. The time limit counts from the first reading on. The
-        fewest errors are searched on the client, with all rows in its memory and with the weights
-        of a source.
+        fewest errors and details are searched on the client, with all rows in its memory; errors
+        count with the weights of a source.
     shard_mb : float, default=64
         Size of a shard in MB: of text on disk, of Parquet without compression.
 
@@ -89,7 +90,7 @@ def separation(
         if errors:
             wanted = asked(strict, weights_of(source), data.n_rows)
             claim = with_fewest_errors(data, claim, wanted, task)
-        return claim
+        return with_details(data, claim, task) if details else claim
 
 
 class About(NamedTuple):
