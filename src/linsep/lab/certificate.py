@@ -17,16 +17,15 @@ from linsep.lab.settings import SHOWN, plain_number
 from linsep.lab.verdict import TIME_LIMIT, TOO_LONG
 from linsep.teaching.textbook.separation import (
     Multipliers,
-    Vector,
     Verdict,
     root,
     separation,
-    solved,
-    transposed,
 )
 from linsep.words import csv_text
 
-Space = dict[int, dict[int, Fraction]]
+#: {column: number}, without zeros
+Line = dict[int, Fraction]
+Space = dict[int, Line]
 
 
 def certified(scene: Scene) -> dict[str, str]:
@@ -74,13 +73,13 @@ def proof_of_rows(
     except TimeoutError:
         raise DataError(TOO_LONG.format(TIME_LIMIT)) from None
     verdict = {"kind": found.kind, "positive": [classes[1]], "negative": [classes[0]]}
+    exact = [{j: Fraction(x) for j, x in sorted(row.items()) if x} for row in rows]
     if found.kind == "separable":
         verdict |= _separable(found, width)
     else:
-        A = [[s * Fraction(v) for v in (*x, 1)[: width + intercept]]
-             for x, s in zip(X, signs, strict=True)]  # fmt: skip
-        verdict |= _not_separable(found, A, intercept)
-    exact = [{j: Fraction(x) for j, x in sorted(row.items()) if x} for row in rows]
+        sides = classes[1:], classes[:1]
+        about = check.Problem(exact, labels, classes, *sides, width, intercept, None)
+        verdict |= _not_separable(found, about)
     plain = {
         "format": "linsep proof 3",
         "recipe": None,
@@ -105,8 +104,9 @@ def _separable(found: Verdict, width: int) -> dict[str, Any]:
     }
 
 
-def _not_separable(found: Verdict, A: list[Vector], intercept: bool) -> dict[str, Any]:
+def _not_separable(found: Verdict, about: check.Problem) -> dict[str, Any]:
     """Return witness and space, and where a direction is left that, and the rows that it spares."""
+    A = [row for row, _ in about.constraints.values()]
     space = echelon([A[i] for i in found.spanning])
     proved: dict[str, Any] = {
         "witness": _combination(found.multipliers),
@@ -115,65 +115,37 @@ def _not_separable(found: Verdict, A: list[Vector], intercept: bool) -> dict[str
     }
     if found.kind == "overlapping":
         return proved
-    everything, basis = echelon(A), _basis(A)
-    kept = _kept(everything, len(A[0]) - 1) if intercept else everything
-    known = transposed([_listed(row, len(A[0])) for row in space.values()])
-    free = [j for j, row in sorted(kept.items())
-            if not space or solved(known, _listed(row, len(A[0]))) is None]  # fmt: skip
+    everything = echelon(A)
+    kept = about.kept(everything)
     return proved | {
         "direction": {str(j): hex(v) for j, v in enumerate(_whole(found.weights)) if v},
         "boundary": found.boundary,
         "everything": _plain_space(everything),
-        "basis": [[i, 0] for i in basis],
+        "basis": [[i, 0] for i in _basis(A)],
         "signs": {},
-        "unchecked": free,
+        "unchecked": [j for j, row in sorted(kept.items()) if check.left_of(row, space)],
     }
 
 
-def echelon(rows: list[Vector]) -> Space:
+def echelon(rows: list[Line]) -> Space:
     """Return the reduced echelon form of the space of rows, by the columns of its pivots."""
     found: Space = {}
     for row in rows:
-        left = {j: Fraction(v) for j, v in enumerate(row) if v}
-        for p, line in found.items():
-            left = _less(left, left.get(p, Fraction(0)), line)
-        if not left:
-            continue
-        pivot = min(left)
-        head = {j: v / left[pivot] for j, v in left.items()}
-        found = {p: _less(line, line.get(pivot, Fraction(0)), head) for p, line in found.items()}
-        found[pivot] = head
-    return dict(sorted(found.items()))
+        if left := check.left_of(row, found):
+            pivot = min(left)
+            head = {j: v / left[pivot] for j, v in left.items()}
+            found = {p: check.left_of(line, {pivot: head}) for p, line in found.items()}
+            found[pivot] = head
+    return {p: dict(sorted(line.items())) for p, line in sorted(found.items())}
 
 
-def _less(row: dict[int, Fraction], times: Fraction, other: dict[int, Fraction]) -> Any:
-    """Return a row less a multiple of another, without zeros."""
-    both = {j: row.get(j, 0) - times * other.get(j, 0) for j in sorted({*row, *other})}
-    return {j: v for j, v in both.items() if v}
-
-
-def _basis(A: list[Vector]) -> list[int]:
+def _basis(A: list[Line]) -> list[int]:
     """Return the first rows that span the space of all."""
     found: list[int] = []
     for i in range(len(A)):
         if len(echelon([A[k] for k in (*found, i)])) > len(found):
             found.append(i)
     return found
-
-
-def _kept(space: Space, one: int) -> Space:
-    """Return a space by columns that do not depend on each other, the constant ``one`` first."""
-    holders = [p for p, row in space.items() if one in row and p != one]
-    if not holders:
-        return space
-    out = {j: v / space[holders[-1]][one] for j, v in space[holders[-1]].items()}
-    kept = {p: _less(row, row.get(one, Fraction(0)), out) for p, row in space.items()}
-    del kept[holders[-1]]
-    return kept | {one: out}
-
-
-def _listed(row: dict[int, Fraction], width: int) -> Vector:
-    return [row.get(j, Fraction(0)) for j in range(width)]
 
 
 def _combination(multipliers: Multipliers) -> dict[str, Any]:
