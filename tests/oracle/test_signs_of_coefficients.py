@@ -140,6 +140,21 @@ def test_where_nothing_is_seen_all_are_asked():
     assert np.isnan(corners(wide, question, [{0: 1}])).all()
 
 
+@pytest.mark.parametrize("scale", [2.0**-1020, 2.0**-900, 1e-200, 1e200, 2.0**1020])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_signs_beside_a_boundary_of_any_size(scale, intercept):
+    rng = np.random.default_rng(7)
+    for _ in range(10):
+        X = rng.integers(-2, 3, (12, 3)).astype(float)
+        y = np.where(X[:, 0] != 0, X[:, 0] > 0, rng.random(12) < 0.5)
+        y[:2], X[:2] = [0, 1], 0.0
+        expected = separation(X, y, fit_intercept=intercept)
+        found = separation(X * [scale, 1 / scale, scale], y, fit_intercept=intercept)
+        assert expected.kind == found.kind != "separable"
+        assert found.limits() == expected.limits()
+        assert found.verify(X * [scale, 1 / scale, scale], y)
+
+
 def rare_columns(seed, n_rows, common, rare, scale=1.0, pairs=False):
     """Sparse rows of which rare columns are in one class only, alone or in sums and differences."""
     rng = np.random.default_rng(seed)

@@ -78,6 +78,8 @@ SIGNS = "signs of coefficients"
 MOST_STEPS, CLEAR = 2_000, 1e-6
 #: entries of remainders below this share of the terms are zero
 NOISE = 2.0**-40
+#: ratios of numbers below it, or above its inverse, are not computed in floats
+SMALLEST = Fraction(1, 2**1000)
 #: most rows of a lane that are added to a space at once
 MOST_OUTSIDE = 100
 #: ratios that are nearly the same; rows that are compared exactly with one function
@@ -190,18 +192,19 @@ class Cone:
         #: members that are multiples of a linear function modulo the boundary, by its line
         self._alone: dict[Line, Member] = {}
 
-    def _vectors_of_free_weights(self) -> sp.csr_matrix:
+    def _vectors_of_free_weights(self) -> sp.csr_matrix | None:
         """Return the matrix that gives all weights, zero on the boundary, from the free ones: those
-        without a pivot.
+        without a pivot. None if floats do not hold it.
         """
         place = dict(zip(self._free.tolist(), range(len(self._free)), strict=True))
         entries = [(j, k, 1.0) for j, k in place.items()]
         for pivot, row in self.boundary.rows.items():
-            entries += [
-                (pivot, place[j], -float(Fraction(m, row[pivot])))
-                for j, m in row.items()
-                if j != pivot
-            ]
+            for j, m in row.items():
+                if j != pivot:
+                    share = Fraction(-m, row[pivot])
+                    if not SMALLEST < abs(share) < 1 / SMALLEST:
+                        return None
+                    entries.append((pivot, place[j], float(share)))
         lines, columns, numbers = zip(*entries, strict=True) if entries else ((), (), ())
         shape = (self.working.question.size, len(place))
         return sp.csr_matrix((np.array(numbers, float), (lines, columns)), shape=shape)
@@ -317,12 +320,20 @@ class Cone:
             question = self.working.question
             table = table_of(new, question)
             outside = members_outside(self.boundary, question, new, table)
-            self._members += [new[k] for k in np.flatnonzero(outside)]
-            table = table[outside]
-            rests, sizes = table @ self._basis, abs(table) @ abs(self._basis)
-            rests = rests.multiply(abs(rests) > NOISE * sizes)
+            new, table = [new[k] for k in np.flatnonzero(outside)], table[outside]
+            self._members += new
             self._given = sp.vstack([self._given, table], format="csr")
-            self._table = sp.vstack([self._table, rests], format="csr")
+            self._table = sp.vstack([self._table, self._remainders(new, table)], format="csr")
+
+    def _remainders(self, members: list[Member], table: sp.csr_matrix) -> sp.csr_matrix:
+        """Return the floats of remainders of members, whose floats are given, in free columns."""
+        if self._basis is not None:
+            with np.errstate(all="ignore"):
+                rests, sizes = table @ self._basis, abs(table) @ abs(self._basis)
+            if np.isfinite(rests.data).all() and np.isfinite(sizes.data).all():
+                return rests.multiply(abs(rests) > NOISE * sizes)
+        exact = remainders([member.whole[0] for member in members], self.boundary)
+        return sparse_floats([row for row, _ in exact], table.shape[1])[:, self._free]
 
     def _against(self, target: Row, side: int) -> Sign | Row:
         """Return weights positive on the target and all known rows, or the proof of the sign."""
@@ -413,7 +424,7 @@ class Cone:
         nothing = np.full((len(functions), question.size), np.nan)
         most = data.n_rows * max(map(len, question.signs))
         free, basis = self._free, self._basis
-        if most * len(free) * max(len(free), len(functions)) > MOST_PRODUCTS:
+        if basis is None or most * len(free) * max(len(free), len(functions)) > MOST_PRODUCTS:
             return nothing
         table, _, powers = equilibrated(data.ask(partial(_every_constraint, question), _stacked))
         scale = np.ldexp(1.0, powers.astype(int).clip(-1000, 1000))
