@@ -6,7 +6,6 @@ hands over no proof; the verdicts here are exact.
 """
 
 import warnings
-from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
@@ -24,17 +23,21 @@ from benchmarks.newsgroups import documents
 from linsep import separation
 
 LIMIT = 600.0
+#: seconds below which the program is timed three times, too
+SHORT = 20.0
+#: standard deviation of the noise, beside scores of standard deviation 1
+NOISE = {"overlapping": 0.1, "overlapping, much noise": 1.0}
 
 
 def gaussian(n_rows: int, d: int, kind: str) -> tuple[np.ndarray, np.ndarray]:
-    """Normal rows, labelled by a hyperplane: with noise, or with a margin of 0.01."""
+    """Normal rows, labelled by a hyperplane: with little or much noise, or a margin of 0.01."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n_rows, d), dtype=np.float32)
     w = rng.standard_normal(d, dtype=np.float32)
     w /= np.linalg.norm(w)
     v = X @ w
-    if kind == "overlapping":
-        return X, v + 0.1 * rng.standard_normal(n_rows) > 0
+    if kind in NOISE:
+        return X, v + NOISE[kind] * rng.standard_normal(n_rows) > 0
     for start in range(0, n_rows, 10_000):
         part = slice(start, start + 10_000)
         X[part] += np.outer(np.sign(v[part]) * 0.01, w).astype(np.float32)
@@ -81,6 +84,8 @@ def verdict_row(work: str, X: Any, y: np.ndarray, program: bool = True) -> list[
     checked = perf_counter() - started
     ours = float(np.median(seconds))
     said, theirs = one_program(X, y) if program else ("", float("nan"))
+    if program and theirs < SHORT:
+        theirs = float(np.median([theirs, *(one_program(X, y)[1] for _ in range(2))]))
     ratio = f"{theirs / ours:7.1f}" if program else "      -"
     print(
         f"{work:44s} {verdict.kind:16s} {ours:8.2f} {checked:8.2f} {said:16s} {theirs:8.2f} {ratio}"
@@ -94,14 +99,16 @@ def verdict_row(work: str, X: Any, y: np.ndarray, program: bool = True) -> list[
 
 def margin_row(work: str, X: Any, y: np.ndarray) -> None:
     """The widest margin beside that of a support vector machine without slack."""
-    started = perf_counter()
-    low, _ = separation(X, y, margin="max").margin
-    ours = perf_counter() - started
-    started = perf_counter()
-    with warnings.catch_warnings():  # on unscaled data it does not end
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        machine = SVC(kernel="linear", C=1e10, max_iter=2_000_000).fit(X, y)
-    theirs = perf_counter() - started
+    seconds = []
+    for _ in range(3):
+        started = perf_counter()
+        low, _ = separation(X, y, margin="max").margin
+        between = perf_counter()
+        with warnings.catch_warnings():  # on unscaled data it does not end
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            machine = SVC(kernel="linear", C=1e6, max_iter=2_000_000).fit(X, y)
+        seconds.append((between - started, perf_counter() - between))
+    ours, theirs = np.median(seconds, axis=0).tolist()
     w = machine.coef_.toarray() if sp.issparse(machine.coef_) else machine.coef_
     values = machine.decision_function(X) * np.where(y == machine.classes_[1], 1, -1)
     margin = values.min() / np.linalg.norm(w)
@@ -121,25 +128,24 @@ def main() -> list[dict[str, Any]]:
     rows = []
     columns = f"{'seconds':>8s} {'verify':>8s} {'one program':16s} {'seconds':>8s} {'ratio':>7s}"
     print(f"{'verdict':44s} {'linsep':16s} {columns}")
-    for kind in ("overlapping", "separable"):
+    for kind in (*NOISE, "separable"):
         rows += verdict_row(f"100,000 x 50, {kind}", *gaussian(100_000, 50, kind))
+    for d in (30, 100, 300):
+        rows += verdict_row(f"20,000 x {d}, overlapping", *gaussian(20_000, d, "overlapping"))
     for kind in ("overlapping", "separable"):
         verdict_row(f"1,000,000 x 100 float32, {kind}", *gaussian(1_000_000, 100, kind), False)
     verdict_row("200,000 x 50,000, 75 nonzeros a row, separable", *wide(200_000, 50_000, 75), False)
     if not SHARED.is_dir():
         print("skipped: no shared data")
         return rows
-    files: dict[str, Callable[[], Any]] = {
-        name: lambda name=name: load_svmlight_file(str(SHARED / "libsvm" / f"{name}.gz"))
-        for name in ("a9a", "w8a")
-    }
-    for name, load in files.items():
-        rows += verdict_row(name, *load())
+    for file in ("a9a.gz", "w8a.gz", "ijcnn1.bz2", "agaricus.txt.train"):
+        X, y = load_svmlight_file(str(SHARED / "libsvm" / file))
+        rows += verdict_row(file.partition(".")[0], X, y)
     for pair in (("alt.atheism", "soc.religion.christian"), ("comp.graphics", "sci.space")):
         X, y = newsgroup_pair(*pair)
         rows += verdict_row(f"{' / '.join(pair)}, {X.shape[1]:,} words", X, y)
     print()
-    peer = f"{'SVC C=1e10':>12s} {'seconds':>8s} {'ratio':>7s}"
+    peer = f"{'SVC C=1e6':>12s} {'seconds':>8s} {'ratio':>7s}"
     print(f"{'widest margin':44s} {'linsep':>12s} {'seconds':>8s} {peer}")
     margin_row("breast cancer", *load_breast_cancer(return_X_y=True))
     X, y = load_svmlight_file(str(SHARED / "libsvm" / "dna.scale.gz"))
