@@ -148,7 +148,7 @@ def test_odds_ratios_of_separated_classes_are_infinite_or_zero():
     assert json.loads(json.dumps(table.to_dict()))["coefficients"][-2]["estimate"] is None
     drawn = table.plot()
     assert drawn.odds
-    assert [word.get_text() for word in drawn.words_] == ["inf", "0"]
+    assert [word.get_text() for word in drawn.words_] == ["\u221e", "0"]
 
 
 def test_pictures_of_odds_ratios_are_those_of_coefficients():

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from matplotlib.text import Text
 
 from command_line import here
 from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression, Perceptron, calibrate
@@ -16,6 +17,7 @@ from linsep.plot import (
     ReliabilityDisplay,
     decision,
 )
+from pictures import faults
 
 pytestmark = pytest.mark.compiled
 
@@ -43,26 +45,91 @@ def test_a_feature_may_have_intercept_in_its_name():
     assert len(CoefficientDisplay.from_summary(found, intercept=True).names) == 3
 
 
+NAN, INF = float("nan"), float("inf")
+ENDS = {False: ("\u2212\u221e", "\u221e"), True: ("0", "\u221e")}
+
+
 @pytest.mark.parametrize("odds", [False, True])
-def test_the_finite_end_of_an_interval_is_drawn(odds):
-    nan, inf = float("nan"), float("inf")
+def test_what_is_infinite_is_an_arrow_to_the_end_of_the_axis(odds):
     found = rows_of(
-        ("runs", nan, nan, nan, 0.01, 0.5, inf, "+inf"),
-        ("falls", nan, nan, nan, 0.01, -inf, -0.5, "-inf"),
-        ("open", 1.0, 0.5, 2.0, 0.05, 0.25, inf),
-        ("unknown", nan, nan, nan, nan, nan, nan, "+inf"),
+        ("runs", NAN, NAN, NAN, 0.01, 0.5, INF, "+inf"),
+        ("falls", NAN, NAN, NAN, 0.01, -INF, -0.5, "-inf"),
+        ("open", 1.0, 0.5, 2.0, 0.05, 0.25, INF),
+        ("unknown", NAN, NAN, NAN, NAN, NAN, NAN, "+inf"),
+        ("wide", 1.0, 0.5, 2.0, 0.05, -INF, INF),
+        ("either", NAN, NAN, NAN, NAN, NAN, NAN, "infinite"),
+        ("plain", 0.3, 0.1, 3.0, 0.01, 0.1, 0.5),
     )
     drawn = CoefficientDisplay.from_summary(found, odds=odds)
-    ends = [arrow.xyann[0] for arrow in drawn.arrows_]
-    wanted = np.array([0.5, -0.5, 0.25])
-    assert np.allclose(ends[:3], np.exp(wanted) if odds else wanted)
-    assert [word.get_text() for word in drawn.words_] == ["+inf", "−inf", "+inf"]
+    zero, infinite = ENDS[odds]
+    words = [word.get_text() for word in drawn.words_]
+    either = f"{zero} or {infinite}"
+    assert words == [infinite, zero, infinite, infinite, zero, infinite, either]
+    tails = np.array([arrow.xyann[0] for arrow in drawn.arrows_])[[0, 1, 2, 4, 5]]
+    wanted = np.array([0.5, -0.5, 0.25, 1.0, 1.0])
+    assert np.allclose(tails, np.exp(wanted) if odds else wanted)
+    assert [arrow.xy for arrow in drawn.arrows_] == [
+        (x, y) for x, y in ((1, 6), (0, 5), (1, 4), (1, 3), (0, 2), (1, 2))
+    ]
+    estimates = np.array([1.0, 1.0, 0.3])
+    assert np.allclose(drawn.points_.get_xdata(), np.exp(estimates) if odds else estimates)
+    low, high = drawn.ax_.get_xlim()
+    assert low < tails.min()
+    assert tails.max() < high
+    assert faults(drawn) == []
+
+
+@pytest.mark.parametrize("size", [(3.5, 2.5), (6.4, 4.8), (14.0, 9.0)])
+def test_arrows_end_beside_their_words(size):
+    found = rows_of(("up", NAN, NAN, NAN, 0.01, 0.5, INF, "+inf"), ("plain", 0.3, 0.1, 3, 0, 0, 1))
+    drawn = CoefficientDisplay.from_summary(found, odds=True)
+    drawn.figure_.set_size_inches(size)
+    assert faults(drawn) == []
+    (arrow,), (word,) = drawn.arrows_, drawn.words_
+    box, ax = word.get_window_extent(), drawn.ax_.get_window_extent()
+    path = arrow.arrow_patch.get_path()
+    x = path.vertices[path.codes != path.CLOSEPOLY, 0]
+    tail, tip = x.min(), x.max()
+    assert tail < tip < box.x0 < box.x1 < ax.x1
+
+
+def test_no_text_of_odds_ratios_has_the_infinity_of_a_logarithm():
+    nothing = (NAN,) * 6
+    found = rows_of(("a", *nothing, "-inf"), ("b", *nothing, "+inf"), ("c", *nothing, "dependent"))
+    drawn = CoefficientDisplay.from_summary(found, odds=True)
+    drawn.figure_.draw_without_rendering()
+    texts = [text.get_text() for text in drawn.figure_.findobj(Text)]
+    assert not [text for text in texts if "inf" in text]
+    assert {"0", "\u221e", "dependent", "1"} <= set(texts)
+
+
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [(0.9, 1.3), (0.4, 3.0), (0.5, 12.0), (0.01, 1.0), (1.0, 1e6), (1e-30, 1e3), (1e-200, 1e200)],
+)
+def test_ticks_of_odds_ratios_are_few_and_round_and_1_is_one(low, high):
+    one = (np.log(low), NAN, NAN, NAN, np.log(low), np.log(low))
+    other = (np.log(high), NAN, NAN, NAN, np.log(high), np.log(high))
+    drawn = CoefficientDisplay.from_summary(rows_of(("a", *one), ("b", *other)), odds=True)
+    assert faults(drawn) == []
+    ends = drawn.ax_.get_xlim()
+    shown = [x for x in drawn.ax_.get_xticks() if ends[0] <= x <= ends[1]]
+    assert 3 <= len(shown) <= 10
+    assert 1.0 in shown
+    assert all(f"{x:.6e}"[0] in "12468579" for x in shown)
+    assert drawn.ax_.get_xscale() == "log"
+    assert ends[0] < low
+    assert high < ends[1]
 
 
 def test_odds_ratios_beyond_floats_are_words():
-    found = rows_of(("tiny", -2e8, 1e8, -2.0, 0.05, -4e8, 0.0))
+    found = rows_of(
+        ("tiny", -2e8, 1e8, -2.0, 0.05, -4e8, 0.0), ("huge", 1e3, 1.0, 9.0, 0.05, 990.0, 1010.0)
+    )
     drawn = CoefficientDisplay.from_summary(found, odds=True)
-    assert [word.get_text() for word in drawn.words_] == ["exp(−2e+08)"]
+    assert [word.get_text() for word in drawn.words_] == ["exp(−2e+08)", "exp(1e+03)"]
+    assert [arrow.xy[0] for arrow in drawn.arrows_] == [0.0, 1.0]
+    assert faults(drawn) == []
 
 
 def test_many_long_names_leave_room_for_the_picture():

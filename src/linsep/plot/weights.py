@@ -1,5 +1,6 @@
 """Weights with confidence intervals or standard deviations, and weights of pixels as images."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 from math import isqrt
@@ -11,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.errors import DataError, hint
 from linsep.estimators._common.explaining import deviations, machine_names
 from linsep.estimators._common.labels import label_text, words_and_signs
-from linsep.inference.summary import ODDS_RATIO, Summary
+from linsep.inference.summary import DIVERGING, ODDS_RATIO, Coefficient, Summary
 from linsep.plot.display import (
     COLOURS,
     Display,
@@ -21,10 +22,23 @@ from linsep.plot.display import (
     new_grid,
     shortened,
     show_title,
+    with_minus,
 )
 
 #: characters of a name
 LONGEST_NAME = 40
+#: inches of a line of a name
+LINE = 0.26
+#: points of an arrow to an end of the axis that begins nowhere
+SHORT = 40.0
+#: share of the width of the numbers that is left for arrows to an end
+ROOM = 0.25
+#: a smaller odds ratio, or a larger one than its inverse, is beyond the ends of the axis
+LEAST_RATIO = 1e-250
+#: what is at both ends of the axis of coefficients, and of that of odds ratios
+ENDS = (("\N{MINUS SIGN}\N{INFINITY}", "\N{INFINITY}"), ("0", "\N{INFINITY}"))
+#: estimates that diverge, nobody knows to which end
+EITHER = tuple(" or ".join(ends) for ends in ENDS)
 #: more images than that are too small to look at
 MOST_IMAGES = 30
 
@@ -39,7 +53,8 @@ class CoefficientDisplay(Display):
     ----------
     names : list of str
     estimates, low, high : arrays of shape (coefficients,)
-        NaN where there is none.
+        NaN where there is none. What is infinite, or an odds ratio of 0, is an arrow at the end of
+        the axis.
     status : list of str
         Shown in place of an estimate, such as "dependent" or "+inf"; else empty.
     level : float or None
@@ -53,9 +68,9 @@ class CoefficientDisplay(Display):
     ----------
     ax_, figure_ : matplotlib Axes and Figure
     points_ : Line2D of the estimates
-    intervals_ : LineCollection
-    arrows_ : list of Annotation, of coefficients that run away
-    words_ : list of Text, what is status in place of an estimate
+    intervals_ : LineCollection, of intervals with two ends on the axis
+    arrows_ : list of Annotation, to an end of the axis: an estimate or a limit is beyond it
+    words_ : list of Text: what is at the end of an arrow, or status in place of an estimate
     zero_ : Line2D where a feature has no effect
 
     Examples
@@ -163,21 +178,16 @@ class CoefficientDisplay(Display):
         """
         rows = [c for c in summary.coefficients if intercept or not _is_intercept(c.name)]
         shown = rows if len(rows) <= top else replace(summary, coefficients=rows).largest(top)
-        scale = np.exp if odds else np.asarray
-        if summary.heading == ODDS_RATIO:
-            odds, scale = True, np.asarray
+        if odds and summary.heading != ODDS_RATIO:
+            shown = [_ratio(row) for row in shown]
         estimates, low, high = (
-            scale(np.array([getattr(c, field) for c in shown], dtype=np.float64))
+            np.array([getattr(row, field) for row in shown], dtype=np.float64)
             for field in ("estimate", "low", "high")
         )
         return cls(
-            names=[c.name for c in shown], estimates=estimates, low=low, high=high,
-            status=[
-                c.status or (f"exp({c.estimate:.3g})" if odds and value in (0.0, np.inf) else "")
-                for c, value in zip(shown, estimates, strict=True)
-            ],
-            level=summary.level, odds=odds,
-            left_out=len(rows) - len(shown),
+            names=[row.name for row in shown], estimates=estimates, low=low, high=high,
+            status=[row.status for row in shown], level=summary.level,
+            odds=odds or summary.heading == ODDS_RATIO, left_out=len(rows) - len(shown),
         ).plot(ax, **kwargs)  # fmt: skip
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
@@ -189,31 +199,113 @@ class CoefficientDisplay(Display):
         **kwargs : passed to the points, such as ``markersize=8``
         """
         self.figure_, self.ax_ = new_axes(ax)
-        places = np.arange(len(self.names))[::-1]  # the first on top
-        finite = np.array([not word for word in self.status], dtype=bool)
+        if ax is None:
+            width, height = self.figure_.get_size_inches()
+            self.figure_.set_size_inches(width, max(height, 1.0 + LINE * len(self.names)))
         neutral = 1.0 if self.odds else 0.0
         self.zero_ = self.ax_.axvline(neutral, color=ink(), linewidth=0.8, ls=":")
+        estimates, low, high = map(self._placed, (self._with_diverging(), self.low, self.high))
+        places = np.arange(len(self.names))[::-1]  # the first on top
+        inside, whole = np.isfinite(estimates), np.isfinite(low) & np.isfinite(high)
         self.intervals_ = self.ax_.hlines(
-            places[finite], self.low[finite], self.high[finite], color=COLOURS[0], linewidth=1.5
+            places[whole], low[whole], high[whole], color=COLOURS[0], linewidth=1.5
         )
         look: dict[str, Any] = {"color": COLOURS[0], "marker": "o", "ls": ""} | kwargs
-        (self.points_,) = self.ax_.plot(self.estimates[finite], places[finite], **look)
-        if self.odds:
-            self.ax_.set_xscale("log")
-            self._thin_ticks(finite)
+        (self.points_,) = self.ax_.plot(estimates[inside], places[inside], **look)
         self.ax_.set_yticks(places, [literal(shortened(n, LONGEST_NAME)) for n in self.names])
         self.ax_.set_ylim(-0.7, len(self.names) - 0.3)
         self.arrows_: list[Any] = []
         self.words_: list[Any] = []
-        for place, word, low, high in zip(places, self.status, self.low, self.high, strict=True):
-            ends = [(low, 1), (high, -1)]  # from where it runs, and to which side
-            open_ended = [(float(end), side) for end, side in ends if self._is_drawn(end)]
-            if len(open_ended) == 1 and word in ("", "+inf", "-inf"):
-                self._arrow_to_edge(int(place), *open_ended[0], COLOURS[5 if word else 0])
-                if word:
-                    self._word_at_edge(int(place), word, open_ended[0][1])
-            elif word:
-                self._say(int(place), word, neutral)
+        ends = np.column_stack([low, high, estimates])
+        for place, word, own in zip(places.tolist(), self.status, ends.tolist(), strict=True):
+            if word and not np.isinf(own[2]):
+                self._say(place, EITHER[self.odds] if word == "infinite" else word, neutral)
+            else:
+                self._arrows(place, word, own, neutral)
+        self._scale_axis(np.append(ends[np.isfinite(ends)], neutral), np.isinf(ends) * ends)
+        self._name_axis()
+        what = "weights" if self.level is None else "coefficients"
+        show_title(self.ax_, f"{self.left_out:,} {what} not shown" if self.left_out else "")
+        return self
+
+    def _with_diverging(self) -> np.ndarray:
+        """Return the estimates, infinite or 0 where a status says so, NaN where it says another."""
+        pairs = zip(self.status, self.estimates.tolist(), strict=True)
+        return np.array([
+            number if not word or word.startswith("exp(") else DIVERGING.get(word, np.nan)
+            for word, number in pairs
+        ], dtype=np.float64)  # fmt: skip
+
+    def _placed(self, numbers: np.ndarray) -> np.ndarray:
+        """Return numbers, infinite where they are beyond an end of the axis."""
+        if not self.odds:
+            return numbers
+        return np.where(
+            numbers < LEAST_RATIO, -np.inf, np.where(numbers > 1 / LEAST_RATIO, np.inf, numbers)
+        )
+
+    def _arrows(self, place: int, word: str, ends: list[float], neutral: float) -> None:
+        """Draw arrows to the ends of the axis that an interval and its estimate reach."""
+        low, high, estimate = ends
+        colour = COLOURS[5] if np.isinf(estimate) else COLOURS[0]
+        sides = {int(np.sign(x)) for x in (low, high, estimate) if np.isinf(x)}
+        tails = [x for x in (low, high) if np.isfinite(x)]
+        if tails and sides:
+            look = {"color": colour, "marker": "|", "markersize": 7}
+            self.ax_.plot(tails, [place] * len(tails), **look)
+        elif np.isfinite(estimate):
+            tails = [estimate]
+        elif np.isinf(low) and np.isinf(high) and low < high:
+            tails = [neutral]
+        for side in sorted(sides):
+            said = ENDS[self.odds][side > 0]
+            if word.startswith("exp(") and estimate == side * np.inf:
+                said = word
+            tip = self._inset(side, 8.0 + 8.0 * len(said))
+            head = "-|>" if estimate == side * np.inf else "->"
+            look = {"arrowstyle": head, "color": colour, "linewidth": 1.5}
+            whence = (tails[0], place) if tails else (-SHORT * side, 0.0)
+            self.arrows_.append(
+                self.ax_.annotate(
+                    "", (float(side > 0), place), xycoords=tip, xytext=whence,
+                    textcoords="data" if tails else "offset points",
+                    arrowprops={"shrinkA": 0, "shrinkB": 0, **look},
+                )
+            )  # fmt: skip
+            self.words_.append(
+                self.ax_.annotate(
+                    said, (float(side > 0), place), xycoords=self.ax_.get_yaxis_transform(),
+                    xytext=(-4 * side, 0), textcoords="offset points", va="center",
+                    ha="right" if side > 0 else "left", color=colour, size="large",
+                )
+            )  # fmt: skip
+
+    def _inset(self, side: int, points: float) -> Any:
+        """Return coordinates of shares of the width, so many points from an end, and places."""
+        from matplotlib.transforms import ScaledTranslation
+
+        shift = ScaledTranslation(-side * points / 72, 0.0, self.figure_.dpi_scale_trans)
+        return self.ax_.get_yaxis_transform() + shift
+
+    def _scale_axis(self, numbers: np.ndarray, beyond: np.ndarray) -> None:
+        """Give the axis its ends, with room for arrows, and odds ratios a logarithmic one."""
+        scaled = np.log(numbers) if self.odds else numbers
+        low, high = scaled.min(), scaled.max()
+        size = high - low
+        low -= size * (ROOM if (beyond < 0).any() else 0.05) or 1.0
+        high += size * (ROOM if (beyond > 0).any() else 0.05) or 1.0
+        if not self.odds:
+            self.ax_.set_xlim(low, high)
+            return
+        from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+        self.ax_.set_xscale("log")
+        self.ax_.set_xlim(np.exp(low), np.exp(high))
+        self.ax_.xaxis.set_major_locator(FixedLocator(_ticks(float(low), float(high))))
+        self.ax_.xaxis.set_major_formatter(FuncFormatter(lambda x, _: with_minus(f"{x:g}")))
+        self.ax_.xaxis.set_minor_locator(NullLocator())
+
+    def _name_axis(self) -> None:
         what = "odds ratio" if self.odds else "coefficient"
         some = np.isfinite(self.low).any() or np.isfinite(self.high).any()
         if self.level is None:
@@ -221,68 +313,39 @@ class CoefficientDisplay(Display):
         elif some:
             what = f"{what}, with its {100 * self.level:g} % interval"
         self.ax_.set_xlabel(what)
-        what = "weights" if self.level is None else "coefficients"
-        show_title(self.ax_, f"{self.left_out:,} {what} not shown" if self.left_out else "")
-        return self
-
-    def _thin_ticks(self, finite: np.ndarray) -> None:
-        """Few plain numbers on a logarithmic axis of less than two decades."""
-        from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
-
-        ends = np.concatenate([part[finite] for part in (self.low, self.high, self.estimates)])
-        ends = np.append(ends[np.isfinite(ends) & (ends > 0)], 1.0)
-        if ends.max() < 100 * ends.min():
-            few: Any = MaxNLocator(4, steps=[1, 2, 5, 10])
-            some: Any = LogLocator(subs=(1.0, 2.0, 5.0))
-            self.ax_.xaxis.set_major_locator(few if ends.max() < 3 * ends.min() else some)
-            self.ax_.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
-            self.ax_.xaxis.set_minor_locator(NullLocator())
-
-    def _is_drawn(self, end: float) -> bool:
-        """Whether an end of an interval has a place on the axis."""
-        return bool(np.isfinite(end) and (end > 0 or not self.odds))
-
-    def _arrow_to_edge(self, place: int, end: float, side: int, colour: str) -> None:
-        """An arrow from the only finite end of an interval to the left or right edge, -1 or 1."""
-        look = {"color": colour, "linewidth": 1.5}
-        self.ax_.plot([end], [place], marker="|", markersize=7, **look)
-        self.arrows_.append(
-            self.ax_.annotate(
-                "", (float(side > 0), place), xycoords=("axes fraction", "data"),
-                xytext=(end, place), textcoords="data",
-                arrowprops={"arrowstyle": "-|>", "shrinkA": 0, "shrinkB": 0, **look},
-            )
-        )  # fmt: skip
-
-    def _word_at_edge(self, place: int, word: str, side: int) -> None:
-        self.words_.append(
-            self.ax_.annotate(
-                word, (float(side > 0), place), xycoords=("axes fraction", "data"),
-                xytext=(-4 * side, 3), textcoords="offset points", va="bottom",
-                ha="right" if side > 0 else "left", color=COLOURS[5],
-            )
-        )  # fmt: skip
 
     def _say(self, place: int, word: str, neutral: float) -> None:
-        """An arrow in the direction in which a coefficient runs away, and the word for it."""
-        side = {"+inf": 1, "-inf": -1}.get(word)
-        if side is None:
-            at = (neutral, place)
-            text = self.ax_.annotate(
-                word, at, xytext=(6, 0), textcoords="offset points", va="center", color=ink()
+        """Say why there is no estimate, where it would have no effect."""
+        self.words_.append(
+            self.ax_.annotate(
+                word, (neutral, place), xytext=(6, 0), textcoords="offset points", va="center",
+                color=ink(),
             )
-        else:
-            text = self.ax_.annotate(
-                word, (neutral, place), xytext=(46 * side, 0), textcoords="offset points",
-                va="center", ha="left" if side > 0 else "right", color=COLOURS[5],
-            )  # fmt: skip
-            self.arrows_.append(
-                self.ax_.annotate(
-                    "", (neutral, place), xytext=(42 * side, 0), textcoords="offset points",
-                    arrowprops={"arrowstyle": "<|-", "color": COLOURS[5]},
-                )
-            )  # fmt: skip
-        self.words_.append(text)
+        )  # fmt: skip
+
+
+def _ratio(row: Coefficient) -> Coefficient:
+    """Return the odds ratio of a coefficient; one beyond floats has its exponent as status."""
+    found = row.exponentiated()
+    beyond = not row.status and not LEAST_RATIO <= found.estimate <= 1 / LEAST_RATIO
+    return found._replace(status=f"exp({row.estimate:.3g})") if beyond else found
+
+
+def _ticks(low: float, high: float) -> Sequence[float]:
+    """Return at most about eight round odds ratios, 1 among them, given the logarithms of both
+    ends of the axis.
+    """
+    decades = (high - low) / np.log(10.0)
+    if decades < 0.5:
+        from matplotlib.ticker import MaxNLocator
+
+        return MaxNLocator(6, steps=[1, 2, 5, 10]).tick_values(np.exp(low), np.exp(high))
+    first, last = np.floor(low / np.log(10.0)), np.ceil(high / np.log(10.0))
+    step = max(1.0, np.ceil(decades / 7))
+    powers = 10.0 ** (step * np.arange(np.floor(first / step), np.ceil(last / step) + 1))
+    digits = [1.0, 2.0, 5.0] if decades < 2.2 else [1.0]
+    ticks: list[float] = np.outer(powers, digits).ravel().tolist()
+    return ticks
 
 
 def _is_intercept(name: str) -> bool:
