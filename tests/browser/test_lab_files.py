@@ -146,5 +146,5 @@ def test_columns_of_a_csv_file_are_chosen_or_projected(tab, tmp_path):
     expect(tab.page.get_by_label("Up", exact=True)).to_be_hidden()
     assert tab.says("#status", "of 500 points")
     tab.page.get_by_label("Class", exact=True).select_option("a")
-    tab.says("#fault", "Column 1 has 500 different values")
+    tab.says("#fault", "Column 'a' has 500 different values in 500 rows")
     assert tab.page.get_by_label("Class", exact=True).input_value() == "3"  # as it was

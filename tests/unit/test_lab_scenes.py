@@ -1,22 +1,17 @@
-"""Scenes of the lab: as data, as addresses, as CSV, and what damaged ones are answered."""
+"""Scenes of the lab: as data, as addresses, and what damaged ones are answered."""
 
 import json
 
-import numpy as np
 import pytest
-from sklearn.datasets import load_iris
-from sklearn.decomposition import PCA
-from sklearn.preprocessing import StandardScaler
 
 from linsep import LogisticRegression, MarginPerceptron, Perceptron, separation
 from linsep.errors import DataError
 from linsep.lab.answer import answer
-from linsep.lab.scene import MOST_CHARACTERS, MOST_POINTS, Scene
+from linsep.lab.scene import MOST_CHARACTERS, Scene
 from linsep.lab.scene_sources import (
     READY,
     ready_made,
     scene_of,
-    scene_of_csv,
     scene_of_url,
     url_of,
 )
@@ -74,7 +69,7 @@ def test_a_changed_ready_made_scene_loses_its_name():
     ("address", "said"),
     [
         ("points=1,2", "Point 1 needs two coordinates and a class."),
-        ("points=1,2,9", "Point 1 needs a class from 0 to 3."),
+        ("points=1,2,10", "Point 1 needs a class from 0 to 9."),
         ("points=1e9,2,1", "Point 1 needs coordinates from -1,000,000 to 1,000,000."),
         ("points=nan,2,1", "Point 1 needs coordinates from -1,000,000 to 1,000,000."),
         ("data=nothing", "There is no ready-made scene 'nothing': choose one of the list."),
@@ -99,7 +94,7 @@ def test_a_changed_ready_made_scene_loses_its_name():
             f"The setting learner must be one of {', '.join(SHOWN)}.",
         ),
         ("spam=1", "The address has an unknown part 'spam'."),
-        ("labels=a,a", "Name two to four classes, each differently."),
+        ("labels=a,a", "Name at most 10 classes, each differently."),
         ("at=-1", "The round is a whole number from 0 to 10,000."),
         ("data=xor&at=x", "The round is a whole number from 0 to 10,000."),
         ("points=" + "1,1,1;" * 501, "There are 501 points: at most 500 can be shown."),
@@ -157,88 +152,6 @@ def test_whatever_is_asked_is_answered_by_a_sentence(request_):
     said = answer(request_)["fault"]
     assert said.endswith(".")
     assert len(said) < 250
-
-
-def test_csv_takes_two_columns_of_numbers_and_a_class():
-    text = 'name;length;width;kind\n"A";1.5;2;old\n"B";-3;1e1;new\n'
-    scene, columns = scene_of_csv(text, Scene())
-    assert columns == (("name", "length", "width", "kind"), (1, 2), 1, 2, 3, 2, "")
-    assert scene.points == ((1.5, 2.0, 1), (-3.0, 10.0, 0))
-    assert (scene.labels, scene.features) == (("new", "old"), ("length", "width"))
-    again = "length,width,class\n1.5,2,old\n-3,10,new\n"
-    assert scene_of_csv(again, Scene())[0] == scene
-    numbers, _ = scene_of_csv("1 2 10\n3 4 9\n", Scene())
-    assert numbers.points == ((1.0, 2.0, 1), (3.0, 4.0, 0))
-    many, columns = scene_of_csv("1,2,a\n" * 900, Scene())
-    assert (len(many.points), columns.rows) == (MOST_POINTS, 900)
-
-
-@pytest.mark.parametrize(
-    ("text", "points", "spelled"),
-    [
-        ("a;b;k\n1,5;2,25;x\n-3;4;y\n", [(1.5, 2.25, 0), (-3, 4, 1)], "decimal ,"),
-        ("a\tb\tk\n1,500\t5 %\tx\n2,000\t6 %\ty\n", [(1500, 5, 0), (2000, 6, 1)],
-         "thousands ,, without units"),
-        ("a;b;k\n(5);$3;x\n7;\u22124;y\n", [(-5, 3, 0), (7, -4, 1)], "without units"),
-        ("1;2;x\n3;4;y\n", [(1, 2, 0), (3, 4, 1)], ""),
-    ],
-)  # fmt: skip
-def test_csv_of_numbers_in_other_spellings(text, points, spelled):
-    scene, columns = scene_of_csv(text, Scene())
-    assert scene.points == tuple(points)
-    assert columns.spelled == spelled
-    assert columns.numeric == (0, 1)
-
-
-def test_csv_with_chosen_columns_or_projected():
-    iris = load_iris(as_frame=True).frame.iloc[:140]
-    text = iris.to_csv(index=False)
-    scene, _ = scene_of_csv(text, Scene(), {"x": 3, "y": 0, "label": 4})
-    np.testing.assert_array_equal(scene.X, iris.to_numpy()[:, [3, 0]])
-    assert scene.features == ("petal width (cm)", "sepal length (cm)")
-    started = Scene().with_settings(start=(1.0, 0.0, 0.0), rate=0.5)
-    scene, columns = scene_of_csv(text, started, {"x": "projected", "y": 1, "label": 4})
-    assert (scene["start"], scene["rate"]) == ((0.0, 0.0, 0.0), 0.5)
-    assert columns.x == "projected"
-    want = PCA(2).fit_transform(StandardScaler().fit_transform(iris.to_numpy()[:, :4]))
-    np.testing.assert_allclose(np.abs(scene.X), np.abs(want), rtol=1e-4, atol=1e-5)
-    assert scene.features[0].startswith("component 1 (7")
-    assert scene_of_url(url_of(scene)) == scene
-
-
-@pytest.mark.parametrize(
-    ("chosen", "said"),
-    [
-        ({"x": 0, "y": 0, "label": 3}, "two different columns"),
-        ({"x": 2, "y": 1, "label": 3}, "Column 3 does not hold a number in every row"),
-        ({"x": 9, "y": 1, "label": 3}, "There are columns 1 to 4"),
-        ({"x": True, "y": "y"}, "There are columns 1 to 4"),
-        ({"x": "projected", "y": 1, "label": 0}, "needs two columns of numbers that vary"),
-    ],
-)
-def test_columns_that_cannot_be_chosen(chosen, said):
-    with pytest.raises(DataError, match=said):
-        scene_of_csv("1,2,a,k\n3,4,b,l\n", Scene(), chosen)
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("", "has no rows"),
-        ("x,y,class\n", "has no rows"),
-        ("1,2\n", "two coordinates and a class"),
-        ("1,2,a\n1,2\n", "Row 2 has 2 cells, and the first one has 3."),
-        ("1,a,b\n", "Two columns must be numbers"),
-        ("1,2,a\n3,4,\n", "Column 3 is the class, and it is empty"),
-        ("".join(f"1,2,c{k}\n" for k in range(5)), "has 5 different values"),
-        ('1,2,"a\n', "is no CSV"),
-        ("1,2,a\n" * 200_000, "at most 1,000,000 are read"),
-        ("1e7,2,a\n3,4,b\n", "Point 1 needs coordinates"),
-    ],
-)
-def test_a_fault_in_csv_is_one_sentence(text, said):
-    with pytest.raises(DataError, match=said):
-        scene_of_csv(text, Scene())
 
 
 def test_every_setting_spells_its_default():

@@ -207,7 +207,7 @@ def _begun(rows: Path | None, scene: str | None, how: dict[str, Any]) -> Any:
     if rows is not None:
         if scene is not None:
             raise click.BadParameter("--scene and a file of rows are two scenes: name one.")
-        return scene_of_file(rows, **how)
+        return scene_of_file(rows, note, **how)
     if given := [name for name, value in how.items() if value not in (None, "error")]:
         raise click.BadParameter(f"{flag_of(given[0])} is about a file of rows: name it.")
     return named_scene(scene or FIRST)

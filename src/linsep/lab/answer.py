@@ -11,6 +11,7 @@ from linsep.errors import DataError, LinsepError
 from linsep.lab.certificate import certified
 from linsep.lab.course import lesson
 from linsep.lab.declared import FIRST, SERVED
+from linsep.lab.own_points import NOT_ASKED, own_of, plain_scene_of_csv, points_csv
 from linsep.lab.pages import OFFERS, for_controls, plain_scene, standalone
 from linsep.lab.proof import proof_of
 from linsep.lab.run import run_of, script_of, trace_of
@@ -18,12 +19,9 @@ from linsep.lab.scene import Scene
 from linsep.lab.scene_sources import (
     ready_made,
     scene_of,
-    scene_of_csv,
     scene_of_url,
     url_of,
 )
-
-UNKNOWN = "The page asked for something unknown: reload it."
 
 
 def answer(request: Any) -> dict[str, Any]:
@@ -31,11 +29,11 @@ def answer(request: Any) -> dict[str, Any]:
     kinds = {
         "open": opened, "scene": changed, "load": loaded, "proof": proved, "table": table_of_scene,
         "script": script_of_request, "html": html_of_scene, "lesson": taught,
-        "certificate": certified_scene,
+        "certificate": certified_scene, "points": points_of_scene,
     }  # fmt: skip
     kind = request.get("kind") if isinstance(request, dict) else None
     if not isinstance(kind, str) or kind not in kinds:
-        return {"kind": "fault", "fault": UNKNOWN}
+        return {"kind": "fault", "fault": NOT_ASKED}
     number = request.get("number")
     known = {"kind": kind, "number": number if isinstance(number, int) else 0}
     try:
@@ -75,11 +73,19 @@ def changed(request: dict[str, Any]) -> dict[str, Any]:
 
 def loaded(request: dict[str, Any]) -> dict[str, Any]:
     """Answer a CSV text with the scene of its points, and the settings of the present one."""
-    text = request.get("text")
-    if not isinstance(text, str):
-        raise ValueError(UNKNOWN)
-    scene, columns = scene_of_csv(text, scene_of(request.get("scene")), request.get("columns"))
+    own, before = own_of(request), scene_of(request.get("scene"))
+    if SERVED:
+        from linsep.lab.table_scene import scene_of_csv
+
+        scene, columns = scene_of_csv(own, before)
+    else:
+        scene, columns = plain_scene_of_csv(own, before)
     return scene_with_result(scene) | {"columns": columns._asdict()}
+
+
+def points_of_scene(request: dict[str, Any]) -> dict[str, Any]:
+    """Answer with the points as CSV, which the page reads."""
+    return {"text": points_csv(scene_of(request.get("scene")))[0]}
 
 
 def scene_with_result(scene: Scene) -> dict[str, Any]:
@@ -108,7 +114,7 @@ def table_of_scene(request: dict[str, Any]) -> dict[str, Any]:
     """Answer with the table of rounds as CSV, Markdown or LaTeX."""
     scene, form = scene_of(request.get("scene")), request.get("format")
     if form not in ("csv", "markdown", "latex"):
-        raise ValueError(UNKNOWN)
+        raise ValueError(NOT_ASKED)
     if scene["room"] != "classes":
         return {"format": form, "text": fits().table_of(fits().fit_of(scene), form)}
     if scene["learner"] == "kernel":

@@ -11,9 +11,9 @@ from typing import Any
 
 from linsep import check
 from linsep.errors import DataError
-from linsep.lab.run import names_of_labels
+from linsep.lab.own_points import points_csv
 from linsep.lab.scene import Scene
-from linsep.lab.settings import SHOWN, plain_number
+from linsep.lab.settings import SHOWN
 from linsep.lab.verdict import TIME_LIMIT, TOO_LONG
 from linsep.teaching.textbook.separation import (
     Multipliers,
@@ -21,7 +21,6 @@ from linsep.teaching.textbook.separation import (
     root,
     separation,
 )
-from linsep.words import csv_text
 
 #: {column: number}, without zeros
 Line = dict[int, Fraction]
@@ -45,14 +44,7 @@ def certified(scene: Scene) -> dict[str, str]:
             "A proof is saved for points of two classes: the command linsep separate writes one "
             "for more."
         )
-    target = next(name for name in ("class", "label", "target") if name not in scene.features)
-    names = dict(zip(present, map(str, names_of_labels(scene)), strict=True))
-    points = csv_text(
-        [
-            [*scene.features, target],
-            *([plain_number(x), plain_number(y), names[c]] for x, y, c in scene.points),
-        ]
-    )
+    points, target = points_csv(scene)
     intercept = bool(scene["intercept"]) or not SHOWN[scene["learner"]].how.intercept
     rows, labels, columns, width = check.read_csv(points.splitlines(keepends=True), target, [])
     proof = proof_of_rows(rows, labels, columns, width, intercept)

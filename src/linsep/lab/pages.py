@@ -9,8 +9,9 @@ from typing import Any
 
 from linsep.lab.course import titles
 from linsep.lab.declared import READY, SERVED
+from linsep.lab.own_points import MOST_BYTES, READING
 from linsep.lab.scene import MOST_CLASSES, MOST_POINTS, Scene
-from linsep.lab.scene_sources import MOST_TEXT, url_of
+from linsep.lab.scene_sources import url_of
 from linsep.lab.settings import for_page
 
 #: what a page on a static host does not do
@@ -97,6 +98,10 @@ def for_controls() -> dict[str, Any]:
             if SERVED or ready.settings.get("room", "classes") == "classes"
         ],
         "lessons": titles(),
+        "reading": [
+            {"name": name, "label": label, "choices": list(choices.items())}
+            for name, (label, choices) in READING.items()
+        ],
         "offers": "" if SERVED else OFFERS,
-        "limits": {"points": MOST_POINTS, "classes": MOST_CLASSES, "file": MOST_TEXT},
+        "limits": {"points": MOST_POINTS, "classes": MOST_CLASSES, "file": MOST_BYTES},
     }

@@ -12,6 +12,9 @@ from linsep.lab.settings import SHOWN
 from linsep.lab.verdict import TIME_LIMIT, Kinds, Plain, plain_bounds, plain_verdict
 from linsep.teaching import short_number
 
+#: more pairs of classes are counted, and only the exceptions listed
+MOST_PAIRS = 6
+
 
 def proof_of(scene: Scene, run: dict[str, Any]) -> dict[str, Any]:
     """Return the verdict on the points and the bounds on the mistakes of the run.
@@ -126,7 +129,13 @@ def of_several(scene: Scene, found: Kinds) -> dict[str, Any]:
     names = [scene.class_names[code] for code in sorted(set(scene.codes))]
     lines = [f"{name} against the rest: {kind}."
              for name, kind in zip(names, found.against_rest, strict=True)]  # fmt: skip
-    lines += [f"{names[b]} against {names[a]}: {kind}." for (a, b), kind in found.pairs.items()]
+    pairs = {f"{names[b]} against {names[a]}": kind for (a, b), kind in found.pairs.items()}
+    usual = max(pairs.values(), key=list(pairs.values()).count, default="")
+    if len(pairs) > MOST_PAIRS:
+        n = list(pairs.values()).count(usual)
+        lines.append(f"{n} of {len(pairs)} pairs of classes: {usual}.")
+        pairs = {pair: kind for pair, kind in pairs.items() if kind != usual}
+    lines += [f"{pair}: {kind}." for pair, kind in pairs.items()]
     title = (
         "A score for each class can put every point in its class."
         if found.joint == "separable"

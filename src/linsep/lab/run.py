@@ -30,6 +30,8 @@ from linsep.teaching.textbook.shuffling import orders_of
 Vectors = tuple[tuple[float, ...], ...]
 #: seconds that a proof that weights recur may take
 TIME_LIMIT = 3.0
+#: most weight vectors, counted once per round, that a page is sent
+MOST_VECTORS = 100_000
 #: most multiplications for the Gram matrices and the scores of a kernel run
 MOST_PRODUCTS = 4_000_000
 NEEDS = "Place points of at least two classes: then there is something to learn."
@@ -59,6 +61,11 @@ def trace_of(scene: Scene) -> Trace:
     textbook alone.
     """
     called, shown = arguments_of(scene), SHOWN[scene["learner"]]
+    if scene["rounds"] * n_vectors(scene) > MOST_VECTORS:
+        raise DataError(
+            f"{scene['rounds']:,} rounds of {n_vectors(scene)} weight vectors are too many here: "
+            f"take at most {MOST_VECTORS // n_vectors(scene):,} rounds."
+        )
     rule, scheme, codes = shown.rule_of(called.parameters), scheme_of(scene), dense_codes(scene)
     rows, k = unit_rows(scene.rows) if shown.unit else scene.rows, len(set(codes))
     learnt = bool(called.parameters.get("fit_intercept", True))

@@ -11,7 +11,9 @@ from typing import Any
 from linsep.errors import DataError
 from linsep.lab.settings import DEFAULTS, LARGEST, SETTINGS, as_number
 
-MOST_POINTS, MOST_CLASSES = 500, 4
+MOST_POINTS, MOST_CLASSES = 500, 10
+#: what several classes without names are called
+LETTERS = "ABCDEFGHIJ"
 #: longest URL, in characters, and longest name in it
 MOST_CHARACTERS, LONGEST_NAME = 40_000, 40
 
@@ -29,7 +31,7 @@ class Scene:
     name : str
         Of the ready-made points, or "" for points of one's own.
     labels : tuple of str
-        The names of the classes; empty: -1 and +1, or A, B, C, D.
+        The names of the classes; empty: -1 and +1, or A, B, C and so on.
     features : tuple of two str
         The names of the axes.
     settings : dict
@@ -69,15 +71,18 @@ class Scene:
     def class_names(self) -> tuple[str, ...]:
         """The names of all classes up to the largest in use, at least two."""
         used = max([1, *self.codes]) + 1
-        if self.labels:
-            more = tuple("ABCD"[k] for k in range(len(self.labels), used))
-            return self.labels + more
-        return ("-1", "+1") if used == 2 else tuple("ABCD"[:used])
+        more = tuple(LETTERS[len(self.labels) : used])
+        return self.labels + more if self.labels else default_names(used)
 
     def with_settings(self, **settings: Any) -> "Scene":
         """Return the scene with other settings, which are checked."""
         new = {name: SETTINGS[name].checked(value) for name, value in settings.items()}
         return replace(self, settings=self.settings | new)
+
+
+def default_names(count: int) -> tuple[str, ...]:
+    """Return what so many classes without names are called."""
+    return ("-1", "+1")[:count] if count <= 2 else tuple(LETTERS[:count])
 
 
 def checked_scene(
@@ -112,14 +117,14 @@ def checked_point(number: int, point: Any) -> Point:
         raise DataError(f"Point {number} needs coordinates from {-LARGEST:,.0f} to {LARGEST:,.0f}.")
     if code not in range(MOST_CLASSES):
         raise DataError(f"Point {number} needs a class from 0 to {MOST_CLASSES - 1}.")
-    return x, y, int(code)
+    return x + 0.0, y + 0.0, int(code)  # a zero has no sign
 
 
 def checked_labels(labels: Any) -> tuple[str, ...]:
-    """Return the names of classes: none, or two to four different ones."""
+    """Return the names of classes, which are different."""
     names = checked_names(labels, MOST_CLASSES, "classes")
-    if len(names) == 1 or len(set(names)) < len(names):
-        raise DataError("Name two to four classes, each differently.")
+    if len(set(names)) < len(names):
+        raise DataError(f"Name at most {MOST_CLASSES} classes, each differently.")
     return names
 
 

@@ -10,6 +10,18 @@ const WORDS = { classes: "classes", soft: "soft margin", line: "least squares", 
   inverse: "rate / k", inverse_sqrt: "rate / \u221Ak", ovr: "one against the rest",
   ovo: "one against one", native: "one joint rule", vote: "vote", best: "best so far" };
 
+// What Python is sent of a file; a larger one only says how large it is.
+async function sentFile(file, most) {
+  const { name, size } = file;
+  if (size > most) return { name, size };
+  const url = await new Promise((resolve) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(reader.result);
+    reader.readAsDataURL(file);
+  });
+  return { name, file: url.slice(url.indexOf(",") + 1) };
+}
+
 export class Controls {
   constructor(lab) {
     this.lab = lab;
@@ -19,16 +31,18 @@ export class Controls {
     this.paste = make("textarea", { rows: 4, placeholder: "x, y, class\n1.5, 2, a\n3, 1.2, b",
       "aria-label": "Points as CSV" });
     this.columns = make("div", { id: "columns", "aria-live": "polite" });
-    const file = make("input", { type: "file", accept: ".csv,.txt,text/csv", "aria-label":
+    const file = make("input", { type: "file", accept: ".csv,.tsv,.txt,text/csv", "aria-label":
       "CSV file", onchange: async () => {
-      const text = await file.files[0]?.slice(0, lab.limits.file).text();
+      const [chosen] = file.files;
+      if (chosen) this.use(await sentFile(chosen, lab.limits.file));
       file.value = "";
-      if (text) lab.load(text);
     } });
+    this.reading = make("details", { class: "reading" }, make("summary", {}, "How it is read"));
     this.own = make("details", { class: "own" }, make("summary", {}, "Your own points"),
       make("p", {}, "Click in the plane, or paste columns of numbers and a class:"), this.paste,
       make("div", { class: "row" }, make("button", { type: "button",
-        onclick: () => lab.load(this.paste.value) }, "Use these"), file), this.columns);
+        onclick: () => this.use({ text: this.paste.value }) }, "Use these"), file), this.columns,
+      this.reading);
     this.node = make("section", { class: "card controls", "aria-label": "Settings" },
       lab.lessons.node,
       make("label", { class: "field" }, make("span", {}, "Points"), this.ready), this.own,
@@ -46,14 +60,47 @@ export class Controls {
       type: "checkbox", checked: this.lab.shows[name], "data-show": name,
       onchange: (event) => this.lab.show(name, event.target.checked) }), text);
     this.shows.append(show("kept", "all four lines"), show("proof", "proof in the plane"));
+    this.told = this.lab.reading.map(({ name, label, choices }) => {
+      const select = make("select", { "aria-label": label, "data-reading": name,
+        onchange: () => { if (this.given) this.load(); } },
+      make("option", { value: "" }, "as found"),
+      ...choices.map(([value, words]) => make("option", { value }, words)));
+      this.reading.append(make("label", { class: "field" }, make("span", {}, label), select));
+      return select;
+    });
+  }
+
+  // Points from elsewhere are shown: what is said of the text before is not about them.
+  forget() {
+    Object.assign(this, { given: null, showing: null });
+    this.columns.replaceChildren();
+    this.told.forEach((select) => { select.value = ""; });
+  }
+
+  // Show the points of a text or a file.
+  use(given) {
+    this.given = given;
+    this.chosen = null;
+    this.load();
+  }
+
+  // Load it, from chosen columns, as it is told to be read; an answer with a fault leaves all as it
+  // was.
+  async load(chosen = this.chosen) {
+    const reading = Object.fromEntries(this.told.filter((select) => select.value)
+      .map((select) => [select.dataset.reading, select.value]));
+    const { given } = this;
+    const columns = await this.lab.load({ ...given, columns: chosen, reading });
+    if (given !== this.given) return;
+    if (columns) { this.chosen = chosen; this.showing = columns; }
+    if (this.showing) this.showColumns(this.showing);
   }
 
   // Choose the columns of a text that was loaded.
-  showColumns(text, columns) {
-    const { names, numeric, x, y, label, rows, spelled } = columns;
+  showColumns({ names, numeric, x, y, label, said }) {
     const menu = (title, value, choices, change) => {
-      const select = make("select", { "aria-label": title, onchange: () => this.lab.load(text,
-        { x, y, label, ...change(select.value) }, columns) },
+      const select = make("select", { "aria-label": title,
+        onchange: () => this.load(change(select.value)) },
       ...choices.map(([key, name]) => make("option", { value: key }, name)));
       select.value = value;
       return make("label", { class: "field" }, make("span", {}, title), select);
@@ -61,21 +108,22 @@ export class Controls {
     const of = (list) => list.map((j) => [j, names[j]]);
     const numbers = of(numeric.filter((j) => j !== label));
     const flat = x === "projected";
-    const { points } = this.lab.scene;
+    const other = (j, than) => (j === than ? numbers.find(([k]) => k !== than)[0] : j);
     this.columns.replaceChildren(
       menu("Across", x, numbers.length > 2 || flat
         ? [...numbers, ["projected", "projected: principal components"]] : numbers,
-      (value) => (value === "projected" ? { x: value } : { x: Number(value) })),
-      ...(flat ? [] : [menu("Up", y, numbers, (value) => ({ y: Number(value) }))]),
-      menu("Class", label, of(names.map((_, j) => j)), (value) => ({ label: Number(value) })),
-      ...(rows > points.length ? [make("p", { class: "status" },
-        `The first ${points.length} of ${rows.toLocaleString("en")} rows are shown.`)] : []),
-      ...(spelled ? [make("p", { class: "status" }, `Numbers are read so: ${spelled}.`)] : []));
+      (value) => (value === "projected" ? { x: value, y, label }
+        : { x: Number(value), y: other(y, Number(value)), label })),
+      ...(flat ? [] : [menu("Up", y, numbers,
+        (value) => ({ x: other(x, Number(value)), y: Number(value), label }))]),
+      menu("Class", label, of(names.map((_, j) => j)), (value) => ([x, y].includes(Number(value))
+        ? { label: Number(value) } : { x, y, label: Number(value) })),
+      ...said.map((text) => make("p", { class: "status" }, text)));
   }
 
   scene() {
     const { scene } = this.lab;
-    if (scene.name) this.columns.replaceChildren();
+    if (scene.name && this.given) this.forget();
     if (!this.ready.childElementCount) return;
     this.ready.value = scene.name;
     this.shows.querySelector("label").classList.toggle("hidden", !this.lab.plane.kept.possible);

@@ -16,7 +16,7 @@ import { Story } from "./story.js";
 import { Table } from "./table.js";
 import { Weights } from "./weights.js";
 
-const KEYS = "1 to 4 choose a class. A point in focus: arrows move it, digits relabel it, Delete "
+const KEYS = "Digits choose a class. A point in focus: arrows move it, digits relabel it, Delete "
   + "removes it.";
 const KEYS_OF_ROOM = { descent: "Keys: the ring in focus is moved by arrows, and so is the slider.",
   classes: `Keys: space plays, \u2190 \u2192 step, M next mistake, Home and End, ${KEYS}` };
@@ -106,8 +106,8 @@ export class Lab {
   }
 
   begin(answer) {
-    const { fields, ready, limits } = answer;
-    Object.assign(this, { fields, ready, limits });
+    const { fields, ready, limits, reading } = answer;
+    Object.assign(this, { fields, ready, limits, reading });
     this.controls.start();
     this.lessons.start(answer.lessons);
     this.take(answer, { at: answer.scene.at, fit: true });
@@ -116,6 +116,7 @@ export class Lab {
 
   fail(text) {
     this.fault.textContent = text;
+    if (text) this.fault.scrollIntoView?.({ block: "nearest" });
   }
 
   // Show an answer with a scene.
@@ -238,13 +239,12 @@ export class Lab {
       { at: name === "keep" ? this.at : 0, ...how });
   }
 
-  // Take the points of a CSV text, and show from which of its columns.
-  async load(text, columns = null, before = null) {
-    const answer = await this.ask("load", { text, columns, scene: this.scene });
+  // Take the points of a CSV text or file; returns from which of its columns, if it could be read.
+  async load(given) {
+    const answer = await this.ask("load", { ...given, scene: this.scene });
     this.take(answer, { at: 0, fit: true });
-    const shown = answer.columns ?? before;
-    if (shown) this.controls.showColumns(text, shown);
     if (answer.scene) history.pushState(null, "", `#${answer.url}`);
+    return answer.columns;
   }
 
   changePoints(points, how) {
@@ -329,7 +329,7 @@ export class Lab {
     if (event.key === " " && ["BUTTON", "SUMMARY"].includes(target.tagName)) return;
     const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (action) action();
-    else if ("1234".includes(event.key)) this.chooseClass(Number(event.key) - 1);
+    else if (/^\d$/.test(event.key)) this.chooseClass((Number(event.key) + 9) % 10);
     else return;
     event.preventDefault();
   }

@@ -1,0 +1,448 @@
+"""Points of one's own: which columns of a table they are, and CSV of the points of a scene.
+
+The lab of a server reads CSV as other commands do (``table_scene``). Here is also a reader by the
+standard library, for a page on a static host.
+"""
+
+import base64
+import csv
+import io
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import PurePath
+from typing import Any, NamedTuple
+
+from linsep.errors import DataError
+from linsep.lab.scene import (
+    LONGEST_NAME,
+    MOST_CLASSES,
+    MOST_POINTS,
+    Scene,
+    checked_labels,
+    default_names,
+)
+from linsep.lab.settings import LARGEST, plain_number
+from linsep.sources.tables.spellings import Spelling, number_options
+from linsep.words import counted, csv_text, escaped
+
+#: largest file, in bytes
+MOST_BYTES = 1_000_000
+#: the column of classes in a file that the lab writes: the first of these that is no axis
+TARGETS = ("class", "label", "target")
+NOT_ASKED = "The page asked for something unknown: reload it."
+#: what the page offers of reading: the name of the option, its label, and its values in words
+READING: dict[str, tuple[str, dict[str, str]]] = {
+    "encoding": ("Encoding", {"utf-8": "UTF-8", "utf-16": "UTF-16", "cp1252": "Windows-1252",
+                              "latin-1": "Latin-1"}),
+    "delimiter": ("Between columns", {",": "comma", ";": "semicolon", "\t": "tab", " ": "a space",
+                                      "whitespace": "blanks", "|": "|"}),
+    "decimal": ("Decimal mark", {".": "point", ",": "comma"}),
+    "thousands": ("Between thousands", {",": "comma", ".": "point", " ": "space",
+                                        "'": "apostrophe"}),
+    "header": ("First line", {"yes": "names of columns", "no": "a point"}),
+    "missing": ("Missing values", {"error": "refused", "drop": "left out"}),
+}  # fmt: skip
+#: what is said of an option that was found out, with {} for its value
+_FOUND = {
+    "encoding": "encoding {}", "delimiter": "{} between columns", "decimal": "decimal {}",
+    "thousands": "{} between thousands", "units": "percent signs and currencies left out",
+    "header": "line 1 as a point",
+    "comment": "without lines that begin with {}", "skip_rows": "without line 1",
+    "null_values": "{} as a missing value",
+}  # fmt: skip
+
+
+#: cells of a column of numbers that have no value, as for Arrow
+MISSING = {"#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
+           "N/A", "NA", "NULL", "NaN", "n/a", "nan", "null"}  # fmt: skip
+
+
+class Own(NamedTuple):
+    """A text with points, and what is said of it.
+
+    Attributes
+    ----------
+    content : bytes
+    name : str
+        For messages.
+    chosen : dict
+        The columns ``x``, ``y`` and ``label`` by number; ``x`` may be "projected".
+    reading : dict
+        Arguments of :func:`linsep.open_source`, as far as they are told.
+    """
+
+    content: bytes
+    name: str = "The text"
+    chosen: dict[str, Any] = {}  # noqa: RUF012  # never changed
+    reading: dict[str, Any] = {}  # noqa: RUF012
+
+
+class Columns(NamedTuple):
+    """What is taken from a text.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of all columns, those of the first line or "column_1", ...
+    numeric : tuple of int
+        Those that hold numbers.
+    x, y : int
+        The coordinates; x may be "projected" for the first two principal components of all
+        numeric columns, each scaled to standard deviation 1.
+    label : int
+        The class.
+    said : tuple of str
+        Sentences: how the text was read, and which rows are not shown.
+    """
+
+    names: tuple[str, ...]
+    numeric: tuple[int, ...]
+    x: int | str
+    y: int
+    label: int
+    said: tuple[str, ...] = ()
+
+
+def own_of(request: dict[str, Any]) -> Own:
+    """Return what the page sends: ``text``, or ``file`` in base 64 and its ``name``."""
+    text, chosen, given = (request.get(name) for name in ("text", "columns", "reading"))
+    size = request.get("size", 0)
+    named = PurePath(str(request.get("name") or "").replace("\\", "/")).name[-60:]
+    name = "The text" if isinstance(text, str) else escaped(named).replace("\\", "_")
+    name, content = name or "points.csv", b""
+    if isinstance(text, str):
+        content = text.encode("utf-8", "surrogatepass")
+    elif not size:
+        try:
+            content = base64.b64decode(str(request.get("file", "-")), validate=True)
+        except ValueError:
+            raise DataError(NOT_ASKED) from None
+    size = max(len(content), size if isinstance(size, int) else 0)
+    if size > MOST_BYTES:
+        raise DataError(
+            f"{name} has {size:,} bytes, and this page reads at most {MOST_BYTES:,}: choose some "
+            f"of its rows, or open it with “linsep lab FILE”, which shows the first {MOST_POINTS}."
+        )
+    reading = {}
+    for option, value in (given if isinstance(given, dict) else {}).items():
+        if option not in READING or str(value) not in READING[option][1]:
+            raise DataError(NOT_ASKED)
+        reading[option] = value == "yes" if option == "header" else str(value)
+    return Own(content, name, chosen if isinstance(chosen, dict) else {}, reading)
+
+
+def how_said(found: dict[str, Any]) -> tuple[str, ...]:
+    """Return a sentence on options of reading that were found out; none if there are none."""
+    texts = []
+    for option in filter(found.__contains__, _FOUND):
+        value = found[option]
+        words = READING.get(option, ("", {}))[1]
+        shown = value[0] if isinstance(value, list) else words.get(value, value)
+        texts.append(_FOUND[option].format(shown))
+    return (f"Read with: {', '.join(texts)}.",) if texts else ()
+
+
+def chosen_columns(
+    names: Sequence[str], numeric: Sequence[int], chosen: dict[str, Any], others: Sequence[int]
+) -> Columns:
+    """Return the columns of both coordinates and of the class.
+
+    Without a choice the first two columns of numbers are the coordinates, and the last of the
+    ``others`` is the class.
+    """
+    width = range(len(names))
+    if len(names) < 3:
+        raise DataError("Every row needs two coordinates and a class, as in 1.5, 2, a.")
+    # The class may be a number too: then it is the last column.
+    label: Any = chosen.get("label", others[-1] if others else numeric[-1] if numeric else 0)
+    usual = [j for j in numeric if j != label]
+    if len(usual) < 2:
+        raise DataError(
+            "Two columns must be numbers in every row: they are the coordinates, beside the class."
+        )
+    x, y = chosen.get("x", usual[0]), chosen.get("y", usual[1])
+    for j in (label, y, *([] if x == "projected" else [x])):
+        if not isinstance(j, int) or isinstance(j, bool) or j not in width:
+            raise DataError(f"There are columns 1 to {len(width)}: choose among them.")
+    for j in [] if x == "projected" else [x, y]:
+        if j not in numeric:
+            raise DataError(f"Column '{names[j]}' is not of numbers: choose another one.")
+    if x == y or label in (() if x == "projected" else (x, y)):
+        raise DataError("Choose different columns for the coordinates and the class.")
+    return Columns(tuple(name.strip() for name in names), tuple(numeric), x, y, label)
+
+
+def scene_of_rows(
+    scene: Scene, axes: Sequence[str], places: Sequence[Sequence[float]], labels: Sequence[Any],
+    where: Callable[[int], str], column: str = "class",
+) -> Scene:  # fmt: skip
+    """Return the scene with these points; other settings stay, but for initial weights.
+
+    Parameters
+    ----------
+    scene : Scene
+    axes : the names of both columns of coordinates
+    places : their numbers
+    labels : the class of every row, numbers or text
+    where : function from a row to where it stands, for errors
+    column : the name of the column of classes
+    """
+    shown = [_label_shown(label, partial(where, row), column) for row, label in enumerate(labels)]
+    for row, place in enumerate(places):
+        for axis, value in zip(axes, place, strict=True):
+            if not abs(value) <= LARGEST:
+                raise DataError(
+                    f"{where(row)}, column '{axis}' holds {value:g}, and the lab shows numbers "
+                    f"from {-LARGEST:,.0f} to {LARGEST:,.0f}: divide the column."
+                )
+    written: dict[str, Any] = {}
+    for row, (label, name) in enumerate(zip(labels, shown, strict=True)):
+        if written.setdefault(name, label) != label:
+            raise DataError(
+                f"{where(row)}, column '{column}' holds {label!r}, and a row before holds "
+                f"{written[name]!r}: write one class in one way."
+            )
+    names = sorted(written, key=_order)
+    if len(names) > MOST_CLASSES:
+        raise DataError(
+            f"Column '{column}' has {len(names)} different values in {counted(len(labels), 'row')},"
+            f" and the lab shows at most {MOST_CLASSES} classes: choose another column, or leave "
+            "rows out."
+        )
+    points = tuple((x + 0.0, y + 0.0, names.index(name))  # a zero has no sign
+                   for (x, y), name in zip(places, shown, strict=True))  # fmt: skip
+    usual = names in (["-1"], ["-1", "1"]) or names == list(default_names(len(names)))
+    found = replace(scene, points=points, name="", labels=() if usual else checked_labels(names),
+                    features=_axes_shown(axes), at=0)  # fmt: skip
+    return found.with_settings(start=Scene()["start"])
+
+
+def _label_shown(label: Any, where: Callable[[], str], column: str) -> str:
+    """Return the name of a class: 1 rather than 1.0, true rather than True."""
+    if isinstance(label, bool):
+        return str(label).lower()
+    if isinstance(label, int | float):
+        return plain_number(label)
+    name = str(label).strip()
+    if not name.isprintable() or not 1 <= len(name) <= LONGEST_NAME:
+        raise DataError(
+            f"{where()}, column '{column}' holds {escaped(name)[:20]!r}... of {len(name)} "
+            f"characters, and a class has 1 to {LONGEST_NAME} that can be printed: shorten it."
+        )
+    return name
+
+
+def _axes_shown(axes: Sequence[str]) -> tuple[str, str]:
+    """Return the names of axes, long ones with an ellipsis."""
+    first, second = (escaped(name.strip()) or f"column {k}" for k, name in enumerate(axes, 1))
+    first, second = (name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+                     for name in (first, second))  # fmt: skip
+    return (first, second) if first != second else (f"{first[:36]} (1)", f"{second[:36]} (2)")
+
+
+def _order(name: str) -> tuple[bool, float, str]:
+    """Return a key that sorts numbers by value, before words."""
+    number = Spelling().number(name)
+    return (True, 0.0, name) if number is None else (False, number, name)
+
+
+def points_csv(scene: Scene) -> tuple[str, str]:
+    """Return the points of a scene as CSV, and the name of the column of their classes."""
+    target = next(name for name in TARGETS if name not in scene.features)
+    names = [name.removeprefix("+") if _is_number(name) else name for name in scene.class_names]
+    rows = [[plain_number(x), plain_number(y), names[code]] for x, y, code in scene.points]
+    return csv_text([[*scene.features, target], *rows]), target
+
+
+def is_header(cells: Sequence[str]) -> bool:
+    """Return whether a first line names columns: it has no number, or is one that the lab wrote."""
+    return not any(map(_is_number, cells)) or cells[-1].strip() in TARGETS
+
+
+def rows_said(shown: int, rows: int, dropped: int, classes: tuple[int, int]) -> tuple[str, ...]:
+    """Return sentences on rows that are not shown, and on ``classes``: shown, and in all rows."""
+    said = []
+    if rows > shown:
+        few = f", with {classes[0]} of {classes[1]} classes" if classes[0] < classes[1] else ""
+        said.append(f"The first {shown} of {rows:,} rows are shown{few}.")
+    if dropped:
+        have, are = ("has", "is") if dropped == 1 else ("have", "are")
+        said.append(f"{counted(dropped, 'row')} {have} a missing value and {are} left out.")
+    return tuple(said)
+
+
+def plain_scene_of_csv(own: Own, scene: Scene) -> tuple[Scene, Columns]:
+    """Return the scene with the points of a CSV text, read by the standard library, and the
+    columns that they come from.
+    """
+    text, found = _decoded(own)
+    lines, records, mark = _records(text, own)
+    if mark != "," and "delimiter" not in own.reading:
+        found["delimiter"] = mark
+    if own.reading.get("header", is_header(records[0])):
+        names = [cell.strip() for cell in records[0]]
+        lines, records = lines[1:], records[1:]
+    else:
+        names = [f"column_{j + 1}" for j in range(len(records[0]))]
+        found |= {} if "header" in own.reading else {"header": False}
+    if again := [name for name in names if names.count(name) > 1]:
+        raise DataError(
+            f"{own.name} has {names.count(again[0])} columns named '{again[0]}': rename all but "
+            "one."
+        )
+    if not records:
+        raise DataError(f"{own.name} has no rows: give a row for each point, as in 1.5, 2, a.")
+    numbers, how = _numbers(names, records, own)
+    found |= how
+    others = _others(names, numbers, records, lines, own)
+    columns = chosen_columns(names, list(numbers), own.chosen, others)
+    x, y, label = columns.x, columns.y, columns.label
+    if isinstance(x, str):
+        raise DataError("This page projects no columns: choose two of them.")
+    kept, rows = [], len(records)
+    # NA may be the name of a class, beside others that are text
+    named = label not in numbers and not all(_is_missing(cells[label]) for cells in records)
+    for row, cells in enumerate(records):
+        empty = [j for j in (x, y, label) if _is_missing(cells[j], named and j == label)]
+        if empty and own.reading.get("missing") != "drop":
+            raise DataError(
+                f"{own.name} line {lines[row]}, column '{names[empty[0]]}' has no value: fill it "
+                "in or leave out such rows with “Missing values: left out”."
+            )
+        kept += [] if empty else [row]
+    classes = _classes([records[row][label] for row in kept])
+    first = kept[:MOST_POINTS]
+    found_scene = scene_of_rows(
+        scene, [names[x], names[y]], [(numbers[x][row], numbers[y][row]) for row in first],
+        classes[:MOST_POINTS], lambda row: f"{own.name} line {lines[first[row]]}", names[label],
+    )  # fmt: skip
+    several = len({*classes[:MOST_POINTS]}), len({*classes})
+    said = rows_said(len(first), len(kept), rows - len(kept), several)
+    return found_scene, columns._replace(said=(*how_said(found), *said))
+
+
+def _decoded(own: Own) -> tuple[str, dict[str, Any]]:
+    """Return the text, and its encoding if that was found out."""
+    content, told = own.content, own.reading.get("encoding")
+    if told:
+        ways = [told]
+    elif content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        ways = ["utf-16"]
+    else:  # between 80 and 9F, Latin-1 has no characters
+        windows = any(0x80 <= byte <= 0x9F for byte in content)
+        ways = ["utf-8", "cp1252" if windows else "latin-1"]
+    for way in ways:
+        try:
+            text = content.decode("utf-8-sig" if way == "utf-8" else way)
+        except UnicodeDecodeError:
+            continue
+        if "\0" in text:
+            break
+        return text, {} if told or way == "utf-8" else {"encoding": way}
+    raise DataError(f"{own.name} is not text in {' or '.join(ways)}: save it as UTF-8.")
+
+
+def _records(text: str, own: Own) -> tuple[list[int], list[list[str]], str]:
+    """Return the line and the cells of every record that has some, and what separates them."""
+    first = re.sub('"[^"]*"', "", text.lstrip().partition("\n")[0])
+    # A comma may be within numbers.
+    mark = own.reading.get("delimiter") or next((c for c in "\t;,|" if c in first), " ")
+    if mark == "whitespace":
+        text, mark = "\n".join(" ".join(line.split()) for line in text.splitlines()), " "
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True)
+    lines, records, line = list[int](), list[list[str]](), 1
+    try:
+        for cells in reader:
+            if cells not in ([], [""]):
+                lines.append(line)
+                records.append(cells)
+            line = reader.line_num + 1
+    except csv.Error as problem:
+        raise DataError(
+            f"{own.name} line {line} cannot be read ({problem}): correct the line."
+        ) from None
+    if not records:
+        raise DataError(f"{own.name} has no rows: give a row for each point, as in 1.5, 2, a.")
+    for line, cells in zip(lines, records, strict=True):
+        if len(cells) != len(records[0]):
+            raise DataError(
+                f"{own.name} line {line} has {counted(len(cells), 'field')} where the first one "
+                f"has {len(records[0])}: correct the line."
+            )
+    return lines, records, mark
+
+
+def _numbers(
+    names: list[str], records: list[list[str]], own: Own
+) -> tuple[dict[int, list[float]], dict[str, Any]]:
+    """Return the numbers of every column of these, NaN for a missing one, and how they are written
+    if that was found out.
+    """
+    told: dict[str, Any] = {n: own.reading[n] for n in ("decimal", "thousands") if n in own.reading}
+    found: dict[int, list[float]] = {}
+    how: dict[str, Any] = {}
+    for j, cells in enumerate(map(list, zip(*records, strict=True))):
+        there = [cell for cell in cells if not _is_missing(cell)]
+        options = told
+        if not told and not all(map(_is_number, there)):
+            options = number_options(there) or {}
+        numbers = [Spelling(**options).number(cell) for cell in there]
+        if names[j] and numbers and None not in numbers:  # without a name: row numbers
+            rest = iter(number for number in numbers if number is not None)
+            found[j] = [math.nan if _is_missing(cell) else next(rest) for cell in cells]
+            how |= {} if told else options
+    return found, how
+
+
+def _others(
+    names: list[str], numbers: dict[int, list[float]], records: list[list[str]],
+    lines: list[int], own: Own,
+) -> list[int]:  # fmt: skip
+    """Return the columns that are not of numbers; DataError for one that mostly is, but for the
+    last.
+    """
+    others = [j for j, name in enumerate(names) if name and j not in numbers]
+    cells = {j: [line[j] for line in records] for j in others}
+    j = None if own.chosen else suspect(cells, len(numbers) < 2)
+    if j is not None:
+        row = next(row for row, cell in enumerate(cells[j]) if not _is_number(cell))
+        raise DataError(
+            f"{own.name} line {lines[row]}, column '{names[j]}' holds {cells[j][row][:60]!r}, not "
+            "a number: correct it."
+        )
+    return others
+
+
+def suspect(others: dict[int, list[str]], needed: bool) -> int | None:
+    """Return the column that seems to be of numbers but for mistakes, None if there is none.
+
+    ``others`` has the cells of columns that are not of numbers, of which the last is the class. If
+    one of them is ``needed`` as a coordinate, it is the one with the most numbers.
+    """
+    columns = list(others)[:-1] or list(others)
+    counts = {j: sum(map(_is_number, others[j])) for j in columns}
+    most = max(columns, key=lambda j: counts[j], default=None)
+    fine = most is not None and counts[most] > (0 if needed else len(others[most]) / 2)
+    return most if fine else None
+
+
+def _classes(cells: list[str]) -> list[Any]:
+    """Return labels as numbers, or true and false, where all of them are."""
+    stripped = [cell.strip() for cell in cells]
+    if all(map(_is_number, stripped)):
+        return [Spelling().number(cell) for cell in stripped]
+    if {cell.lower() for cell in stripped} <= {"true", "false"}:
+        return [cell.lower() == "true" for cell in stripped]
+    return cells
+
+
+def _is_number(cell: str) -> bool:
+    return Spelling().number(cell) is not None
+
+
+def _is_missing(cell: str, label: bool = False) -> bool:
+    """Return whether a cell has no value; a class may be called NA."""
+    return not cell.strip() or (not label and cell.strip() in MISSING)

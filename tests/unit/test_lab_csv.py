@@ -1,0 +1,352 @@
+"""CSV in the lab: read as other commands read it, on a static page by the standard library, with
+the same points; what cannot be read is a sentence with its line and column.
+"""
+
+import base64
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings, strategies as st
+from sklearn.datasets import load_iris
+from sklearn.decomposition import PCA
+from sklearn.preprocessing import StandardScaler
+
+import linsep
+from linsep.errors import DataError
+from linsep.lab.answer import answer
+from linsep.lab.own_points import (
+    MISSING,
+    MOST_BYTES,
+    READING,
+    Own,
+    own_of,
+    plain_scene_of_csv,
+    points_csv,
+)
+from linsep.lab.scene import LONGEST_NAME, MOST_CLASSES, MOST_POINTS, Scene, checked_scene
+from linsep.lab.scene_sources import READY, ready_made, scene_of_url, url_of
+from linsep.lab.table_scene import scene_of_csv, scene_of_file
+from linsep.sources.tables.conversions import NULL_VALUES
+
+pytestmark = pytest.mark.uncompiled
+
+READERS = {"server": scene_of_csv, "static": plain_scene_of_csv}
+both_readers = pytest.mark.parametrize("read", READERS.values(), ids=READERS)
+
+
+def own(text, chosen=None, **reading):
+    content = text if isinstance(text, bytes) else text.encode()
+    return Own(content, "own.csv", chosen or {}, reading)
+
+
+@both_readers
+def test_two_columns_of_numbers_and_a_class(read):
+    text = 'name;length;width;kind\n"A";1.5;2;old\n"B";-3;1e1;new\n'
+    scene, columns = read(own(text), Scene())
+    assert columns[:5] == (("name", "length", "width", "kind"), (1, 2), 1, 2, 3)
+    assert columns.said == ("Read with: semicolon between columns.",)
+    assert scene.points == ((1.5, 2.0, 1), (-3.0, 10.0, 0))
+    assert (scene.labels, scene.features) == (("new", "old"), ("length", "width"))
+    again = "length,width,class\n1.5,2,old\n-3,10,new\n"
+    assert read(own(again), Scene())[0] == scene
+    numbers, columns = read(own("1 2 10\n3 4 9\n"), Scene())
+    assert numbers.points == ((1.0, 2.0, 1), (3.0, 4.0, 0))
+    assert columns.said == ("Read with: a space between columns, line 1 as a point.",)
+
+
+#: text, points, class names, and words of what is said of it
+SPELLINGS = [
+    ("a;b;k\n1,5;2,25;x\n-3;4;y\n", [(1.5, 2.25, 0), (-3, 4, 1)], "x y", "decimal comma"),
+    ("a\tb\tk\n1,500\t5 %\tx\n2,000\t6 %\ty\n", [(1500, 5, 0), (2000, 6, 1)], "x y",
+     "comma between thousands"),
+    ("a;b;k\n(5);$3;x\n7;\u22124;y\n", [(-5, 3, 0), (7, -4, 1)], "x y", "currencies left out"),
+    ('a;b;k\n"1.234,5";2;x\n7,25;4;y\n', [(1234.5, 2, 0), (7.25, 4, 1)], "x y",
+     "point between thousands"),
+    ("1;2;x\n3;4;y\n", [(1, 2, 0), (3, 4, 1)], "x y", "line 1 as a point"),
+    ("1,2,3\n3,4,4\n", [(1, 2, 0), (3, 4, 1)], "3 4", "line 1 as a point"),
+    ("a,b,k\n1,2,10\n3,4,9\n5,6,10.0\n", [(1, 2, 1), (3, 4, 0), (5, 6, 1)], "9 10", ""),
+    ("a,b,k\n1,2,TRUE\n3,4,false\n", [(1, 2, 1), (3, 4, 0)], "false true", ""),
+    ("a,b,k\n1,2,-1\n3,4,1\n", [(1, 2, 0), (3, 4, 1)], "-1 +1", ""),
+    ("a,b,k\r\n1,2,NA\r\n\r\n3,4,x\r\n", [(1, 2, 0), (3, 4, 1)], "NA x", ""),
+    ('a,b,k\n1,2,"x, ""y"" z"\n', [(1, 2, 0)], 'x, "y" z', ""),
+    ("a,b,k\n1,2,Käse\n".encode(), [(1, 2, 0)], "Käse", ""),
+    ("\ufeffa,b,k\n1,2,Käse\n".encode(), [(1, 2, 0)], "Käse", ""),
+    ("a,b,k\n1,2,Käse\n".encode("latin-1"), [(1, 2, 0)], "Käse", "encoding Latin-1"),
+    ("a,b,k\n1,2,50 €\n".encode("cp1252"), [(1, 2, 0)], "50 €", "encoding Windows-1252"),
+    ("a,b,k\n1,2,Käse\n".encode("utf-16"), [(1, 2, 0)], "Käse", "encoding UTF-16"),
+]  # fmt: skip
+
+
+@both_readers
+@pytest.mark.parametrize(("text", "points", "names", "said"), SPELLINGS)
+def test_encodings_separators_numbers_and_classes(read, text, points, names, said):
+    scene, columns = read(own(text), Scene())
+    assert scene.points == tuple(points)
+    assert " ".join(scene.class_names).startswith(names)
+    assert said in " ".join(columns.said)
+    assert bool(said) == bool(columns.said)
+
+
+def test_row_numbers_are_nothing():
+    for read in READERS.values():
+        assert read(own(",a,b,k\n7,1,2,x\n8,3,4,y\n"), Scene())[0].points == (
+            (1, 2, 0), (3, 4, 1),
+        )  # fmt: skip
+
+
+def test_only_the_reader_of_the_server_skips_comments_and_hints_of_excel():
+    for text in (
+        "# of 2026\na,b,k\n1,2,x\n3,4,y\n",
+        "sep=;\na;b;k\n1;2;x\n3;4;y\n", "a,b,k,day\n1,2,x,2026-01-01\n3,4,y,2026-01-02\n",
+    ):  # fmt: skip
+        chosen = {"x": 0, "y": 1, "label": 2} if "day" in text else None
+        scene, _ = scene_of_csv(own(text, chosen), Scene())
+        assert scene.points == ((1, 2, 0), (3, 4, 1))
+    scene, columns = scene_of_csv(own("a,b,k\n1,?,x\n3,4,y\n5,6,y\n", missing="drop"), Scene())
+    assert (scene.points, columns.said) == (
+        ((3, 4, 0), (5, 6, 0)),
+        ("Read with: ? as a missing value.", "1 row has a missing value and is left out."),
+    )
+    with pytest.raises(DataError, match=r"own\.csv line 2 has 3 fields where the first one has 1"):
+        plain_scene_of_csv(own("sep=\na;b;k\n", delimiter=";"), Scene())
+
+
+@both_readers
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "own.csv"),
+        ("x,y,class\n", "own.csv has no rows"),
+        ("1,2\n", "two coordinates and a class"),
+        ("1,2,a\n1,2\n", "own.csv line 2 has 2 fields where the first"),
+        ("x,y,k\n1,2,a\n3,oops,b\n5,6,a\n", "line 3, column 'y' holds 'oops', not a number"),
+        ("x,y,z,k\n1,2,0,a\n3,?!,0,b\n5,6,0,a\n", "line 3, column 'y' holds '"),
+        ("x,y,k\n1,2,a\n3,,b\n", "line 3, column 'y' has no value: fill it in or leave out such "
+         "rows with “Missing values: left out”"),
+        ("x,y,k\n1,2,a\n3,4,\n", "line 3.* column 'k'"),
+        ("x,y,k\n1,2,a\ninf,4,b\n", "own.csv line 3, column 'x'"),
+        ("x,y,k\n1,2,a\n3e7,4,b\n", "own.csv line 3, column 'x' holds 3e\\+07, and the lab shows"),
+        ("x,x,k\n1,2,a\n", "2 columns named 'x'"),
+        ("x,y,k\nu,v,a\n", "Two columns must be numbers"),
+        ("x,y,k\n" + "".join(f"1,2,c{k}\n" for k in range(11)), "Column 'k' has 11 different"),
+        ("x,y,k\n1,2," + "a" * 41 + "\n", "line 2, column 'k' holds .* of 41 characters"),
+        ("x,y,k\n1,2,a\n3,4, a\n", "line 3, column 'k' holds ' a', and a row before holds 'a'"),
+        ('x,y,k\n1,2,"a\n', "own.csv line 2"),
+        ("x,y,k\n1,2,a\n1,2,b\u0000\n", "."),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_is_one_sentence(read, text, said):
+    with pytest.raises(DataError, match=said) as caught:
+        read(own(text), Scene())
+    assert "\n" not in str(caught.value)
+    assert "/tmp" not in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+@both_readers
+def test_ten_classes_and_no_more_points_than_are_said(read):
+    many = "".join(f"{k},{k % 7},{'abcdefghij'[k % 10]}\n" for k in range(900))
+    scene, columns = read(own("x,y,k\n" + many), Scene())
+    assert (len(scene.points), scene.labels) == (MOST_POINTS, tuple("abcdefghij"))
+    assert columns.said == ("The first 500 of 900 rows are shown.",)
+    late = "".join(f"{k},{k % 7},{'a' if k < 500 else 'b'}\n" for k in range(501))
+    _, columns = read(own("x,y,k\n" + late), Scene())
+    assert columns.said == ("The first 500 of 501 rows are shown, with 1 of 2 classes.",)
+
+
+@both_readers
+def test_options_of_reading_are_followed(read):
+    text = "x;y;k\n1.500;2;a\n2.500;;b\n3.500;4;b\n"
+    scene, columns = read(own(text, decimal=",", thousands=".", missing="drop"), Scene())
+    assert scene.points == ((1500, 2, 0), (3500, 4, 1))
+    assert "1 row has a missing value and is left out." in columns.said
+    scene, _ = read(own(text, missing="drop"), Scene())
+    assert scene.points == ((1.5, 2, 0), (3.5, 4, 1))
+    scene, columns = read(own("2019,2020,k\n1,2,a\n3,4,b\n", header=True), Scene())
+    assert (scene.features, len(scene.points)) == (("2019", "2020"), 2)
+    read(own("x y k\n1 2 a\n", delimiter=" "), Scene())
+    with pytest.raises(DataError, match=r"own\.csv"):
+        read(own("x,y,k\n1,2,ä\n".encode("latin-1"), encoding="utf-8"), Scene())
+
+
+@both_readers
+def test_chosen_columns(read):
+    iris = load_iris(as_frame=True).frame.iloc[:140]
+    text = iris.to_csv(index=False)
+    scene, _ = read(own(text, {"x": 3, "y": 0, "label": 4}), Scene())
+    np.testing.assert_array_equal(scene.X, iris.to_numpy()[:, [3, 0]])
+    assert scene.features == ("petal width (cm)", "sepal length (cm)")
+    text = "a,b,c,k\n1,2,3,u\n4,5,6,v\n"
+    assert read(own(text, {"label": 1}), Scene())[1][2:5] == (0, 2, 1)
+    assert read(own(text, {"x": 2, "y": 0}), Scene())[1][2:5] == (2, 0, 3)
+
+
+def test_projected_columns():
+    iris = load_iris(as_frame=True).frame.iloc[:140]
+    started = Scene().with_settings(start=(1.0, 0.0, 0.0), rate=0.5)
+    chosen = {"x": "projected", "y": 1, "label": 4}
+    scene, columns = scene_of_csv(own(iris.to_csv(index=False), chosen), started)
+    assert (scene["start"], scene["rate"]) == ((0.0, 0.0, 0.0), 0.5)
+    assert columns.x == "projected"
+    want = PCA(2).fit_transform(StandardScaler().fit_transform(iris.to_numpy()[:, :4]))
+    np.testing.assert_allclose(np.abs(scene.X), np.abs(want), rtol=1e-9, atol=1e-12)
+    assert scene.features[0].startswith("component 1 (7")
+    assert scene_of_url(url_of(scene)) == scene
+    with pytest.raises(DataError, match="This page projects no columns"):
+        plain_scene_of_csv(own(iris.to_csv(index=False), chosen), started)
+    with pytest.raises(DataError, match="needs two columns of numbers that vary"):
+        scene_of_csv(own("1,2,a,k\n3,2,b,l\n", {"x": "projected", "y": 1, "label": 2}), Scene())
+
+
+@both_readers
+@pytest.mark.parametrize(
+    ("chosen", "said"),
+    [
+        ({"x": 0, "y": 0, "label": 3}, "Choose different columns"),
+        ({"x": 2, "y": 1, "label": 3}, "olumn 'column_3' (holds 'a'|is not of)"),
+        ({"x": 9, "y": 1, "label": 3}, "There are columns 1 to 4"),
+        ({"x": True, "y": "y"}, "There are columns 1 to 4"),
+        ({"x": 0, "y": 1, "label": 0}, "Two columns must be numbers|Choose different columns"),
+    ],
+)
+def test_columns_that_cannot_be_chosen(read, chosen, said):
+    with pytest.raises(DataError, match=said):
+        read(own("1,2,a,k\n3,4,b,l\n", chosen), Scene())
+
+
+CELLS = st.one_of(
+    st.floats(-1e6, 1e6).map(repr), st.integers(-999_999, 999_999).map(str),
+    st.decimals(-1000, 1000, places=2).map(str),
+    st.sampled_from(["", "x", "NA", "1e3", "-0", "007"]),
+)  # fmt: skip
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    rows=st.lists(st.tuples(CELLS, CELLS, st.sampled_from(["a", "b", "é", "1", "2", "a b"])),
+                  min_size=1, max_size=8),
+    mark=st.sampled_from([",", ";", "\t"]),
+    encoding=st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "latin-1"]),
+    end=st.sampled_from(["\n", "\r\n"]),
+    missing=st.sampled_from(["error", "drop"]),
+)  # fmt: skip
+def test_both_readers_give_the_same_points(rows, mark, encoding, end, missing):
+    """What both read is the same; what one refuses, the other refuses, too."""
+    lines = ["x,y,class".replace(",", mark), *(mark.join(row) for row in rows)]
+    given = own((end.join(lines) + end).encode(encoding), missing=missing)
+    found = []
+    for read in READERS.values():
+        try:
+            found.append(read(given, Scene())[0])
+        except DataError as problem:
+            found.append(str(problem))
+    if not any(isinstance(one, str) for one in found):
+        assert found[0] == found[1]
+    else:
+        assert all(isinstance(one, str) for one in found), found
+
+
+def exported_again(scene, read):
+    text, _ = points_csv(scene)
+    return read(own(text), scene)
+
+
+@both_readers
+@pytest.mark.parametrize("name", [name for name in READY if ready_made(name).points])
+def test_points_that_the_lab_saves_come_back_to_the_bit(read, name):
+    scene = ready_made(name)
+    again, columns = exported_again(scene, read)
+    named, before = ([(x, y, one.class_names[code]) for x, y, code in one.points]
+                     for one in (again, scene))  # fmt: skip
+    assert named == before
+    assert again.features == scene.features
+    assert columns.said == ()
+    if list(scene.class_names) == sorted(scene.class_names):
+        assert again.points == scene.points
+
+
+@both_readers
+@settings(deadline=None, max_examples=40)
+@given(
+    points=st.lists(
+        st.tuples(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6), st.integers(0, 9)), min_size=1
+    ),
+    features=st.sampled_from([["x1", "x2"], ["class", "a b"], ["é;,", '"q"'], ["class", "label"]]),
+)
+def test_any_points_come_back_to_the_bit(read, points, features):
+    used = sorted({code for *_, code in points})
+    points = [[x, y, used.index(code)] for x, y, code in points]
+    scene = checked_scene(points, "", [], features, {}, 0)
+    again, _ = exported_again(scene, read)
+    assert np.array(again.rows).tobytes() == np.array(scene.rows).tobytes()
+    assert (again.codes, again.class_names[: len(used)]) == (
+        scene.codes, scene.class_names[: len(used)],
+    )  # fmt: skip
+    assert scene_of_url(url_of(again)) == again
+    sent = json.loads(json.dumps(answer({"kind": "points", "scene": {"points": points}})))
+    assert sent["text"] == points_csv(checked_scene(points, "", [], ["x1", "x2"], {}, 0))[0]
+
+
+def test_the_lab_reads_numbers_as_fit_does(tmp_path):
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame(rng.standard_normal((80, 2)) * 10.0 ** rng.integers(-9, 5, (80, 2)))
+    frame["kind"] = rng.choice(list("abc"), 80)
+    frame.columns = ["u", "v", "kind"]
+    text = frame.to_csv(index=False)
+    (tmp_path / "f.csv").write_text(text)
+    (batch,) = linsep.open_source(tmp_path / "f.csv", target="kind").batches()
+    for read in READERS.values():
+        scene, _ = read(own(text), Scene())
+        assert scene.X.tobytes() == batch.X.tobytes()
+        assert [scene.labels[code] for code in scene.codes] == batch.y.tolist()
+
+
+def test_files_of_a_command_say_what_is_not_shown(tmp_path):
+    said = []
+    (tmp_path / "many.csv").write_text("x,y,k\n" + "1,2,a\n,3,b\n" * 800)
+    scene = scene_of_file(tmp_path / "many.csv", said.append, target="k", missing="drop")
+    assert len(scene.points) == MOST_POINTS
+    assert said[0].endswith("many.csv are shown; it has more.")
+    assert "with missing values left out." in said[1]
+    said.clear()
+    (tmp_path / "few.csv").write_text("x,y,k\n" + "1,2,a\n" * MOST_POINTS)
+    assert len(scene_of_file(tmp_path / "few.csv", said.append, target="k").points) == MOST_POINTS
+    assert said == []
+    (tmp_path / "far.csv").write_text("x,y,k\n1,2,a\n3,2e6,b\n")
+    with pytest.raises(DataError, match=r"far\.csv line 3, column 'y' holds 2e\+06"):
+        scene_of_file(tmp_path / "far.csv", target="k")
+    names = "".join(f"1,2,{'a' * 45}{k}\n" for k in range(2))
+    (tmp_path / "long.csv").write_text("x,y,k\n" + names)
+    with pytest.raises(DataError, match=r"long\.csv line 2, column 'k' holds .* of 46 characters"):
+        scene_of_file(tmp_path / "long.csv", target="k")
+
+
+def test_what_the_page_sends():
+    assert own_of({"text": "a\ud800"}).content == b"a\xed\xa0\x80"
+    sent = base64.b64encode(b"x,y,k\n").decode()
+    assert own_of({"file": sent, "name": "C:\\here\\my.csv"})[:2] == (b"x,y,k\n", "my.csv")
+    assert own_of({"file": sent, "name": "../../x\u202e.csv"}).name == "x_u202e.csv"
+    assert own_of({"file": sent}).name == "points.csv"
+    with pytest.raises(DataError, match=r"a\.csv has 5,000,000 bytes, and this page reads at most"):
+        own_of({"name": "a.csv", "size": 5_000_000})
+    with pytest.raises(DataError, match=f"has {MOST_BYTES + 1:,} bytes"):
+        own_of({"text": "x" * (MOST_BYTES + 1)})
+    for odd in ({"file": "?"}, {}, {"text": "", "reading": {"quotes": "no"}},
+                {"text": "", "reading": {"decimal": ["."]}}, {"file": 3}):  # fmt: skip
+        with pytest.raises(DataError, match="reload it"):
+            own_of(odd)
+    assert set(NULL_VALUES) - {""} == MISSING
+    assert MOST_CLASSES == 10
+    assert set(READING) < {*linsep.open_source.__kwdefaults__}
+
+
+def test_one_class_and_long_names():
+    scene, _ = scene_of_csv(own("x,y,k\n1,2,yes\n3,4,yes\n"), Scene())
+    assert (scene.labels, scene.class_names) == (("yes",), ("yes", "B"))
+    assert scene_of_url(url_of(scene)) == scene
+    scene, _ = scene_of_csv(own("x" * 50 + "," + "x" * 49 + ",k\n1,2,a\n3,4,b\n"), Scene())
+    assert all(len(name) <= LONGEST_NAME for name in scene.features)
+    assert scene.features[0] != scene.features[1]
+    assert scene_of_url(url_of(scene)) == scene
