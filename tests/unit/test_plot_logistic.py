@@ -11,7 +11,6 @@ from sklearn.datasets import load_iris
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression, Perceptron
-from linsep.errors import SeparationWarning
 from linsep.plot import LogisticDisplay
 
 pytestmark = pytest.mark.compiled
@@ -140,16 +139,6 @@ def test_two_of_several_features_as_a_sparse_matrix():
     mean = X.to_numpy().mean(axis=0)
     place = np.array([mean[0], mean[1], shown.grid[1][1], shown.grid[0][4]])
     assert shown.values[1, 4] == pytest.approx(model.predict_proba(place[None])[0, 1])
-
-
-def test_without_a_maximum_there_is_no_band_and_the_title_says_why():
-    with pytest.warns(SeparationWarning, match="no maximum"):
-        model = LogisticRegression().fit(FRAME[BOTH[:1]], SPECIES == 0)
-    shown = LogisticDisplay.from_estimator(model, FRAME[BOTH[:1]], SPECIES == 0)
-    assert shown.band_ is None
-    assert "separable" in shown.ax_.get_title()
-    assert 1.9 < shown.threshold < 3.0
-    assert shown._repr_png_().startswith(PNG)
 
 
 @pytest.mark.parametrize("model", [LogisticRegression(), GaussianNaiveBayes()])

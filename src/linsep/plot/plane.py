@@ -259,11 +259,11 @@ def _of_features(chosen: tuple[int, int], fixed: np.ndarray, names: list[str]) -
     return Plane(origin, across, up, (names[chosen[0]], names[chosen[1]]), said)
 
 
-def others_fixed(others: int) -> str:
+def others_fixed(others: int, where: str = "") -> str:
     """Return the line of a title that says that so many other features do not vary."""
     if others == 1:
-        return "the other feature fixed at its mean"
-    return f"the other {others:,} features fixed at their means" if others else ""
+        return f"the other feature fixed at its mean{where}"
+    return f"the other {others:,} features fixed at their means{where}" if others else ""
 
 
 def _two_positions(features: Sequence[int | str], names: list[str]) -> tuple[int, int]:

@@ -16,6 +16,7 @@ from linsep.logistic.estimator import LogisticRegression
 from linsep.naive_bayes import GaussianNaiveBayes
 from linsep.plot.display import (
     COLOURS,
+    GREY,
     MARKERS,
     Display,
     class_handles,
@@ -40,6 +41,17 @@ from linsep.plot.plane import (
     others_fixed,
     plane_of,
 )
+from linsep.plot.separated import (
+    NEAR,
+    Certain,
+    Question,
+    answered_by,
+    diverges,
+    fixed_at,
+    limit_over_line,
+    limit_over_plane,
+    titled,
+)
 from linsep.validation.labels import check_beside, labels_of
 
 #: probabilities whose contours are drawn
@@ -59,6 +71,11 @@ class LogisticDisplay(Display):
     two features, contours show the probability. Other features are fixed at their means. It is best
     made with :meth:`from_estimator`.
 
+    The likelihood of separable classes has no maximum, so there is no curve to draw. Drawn is what
+    the data determine: where the probability is 0 or 1 in the limit, and, hatched, where it may be
+    anything. If the classes are quasi-separable, other features are fixed at their means over the
+    rows on the boundary. For rows that are not those of the fit, it is a step at the boundary.
+
     Parameters
     ----------
     points : array of shape (rows, 2)
@@ -71,7 +88,8 @@ class LogisticDisplay(Display):
     grid : tuple of arrays
         Coordinates of the places where the probability is computed, one array for each feature.
     values : array of shape (places,) or (rows, columns)
-        The probability at these places.
+        The probability at these places; of separable classes its limit, NaN where the data
+        determine none.
     names : list of str
         Of one or two features, and of the target.
     band : pair of arrays of shape (places,), or None
@@ -81,6 +99,8 @@ class LogisticDisplay(Display):
         Where the curve is 0.5.
     gaussians : array of shape (2, places) or None
         The Gaussian of each class times the share of that class; drawn on a scale of their own.
+    certain : :class:`linsep.plot.separated.Certain` or None
+        Of separable classes: where the probability is 0 in the limit, and where 1.
     title : str
 
     Attributes
@@ -93,6 +113,9 @@ class LogisticDisplay(Display):
     gaussians_ : list of Line2D, one a class, or empty
     surface_ : QuadMesh of the probability over two features, or None
     contours_ : ContourSet, or None
+    regions_ : list of Polygon, where the probability over two features is 0 and where it is 1
+    undetermined_ : list of Rectangle, where the data determine no probability
+    share_ : Line2D of the probability between 0 and 1 at a step, or None
     points_ : list of PathCollection, one a class, or of PolyCollection, their densities
     legend_ : Legend
 
@@ -119,6 +142,7 @@ class LogisticDisplay(Display):
     level: float = 0.95
     threshold: float | None = None
     gaussians: np.ndarray | None = None
+    certain: Certain | None = None
     title: str = ""
 
     @classmethod
@@ -175,12 +199,13 @@ class LogisticDisplay(Display):
         shown = int(_sign_of_shown(model) > 0)
         if features is None and rows.shape[1] == 1:
             features = 0
+        question = answered_by(model, X, y, rows, codes == shown) if diverges(model) else None
         if isinstance(features, int | str):
-            found = _over_one(model, X, rows, features, resolution, level)
+            found = _over_one(model, X, rows, features, resolution, level, question)
             heights = np.where(codes == shown, 1 + _spread(codes.size), -_spread(codes.size))
             found["points"] = np.column_stack([found["points"], heights])
         else:
-            found = _over_two(model, X, rows, features, resolution)
+            found = _over_two(model, X, rows, features, resolution, question)
         if isinstance(estimator, GaussianNaiveBayes) and rows.shape[1] == 1:
             found["gaussians"] = _gaussians(estimator, found["grid"][0])
         target = getattr(estimator, "recipe_", {}).get("target") or getattr(y, "name", None)
@@ -204,17 +229,26 @@ class LogisticDisplay(Display):
         self.gaussians_: list[Any] = []
         self.surface_: Any = None
         self.contours_: Any = None
+        self.share_: Any = None
+        self.regions_: list[Any] = []
+        self.undetermined_: list[Any] = []
         probability = f"P({self.names[-1]} = {label_text(self.classes[self.shown])})"
         curve = len(self.grid) == 1
         if curve:
             self._draw_curve(probability)
-        else:
+        elif self.certain is None:
             self._draw_contours()
+        else:
+            self._draw_regions(self.certain)
         self.points_ = draw_rows(self.ax_, self.points, self.y, self.classes, size)
         said = "" if curve else wrapped(probability)
         show_title(self.ax_, said, self.title, density_title(len(self.points)))
         classes = class_handles(self.points_, len(self.points), self.classes)
-        drawn = (self.curve_, self.band_, self.threshold_, *self.gaussians_)
+        some = self.curve_ if np.isfinite(self.values).any() else None
+        drawn = (
+            some, self.band_, self.threshold_, self.share_, *self.gaussians_, *self.regions_,
+            *self.undetermined_[:1],
+        )  # fmt: skip
         self.legend_ = legend(self.ax_, [*drawn, *classes])
         return self
 
@@ -236,8 +270,57 @@ class LogisticDisplay(Display):
                 label=f"0.5 at {self.threshold:.4g}",
             )  # fmt: skip
         self._draw_gaussians(x)
+        if self.certain is not None:
+            self._draw_steps(x, self.certain)
         self.ax_.set(xlabel=wrapped(self.names[0]), ylabel=wrapped(probability), xlim=x[[0, -1]])
         self.ax_.set(ylim=(-BEYOND[1] - 0.04, 1.04 + BEYOND[1]), yticks=np.linspace(0, 1, 5))
+
+    def _draw_steps(self, x: np.ndarray, certain: Certain) -> None:
+        """Hatch what lies between the ends of what is certain, and mark what lies on a step."""
+        known = sorted(ends.ravel().tolist() for ends in certain if len(ends))
+        starts = [x[0], *(right for _, right in known)]
+        for left, right in zip(starts, [*(left for left, _ in known), x[-1]], strict=True):
+            if right - left > NEAR * np.ptp(x):
+                self._hatch((left, 0.0), right - left, self.ax_.transData)
+        thrice = np.flatnonzero(x[2:] == x[:-2]) + 1
+        if thrice.size:
+            (self.share_,) = self.ax_.plot(
+                x[thrice], self.values[thrice], color=ink(), marker="o", ls="", zorder=5,
+                label=f"{self.values[thrice[0]]:.3g} at {x[thrice[0]]:.4g}",
+            )  # fmt: skip
+
+    def _hatch(self, corner: tuple[float, float], width: float, transform: Any) -> None:
+        """Hatch a rectangle of height 1, behind everything."""
+        from matplotlib.patches import Rectangle
+
+        self.undetermined_.append(
+            self.ax_.add_patch(
+                Rectangle(
+                    corner, width, 1.0, transform=transform, facecolor="none", edgecolor=GREY,
+                    hatch="///", linewidth=0, zorder=0, label="not determined by the data",
+                )
+            )
+        )  # fmt: skip
+
+    def _draw_regions(self, certain: Certain) -> None:
+        """Draw where the probability of two features is 0 and where it is 1."""
+        from matplotlib.colors import to_rgb
+        from matplotlib.patches import Polygon
+
+        shades, paper = colours(2), np.array(to_rgb(self.ax_.get_facecolor()))
+        if np.isnan(self.values).any():
+            self._hatch((0.0, 0.0), 1.0, self.ax_.transAxes)
+        for k, corners in enumerate(certain):
+            own = to_rgb(shades[k if self.shown else 1 - k])
+            if len(corners) > 2:
+                region = Polygon(
+                    corners, facecolor=0.65 * paper + 0.35 * np.array(own), edgecolor=ink(),
+                    linewidth=1.0, zorder=1, label=f"probability {k}",
+                )  # fmt: skip
+                self.regions_.append(self.ax_.add_patch(region))
+        x, y = self.grid
+        self.ax_.set(xlabel=wrapped(self.names[0]), ylabel=wrapped(self.names[1]))
+        self.ax_.set(xlim=x[[0, -1]], ylim=y[[0, -1]])
 
     def _draw_gaussians(self, x: np.ndarray) -> None:
         if self.gaussians is None:
@@ -262,12 +345,14 @@ class LogisticDisplay(Display):
             *self.grid, self.values, cmap=LinearSegmentedColormap.from_list("classes", shades),
             vmin=0, vmax=1, alpha=0.35, shading="nearest", linewidth=0, rasterized=True, zorder=0,
         )  # fmt: skip
-        widths = [1.8 if level == 0.5 else 0.9 for level in LEVELS]
-        if self.values.min() < LEVELS[-1] and self.values.max() > LEVELS[0]:
+        levels = LEVELS if ((self.values > 0) & (self.values < 1)).any() else (0.5,)
+        widths = [1.8 if level == 0.5 else 0.9 for level in levels]
+        if np.nanmin(self.values) < LEVELS[-1] and np.nanmax(self.values) > LEVELS[0]:
             self.contours_ = self.ax_.contour(
-                *self.grid, self.values, levels=LEVELS, colors=[ink()], linewidths=widths, zorder=4
+                *self.grid, self.values, levels=levels, colors=[ink()], linewidths=widths, zorder=4
             )
-            self.ax_.clabel(self.contours_, fmt="%g", fontsize="small")
+            if len(levels) > 1:
+                self.ax_.clabel(self.contours_, fmt="%g", fontsize="small")
         self.ax_.set(xlabel=wrapped(self.names[0]), ylabel=wrapped(self.names[1]))
 
 
@@ -296,24 +381,33 @@ def _spread(n: int) -> np.ndarray:
 
 
 def _over_one(
-    model: LogisticRegression, X: Any, rows: Any, feature: int | str, n: int, level: float
-) -> dict[str, Any]:
+    model: LogisticRegression, X: Any, rows: Any, feature: int | str, n: int, level: float,
+    question: Question | None,
+) -> dict[str, Any]:  # fmt: skip
     """Compute the curve over one feature, the others fixed at their means."""
     names, d = feature_names(model), rows.shape[1]
     j = feature_position(feature, names)
     x, grid, places = along_feature(rows, j, n)
-    scores = np.asarray(model.decision_function(frame_like(X, places))) * _sign_of_shown(model)
+    fixed, where = fixed_at(model, rows, question)
+    places[:, np.arange(d) != j] = fixed[np.arange(d) != j]
+
+    def score(places: np.ndarray) -> np.ndarray:
+        return np.asarray(model.decision_function(frame_like(X, places))) * _sign_of_shown(model)
+
+    title, scores = others_fixed(d - 1, where), score(places)
+    found = {"points": x, "grid": [grid], "values": expit(scores), "names": [names[j]]}
+    if diverges(model):
+        limit = limit_over_line(model, question, grid, places, score)
+        found |= {"title": titled(title, limit.said), "certain": limit.certain}
+        if not limit.curve:
+            return found | {"grid": limit.grid, "values": limit.values}
     low, high = scores[[0, -1]].tolist()
     crosses = np.isfinite([low, high]).all() and low != high
-    band = _probability_band(model, places, level)
-    title = others_fixed(d - 1)
+    found["threshold"] = float(grid[0] - low / (high - low) * np.ptp(grid)) if crosses else None
+    band = found["band"] = _probability_band(model, places, level)
     if band is None and model.stop_reason_ != "implied":
         title = "\n".join(filter(None, [title, model.stop_sentence_]))
-    return {
-        "points": x, "grid": [grid], "values": expit(scores), "names": [names[j]], "band": band,
-        "threshold": float(grid[0] - low / (high - low) * np.ptp(grid)) if crosses else None,
-        "title": title,
-    }  # fmt: skip
+    return {"title": title} | found
 
 
 def _probability_band(
@@ -326,18 +420,31 @@ def _probability_band(
 
 
 def _over_two(
-    model: LogisticRegression, X: Any, rows: Any, features: Any, n: int
+    model: LogisticRegression, X: Any, rows: Any, features: Any, n: int, question: Question | None
 ) -> dict[str, Any]:
     """Compute the probability over two features, the others fixed at their means."""
     plane = plane_of(model, rows, features)
+    if plane.title:
+        fixed, where = fixed_at(model, rows, question)
+        free = (plane.across != 0) | (plane.up != 0)
+        title = others_fixed(int(np.count_nonzero(~free)), where)
+        plane = plane._replace(origin=np.where(free, 0.0, fixed), title=title)
     points = plane.coordinates(rows)
     grid, places = grid_around(points, n)
     rows_there = frame_like(X, plane.points(places))
     scores = np.asarray(model.decision_function(rows_there)) * _sign_of_shown(model)
-    return {
-        "points": points, "grid": grid, "values": expit(scores).reshape(n, n),
-        "names": list(plane.names), "title": plane.title,
-    }  # fmt: skip
+    scores = scores.reshape(n, n)
+    found = {"points": points, "names": list(plane.names)}
+    if diverges(model):
+        limit = limit_over_plane(model, question, grid, plane.points, scores)
+        said = titled(plane.title, limit.said)
+        return found | {
+            "values": limit.values,
+            "certain": limit.certain,
+            "title": said,
+            "grid": grid,
+        }
+    return found | {"grid": grid, "values": expit(scores), "title": plane.title}
 
 
 def _sign_of_shown(model: LogisticRegression) -> int:
