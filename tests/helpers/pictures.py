@@ -13,7 +13,7 @@ from unittest import mock
 
 import numpy as np
 
-LINK = re.compile(r"!\[[^]]*\]\((pictures/[\w-]+\.svg)\)")
+LINK = re.compile(r"!\[[^]]*\]\((pictures/[\w-]+\.(?:svg|gif))\)")
 MANY = 1000
 #: smaller beside the largest number of a line, a number is a rounding error of 0
 ROUNDING = 1e-12
@@ -110,6 +110,9 @@ def draw(page):
 
     for path, display in displays(page):
         path.parent.mkdir(exist_ok=True)
+        if path.suffix == ".gif":
+            display.save(path)
+            continue
         with rc_context({"svg.hashsalt": "linsep", "svg.fonttype": "none"}):
             said = {"Date": None, "Description": f"data {digest(display)}"}
             display.save(path, metadata=said)

@@ -41,7 +41,7 @@ from linsep.estimators._common.labels import feature_names, target_name
 from linsep.exports import export as write, format_of, prediction_rule
 from linsep.linear.predictions import numbers
 from linsep.scoring import scored
-from linsep.words import counted, escaped
+from linsep.words import counted, either, escaped
 
 # More machines do not fit a screen; --json has them all.
 MOST_MACHINES = 20
@@ -435,9 +435,11 @@ class Picture(NamedTuple):
 
 
 #: kinds that take the weights of rows
-WEIGHED = ("assumptions", "diagnostics", "reliability")
+WEIGHED = ("assumptions", "diagnostics", "reliability", "run")
 #: kinds of which one feature can be named
 ONE_FEATURE = ("regression", "diagnostics")
+#: and two
+TWO_FEATURES = {"decision": 2, "probability": 2, "run": 2}
 PICTURES = {
     "decision": Picture("DecisionDisplay", "regions of the classes", "some", "classifier"),
     "probability": Picture("LogisticDisplay", "of one or two features", "some", "classifier"),
@@ -453,6 +455,7 @@ PICTURES = {
     "gain": Picture("GainDisplay", "of the highest scores", "scored", "classifier"),
     "updates": Picture("UpdateDisplay", "the first mistakes", "all", "classifier"),
     "bounds": Picture("BoundDisplay", "mistakes and their bounds", "all", "classifier"),
+    "run": Picture("RunDisplay", "every update, as an animation", "all", "classifier"),
     "cycle": Picture("CycleDisplay", "weights that recur", "all", "classifier"),
     "regression": Picture("RegressionDisplay", "line and bands", "some", "regression"),
     "assumptions": Picture("AssumptionsDisplay", "residuals and tests", "all", "regression"),
@@ -470,17 +473,26 @@ KIND = options.Argument(
 DRAWN_ROWS = options.Argument(
     "data",
     metavar="DATA...",
-    help="Rows to draw: the training rows for updates, bounds, cycle, assumptions and diagnostics, "
-    "none for curve, gap, coefficients and images.",
+    help="Rows to draw: the training rows for updates, run, bounds, cycle, assumptions and "
+    "diagnostics, none for curve, gap, coefficients and images.",
 )
+ANIMATIONS = (".gif", ".html")
+
+
+class PictureOrAnimation(options.PicturePath):
+    """A picture or an animation to write."""
+
+    formats = (*options.PicturePath.formats, *ANIMATIONS)
+
+
 PICTURE_OUT = options.Option(
-    "--output", "-o", required=True, type=options.PicturePath(), metavar="FILE",
-    help="Write the picture to this file: .png, .svg or .pdf.",
+    "--output", "-o", required=True, type=PictureOrAnimation(), metavar="FILE",
+    help="Write the picture to this file: .png, .svg or .pdf; a run: .gif or .html.",
 )  # fmt: skip
 DRAWN_FEATURE = options.Repeatable(
     "--feature", metavar="NAME",
-    help="Name of a feature to draw (decision, probability, regression, diagnostics); may be given "
-    "twice.",
+    help="Name of a feature to draw (decision, run, probability, regression, diagnostics); may be "
+    "given twice.",
 )  # fmt: skip
 ODDS = options.Option("--odds", is_flag=True, help="Draw odds ratios (coefficients).")
 
@@ -497,6 +509,9 @@ def plot(
     Example: linsep plot decision species.linsep test.csv --output species.png
     """
     shown, choices = PICTURES[kind], _choices(kind, feature or [], odds)
+    if (output.suffix.lower() in ANIMATIONS) != (kind == "run"):
+        wanted = either(ANIMATIONS if kind == "run" else options.PicturePath.formats)
+        raise click.BadParameter(f"--output must end in {wanted} for {kind}, not {str(output)!r}.")
     if bool(shown.rows) != bool(data):
         needs = "needs DATA to draw" if shown.rows else "is drawn without DATA"
         raise DataError(f"linsep plot {kind} {needs}.")
@@ -529,6 +544,10 @@ def _drawn(
             return picture.from_scored(estimator, scored(estimator, source))
     most = MOST_ROWS if shown.rows == "some" else None
     *rows, weights = rows_of(source, estimator.n_features_in_, most)
+    if kind == "run":
+        from linsep.cli.trace import LineNames  # whose imports others need not wait for
+
+        choices["row_names"] = LineNames(source, rows[0].shape[0])
     if weights is not None and kind in WEIGHED:
         choices["sample_weight"] = weights
     return picture.from_estimator(estimator, *rows, **choices)
@@ -538,9 +557,9 @@ def _choices(kind: str, features: list[str], odds: bool) -> dict[str, Any]:
     """Return the keywords of a picture; raise BadParameter for an option of another one."""
     if odds and kind != "coefficients":
         raise click.BadParameter("--odds is for coefficients.")
-    if len(features) > {"decision": 2, "probability": 2}.get(kind, int(kind in ONE_FEATURE)):
+    if len(features) > TWO_FEATURES.get(kind, int(kind in ONE_FEATURE)):
         raise click.BadParameter(
-            "--feature is for decision and probability, twice at most, and for regression and "
+            "--feature is for decision, run and probability, twice at most, and for regression and "
             "diagnostics, once."
         )
     if kind in ONE_FEATURE:

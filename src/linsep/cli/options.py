@@ -24,8 +24,7 @@ from linsep.sources.formats import FORMATS
 from linsep.sources.limits import bytes_of
 from linsep.sources.tables.columns import ANALYZERS, MISSING, NORMS, SCALES
 from linsep.sources.tables.reading_options import is_delimiter
-
-PICTURES = ("png", "svg", "pdf")
+from linsep.words import either
 
 
 class Option(click.Option):
@@ -251,11 +250,13 @@ class LocalPath(click.Path):
 class PicturePath(LocalPath):
     """A picture to write, in a format that its name ends in."""
 
+    formats: tuple[str, ...] = (".png", ".svg", ".pdf")
+
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         """Return the path; BadParameter for an ending of no format."""
         path = super().convert(value, param, ctx)
-        if path.suffix.lower().lstrip(".") not in PICTURES:
-            raise click.BadParameter(f"must end in .png, .svg or .pdf, not {str(path)!r}.")
+        if path.suffix.lower() not in self.formats:
+            raise click.BadParameter(f"must end in {either(self.formats)}, not {str(path)!r}.")
         return path
 
 

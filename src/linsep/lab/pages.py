@@ -2,6 +2,8 @@
 
 import json
 import re
+from base64 import b64encode
+from collections.abc import Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -33,13 +35,13 @@ def _page_file(name: str) -> str:
 
 
 @cache
-def script(entry: str) -> str:
-    """Return all modules of the page in one, ``entry`` last.
+def script(entry: str, modules: tuple[str, ...] = MODULES) -> str:
+    """Return modules of the page in one, all of them by default, ``entry`` last.
 
     Imports are dropped, as all names are in one scope, and so are exports, but for the entry's.
     """
     parts = [re.sub(r"^export ", "", _IMPORT.sub("", _page_file(f"{name}.js")), flags=re.MULTILINE)
-             for name in MODULES]  # fmt: skip
+             for name in modules]  # fmt: skip
     return "\n".join([*parts, _IMPORT.sub("", _page_file(f"{entry}.js"))])
 
 
@@ -52,6 +54,13 @@ def style_sheet() -> str:
 def standalone(answer: dict[str, Any], title: str = "linsep lab") -> str:
     """Return an HTML file that shows an answer with scene, run and proof, and asks nothing."""
     return html_page(answer, title, script("standalone"))
+
+
+def page_of_frames(title: str, frames: Sequence[tuple[bytes, str]]) -> str:
+    """Return an HTML file that steps through PNG pictures, each with a sentence."""
+    shown = [(f"data:image/png;base64,{b64encode(png).decode()}", said) for png, said in frames]
+    answer = {"title": title, "frames": shown}
+    return html_page(answer, title, script("frames", ("dom", "clock")))
 
 
 def html_page(answer: dict[str, Any], title: str, script: str) -> str:

@@ -1,5 +1,6 @@
 """Public names, as :mod:`lazy_loader` finds them at run time and type checkers read them."""
 
+from .animation import RunDisplay as RunDisplay
 from .answers import (
     ConfusionDisplay as ConfusionDisplay,
     GainDisplay as GainDisplay,

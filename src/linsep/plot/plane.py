@@ -171,6 +171,18 @@ def plane_of_features(names: Sequence[str]) -> Plane:
     return _of_features((0, 1), np.zeros(2), list(names))
 
 
+def plane_through(
+    names: Sequence[str], X: Any, features: Sequence[int | str] | None = None
+) -> Plane:
+    """Return the plane of the only two features, or of two that are given by number or name, the
+    others being fixed at their means.
+    """
+    if features is None:
+        return plane_of_features(names)
+    known = list(names)
+    return _of_features(_two_positions(features, known), mean_of(X), known)
+
+
 def normal_of(model: Any) -> np.ndarray | None:
     """Return the weights of a linear classifier of two classes; None of any other, or of zeros."""
     coef = _weights(model)

@@ -18,4 +18,6 @@ from .tables import (
 from .trace_table import Trace as Trace, TraceRow as TraceRow
 from .tracing import (
     MOST_NUMBERS as MOST_NUMBERS,
+    index_of as index_of,
+    visiting_orders as visiting_orders,
 )

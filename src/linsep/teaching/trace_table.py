@@ -151,6 +151,30 @@ class Trace(Sequence):
             **self._given, mistake=mistake, n_mistakes=shown, **kwargs
         )
 
+    def animate(self, ax: Any = None, **kwargs: Any) -> Any:
+        """Draw the run as an animation, with a frame for every update.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default None
+            Where to draw; None makes a new figure.
+        **kwargs : passed to :meth:`linsep.plot.RunDisplay.from_trace`, such as ``max_frames=30``,
+            or for more than two features ``features=["petal length (cm)", 3]``
+
+        Returns
+        -------
+        linsep.plot.RunDisplay
+            A notebook plays it; ``save("run.gif")`` writes a GIF, ``save("run.html")`` a page with
+            controls, and ``show(3)`` draws a frame.
+
+        Raises
+        ------
+        DataError
+            For several classes of more than two features, unless ``features`` names two.
+        """
+        rows = {name: self._given[name] for name in ("X", "y", "feature_names")}
+        return display("RunDisplay").from_trace(self, **rows, ax=ax, **kwargs)
+
     def cells(self, shown: Shown | None = None) -> Iterator[list[str]]:
         """Yield the rows as texts, numbers with up to six digits or formatted by ``shown``."""
         shown = shown or short_number
