@@ -116,3 +116,29 @@ def test_sentences_of_other_learners(tab, address, steps, said):
     tab.open(address)
     tab.press(*steps * ["ArrowRight"])
     assert said in tab.text("#story").replace("\xa0", " ")
+
+
+#: the names of the cards of the page in their order for Tab, with the places of their corners
+CARDS = """lab => [...lab.querySelectorAll(".columns .card")]
+  .filter((card) => card.checkVisibility()
+    && card.querySelector("button, input, select, textarea, [tabindex]"))
+  .map((card) => [card.ariaLabel, card.getBoundingClientRect()])
+  .map(([name, { x, y }]) => [name, x, y])"""
+
+
+@pytest.mark.parametrize("address", ["data=four-points", "data=outlier&room=soft", "room=descent"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_tab_goes_through_the_page_in_the_order_in_which_it_is_seen(tab, address, width):
+    tab.look(width, 900, "light")
+    tab.open(address)
+    cards = tab.page.locator(".lab").evaluate(CARDS)
+    places = [(x, y) for _, x, y in cards]
+    assert places == sorted(places)
+    names = [name for name, _, _ in cards]
+    if width == 390:
+        assert names[0] != "Settings"
+        assert names[-1] == "Take home"
+        assert names.index("Plane") < names.index("Settings")
+    tab.look(1280, 900, "light")
+    places = [(x, y) for _, x, y in tab.page.locator(".lab").evaluate(CARDS)]
+    assert places == sorted(places)

@@ -134,3 +134,27 @@ def test_clear_begins_from_zero_weights(tab):
     tab.says("#status", "Place points of at least two classes")
     assert "start" not in tab.goes_to("#points=")
     assert re.search(r"points=(&|$)", tab.page.url)
+
+
+#: places of the picture that no area covers, of a lattice of two pixels
+WHITE = """svg => {
+  const { width, height } = svg.viewBox.baseVal;
+  const sides = [...svg.querySelectorAll(".sides .side")];
+  const found = [];
+  for (let y = 1; y < height; y += 2) {
+    for (let x = 1; x < width; x += 2) {
+      const place = Object.assign(svg.createSVGPoint(), { x, y });
+      if (!sides.some((side) => side.isPointInFill(place))) found.push([x, y]);
+    }
+  }
+  return found;
+}"""
+
+
+@pytest.mark.parametrize("classes", ["ovo", "ovr", "native"])
+def test_ties_on_a_boundary_draw_no_white_loops(tab, classes):
+    """Four points around 0: scores are tied on lines that run through nodes of the grid."""
+    tab.open(f"points=-2,-2,0;2,-2,1;-2,2,2;2,2,3&classes={classes}&intercept=no&rounds=200")
+    tab.press("End")
+    tab.says("#status", "all 4 points")
+    assert tab.page.locator(".plane .picture").evaluate(WHITE) == []

@@ -93,14 +93,32 @@ def test_answers_are_true(text, url, holds):
 
 
 def test_what_the_lesson_on_support_vectors_tells():
-    """Three rings; one C has what a thousand times it has; a small one has more support vectors."""
-    widest, large, small, usual = (
-        fit_of(scene_of_url(step["url"])) for step in lesson("support-vectors")["steps"][1:]
-    )
-    assert (len(widest["on"]), widest["inside"]) == (3, [])
+    """Its distances, what points pay, and what a small and a large C change."""
+    steps = lesson("support-vectors")["steps"]
+    widest, large, usual, last = (fit_of(scene_of_url(step["url"])) for step in steps[1:])
+    small = fit_of(scene_of_url("data=outlier&room=soft&cost=0.01"))
+    clouds = scene_of_url(steps[0]["url"])
+    ended = run_of(clouds)
+    assert (clouds.at, ended["reason"]) == (ended["rounds"], "converged")
+
+    def nearest(weights, scene):
+        b, *w = weights
+        return np.min(np.abs(scene.X @ w + b)) / np.hypot(*w)
+
+    assert round(nearest(ended["weights"][-3:], clouds), 2) == 0.29
+    assert round(nearest(widest["weights"], clouds), 2) == 1.11
+    assert (widest["on"], widest["inside"]) == ([4, 13, 32], [])
+    outlier = scene_of_url("data=outlier")
+    scores = [outlier.X @ one["weights"][1:] + one["weights"][0] for one in (large, small)]
+    signs = 2 * np.array(outlier.codes) - 1
+    pay, pay_little = (np.maximum(0, 1 - signs * s) for s in scores)
+    assert [round(v, 1) for v in (scores[0][30], pay[30])] == [2.2, 3.2]
+    assert np.flatnonzero(pay > 1e-6).tolist() == [21, 30] == large["inside"]
+    assert np.count_nonzero(pay_little > 1e-6) == 16 == len(small["inside"])
+    margins = [round(1 / np.hypot(*one["weights"][1:]), 2) for one in (usual, small)]
+    assert margins == [1.72, 2.89]
     assert large["weights"] == pytest.approx(usual["weights"], abs=1e-9)
-    assert len(small["on"] + small["inside"]) > len(large["on"] + large["inside"])
-    assert np.hypot(*small["weights"][1:]) < np.hypot(*large["weights"][1:])
+    assert dict(last["numbers"])["objective"] == dict(last["numbers"])["lower bound"] == "3.59206"
     duals = [row[5] for row in usual["rows"]]
     assert 0 <= min(duals) <= max(duals) <= 1
     assert sum(row[5] * (1 if row[3] == "+1" else -1) for row in usual["rows"]) == pytest.approx(0)

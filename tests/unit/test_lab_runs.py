@@ -164,7 +164,7 @@ def test_verdicts_in_words():
     assert verdict["margin"] == pytest.approx(0.05**0.5)
     assert "no bound" not in str(said["clouds"]["bounds"])
     assert [bound["name"] for bound in said["clouds"]["bounds"]][:2] == ["Novikoff", "hinge"]
-    assert "runs that start at 0" in said["five-points"]["unbounded"]
+    assert "starts from [b, w1, w2] = [−1, 0, 0]: set" in said["five-points"]["unbounded"]
     verdict = said["inseparable"]["verdict"]
     assert verdict["kind"] == "overlapping"
     assert verdict["meeting"] == pytest.approx([37 / 13, 57 / 13])

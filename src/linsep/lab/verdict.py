@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from linsep.lab.run import arguments_of, dense_codes
 from linsep.lab.scene import Scene
 from linsep.lab.settings import SHOWN
+from linsep.teaching import short_number
 from linsep.teaching.textbook.separation import (
     Multipliers,
     among,
@@ -187,7 +188,11 @@ def why_unbounded(scene: Scene, chosen: dict[str, Any], obstacle: str | None) ->
     if chosen.get("gamma") == "auto":
         return "No bound: 8/gamma² needs a target margin, and here each run chooses its own."
     if any(scene["start"]) and SHOWN[scene["learner"]].how.start:
-        return "No bound: the theorems are about runs that start at 0, and this one does not."
+        begun = ", ".join(map(short_number, scene["start"])).replace("-", "−")
+        return (
+            "The theorems bound the mistakes of a run that starts from zero weights. This one "
+            f"starts from [b, w1, w2] = [{begun}]: set its initial weights to 0 to see them."
+        )
     if chosen.get("schedule", "constant") != "constant":
         return "No bound: the theorems are about a constant learning rate."
     return f"No bound: {obstacle}." if obstacle else ""

@@ -52,18 +52,33 @@ export class Lab {
         this.moreButton = make("button", { type: "button", class: "more-button",
           "aria-expanded": "false", onclick: () => this.showMore(!this.more) }, "More")),
       this.fault,
-      make("div", { class: "columns" },
-        make("div", { class: "side left" }, this.lessons.column, this.controls.node),
-        make("div", { class: "middle" }, this.story.node, this.clock.node, this.plane.node, table.node,
-          this.fits.table),
-        make("div", { class: "side right" }, this.proofs.node, this.fits.node, weights.node,
-          this.sharing.node)),
+      this.columns = make("div", { class: "columns" }),
       this.footer = make("footer"));
+    this.narrow = matchMedia("(max-width: 720px)");
+    this.narrow.addEventListener("change", () => this.arrange());
+    this.weights = weights;
+    this.arrange();
     root.append(this.node);
     document.addEventListener("keydown", (event) => this.key(event));
     if (answer) this.begin(answer);
     else this.reopen();
     if (connection) addEventListener("popstate", () => this.reopen());
+  }
+
+  // Put the parts of the page where they are seen, so that Tab goes from one to the next: in columns,
+  // or on a phone below each other, settings and exports last.
+  arrange() {
+    const [lesson, settings, story, clock, plane, rounds, fit, proof, weights, sharing] = [
+      this.lessons.column, ...[this.controls, this.story, this.clock, this.plane, this.table,
+        this.fits, this.proofs, this.weights, this.sharing].map(({ node }) => node)];
+    const column = (name, ...parts) => make("div", { class: name }, ...parts);
+    const early = this.scene?.settings.room === "descent";
+    this.columns.replaceChildren(...(this.narrow.matches
+      ? [lesson, story, plane, clock, ...(early ? [settings] : []), fit, proof, weights, rounds,
+        this.fits.table, ...(early ? [] : [settings]), sharing]
+      : [column("side left", lesson, settings),
+        column("middle", story, clock, plane, rounds, this.fits.table),
+        column("side right", proof, fit, weights, sharing)]));
   }
 
   // Ask Python; the promise resolves with its answer.
@@ -136,6 +151,7 @@ export class Lab {
     if (!same) this.selected = this.selected < scene.points.length ? this.selected : null;
     this.at = Math.max(0, Math.min(at, run ? run.rounds : 0));
     if (fit || view !== this.view) this.plane.fit();
+    if (view !== this.view && this.narrow.matches) this.arrange();
     this.view = view;
     if (fit) this.clock.pace();
     this.redraw();

@@ -7,7 +7,9 @@ export class Legend {
   constructor(lab) {
     this.lab = lab;
     this.node = make("ul", { class: "key", id: "key", "aria-label": "Legend" });
-    this.ring = make("span");
+    // beside "More" the status below says how many
+    this.tally = make("span", { class: "tally" });
+    this.ring = make("span", {}, "ring: not on its side", this.tally);
   }
 
   scene() {
@@ -31,6 +33,6 @@ export class Legend {
 
   count(wrong) {
     const n = this.lab.scene.points.length;
-    this.ring.textContent = `ring: not on its side (${wrong} of ${n})`;
+    this.tally.textContent = ` (${wrong} of ${n})`;
   }
 }

@@ -156,10 +156,25 @@ export class Regions {
     this.crossings = new Map();
     this.sides = new Int8Array(this.nodes);
     for (let k = 0; k < this.nodes; k += 1) this.sides[k] = this.sideOfSite(k);
+    this.settleTies();
     const areas = this.run.present.map(() => []);
     const curves = [];
     for (let row = 0; row < this.rows; row += 1) this.addRow(row, areas, curves);
     return { areas: areas.map((parts) => parts.join("")), curve: curves.join("") };
+  }
+
+  // A tie at a node, but not around it, is on a boundary: the node goes to an area beside it.
+  settleTies() {
+    const { across, sides, cell } = this;
+    const before = sides.slice();
+    for (let k = 0; k < this.nodes; k += 1) {
+      const near = [k - 1, k + 1, k - across, k + across];
+      if (before[k] >= 0 || !near.some((node) => before[node] >= 0)) continue;
+      const [x, y] = this.pixel(k);
+      const beside = [1, -1].map((sign) => this.sideAt(...this.scale.back(x + sign * 0.37 * cell[0],
+        y + sign * 0.21 * cell[1])));
+      if (Math.min(...beside) >= 0) [sides[k]] = beside;
+    }
   }
 
   addRow(row, areas, curves) {

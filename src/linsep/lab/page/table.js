@@ -14,7 +14,7 @@ export class Table {
       "aria-label": "Table of rounds", onscroll: () => this.fill() },
     make("table", {}, make("thead", {}, this.head), this.body));
     this.caption = make("p", { class: "stopped", "aria-live": "polite" });
-    this.node = make("section", { class: "card table", "aria-label": "Rounds" },
+    this.node = make("section", { class: "card table rounds", "aria-label": "Rounds" },
       make("h2", {}, "Rounds"), this.caption, this.box);
   }
 
