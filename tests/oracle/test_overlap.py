@@ -176,6 +176,37 @@ def test_many_rows_that_are_separable_or_nearly():
     assert separation(X, one).verify(X, one, exact=True)
 
 
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_the_search_of_separable_rows_begins_with_those_that_decide(fit_intercept, monkeypatch):
+    X, y = noisy(15_000, 20, 0.0)
+    monkeypatch.setattr(search, "MOST_ROUNDS", 2)
+    verdict = separation(X, y, fit_intercept=fit_intercept, margin="max")
+    assert verdict.kind == "separable"
+    assert verdict.verify(X, y, exact=True)
+    low, high = verdict.margin
+    assert 0 < low <= high <= low * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("change", [np.asarray, shifted, huge_and_tiny, outlying, np.rint])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_where_a_search_begins_changes_no_margin(change, fit_intercept, monkeypatch):
+    for seed in range(4):
+        X, v = noisy(120, 3, 0.0, seed)
+        X[:, 0] += np.where(v, 3.0, -3.0) * (seed % 2)
+        X = change(np.vstack([X, X[:9]]))  # some are repeated
+        y = np.append(v, v[:9])
+        found = []
+        for least in (0, 1 << 18):
+            monkeypatch.setattr(overlap, "LEAST_NUMBERS", least)
+            found.append(separation(X, y, fit_intercept=fit_intercept, margin="max"))
+            assert found[-1].verify(X, y, exact=True)
+        assert found[0].kind == found[1].kind
+        if found[0].kind == "separable":
+            assert max(found[0].margin[0], found[1].margin[0]) <= min(
+                found[0].margin[1], found[1].margin[1]
+            )
+
+
 def test_three_classes_frames_and_files_give_the_same_rows(tmp_path, monkeypatch):
     X, y = noisy(15_000, 20, 0.3)
     plain = separation(X, y)

@@ -22,56 +22,62 @@ from linsep.separability.data import Data, doubles, products, sides_of
 from linsep.separability.elimination import vanishing
 from linsep.separability.splitting import Proof, true_scale
 from linsep.separability.time_limit import check_time, within_time
-from linsep.separability.working_set import Member, shuffled
+from linsep.separability.working_set import Member, members_of, shuffled
 
 #: fewer numbers in the rows are decided in other ways, with shorter witnesses; so are more weights
 LEAST_NUMBERS, MOST_WEIGHTS = 1 << 18, 1_000
 #: rows for each weight: drawn at first, kept of those, added in a round
 DRAWN, KEPT, ADDED = 8, 2, 2
 #: rounds, Newton steps of each, and the share of the loss below which a step is the last
-ROUNDS, STEPS, ENOUGH = 3, 40, 1e-12
+ROUNDS, STEPS, ENOUGH = 6, 40, 1e-12
 #: penalties of weights: of the first guess, and of rows that overlap
 SMOOTH, NEARLY = 1.0, 1e-9
 #: the shortest step; a row counts as dependent if less than this share of it is independent
 LEAST_STEP, CLEAR = 1e-6, 1e-10
 
 
-def overlap(data: Data, question: Question) -> Proof | None:
-    """Return the proof that nothing separates two sides of many dense rows; None if none is found.
+def overlap(data: Data, question: Question) -> tuple[Proof | None, list[Member]]:
+    """Return the proof that nothing separates two sides of many dense rows, or None and the rows
+    with which a search should begin.
 
-    It has one row more than weights, and the same rows are a witness: none can be left out.
+    The proof has one row more than weights, and the same rows are a witness: none can be left out.
+    A search should begin with the rows that bound the weights that were tried, and with those that
+    have the lowest values: weights that separate these separate almost all.
     """
     size = question.size
     if question.blocks > 1 or data.sparse or size > MOST_WEIGHTS:
-        return None
+        return None, []
     if data.n_rows * size < LEAST_NUMBERS:
-        return None
+        return None, []
     try:
-        used = _some_overlap(data, question)
+        overlaps, numbers = _some_overlap(data, question)
     except LinAlgError:  # floats do not decide
-        return None
-    return None if used is None else _proved(data, question, used)
+        return None, []
+    members = members_of(data, question, numbers)
+    return (_proved(question, members), []) if overlaps else (None, members)
 
 
-def _some_overlap(data: Data, question: Question) -> np.ndarray | None:
-    """Return the numbers of one row more than weights whose combination seems to vanish."""
+def _some_overlap(data: Data, question: Question) -> tuple[bool, np.ndarray]:
+    """Return whether the combination of one row more than weights seems to vanish, and the numbers
+    of these rows, or else of the rows with which a search should begin.
+    """
     size = question.size
     number = _lowest(data, question, None, DRAWN * size)[1]
     A = _floats(data, question, number)
     centre, scale = _standard(A, question)
     A = _moved(A, centre, scale)
     w, losses = squared_hinge(A, np.zeros(size), SMOOTH)
-    for left in range(ROUNDS, 0, -1):
+    first = number[:0]
+    for _ in range(ROUNDS):
         if losses.max() > 1:  # some are misclassified
             w, losses = squared_hinge(A, w, NEARLY)
         if losses.max() > 1:
             used = corner(A[losses > 0], losses[losses > 0])
-            return None if used is None else number[losses > 0][used]
-        if left == 1:
-            break
+            return (False, number[:0]) if used is None else (True, number[losses > 0][used])
         weights = w / scale
         weights[-1] -= centre @ weights
         value, more = _lowest(data, question, weights, ADDED * size)
+        first = np.union1d(number[losses > 0], more)
         if not value.size or value.min() >= 0:
             break
         kept = slice(KEPT * size if len(A) == DRAWN * size else None)
@@ -81,7 +87,7 @@ def _some_overlap(data: Data, question: Question) -> np.ndarray | None:
         A = np.vstack([A[kept], _moved(_floats(data, question, more), centre, scale)])
         number = np.append(number[kept], more)
         losses = np.maximum(0.0, 1.0 - A @ w)
-    return None
+    return False, first
 
 
 def _lowest(
@@ -219,13 +225,9 @@ def corner(A: np.ndarray, x: np.ndarray) -> np.ndarray | None:
     return np.append(basis, others[0])
 
 
-def _proved(data: Data, question: Question, numbers: np.ndarray) -> Proof | None:
+def _proved(question: Question, members: list[Member]) -> Proof | None:
     """Return the proof that has these rows, if their combination that vanishes is positive."""
     size = question.size
-    members = [
-        Member(question, batch._replace(first=number - place), place, 0)
-        for number, batch, place in data.rows(np.sort(numbers))
-    ]
     everything = Space({j: {j: 1} for j in range(size)})
     start = [Fraction(0)] * size + [Fraction(1)]
     rows = [member.whole[0] for member in members]

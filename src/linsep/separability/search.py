@@ -59,11 +59,13 @@ def search(data: Data, question: Question, tolerance: float | None) -> Separated
     TooLarge
         If floats cannot decide and exact arithmetic would take too long.
     """
-    proof = overlap(data, question)
+    proof, first = overlap(data, question)
     if proof is not None:
         return Inseparable(proof, proof.members, None)
     working = WorkingSet(data, question)
-    working.sample(first_members(question))
+    working.include(first)
+    if len({member.group for member in first}) < 2:
+        working.sample(first_members(question))
     find: WidestWeights | QuickWeights
     few = question.blocks == 1 and question.size <= MOST_WEIGHTS
     find = WidestWeights(tolerance) if tolerance or few else QuickWeights()

@@ -218,6 +218,14 @@ def table_of(members: list[Member], question: Question) -> sp.csr_matrix:
     return question.matrix(X, np.array([member.signs for member in members]))
 
 
+def members_of(data: Data, question: Question, numbers: np.ndarray) -> list[Member]:
+    """Return the first constraint of each of some rows, in the order of the rows."""
+    return [
+        Member(question, batch._replace(first=number - place), place, 0)
+        for number, batch, place in data.rows(np.sort(numbers))
+    ]
+
+
 def members_outside(
     space: Space, question: Question, members: list[Member], table: sp.csr_matrix
 ) -> np.ndarray:
