@@ -138,6 +138,17 @@ def test_integers_of_floats_are_as_short_as_they_can_be(seed):
     assert any(m % 2 for m in whole) or not values.any()
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_integers_around_63_bits_are_exact(seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(40):
+        odd = 2 * rng.integers(-(2**51), 2**51, 4) + 1 >> rng.integers(0, 52, 4)
+        values = odd * 2.0 ** rng.integers(0, int(rng.integers(1, 64)), 4)
+        whole, scale = whole_numbers(values)
+        assert all(isinstance(m, int) for m in whole)
+        assert [m * scale for m in whole] == [Fraction(x) for x in values.tolist()]
+
+
 # A look in floats proves nothing.
 
 

@@ -37,8 +37,11 @@ def whole_numbers(values: Any) -> tuple[list[int], Fraction]:
     zeros = np.frexp((whole & -whole).astype(np.float64))[1] - used  # at the end of each number
     exponents = exponents + zeros
     lowest = int(exponents[used].min())
-    shifts = np.where(used, exponents - lowest, 0).tolist()
-    numbers = [m << shift for m, shift in zip((whole >> zeros).tolist(), shifts, strict=True)]
+    shifts, whole = np.where(used, exponents - lowest, 0), whole >> zeros
+    if int((shifts - zeros).max()) <= 9:  # the numbers fit 63 bits
+        numbers = (whole << shifts).tolist()
+    else:
+        numbers = [m << k for m, k in zip(whole.tolist(), shifts.tolist(), strict=True)]
     return numbers, Fraction(2) ** (lowest - 53)
 
 
@@ -51,8 +54,9 @@ def whole_row(
     if intercept:
         columns = np.append(columns, width - 1)
         values = np.append(values, np.ones(1, values.dtype))
-    whole, scale = whole_numbers(values)
-    z = [(j, m) for j, m in zip(columns.tolist(), whole, strict=True) if m]
+    used = np.flatnonzero(values)
+    whole, scale = whole_numbers(values[used])
+    z = list(zip(columns[used].tolist(), whole, strict=True))
     blocks = [(b * width, s) for b, s in enumerate(signs.tolist()) if s]
     return {start + j: s * m for start, s in blocks for j, m in z}, scale
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from flint import fmpz_mat
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, lstsq
+from scipy.linalg import eigh, lapack, lstsq
 
 from linsep.batches import Batch
 from linsep.certificate.constraints import Question
@@ -215,37 +215,38 @@ class ByProducts:
         self.sides = (groups[:, None] == np.unique(groups)).astype(float)
         self.precise = ByLeastSquares(rows, groups)
         self._weight = float(np.einsum("ij,ij->i", rows, rows).max(initial=0.0))
-        self._known: list[int] = []
+        self._known = np.zeros(0, dtype=int)
         self._place = np.full(len(rows), -1)
         self._products = np.zeros((0, 0))
 
     def shortest(self, used: np.ndarray) -> np.ndarray:
         """Return multipliers of any sign, summing to 1 within each group."""
-        self._learn(used[self._place[used] < 0].tolist())
         places, sides = self._place[used], self.sides[used]
-        try:
-            table = self._products[np.ix_(places, places)]
-            table.flat[:: len(table) + 1] += self._weight * RIDGE
-            factor = cho_factor(table, check_finite=False)
-        except LinAlgError:
+        if places.min() < 0:
+            self._learn(used[places < 0])
+            places = self._place[used]
+        # LAPACK itself, which checks nothing: the systems are small and many.
+        table = self._products[places[:, None], places]
+        table.flat[:: len(table) + 1] += self._weight * RIDGE
+        _, found, failed = lapack.dposv(table.T, sides, overwrite_a=True)
+        if failed:
             return self.precise.shortest(used)
-        found = cho_solve(factor, sides, check_finite=False)
-        return found @ np.linalg.solve(sides.T @ found, np.ones(sides.shape[1]))
+        _, _, shares, failed = lapack.dgesv(sides.T @ found, np.ones(sides.shape[1]))
+        return self.precise.shortest(used) if failed else found @ shares
 
-    def _learn(self, new: list[int]) -> None:
+    def _learn(self, new: np.ndarray) -> None:
         """Add the products of new active rows with each other and with the known ones."""
-        if not new:
-            return
-        self._place[new] = range(len(self._known), len(self._known) + len(new))
-        self._known += new
+        before, n = len(self._known), len(self._known) + len(new)
+        self._place[new] = np.arange(before, n)
+        self._known = np.append(self._known, new)
         fresh = self.rows[self._known] @ self.rows[new].T
         fresh += self._weight * (self.sides[self._known] @ self.sides[new].T)
-        n = len(self._known)
-        table = np.zeros((n, n))
-        table[: n - len(new), : n - len(new)] = self._products
-        table[:, n - len(new) :] = fresh
-        table[n - len(new) :, :] = fresh.T
-        self._products = table
+        if n > len(self._products):
+            table = np.zeros((2 * n, 2 * n))
+            table[:before, :before] = self._products[:before, :before]
+            self._products = table
+        self._products[:n, before:n] = fresh
+        self._products[before:n, :n] = fresh.T
 
 
 class ByLeastSquares:
