@@ -142,3 +142,37 @@ def test_tab_goes_through_the_page_in_the_order_in_which_it_is_seen(tab, address
     tab.look(1280, 900, "light")
     places = [(x, y) for _, x, y in tab.page.locator(".lab").evaluate(CARDS)]
     assert places == sorted(places)
+
+
+def test_a_lesson_and_its_picture_fit_the_window(tab):
+    tab.look(1280, 800, "light")
+    tab.visit("?lesson=perceptron&step=2")
+    tab.says("#lesson-step", "2 of")
+    box = tab.page.locator("#key").bounding_box()
+    assert box["y"] + box["height"] <= 800
+    tab.click("Leave the lesson")
+
+
+def test_the_number_of_this_point_is_above_the_others(tab):
+    tab.open("data=moons&learner=kernel&width=2")
+    tab.press("End")
+    top = tab.page.locator(".points > :last-child")
+    expect(top).to_have_text("60")
+    assert top.is_visible()
+    tab.press("Home")
+    expect(top).to_have_text("")
+
+
+def test_what_is_missing_is_said_once(tab):
+    tab.open("data=five-points")
+    tab.click("Clear")
+    tab.says("#story", "Place points of at least two classes")
+    said = tab.page.get_by_text("Place points of at least two classes").all()
+    assert sum(one.is_visible() for one in said) == 1
+
+
+def test_a_ring_of_the_soft_margin_is_a_support_vector(tab):
+    tab.open("data=outlier&room=soft&cost=1")
+    tab.says("#fit-words", "3 points on the dashed lines, with a ring, and 2 inside")
+    assert not any(ring.is_visible() for ring in tab.page.locator(".wrong-ring").all())
+    assert tab.page.get_by_role("button", name="Proof", exact=True).is_hidden()

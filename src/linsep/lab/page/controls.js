@@ -110,7 +110,7 @@ export class Controls {
     const flat = x === "projected";
     const other = (j, than) => (j === than ? numbers.find(([k]) => k !== than)[0] : j);
     this.columns.replaceChildren(
-      menu("Across", x, numbers.length > 2 || flat
+      menu("Across", x, flat || (numbers.length > 2 && this.lab.projects)
         ? [...numbers, ["projected", "projected: principal components"]] : numbers,
       (value) => (value === "projected" ? { x: value, y, label }
         : { x: Number(value), y: other(y, Number(value)), label })),

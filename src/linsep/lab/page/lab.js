@@ -122,7 +122,7 @@ export class Lab {
 
   begin(answer) {
     const { fields, ready, limits, reading } = answer;
-    Object.assign(this, { fields, ready, limits, reading });
+    Object.assign(this, { fields, ready, limits, reading, projects: !answer.offers });
     this.controls.start();
     this.lessons.start(answer.lessons);
     this.take(answer, { at: answer.scene.at, fit: true });
@@ -146,6 +146,7 @@ export class Lab {
     this.run = run ? new Run(run, scene.points) : null;
     this.fit = answer.fit ?? null;
     this.node.classList.toggle("regression", this.regression);
+    this.node.classList.toggle("nothing", !run && !this.regression);
     this.node.dataset.room = room;
     this.footer.textContent = KEYS_OF_ROOM[room] ?? `Keys: ${KEYS}`;
     if (!same) this.selected = this.selected < scene.points.length ? this.selected : null;

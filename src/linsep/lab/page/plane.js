@@ -147,7 +147,7 @@ export class Plane {
       parts.push(makeSvg("line", { x1: px, x2: px, y1: 0, y2: this.height,
         class: x === 0 ? "zero" : "" }));
       if (px > 12 && px < this.width - 12) {
-        parts.push(text(px, this.height - 5, minus(short(x)), "middle"));
+        parts.push(text(px + (x === 0 ? 8 : 0), this.height - 5, minus(short(x)), "middle"));
       }
     }
     for (const y of ticks(bottom, top, 5)) {

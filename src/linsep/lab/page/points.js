@@ -11,7 +11,9 @@ export class Points {
   constructor(plane) {
     this.plane = plane;
     this.lab = plane.lab;
-    this.node = makeSvg("g", { class: "points" });
+    this.marks = makeSvg("g");
+    this.top = makeSvg("text", { class: "number top", "aria-hidden": "true" }); // of this step's point
+    this.node = makeSvg("g", { class: "points" }, this.marks, this.top);
     this.dots = [];
     this.looks = [];
   }
@@ -26,6 +28,7 @@ export class Points {
   draw() {
     const { points } = this.lab.scene;
     const size = points.length > 120 ? 4 : points.length > NUMBERED ? 6 : 8;
+    this.size = size;
     const looks = points.map(([, , code]) => `${code} ${size}`);
     const focused = this.lab.root.getRootNode().activeElement?.dataset?.point;
     this.node.classList.toggle("few", points.length <= NUMBERED);
@@ -34,7 +37,7 @@ export class Points {
       if (this.dots[j] && looks[j] === this.looks[j]) return;
       const dot = this.newDot(j, code, size);
       if (this.dots[j]) this.dots[j].replaceWith(dot);
-      else this.node.append(dot);
+      else this.marks.append(dot);
       this.dots[j] = dot;
       if (focused === String(j)) dot.focus({ preventScroll: true });
     });
@@ -67,6 +70,13 @@ export class Points {
   // Rings around points that are not on their side, and the point of this step; returns how many
   // have a ring.
   show(wrong, visited, missed) {
+    this.top.textContent = visited < 0 ? "" : String(visited + 1);
+    if (visited >= 0) {
+      const [x, y] = this.plane.scale.point(this.places()[visited]);
+      const left = x > this.plane.width - 50; // where the other side is cut
+      set(this.top, { x: x + (left ? -1 : 1) * (this.size + 7), y: Math.max(16, y - this.size - 4),
+        "text-anchor": left ? "end" : "start" });
+    }
     this.dots.forEach(({ classList }, j) => {
       classList.toggle("wrong", wrong[j]);
       classList.toggle("visited", j === visited);

@@ -3,7 +3,8 @@
 import { download, make, makeSvg, set } from "./dom.js";
 
 const KEPT_STYLES = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity",
-  "fill-opacity", "stroke-opacity", "font-size", "font-family", "display", "visibility"];
+  "fill-opacity", "stroke-opacity", "font-size", "font-family", "font-weight", "paint-order",
+  "stroke-linejoin", "display", "visibility"];
 const TABLES = { csv: ["rounds.csv", "text/csv"], markdown: ["rounds.md", "text/markdown"],
   latex: ["rounds.tex", "text/plain"] };
 
@@ -33,10 +34,12 @@ export class Sharing {
         button("Copy", () => this.copy(this.script.value)),
         button("Save", () => download("lab.py", this.script.value, "text/x-python")),
         button("Close", () => this.box.close())));
+    const proof = button("Proof", () => this.proof());
+    proof.classList.add("of-runs");
     const pictures = [button("PNG", () => this.png()), button("SVG", () => this.svg())];
     const served = [button("Points", () => this.points()), button("CSV", () => this.table("csv")),
       button("Markdown", () => this.table("markdown")), button("LaTeX", () => this.table("latex")),
-      button("Python", () => this.python()), button("Proof", () => this.proof()),
+      button("Python", () => this.python()), proof,
       button("HTML", () => this.html())];
     this.node = make("section", { class: "card sharing", role: "group", "aria-label": "Take home" },
       make("h2", {}, "Take home"),
