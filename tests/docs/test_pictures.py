@@ -59,7 +59,8 @@ def surroundings(request, monkeypatch, tmp_path):
 def test_python_of_a_page_gives_what_it_says_and_draws(name, surroundings):
     for path, display in displays(ROOT / "docs" / name):
         if path.suffix == ".gif":
-            assert Image.open(path).n_frames == len(display.frames), path.name
+            with Image.open(path) as picture:
+                assert picture.n_frames == len(display.frames), path.name
         else:
             assert DIGEST.search(path.read_text("utf-8"))[1] == digest(display), path.name
         assert faults(display) == [], path.name

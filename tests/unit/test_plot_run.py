@@ -182,12 +182,13 @@ def test_regions_of_several_classes_are_the_predictions(scheme):
 
 def test_more_features_are_drawn_by_their_distances():
     y = np.where(SPECIES == 1, 1, -1)
-    shown = trace(Perceptron(shuffle=False, max_iter=3), IRIS, y).animate(max_frames=6)
+    shown = trace(Perceptron(max_iter=6), IRIS, y).animate(max_frames=12)
     reach = shown.ax_.get_xlim()[1] / 1.08
+    assert shown.ax_.get_xlabel() == "distance from the boundary, or more at the edges"
     for k in range(1, len(shown.frames)):
         (weights,) = shown.show(k).frames[k].after
         away = (IRIS @ weights[1:] + weights[0]) / np.linalg.norm(weights[1:])
-        places = np.concatenate([points.get_offsets() for points in shown.points_])
+        places = np.concatenate([np.asarray(one.get_offsets()) for one in shown.points_])
         expected = np.concatenate([away[y == -1], away[y == 1]])
         assert places[:, 0] == pytest.approx(np.clip(expected, -reach, reach))
         assert (np.sign(places[:, 0]) == np.sign(expected)).all()
@@ -206,6 +207,7 @@ def test_a_single_feature_is_drawn_on_lines():
     assert line[:, 0] == pytest.approx(np.full(len(line), -b / w))
     heights = [set(points.get_offsets()[:, 1].tolist()) for points in shown.points_]
     assert heights == [{0.0}, {1.0}]
+    assert shown.ax_.get_ylabel() == "class"
     assert [text.get_text() for text in shown.ax_.get_yticklabels()] == ["False", "True"]
 
 
@@ -343,3 +345,19 @@ def test_runs_that_cannot_be_repeated_or_are_too_long_are_refused():
     texts = KernelPerceptron(kernel=linsep.kernels.Spectrum(2)).fit(["aab", "bba"], [0, 1])
     with pytest.raises(DataError, match="its kernel is not one of rows of numbers"):
         RunDisplay.from_estimator(texts, ["aab", "bba"], [0, 1])
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_many_rows_are_drawn_as_densities(d):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20_100, d))
+    y = X[:, 0] + 0.3 * rng.standard_normal(20_100) > 0
+    shown = trace(Perceptron(max_iter=1), X, y, max_rounds=30).animate(max_frames=3)
+    for k in range(len(shown.frames)):
+        ((b, *w),) = shown.show(k).frames[k].after
+        scores = X @ w + b
+        wrong = np.count_nonzero((scores > 0) != y) if any(w) else 20_100
+        assert shown.legend_.get_texts()[-1].get_text() == f"on the wrong side: {wrong:,}"
+        assert len(shown.wrong_.get_offsets()) == min(wrong, 1000)
+        assert len(shown.points_) == 2
+    assert "density of 20,100 rows" in shown.ax_.get_title(loc="left")

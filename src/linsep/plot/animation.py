@@ -15,11 +15,13 @@ from linsep.learners.proofs import in_its_fit
 from linsep.mistake_bounds.margins import unit_rows
 from linsep.plot.display import (
     COLOURS,
+    MOST_POINTS,
     Display,
     check_drawable,
     class_handles,
     colours,
     density_title,
+    draw_dots,
     draw_rings,
     draw_rows,
     ink,
@@ -137,7 +139,8 @@ class RunDisplay(Display):
     line_, old_line_ : ContourSet of the boundary of two classes after and before the update, or
         None
     example_ : PathCollection, the ring around the row of the update, or None
-    wrong_ : PathCollection, rings around the rows on the wrong side
+    wrong_ : PathCollection, rings around the rows on the wrong side, or over a density dots of at
+        most 1,000 of them
     regions_ : ContourSet or AxesImage of the classes, or None
     legend_ : Legend
 
@@ -292,8 +295,11 @@ class RunDisplay(Display):
         if self.view.names[1] == "":  # a line for each class
             self.ax_.set_aspect("auto")
             self.ax_.set_yticks(range(len(self.classes)), self._names())
+            self.ax_.set_ylabel("class")
         elif self.view.grid is None:
             self.ax_.set_aspect("auto")
+            more = ", or more at the edges" * self._far
+            self.ax_.set_xlabel(self.view.names[0] + more)
         self.legend_ = legend(self.ax_, self._handles())
         self.show(frame)
         if ax is None:
@@ -316,14 +322,14 @@ class RunDisplay(Display):
         self._moving = []
         now = self.frames[self.frame_]
         places, wrong = self._places(now), self._wrong(now)
-        for k, drawn in enumerate(self.points_):
-            if self.view.grid is None and hasattr(drawn, "get_offsets"):
-                drawn.set_offsets(places[self.y == k])
+        if self.view.grid is None:  # which every update moves
+            for artist in self.points_:
+                artist.remove()
+            self.points_ = draw_rows(self.ax_, places, self.y, self.classes, self._size)
         self._draw_regions(now)
         self._draw_rings(now, places, wrong)
         self.legend_.get_texts()[-1].set_text(_wrong_side(int(np.count_nonzero(wrong))))
-        far = "rows farther away are at the edge" * self._far
-        about = "; ".join(filter(None, [self.view.title, density_title(len(self.y)), far]))
+        about = "; ".join(filter(None, [self.view.title, density_title(len(self.y))]))
         first, what, change = now.said
         if self._outside:
             change = f"{change} {OUTSIDE}".lstrip()
@@ -413,7 +419,10 @@ class RunDisplay(Display):
         self._moving.append(self.regions_)
 
     def _draw_rings(self, now: Frame, places: np.ndarray, wrong: np.ndarray) -> None:
-        self.wrong_ = draw_rings(self.ax_, places[wrong], 3.2 * self._size, "-", "", width=0.8)
+        if len(self.y) > MOST_POINTS:
+            self.wrong_ = draw_dots(self.ax_, places[wrong], "")
+        else:
+            self.wrong_ = draw_rings(self.ax_, places[wrong], 3.2 * self._size, "-", "", width=0.8)
         self._moving.append(self.wrong_)
         self.example_: Any = None
         if now.rows:
@@ -431,6 +440,7 @@ class RunDisplay(Display):
         from matplotlib.lines import Line2D
 
         ring: dict[str, Any] = {"marker": "o", "ls": "", "markerfacecolor": "none"}
+        many = len(self.y) > MOST_POINTS
         handles = class_handles(self.points_, len(self.y), self.classes)
         if len(self.classes) == 2:
             handles.append(Line2D([], [], color=ink(), linewidth=1.8, label="boundary"))
@@ -443,7 +453,7 @@ class RunDisplay(Display):
             *handles,
             Line2D([], [], markeredgecolor=COLOURS[5], markersize=13, markeredgewidth=2.2,
                    label="row of the update", **ring),
-            Line2D([], [], markeredgecolor=ink(), markersize=8, markeredgewidth=0.8,
+            Line2D([], [], markeredgecolor=ink(), markersize=3 if many else 8, markeredgewidth=0.8,
                    label=_wrong_side(len(self.y)), **ring),
         ]  # fmt: skip
 
