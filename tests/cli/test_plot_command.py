@@ -14,12 +14,14 @@ def models(tmp_path_factory):
     folder = tmp_path_factory.mktemp("plots")
     (folder / "two.csv").write_text(TWO)
     (folder / "xor.csv").write_text("a,b,kind\n0,0,x\n1,1,x\n0,1,y\n1,0,y\n")
+    (folder / "two-names.csv").write_text(TWO.replace("a,b", "width,height"))
     (folder / "unlabelled.csv").write_text("a,b\n1,2\n3,4\n5,1\n")
     (folder / "rows.svm").write_text("".join(f"{k % 2} {1 + k % 2}:1 3:{k}\n" for k in range(9)))
     (folder / "ones.svm").write_text("1 1:1\n1 2:1\n")
     (folder / "wider.svm").write_text("1 1:1 2:2 9:3\n0 2:1\n")
     for name, options in {
         "p.linsep": ("two.csv", "--target", "kind"),
+        "two-names.linsep": ("two-names.csv", "--target", "kind"),
         "logistic.linsep": ("two.csv", "--target", "kind", "--learner", "logistic", "--l2", 1),
         "svm.linsep": ("rows.svm",),
         "xor.linsep": (
@@ -110,6 +112,7 @@ def test_the_ending_is_the_format(models, tmp_path, ending):
         (("coefficients", "p.linsep"), "Perceptron has no intervals", 1),
         (("gap", "p.linsep"), "Perceptron has no gap; draw a SoftMargin", 1),
         (("margins", "p.linsep", "unlabelled.csv"), "label", 1),
+        (("decision", "two-names.linsep", "two-names.csv", "--feature", "width"), "draw, got 1", 1),
         (("decision", "p.linsep", "two.csv", "--feature", "z"), "features names two", 1),
         (("decision", "linear.linsep", "two.csv"), "decision draws a classifier", 1),
         (("assumptions", "p.linsep", "two.csv"), "assumptions draws a regression", 1),

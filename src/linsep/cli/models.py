@@ -565,7 +565,8 @@ def _choices(kind: str, features: list[str], odds: bool) -> dict[str, Any]:
     if kind in ONE_FEATURE:
         return {"feature": features[0]} if features else {}
     if features:
-        return {"features": features if len(features) > 1 else features[0]}
+        alone = kind == "probability" and len(features) == 1
+        return {"features": features[0] if alone else features}
     others: dict[str, dict[str, Any]] = {
         "coefficients": {"odds": odds},
         "updates": {"n_mistakes": 3},
