@@ -116,3 +116,28 @@ def test_pyodide_answers_as_the_server_does(static_tab):
         if (found := differences(rational, question, answer))
     ]
     assert faults == []
+
+
+def test_csv_is_read_in_the_browser_and_comes_back(static_tab, tmp_path):
+    tab = static_tab
+    tab.page.goto(tab.lab)
+    python_is_there(tab)
+    tab.show_more().page.get_by_text("Your own points", exact=True).click()
+    file = tmp_path / "own.csv"
+    rows = (f"{k},25;{k % 7};{k * k};kind {k % 10}\n" for k in range(20))
+    file.write_bytes(("Länge;y;z;Art\n" + "".join(rows)).encode("utf-16"))
+    tab.page.get_by_label("CSV file").set_input_files(file)
+    tab.says("#columns", "Read with: encoding UTF-16, semicolon between columns, decimal comma.")
+    tab.goes_to("points=0.25,0,0;1.25,1,1;")
+    assert "projected" not in tab.page.locator("#columns").inner_text()
+    before = tab.page.url.partition("#")[2].split("&")[0]
+    with tab.page.expect_download() as caught:
+        tab.click("Points")
+    tab.page.get_by_label("Points", exact=True).select_option("xor")
+    tab.says("#verdict", "No line")
+    file.write_bytes(caught.value.path().read_bytes())
+    tab.page.get_by_label("CSV file").set_input_files(file)
+    assert tab.goes_to("points=0.25").split("&")[0] == before
+    file.write_text("x,y,kind\n1,2,a\n3,oops,b\n5,6,a\n")
+    tab.page.get_by_label("CSV file").set_input_files(file)
+    tab.says("#fault", "own.csv line 3, column 'y' holds 'oops', not a number: correct it.")

@@ -1,6 +1,7 @@
 """``linsep lab``: files, refusals, who is let in, and sessions that end."""
 
 import asyncio
+import json
 import re
 import socket
 import struct
@@ -291,3 +292,48 @@ def test_the_rows_of_a_file_are_a_scene(tmp_path):
 def test_files_that_are_no_scene(tmp_path, arguments, said, code):
     (tmp_path / "prices.csv").write_text(PRICES)
     assert_refused("lab", *arguments, "--export", "a.html", cwd=tmp_path, said=said, code=code)
+
+
+def test_rows_that_are_not_shown_are_said(tmp_path):
+    many = "x,y,kind\n" + "0.1,-2,a\n,3,b\n1,2,c\n" * 400
+    (tmp_path / "many.csv").write_text(many)
+    how = ("many.csv", "--target", "kind", "--export", "a.html", "--force")
+    assert_refused("lab", *how, cwd=tmp_path, said="many.csv line 3, column 'x' has no value")
+    done = here("lab", *how, "--missing", "drop", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "The first 500 rows of many.csv are shown; it has more." in done.stderr
+    assert "rows of many.csv with missing values left out." in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "labels"),
+    [
+        ("x;y;k\n1,5;2;Käse\n2;3;b\n".encode("latin-1"),
+         ["--delimiter", ";", "--decimal", ",", "--encoding", "latin-1"], ("Käse", "b")),
+        ("x,y,k\n1.5,2,Käse\n2,3,b\n".encode("utf-16"), ["--encoding", "utf-16"], ("Käse", "b")),
+        ("\ufeffx,y,k\n1.5,2,7\n2,3,10\n".encode(), [], ("7", "10")),
+        (b"x,y,k\n" + b"".join(b"%d,2,c%d\n" % (k, k) for k in range(10)), [],
+         tuple(f"c{k}" for k in range(10))),
+    ],
+)  # fmt: skip
+def test_encodings_and_ten_classes_of_a_file(tmp_path, content, options, labels):
+    (tmp_path / "f.csv").write_bytes(content)
+    how = ("f.csv", "--target", "k", *options, "--export", "a.html")
+    done = here("lab", *how, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    page = (tmp_path / "a.html").read_text("utf-8")
+    found = json.loads(page.partition('id="answer">')[2].partition("</script>")[0])
+    assert tuple(found["classNames"]) == labels
+    assert found["scene"]["features"] == ["x", "y"]
+
+
+def test_a_fault_of_a_file_names_line_and_column(tmp_path):
+    eleven = "x,y,k\n" + "".join(f"{k},2,c{k}\n" for k in range(11))
+    for text, said in (
+        (eleven, "Column 'k' has 11 different values in 11 rows"),
+        ("x,y,k\n1,2,a\n3e6,4,b\n", r"f.csv line 3, column 'x' holds 3e\+06"),
+        ("x,y,k\n1,2,a\n3,4\n", "f.csv line 3 has 2 fields where the header has 3"),
+    ):
+        (tmp_path / "f.csv").write_text(text)
+        how = ("f.csv", "--target", "k", "--export", "a.html")
+        assert_refused("lab", *how, cwd=tmp_path, said=said, code=1)
