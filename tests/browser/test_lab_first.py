@@ -139,6 +139,8 @@ def test_tab_goes_through_the_page_in_the_order_in_which_it_is_seen(tab, address
         assert names[0] != "Settings"
         assert names[-1] == "Take home"
         assert names.index("Plane") < names.index("Settings")
+        slider = "room=" in address  # of the rate, or of C
+        assert slider == (names[1] == "Settings")
     tab.look(1280, 900, "light")
     places = [(x, y) for _, x, y in tab.page.locator(".lab").evaluate(CARDS)]
     assert places == sorted(places)

@@ -66,13 +66,13 @@ export class Lab {
   }
 
   // Put the parts of the page where they are seen, so that Tab goes from one to the next: in columns,
-  // or on a phone below each other, settings and exports last.
+  // or on a phone below each other, exports last.
   arrange() {
     const [lesson, settings, story, clock, plane, rounds, fit, proof, weights, sharing] = [
       this.lessons.column, ...[this.controls, this.story, this.clock, this.plane, this.table,
         this.fits, this.proofs, this.weights, this.sharing].map(({ node }) => node)];
     const column = (name, ...parts) => make("div", { class: name }, ...parts);
-    const early = this.scene?.settings.room === "descent";
+    const early = ["descent", "soft"].includes(this.scene?.settings.room); // they have a slider
     this.columns.replaceChildren(...(this.narrow.matches
       ? [lesson, story, plane, clock, ...(early ? [settings] : []), fit, proof, weights, rounds,
         this.fits.table, ...(early ? [] : [settings]), sharing]
