@@ -19,13 +19,14 @@ from linsep.certificate.verdicts import Separable
 from linsep.drawing import display
 from linsep.errors import DataError
 from linsep.estimators._common.frames import with_features
+from linsep.layout import table_lines
 from linsep.separability.data import Data, data_of, weights_of
 from linsep.separability.deciding import decide, question_about, subject_of
 from linsep.separability.fewest.claim import asked
 from linsep.separability.fewest.rows import WeightedRows
 from linsep.separability.fewest.search import Search
 from linsep.separability.time_limit import Task, limited
-from linsep.words import counted, escaped
+from linsep.words import counted
 
 #: most rows whose removal is tried, one at a time
 MOST_TRIED = 12
@@ -70,10 +71,7 @@ class SuspiciousLabels(list[SuspiciousLabel]):
     def __str__(self) -> str:
         if not self:
             return "no suspicious labels"
-        lines = self.table()
-        widths = [max(len(line[k]) for line in lines) for k in range(3)]
-        text = ("  ".join([*map(str.ljust, line[:3], widths), line[3]]) for line in lines)
-        return escaped("\n".join(text), lines=True)
+        return "\n".join(table_lines(self.table(), [False] * 4, sentences=True))
 
     def _repr_html_(self) -> str:
         head, *body = self.table()

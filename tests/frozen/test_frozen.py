@@ -20,7 +20,7 @@ EXACT = os.environ.get("LINSEP_FROZEN_DIGITS") == "all"
 
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
 def test_results_are_what_they_were(path, tmp_path, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("COLUMNS", "1000")  # nothing is folded or left out
     write_all(tmp_path)
     recorded = path.read_text("utf-8")
     now = run(recorded, tmp_path)

@@ -42,8 +42,8 @@ def run_command(command, folder):
     """Run a command in a shell, or in this process if it is one of linsep and needs no shell."""
     if command.startswith("linsep ") and not re.search("[|<>;&$*`]", command):
         return here(*shlex.split(command)[1:], cwd=folder)
-    command = re.sub("^linsep", "python -m linsep", command)
-    command = re.sub("^python", sys.executable, command)
+    command = re.sub(r"^(COLUMNS=\d+ )?linsep", r"\1python -m linsep", command)
+    command = re.sub(r"^(COLUMNS=\d+ )?python", rf"\1{sys.executable}", command)
     return subprocess.run(
         command, shell=True, cwd=folder, capture_output=True, text=True, check=False
     )

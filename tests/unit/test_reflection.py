@@ -19,7 +19,8 @@ def test_weights_separate_where_all_products_are_positive(fit_intercept):
     assert (products > 0).all()
 
 
-def test_the_students_of_the_notes():
+def test_the_students_of_the_notes(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "90")
     frame = datasets.load_students(as_frame=True)
     people = frame.data.set_index(pd.Index(["Jane", "Steve", "Mary", "Peter"]))
     found = reflection(people, frame.target, reference="F")

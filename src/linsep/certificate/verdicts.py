@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -32,7 +33,7 @@ from linsep.certificate.details import DecidingColumns, Overlap
 from linsep.certificate.errors import ERRORS, ErrorsChecker, FewestErrors
 from linsep.certificate.integers import Space
 from linsep.drawing import WithRows, display
-from linsep.words import escaped
+from linsep.layout import pair_lines, room, table_lines, told_apart
 
 FORMAT = "linsep proof 3"
 #: how numbers of text are interpreted
@@ -221,10 +222,7 @@ class Verdict(WithRows, Claims):
         return f"<{self.kind}: {features}{floats}{sides}>"
 
     def __str__(self) -> str:
-        pairs = self.described()
-        width = max(len(word) for word, _ in pairs) + 2
-        text = "\n".join(f"{heading:<{width}}{line}" for heading, line in pairs)
-        return escaped(text, lines=True)
+        return "\n".join(pair_lines(self.described()))
 
     def _repr_html_(self) -> str:
         cells = "".join(
@@ -561,11 +559,14 @@ class Separations(Claims):
         assert one is not None
         return [] if one.chance is None else [("chance", f"two classes: {one.chance}")]
 
-    def table(self, number: Number = int) -> list[list[str]]:
+    def table(self, number: Number = int, letters: int | None = None) -> list[list[str]]:
         """Return a heading and a line for each verdict: question, answer, margin or witness.
 
-        ``number`` returns what a row is called, given its index.
+        ``number`` returns what a row is called, given its index; names of classes are elided to
+        ``letters``, if they are given.
         """
+        classes = [str(name) for name in self.verdicts()[0].subject.classes]
+        short = dict(zip(classes, told_apart(classes, letters or sys.maxsize), strict=True))
         by = _values(self.verdicts()[0].subject)
         found = [["question", f"verdict{by}", "margin, or rows that no hyperplane separates"]]
         for verdict in self.verdicts():
@@ -573,8 +574,8 @@ class Separations(Claims):
             question = (
                 "every class above every other"
                 if subject.multinomial
-                else f"{_some(subject.positive)} against "
-                + ("the rest" if len(subject.negative) > 1 else _some(subject.negative))
+                else f"{short[str(subject.positive[0])]} against "
+                + ("the rest" if len(subject.negative) > 1 else short[str(subject.negative[0])])
             )
             note = verdict.note(number)
             if verdict.errors is not None:
@@ -583,11 +584,9 @@ class Separations(Claims):
         return found
 
     def __str__(self) -> str:
-        rows = self.table()
-        widths = [max(len(row[k]) for row in rows) for k in range(2)]
-        lines = [f"{a:<{widths[0]}}  {b:<{widths[1]}}  {c}".rstrip() for a, b, c in rows]
-        lines += [f"\n{heading}  {text}" for heading, text in self.chance_line()]
-        return escaped("\n".join(lines), lines=True)
+        lines = table_lines(self.table(letters=letters_of_two()), [False] * 3, sentences=True)
+        chance = self.chance_line()
+        return "\n".join([*lines, *(["", *pair_lines(chance)] if chance else [])])
 
     def _repr_html_(self) -> str:
         head, *body = self.table()
@@ -599,6 +598,11 @@ class Separations(Claims):
 
 
 # Text.
+
+
+def letters_of_two() -> int:
+    """Return how many letters of the names of two classes fit a table of verdicts."""
+    return max(6, (room() - 48) // 2)
 
 
 def _values(subject: Subject) -> str:

@@ -116,10 +116,8 @@ def print_description(found: dict[str, Any]) -> None:
         ]
         print()
         if lines:
-            width = max(len(line[-1]) for line in lines)
-            lines = [[*line[:-1], line[-1].ljust(width)] for line in lines]
-            head = "labels that deserve a second look".ljust(width)
-            print_table(["row", "label", "score", head], lines)
+            head = ["row", "label", "score", "labels that deserve a second look"]
+            print_table(head, lines, [False, True, True, False], sentences=True)
         else:
             print("no label is suspicious")
 

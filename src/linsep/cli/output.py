@@ -3,9 +3,7 @@
 import json
 import math
 import os
-import shutil
 import sys
-import textwrap
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -14,7 +12,6 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
-from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column
@@ -24,9 +21,9 @@ from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
 from linsep.cli.standard_input import named
 from linsep.errors import DataError
 from linsep.estimators._common.labels import label_text
+from linsep.layout import pair_lines, table_lines
 from linsep.sources.base import Source
 from linsep.sources.remote.file import File
-from linsep.words import escaped
 
 
 def labels_text(labels: list[Any], most: int = 8) -> str:
@@ -42,28 +39,20 @@ def on_terminal() -> bool:
 
 def print_pairs(pairs: list[tuple[str, str]]) -> None:
     """Print aligned ``name  text`` lines, with bold names on a terminal."""
-    pairs = [(escaped(name), escaped(named(text))) for name, text in pairs]
-    indent = max(cell_len(name) for name, _ in pairs) + 2
-    for name, text in pairs:
-        first, *more = _folded(text, indent)
-        print(_bold(padded(name, indent)) + first)
-        for line in more:
-            print(" " * indent + line)
+    print("\n".join(pair_lines([(name, named(text)) for name, text in pairs], _bold)))
 
 
-def print_table(header: list[str], rows: list[list[str]]) -> None:
-    """Print a plain table: the first column left-aligned, numbers right-aligned."""
-    lines = [[escaped(named(cell)) for cell in line] for line in (header, *rows)]
-    widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
-    for number, (first, *cells) in enumerate(lines):
-        text = "  ".join(
-            [padded(first, widths[0])]
-            + [
-                " " * (width - cell_len(cell)) + cell
-                for width, cell in zip(widths[1:], cells, strict=True)
-            ]
-        )
-        print(_bold(text) if number == 0 else text)
+def print_table(
+    header: list[str],
+    rows: list[list[str]],
+    right: Sequence[bool] | None = None,
+    *,
+    sentences: bool = False,
+) -> None:
+    """Print a table with a bold heading on a terminal, by :func:`linsep.layout.table_lines`."""
+    lines = [[named(cell) for cell in line] for line in (header, *rows)]
+    first, *others = table_lines(lines, right, sentences=sentences)
+    print("\n".join([_bold(first), *others]))
 
 
 def print_json(content: dict[str, Any]) -> None:
@@ -81,18 +70,6 @@ def _finite(content: Any) -> Any:
     if isinstance(content, str):
         return named(content)
     return None if isinstance(content, float) and not np.isfinite(content) else content
-
-
-def padded(text: str, width: int) -> str:
-    """Pad text with spaces to ``width`` terminal cells."""
-    return text + " " * (width - cell_len(text))
-
-
-def _folded(text: str, indent: int) -> list[str]:
-    if not on_terminal():
-        return [text]
-    room = max(20, shutil.get_terminal_size().columns - indent)
-    return textwrap.wrap(text, room, break_on_hyphens=False) or [""]
 
 
 def _bold(text: str) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -33,6 +34,7 @@ from linsep.cli.standard_input import as_given
 from linsep.errors import DataError
 from linsep.estimators._common.showing import Equation, Function
 from linsep.fitting import with_intercept
+from linsep.layout import command_lines, elided, folded, screen
 from linsep.learners.perceptron import Perceptron
 from linsep.mistake_bounds import rounding
 from linsep.mistake_bounds.bounds import Bound, Bounds
@@ -82,12 +84,14 @@ CHECK_LIMIT = Option(
     help="Seconds that exact arithmetic may take, not counting the reading of DATA.",
 )  # fmt: skip
 
+#: added to the command that checks a proof
+CHECKS = "   checks it"
 #: added for numbers read from text
 NEAREST = "; decimals in text are read as the nearest doubles"
 #: most characters of a difference that are shown
 MOST_TEXT = 200
-#: most witness rows that are shown, and most values of each
-MOST_ROWS, MOST_VALUES = 12, 5
+#: most witness rows that are shown, most values of each, and letters of their names
+MOST_ROWS, MOST_VALUES, MOST_LETTERS = 12, 5, 20
 
 
 @command(
@@ -150,8 +154,7 @@ def separate(
             distance = [] if least is None else [("distance", str(least))]
             print_claim(claim, opened, source, [*distance, ("checked", checked.reason)])
     if proof is not None and not as_json:
-        typed = how | options.as_typed(columns)
-        print("\n" + escaped(f"{_command(proof, as_given(data), typed)}   checks it"))
+        print_checking(_command(proof, as_given(data), how | options.as_typed(columns)))
     if plot is not None:
         _draw(claim, source, opened.n_features, plot, force)
     if checked.holds is None:
@@ -217,6 +220,12 @@ def _undecided(verdicts: list[Any]) -> str:
     return f"{many}undecided: {reasons[0]} (--time-limit sets the limit)."
 
 
+def print_checking(command: str) -> None:
+    """Print the command that checks a proof."""
+    columns = (screen() or sys.maxsize) - len(CHECKS)
+    print("", *command_lines(escaped(command), columns), sep="\n", end=CHECKS + "\n")
+
+
 def _command(proof: Path, data: list[str], how: dict[str, Any]) -> str:
     """Return the command that checks a proof of data read in this way."""
     given = {name: value for name, value in how.items() if value not in (None, [], "error")}
@@ -228,18 +237,21 @@ def _command(proof: Path, data: list[str], how: dict[str, Any]) -> str:
 
 def print_claim(claim: Any, opened: Any, source: Source, last: list[tuple[str, str]]) -> None:
     """Print the verdict, the last lines, and the witness rows with their positions and values."""
-    from linsep.certificate.verdicts import Blocked, Separations
+    from linsep.certificate.verdicts import Blocked, Separations, letters_of_two
 
     if isinstance(claim, Separations):
-        head, *rows = claim.table(source.number)
-        print_table(head, rows)
+        head, *rows = claim.table(source.number, letters_of_two())
+        print_table(head, rows, [False] * 3, sentences=True)
         print()
         print_pairs([*claim.chance_line(), *_coding(source.recipe()), *last])
         return
     print_pairs([*claim.described(source.number), *_coding(source.recipe()), *last])
     if isinstance(claim, Blocked):
         print()
-        print_table(*witness_table(claim.witness, opened, source))
+        print_table(
+            *witness_table(claim.witness, opened, source), [False, True, True, False],
+            sentences=True,
+        )  # fmt: skip
 
 
 def _coding(recipe: dict[str, Any]) -> list[tuple[str, str]]:
@@ -269,7 +281,7 @@ def witness_table(witness: Any, opened: Any, source: Source) -> tuple[list[str],
     for number, batch, place in opened.rows(wanted):
         columns, values = exact_row(batch.X, place)
         shown = [
-            f"{names[j]} {float(value):g}"
+            f"{elided(names[j], MOST_LETTERS)} {float(value):g}"
             for j, value in zip(columns.tolist(), values.tolist(), strict=True)
             if value
         ]
@@ -277,11 +289,9 @@ def witness_table(witness: Any, opened: Any, source: Source) -> tuple[list[str],
         label = label_text(labels[batch.y[place]])
         text = ", ".join(shown[:MOST_VALUES]) + dots
         rows.append([source.where(number), label, share[number], text])
-    width = max(len(row[-1]) for row in rows)
-    rows = [[*row[:-1], row[-1].ljust(width)] for row in rows]
     if len(witness.rows) > MOST_ROWS:
         rows.append([f"and {len(witness.rows) - MOST_ROWS} more", "", "", ""])
-    return ["witness", "class", "share", "values".ljust(width)], rows
+    return ["witness", "class", "share", "values"], rows
 
 
 @command(PROOF, options.DATA, options.ROWS, options.UNGROUPED_COLUMNS, CHECK_LIMIT, options.AS_JSON)
@@ -309,7 +319,7 @@ def verify(
         raise click.exceptions.Exit(0 if checked else 1)
     if not checked:
         fail(checked.reason)
-    print(escaped(checked.reason) + "\n")
+    print(*folded(escaped(checked.reason)), "", sep="\n")
     print_pairs(lines)
 
 

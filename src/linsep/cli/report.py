@@ -14,6 +14,7 @@ from linsep.estimators._common.labels import plain_labels, words_and_signs
 from linsep.estimators._common.showing import MOST_TERMS
 from linsep.estimators._common.stop_reasons import ALL_PASSES, StopReason
 from linsep.estimators._common.thresholds import threshold_of
+from linsep.layout import wrapped
 from linsep.scoring import CLASS_METRICS, NUMBER_METRICS, gaps_of
 from linsep.sources.base import Source
 from linsep.sources.feature_names import names_in_recipe
@@ -600,7 +601,7 @@ def print_statistics(model: Any, top: int | None = None) -> None:
     else:
         print_summary(table, top)
     for _, text in equation_pairs(model):
-        print(f"\n{escaped(text)}")
+        print("", *wrapped(escaped(text), indent="    "), sep="\n")
 
 
 def print_summary(table: "Summary", top: int | None = None) -> None:
@@ -682,10 +683,8 @@ def _print_own_variances(about: dict[str, Any], labels: list[str], most: int) ->
 def _print_naive_bayes(about: dict[str, Any], top: int | None) -> None:
     labels = [label_text(label) for label in about["classes"]]
     print(about["title"])
-    print_pairs(
-        [("class", "share")]
-        + [(name, percent(share)) for name, share in zip(labels, about["shares"], strict=True)]
-    )
+    shares = [[name, percent(of)] for name, of in zip(labels, about["shares"], strict=True)]
+    print_table(["class", "share"], shares)
     print()
     if about["reference"] is None:
         _print_own_variances(about, labels, top or MOST_COEFFICIENTS)

@@ -1,18 +1,18 @@
 """What ``linsep score`` prints: accuracy first, then metrics and classes, on one screen."""
 
-import shutil
 from typing import Any
 
 from linsep.cli.options import Option, Repeatable
-from linsep.cli.output import label_text, on_terminal, print_pairs, print_table
+from linsep.cli.output import label_text, print_pairs, print_table
 from linsep.cli.report import baseline_text, metric_text, right_text, rows_text, unscored_pairs
+from linsep.layout import elided, room, table_width, width_of
 from linsep.scoring import CLASS_METRICS, NUMBER_METRICS
 from linsep.words import counted, percent
 
-#: lines and columns of a screen
-LINES, COLUMNS = 24, 80
-#: classes up to which the confusion matrix is printed, if it fits the terminal
-MOST_PREDICTED = 12
+#: lines of a screen
+LINES = 24
+#: classes up to which the confusion matrix is printed, if it fits with so many letters of each name
+MOST_PREDICTED, MOST_LETTERS = 12, 12
 #: fewest classes that are printed if there are more
 FEWEST_CLASSES = 5
 METRICS = Repeatable(
@@ -129,9 +129,8 @@ def _classes_with_predictions(result: dict[str, Any]) -> tuple[list[str], list[l
         counts = [f"{value:,.6g}" for value in confusion["unknown"]]
         rows.append(["(unknown)", f"{result['unknown_labels']:,}", "-", "-", "", *counts])
     header = ["class", "rows", "recall", "precision", "as", *labels]
-    width = sum(max(map(len, column)) + 2 for column in zip(header, *rows, strict=True)) - 2
-    room = shutil.get_terminal_size().columns if on_terminal() else COLUMNS
-    return (header, rows) if width <= room else None
+    short = [[elided(cell, MOST_LETTERS) for cell in line] for line in (header, *rows)]
+    return (header, rows) if table_width(short) <= room() else None
 
 
 def _percent(share: float | None) -> str:
@@ -155,12 +154,12 @@ def _print_classes(result: dict[str, Any], most: int) -> None:
         print(f"... and {len(result['classes']) - len(classes):,} rarer classes; --json has all")
     if confusions := result["confusion"]["most_frequent"]:
         first, *more = [
-            f"{label_text(c['label'])} as {label_text(c['predicted'])} "
+            f"{elided(label_text(c['label']), 24)} as {elided(label_text(c['predicted']), 24)} "
             f"({c.get('rows', c.get('weight')):,.6g})"
             for c in confusions
         ]
         for one in more:
-            if len(f"confused  {first}, {one}") > COLUMNS:
+            if width_of(f"confused  {first}, {one}") > room():
                 break
             first += f", {one}"
         print_pairs([("confused", first)])

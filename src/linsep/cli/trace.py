@@ -175,5 +175,5 @@ def write_trace(out: TextIO, trace: Trace, format: str, *, to_screen: bool) -> N
         ):
             console.print(table)
             return
-    written = getattr(trace, f"to_{format}")()
+    written = str(trace) if format == "text" and to_screen else getattr(trace, f"to_{format}")()
     out.write(escaped(written, lines=True) if to_screen and on_terminal() else written)

@@ -5,12 +5,11 @@ import math
 from types import SimpleNamespace
 from typing import Any
 
-from rich.cells import cell_len
-
 from linsep.describing.columns import MOST_LABELS
 from linsep.describing.describing import Description
 from linsep.estimators._common.labels import label_text, plain_labels
-from linsep.words import counted, escaped, percent, size_text
+from linsep.layout import pair_lines, table_lines
+from linsep.words import counted, percent, size_text
 
 #: most columns, and most names in a line; JSON has all
 MOST_COLUMNS, MOST_NAMES, MOST_CLASSES = 20, 8, 6
@@ -41,12 +40,10 @@ class Facts(SimpleNamespace):
 
     def __str__(self) -> str:
         found = vars(self)
-        pairs = [(escaped(name), escaped(text)) for name, text in pairs_of(found)]
-        indent = max(cell_len(name) for name, _ in pairs) + 2
-        lines = [name + " " * (indent - cell_len(name)) + text for name, text in pairs]
+        lines = pair_lines(pairs_of(found))
         if found["columns"] is not None:
             header, rows, more = table_of(found["columns"])
-            lines += ["", *_aligned([header, *rows]), *[more] * bool(more)]
+            lines += ["", *table_lines([header, *rows]), *[more] * bool(more)]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -106,18 +103,6 @@ def _finite(found: Any) -> Any:
         return [_finite(value) for value in found]
     plain = found.tolist() if hasattr(found, "tolist") else found
     return None if isinstance(plain, float) and not math.isfinite(plain) else plain
-
-
-def _aligned(lines: list[list[str]]) -> list[str]:
-    """Return lines of cells in columns, the first aligned to the left, the others to the right."""
-    cells = [[escaped(cell) for cell in line] for line in lines]
-    widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
-    texts = []
-    for first, *others in cells:
-        numbers = zip(widths[1:], others, strict=True)
-        rest = [" " * (width - cell_len(cell)) + cell for width, cell in numbers]
-        texts.append("  ".join([first + " " * (widths[0] - cell_len(first)), *rest]))
-    return texts
 
 
 def pairs_of(found: dict[str, Any]) -> list[tuple[str, str]]:

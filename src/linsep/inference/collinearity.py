@@ -13,6 +13,7 @@ import numpy as np
 
 from linsep.inference.factors import Term
 from linsep.inference.summary import number_text
+from linsep.layout import elided, padded, wrapped
 from linsep.words import escaped
 
 #: share of the variance of an estimate that a dependence must have to degrade it
@@ -119,26 +120,28 @@ class Collinearity:
             return []
         lines = ["Variance inflation factors" + " (of factors: GVIF^(1/df))" * bool(self.terms)]
         lines += [
-            f"  {_short(name, width):<{width}}  {number_text(v)}" for name, v in inflated[:most]
+            f"  {padded(elided(escaped(name), width), width)}  {number_text(v)}"
+            for name, v in inflated[:most]
         ]
         if len(inflated) > most:
             lines.append(f"  ... and {len(inflated) - most:,} smaller")
-        lines.append("Condition indices, and the estimates of whose variance they have over half")
+        about = "Condition indices, and the estimates of whose variance they have over half"
+        lines += wrapped(about)
         for index, shares in self.strongest(MOST_INDICES):
             if not shares and index < self.condition_indices[-1]:
                 continue
             named, text = 0, ""
             for name, share in shares:
-                more = f"{_short(name, width)} {share:.2f}"
+                more = f"{elided(escaped(name), width)} {share:.2f}"
                 if text and len(text) + len(more) > 50:
                     text += f", and {len(shares) - named} more"
                     break
                 text, named = f"{text}, {more}" if text else more, named + 1
-            lines.append(f"  {number_text(index):>12}  {text or '-'}")
+            lines += wrapped(f"  {number_text(index):>12}  {text or '-'}", indent=" " * 16)
         return lines
 
     def __str__(self) -> str:
-        return "\n".join(map(escaped, self.lines()))
+        return "\n".join(self.lines())
 
     __repr__ = __str__
 
@@ -195,8 +198,3 @@ def _generalized(root: np.ndarray, kept: np.ndarray, group: list[int], first: in
     left = np.diag(np.linalg.qr(scaled[:, own], "r"))
     rest = np.diag(np.linalg.qr(scaled[:, others + own], "r"))[len(others) :]
     return float(np.exp(2.0 * (np.log(np.abs(left)).sum() - np.log(np.abs(rest)).sum())))
-
-
-def _short(name: str, most: int) -> str:
-    half = (most - 3) // 2
-    return name if len(name) <= most else f"{name[:half]}...{name[-half:]}"

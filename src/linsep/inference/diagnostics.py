@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -11,10 +10,11 @@ from linsep.drawing import display
 from linsep.errors import DataError
 from linsep.inference.collinearity import Collinearity
 from linsep.inference.summary import as_frame
+from linsep.layout import table_lines, wrapped
 from linsep.words import counted, escaped
 
-#: rows that are printed, and columns of a line
-MOST_ROWS, WIDTH = 5, 80
+#: rows that are printed
+MOST_ROWS = 5
 #: values of an array with a column for each feature that fit in memory: two gigabytes
 MOST_VALUES = 1 << 28
 #: smallest 1 - leverage that keeps eight of sixteen digits
@@ -176,11 +176,11 @@ class Diagnostics:
 
     def __str__(self) -> str:
         parts = [self._lines_of_rows(), *self._tests(), self.collinearity.lines()]
-        parts.append([line for note in self.notes for line in wrap(note, WIDTH)])
-        lines = [f"{self.title}, {counted(self.y.size, 'row')}"]
+        parts.append([line for note in self.notes for line in wrapped(escaped(note))])
+        lines = wrapped(escaped(f"{self.title}, {counted(self.y.size, 'row')}"))
         for part in parts:
             lines += ["", *part] if part else []
-        return "\n".join(map(escaped, lines))
+        return "\n".join(lines)
 
     __repr__ = __str__
 
@@ -194,29 +194,22 @@ class Diagnostics:
         if not rows:
             return []
         by = "residual" if np.isnan(self.cooks_distance).all() else "Cook's distance"
-        cells = [["row", "y", "fitted", "pearson", "standardized", "leverage", "Cook's"]]
+        cells = [
+            ["row", "y", "fitted", "pearson", "standardized", "leverage", "Cook's", "DFBETAS", ""]
+        ]
         arrays = (self.y, self.fitted, self.pearson, self.standardized, self.leverage)
         for k in rows:
             values = [_text(values[k]) for values in (*arrays, self.cooks_distance)]
-            cells.append([str(self.numbers[k]), *values])
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        moved, room = ["DFBETAS", *map(self._most_moved, rows)], WIDTH - sum(widths) - 14
-        return [f"Rows of the largest {by}; DFBETAS: of the estimate that moves most"] + [
-            "  ".join(
-                [
-                    *(f"{c:>{w}}" for c, w in zip(line, widths, strict=True)),
-                    last if len(last) <= room else f"{last[: room - 2]}..",
-                ]
-            )
-            for line, last in zip(cells, moved, strict=True)
-        ]
+            cells.append([str(self.numbers[k]), *values, *self._most_moved(k)])
+        about = f"Rows of the largest {by}; DFBETAS: of the estimate that moves most"
+        return [*wrapped(about), *table_lines(cells, [*[True] * (len(cells[0]) - 1), False])]
 
-    def _most_moved(self, k: int) -> str:
+    def _most_moved(self, k: int) -> tuple[str, str]:
         row = self.dfbetas[k]
         if np.isnan(row).all():
-            return "-"
+            return "-", ""
         j = int(np.nanargmax(np.abs(row)))
-        return f"{row[j]:+.3g} {self.collinearity.params[j]}"
+        return f"{row[j]:+.3g}", self.collinearity.params[j]
 
 
 def _text(value: float) -> str:

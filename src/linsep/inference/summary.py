@@ -1,5 +1,6 @@
 """Summary table of a regression: one row per coefficient, statistics of the fit above."""
 
+import sys
 from dataclasses import dataclass, field, replace
 from html import escape
 from math import isfinite, isnan
@@ -10,10 +11,22 @@ import numpy as np
 
 from linsep.drawing import beside, display
 from linsep.errors import ParameterError
+from linsep.layout import (
+    elided,
+    pair_lines,
+    room,
+    table_lines,
+    table_width,
+    width_of,
+    wrapped,
+)
 from linsep.words import escaped
 
 #: coefficients of a table that a notebook shows with its picture
 MOST_DRAWN = 30
+#: significant digits of estimates, fewer in a table that would be too wide, and the letters of a
+#: name that are not to be elided for the sake of digits
+DIGITS, NAME = (6, 5, 4), 20
 #: status of the coefficient of minus a feature
 OPPOSITE = {"+inf": "-inf", "-inf": "+inf"}
 #: status of exp of a coefficient that diverges
@@ -132,23 +145,27 @@ class Summary:
             f"{percent} low", f"{percent} high",
         ]  # fmt: skip
 
-    def rows(self) -> list[list[str]]:
-        """Return the cells of the table as text."""
-        return [list(map(escaped, _cells(row))) for row in self.coefficients]
+    def rows(self, digits: int = 6) -> list[list[str]]:
+        """Return the cells of the table as text, estimates to ``digits`` significant digits."""
+        return [list(map(escaped, _cells(row, digits))) for row in self.coefficients]
 
     def details(self) -> list[tuple[str, str]]:
         """Return the header as text."""
         return [(escaped(name), fact(name, value)) for name, value in self.header]
 
     def __str__(self) -> str:
-        table = [self.columns(), *self.rows()]
-        widths = [max(len(row[k]) for row in table) for k in range(7)]
-        lines = [escaped(self.title), *two_a_line(self.details()), ""]
-        for row in table:
-            cells = [f"{cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True)]
-            lines.append(f"{row[0]:<{widths[0]}}  {'  '.join(cells)}".rstrip())
-        notes = [escaped(note) for note in self.notes]
+        lines = [*wrapped(escaped(self.title)), *two_a_line(self.details()), ""]
+        lines += table_lines(self._that_fits(), least=(3, 2))
+        notes = [line for note in self.notes for line in wrapped(escaped(note))]
         return "\n".join([*lines, *([""] if notes else []), *notes])
+
+    def _that_fits(self) -> list[list[str]]:
+        """Return the headings and the cells, with fewer digits where it would be too wide."""
+        for digits in DIGITS:
+            table = [self.columns(), *self.rows(digits)]
+            if table_width([elided(name, NAME), *cells] for name, *cells in table) <= room():
+                break
+        return table
 
     __repr__ = __str__
 
@@ -277,9 +294,9 @@ def p_text(p: float) -> str:
     return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def number_text(value: float) -> str:
+def number_text(value: float, digits: int = 6) -> str:
     """Format a number with six digits, zero without a sign; a dash for NaN."""
-    return "-" if isnan(value) else f"{value + 0.0:.6g}"
+    return "-" if isnan(value) else f"{value + 0.0:.{digits}g}"
 
 
 def statistic_text(value: float) -> str:
@@ -287,8 +304,8 @@ def statistic_text(value: float) -> str:
     return f"{value:.3f}" if abs(value) < 1e6 else number_text(value)
 
 
-def _cells(row: Coefficient) -> list[str]:
-    ends = [number_text(row.low), number_text(row.high)]
+def _cells(row: Coefficient, digits: int) -> list[str]:
+    ends = [number_text(row.low, digits), number_text(row.high, digits)]
     if row.status:
         known = not isnan(row.p_value)
         return [
@@ -298,7 +315,7 @@ def _cells(row: Coefficient) -> list[str]:
             "",
             *([p_text(row.p_value), *ends] if known else [""] * 3),
         ]
-    first = [number_text(row.estimate), number_text(row.standard_error)]
+    first = [number_text(row.estimate, digits), number_text(row.standard_error, digits)]
     return [row.name, *first, statistic_text(row.statistic), p_text(row.p_value), *ends]
 
 
@@ -312,16 +329,17 @@ def fact(name: str, value: str | int | float) -> str:
 
 
 def two_a_line(details: list[tuple[str, str]]) -> list[str]:
-    """Return the pairs in two aligned columns, read downwards."""
+    """Return the pairs in two aligned columns, read downwards, or in one if these are too wide."""
     half = (len(details) + 1) // 2
     sides = [details[:half], details[half:]]
     shown = []
     for side in sides:
-        name = max((len(name) for name, _ in side), default=0)
-        status = max((len(status) for _, status in side), default=0)
-        shown.append([f"{left:<{name}}  {right:>{status}}" for left, right in side])
+        shown.append(table_lines(side, width=sys.maxsize) if side else [])
     rest = shown[1] + [""] * (half - len(shown[1]))
-    return [f"{left}    {right}".rstrip() for left, right in zip(shown[0], rest, strict=True)]
+    lines = [f"{left}    {right}".rstrip() for left, right in zip(shown[0], rest, strict=True)]
+    if max(map(width_of, lines), default=0) <= room():
+        return lines
+    return pair_lines(details, columns=room())
 
 
 def plain(value: Any) -> Any:

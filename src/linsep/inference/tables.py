@@ -5,6 +5,7 @@ from html import escape
 from typing import Any
 
 from linsep.inference.summary import as_frame, fact, plain, statistic_text, two_a_line
+from linsep.layout import table_lines, wrapped
 from linsep.words import escaped
 
 #: headings of columns whose names are longer
@@ -44,14 +45,12 @@ class Table:
         return [["", *headings[1:]], *map(list, zip(*columns, strict=True))]
 
     def __str__(self) -> str:
-        cells = self._cells()
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         header = [(escaped(name), escaped(fact(name, value))) for name, value in self.header]
-        lines = [escaped(self.title), *two_a_line(header), *[""] * bool(header)]
-        for first, *row in cells:
-            shown = [f"{cell:>{width}}" for cell, width in zip(row, widths[1:], strict=True)]
-            lines.append("  ".join([f"{first:<{widths[0]}}", *shown]).rstrip())
-        return "\n".join([*lines, *[""] * bool(self.notes), *map(escaped, self.notes)])
+        lines = [*wrapped(escaped(self.title)), *two_a_line(header), *[""] * bool(header)]
+        lines += [*table_lines(self._cells()), *[""] * bool(self.notes)]
+        return "\n".join(
+            [*lines, *(line for note in self.notes for line in wrapped(escaped(note)))]
+        )
 
     __repr__ = __str__
 

@@ -20,6 +20,7 @@ from linsep.batches import Batch
 from linsep.drawing import display
 from linsep.inference.summary import number_text, p_text
 from linsep.inference.tails import f_tail, t_tail
+from linsep.layout import table_lines
 from linsep.linear.inference import ROUNDING, Inference
 from linsep.linear.influence import Deletion, examined, undefined_residuals
 from linsep.linear.result import LeastSquares
@@ -121,14 +122,8 @@ class Assumptions:
         return cells
 
     def __str__(self) -> str:
-        table = self.rows()
-        widths = [max(len(row[k]) for row in table) for k in range(4)]
-        lines = []
-        for row in table:
-            first = f"{row[0]:<{widths[0]}}  {row[1]:<{widths[1]}}"
-            numbers = f"{row[2]:>{widths[2]}}  {row[3]:>{widths[3]}}"
-            lines.append(f"{first}  {numbers}  {row[4]}")
-        return "\n".join(lines)
+        right = [False, False, True, True, False]
+        return "\n".join(table_lines(self.rows(), right, sentences=True))
 
     __repr__ = __str__
 

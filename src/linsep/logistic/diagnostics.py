@@ -33,6 +33,7 @@ from linsep.inference.diagnostics import (
 )
 from linsep.inference.factors import terms_of
 from linsep.inference.summary import number_text
+from linsep.layout import wrapped
 from linsep.linear.influence import collinearity_of, directions, leverages
 from linsep.linear.result import LeastSquares
 from linsep.linear.solving import IllConditionedWarning, least_squares
@@ -90,7 +91,8 @@ class LogisticDiagnostics(Diagnostics):
 
     def _tests(self) -> list[list[str]]:
         test = self.hosmer_lemeshow()
-        return [[test.sentence, *([test.note] if test.note else [])]]
+        said = [test.sentence, *([test.note] if test.note else [])]
+        return [[line for sentence in said for line in wrapped(sentence)]]
 
 
 def diagnosed(

@@ -9,6 +9,7 @@ from scipy.special import chdtrc
 
 from linsep.errors import ParameterError
 from linsep.inference.summary import as_frame, number_text, p_text
+from linsep.layout import room, table_lines, wrapped
 from linsep.words import counted
 
 #: fewest groups: the statistic has two degrees of freedom fewer
@@ -78,11 +79,8 @@ class HosmerLemeshow:
         for low, high, rows, seen, expected in zip(*self._columns().values(), strict=True):
             counts = [f"{rows:.6g}", f"{seen:.6g}", f"{expected:.2f}"]
             cells.append([f"{low:.4f} to {high:.4f}", *counts])
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        table = [
-            "  " + "  ".join(f"{c:>{w}}" for c, w in zip(row, widths, strict=True)) for row in cells
-        ]
-        return [self.sentence, *table, *([self.note] if self.note else [])]
+        table = [f"  {line}" for line in table_lines(cells, [True] * 4, width=room() - 2)]
+        return [*wrapped(self.sentence), *table, *(wrapped(self.note) if self.note else [])]
 
     def __str__(self) -> str:
         return "\n".join(self.lines())

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from linsep.layout import folded
 from linsep.mistake_bounds.rounding import shown
 
 
@@ -135,7 +136,7 @@ class Bounds:
         lines = [", ".join(about)] if about else []
         lines += [str(bound) for bound in self.bounds]
         lines += [f"not known: {name}: {why}" for name, why in self.left_out.items()]
-        return "\n".join(lines)
+        return "\n".join(line for text in lines for line in folded(text))
 
 
 class Unknown(Exception):

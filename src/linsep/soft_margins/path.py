@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 from itertools import islice
-from textwrap import wrap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +20,7 @@ from linsep.drawing import display
 from linsep.errors import DataError, ParameterError, hint, warn_caller
 from linsep.estimators._common import labels
 from linsep.estimators._common.frames import to_learn
+from linsep.layout import table_lines, wrapped
 from linsep.separability.deciding import separation
 from linsep.soft_margins.blocks import row_squares
 from linsep.soft_margins.linear import SoftMargin
@@ -186,13 +186,9 @@ class SoftMarginPath:
 
     def __str__(self) -> str:
         table = [HEADINGS, *_cells(self)]
-        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-        lines = [
-            "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
-            for row in table
-        ]
-        said = [line for text in _limit(self) for line in wrap(text, WIDTH)]
-        return escaped("\n".join([_about(self), *lines, *said]), lines=True)
+        lines = table_lines(table, [True] * len(HEADINGS))
+        said = [line for text in _limit(self) for line in wrapped(text)]
+        return "\n".join([*wrapped(escaped(_about(self))), *lines, *said])
 
     def _repr_html_(self) -> str:
         rows = [

@@ -8,10 +8,11 @@ import numpy as np
 from linsep.errors import DataError
 from linsep.estimators._common.frames import in_memory
 from linsep.estimators._common.labels import codes_given
+from linsep.layout import table_lines, wrapped
 from linsep.learners.perceptron import Perceptron
 from linsep.mistake_bounds.problems import Problem, best_comparator, problems_of, seen_rows
 from linsep.mistake_bounds.rounding import length
-from linsep.teaching.tables import aligned, short_number
+from linsep.teaching.tables import short_number
 from linsep.teaching.trace_table import TraceRow
 from linsep.teaching.tracing import trace
 from linsep.validation.labels import labels_of
@@ -90,13 +91,12 @@ class Convergence:
         lines: list[tuple[str, ...]] = [HEADS]
         for k, (place, *values) in enumerate(zip(places, *numbers, strict=True)):
             lines.append((str(k), *map(str, place), *(short_number(float(v)) for v in values)))
-        texts = aligned(lines, [True] * len(HEADS))
+        texts = table_lines(lines, [True] * len(HEADS))
         end = "u does not separate the rows"
         if self.limit is not None:
             end = f"at least exceeds at most beyond {int(self.limit):,} mistakes"
-        return "\n".join(
-            [*texts, f"R {short_number(self.longest)}, gamma {short_number(self.gamma)}: {end}"]
-        )
+        about = f"R {short_number(self.longest)}, gamma {short_number(self.gamma)}"
+        return "\n".join([*texts, *wrapped(f"{about}: {end}")])
 
 
 def convergence(

@@ -9,8 +9,9 @@ from linsep.errors import DataError
 from linsep.estimators._common.frames import in_memory
 from linsep.estimators._common.labels import check_two_classes, label_text, place_of
 from linsep.estimators._common.showing import linear_sum
+from linsep.layout import table_lines
 from linsep.mistake_bounds.margins import checked_rows
-from linsep.teaching.tables import aligned, short_number
+from linsep.teaching.tables import short_number
 from linsep.teaching.tracing import check_size, index_of, names_of
 from linsep.validation.labels import labels_of
 
@@ -45,7 +46,7 @@ class Reflection(NamedTuple):
             allowed = f"{linear_sum(row, symbols)} > 0"
             lines.append((name, label, *map(short_number, row.tolist()), allowed))
         to_the_right = [False, False, *[True] * len(self.weights), False]
-        return "\n".join(aligned(lines, to_the_right))
+        return "\n".join(table_lines(lines, to_the_right, first=2, sentences=True))
 
 
 def reflection(

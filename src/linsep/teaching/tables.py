@@ -1,4 +1,4 @@
-"""Tables as text, Markdown and LaTeX, and the numbers in them."""
+"""Tables as Markdown and LaTeX, and the numbers in them."""
 
 import re
 from collections.abc import Sequence
@@ -26,21 +26,6 @@ def exact_number(value: float) -> str:
 def _whole(value: float) -> str:
     """Return an integer of at most 15 digits without a point, else an empty text."""
     return str(int(value)) if abs(value) < 1e15 and value == int(value) else ""
-
-
-def aligned(lines: Sequence[Sequence[str]], to_the_right: Sequence[bool]) -> list[str]:
-    """Return lines of cells in columns, as wide on a terminal as their widest cell."""
-    from rich.cells import cell_len
-
-    widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
-    texts = []
-    for line in lines:
-        cells = []
-        for text, width, right in zip(line, widths, to_the_right, strict=True):
-            room = " " * (width - cell_len(text))
-            cells.append(room + text if right else text + room)
-        texts.append("  ".join(cells).rstrip())
-    return texts
 
 
 def markdown_table(lines: Sequence[Sequence[str]], to_the_right: Sequence[bool]) -> str:

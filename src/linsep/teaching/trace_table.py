@@ -1,13 +1,14 @@
 """The table of a trace, as rows and as text, CSV, Markdown, LaTeX and HTML."""
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from html import escape
 from typing import Any, NamedTuple, overload
 
 from linsep.drawing import beside, display, lab_page
 from linsep.estimators._common.stop_reasons import StopReason
+from linsep.layout import room, table_lines, wrapped
 from linsep.teaching.tables import (
-    aligned,
     escaped_latex,
     escaped_markdown,
     exact_number,
@@ -203,12 +204,20 @@ class Trace(Sequence):
         return "; ".join(texts)
 
     def __str__(self) -> str:
-        return self.to_text()
+        return self.to_text(room())
 
-    def to_text(self) -> str:
-        """Return aligned columns, numbers to the right, and why the fit stopped."""
-        lines = [[escaped(text) for text in line] for line in (self.columns, *self.cells())]
-        return "\n".join([*aligned(lines, self._to_the_right()), escaped(self.stopped)]) + "\n"
+    def to_text(self, width: int | None = None) -> str:
+        """Return aligned columns, numbers to the right, and why the fit stopped.
+
+        In at most ``width`` columns of text, names are elided and weights hidden as far as needed;
+        None shows all, as wide as it is. ``str`` takes the width of the terminal, elsewhere 80.
+        """
+        wide, first = sys.maxsize if width is None else width, self._n_first()
+        table = table_lines(
+            [self.columns, *self.cells()], self._to_the_right(),
+            width=wide, first=first, least=(first - 1, 1),  # the update and the pass
+        )  # fmt: skip
+        return "\n".join([*table, *wrapped(escaped(self.stopped), wide)]) + "\n"
 
     def to_csv(self) -> str:
         """Return the table as CSV, with numbers in full precision.
@@ -268,6 +277,9 @@ class Trace(Sequence):
     def _to_the_right(self) -> list[bool]:
         """Return which columns are numbers."""
         words = {"row", "class", "mistake", "update"}
-        places = range(len(self.columns))
-        first = 4 + max(1, len(self._vectors)) + 2
+        places, first = range(len(self.columns)), self._n_first()
         return [place >= first or self.columns[place] not in words for place in places]
+
+    def _n_first(self) -> int:
+        """Return the number of columns before those of the weights."""
+        return 4 + max(1, len(self._vectors)) + 2
