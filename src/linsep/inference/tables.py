@@ -14,6 +14,8 @@ HEADINGS = {
     "df_residual": "residual df", "log_likelihood": "log-likelihood", "aic": "AIC", "bic": "BIC",
     "rss": "residual SS", "sum_of_squares": "sum of squares", "f": "F",
 }  # fmt: skip
+#: columns that a table which is too wide is first to lose
+LEAST = ("log_likelihood", "df_residual")
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,8 @@ class Table:
     def __str__(self) -> str:
         header = [(escaped(name), escaped(fact(name, value))) for name, value in self.header]
         lines = [*wrapped(escaped(self.title)), *two_a_line(header), *[""] * bool(header)]
-        lines += [*table_lines(self._cells()), *[""] * bool(self.notes)]
+        least = [k for k, name in enumerate(self.columns) if name in LEAST]
+        lines += [*table_lines(self._cells(), least=least), *[""] * bool(self.notes)]
         return "\n".join(
             [*lines, *(line for note in self.notes for line in wrapped(escaped(note)))]
         )

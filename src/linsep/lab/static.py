@@ -29,8 +29,9 @@ from linsep.lab.settings import SHOWN
 SOURCES = (
     "__init__.py", "__init__.pyi", "check.py", "drawing.py", "errors.py", "layout.py",
     "other_names.py", "parameters.py", "words.py", "estimators/__init__.py",
-    "estimators/_common/__init__.py", "estimators/_common/stop_reasons.py", "sources/__init__.py", "sources/__init__.pyi",
-    "sources/tables/__init__.py", "sources/tables/spellings.py", "teaching/__init__.py",
+    "estimators/_common/__init__.py", "estimators/_common/stop_reasons.py",
+    "sources/__init__.py", "sources/__init__.pyi", "sources/tables/__init__.py",
+    "sources/tables/spellings.py", "teaching/__init__.py",
     "teaching/__init__.pyi", "teaching/rounds.py", "teaching/tables.py", "teaching/trace_table.py",
     "teaching/textbook/*.py*", "lab/__init__.py", "lab/__init__.pyi", "lab/answer.py",
     "lab/certificate.py", "lab/course.py", "lab/own_points.py", "lab/pages.py", "lab/proof.py",

@@ -38,8 +38,6 @@ ROUNDING = 1e-9
 NEAR = 1e-3
 #: seconds for the proof of the widest margin
 TIME_LIMIT = 20.0
-#: characters in a line of text
-WIDTH = 80
 #: numbers in the equations that tell whether a larger C changes anything
 MOST_NUMBERS = 10_000_000
 
