@@ -112,8 +112,16 @@ def test_the_ending_is_the_format(models, tmp_path, ending):
         (("coefficients", "p.linsep"), "Perceptron has no intervals", 1),
         (("gap", "p.linsep"), "Perceptron has no gap; draw a SoftMargin", 1),
         (("margins", "p.linsep", "unlabelled.csv"), "label", 1),
-        (("decision", "two-names.linsep", "two-names.csv", "--feature", "width"), "draw, got 1", 1),
-        (("decision", "p.linsep", "two.csv", "--feature", "z"), "features names two", 1),
+        (
+            ("decision", "two-names.linsep", "two-names.csv", "--feature", "width"),
+            "one is named: name two, such as --feature",
+            1,
+        ),
+        (
+            ("decision", "p.linsep", "two.csv", "--feature", "z"),
+            "one is named: name two, such as --feature a --feature b",
+            1,
+        ),
         (("decision", "linear.linsep", "two.csv"), "decision draws a classifier", 1),
         (("assumptions", "p.linsep", "two.csv"), "assumptions draws a regression", 1),
         (

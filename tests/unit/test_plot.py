@@ -202,14 +202,14 @@ def test_a_constant_feature_and_a_class_without_rows():
         (np.full((3, 2), np.nan), [0, 1, 2], {}, "NaN"),
         (IRIS[:, :2], SPECIES + 5, {}, r"Row 1 \(index 0\): 5 is no class of the fit, which has"),
         (IRIS[:, :2], SPECIES[:9], {}, "inconsistent"),
-        (IRIS[:, :2], SPECIES, {"features": [0]}, "features names two features"),
+        (IRIS[:, :2], SPECIES, {"features": [0]}, "two features, and one is named: name two"),
         (
             IRIS[:, :2],
             SPECIES,
             {"features": [0, "z"]},
             "no feature 'z'; there are: x0, x1",
         ),
-        (IRIS[:, :2], SPECIES, {"features": [1, 1]}, "names 1 twice"),
+        (IRIS[:, :2], SPECIES, {"features": [1, 1]}, "1 is named twice"),
     ],
 )
 def test_what_cannot_be_drawn_is_one_sentence(X, y, options, said):
@@ -273,7 +273,7 @@ def test_the_centre_of_the_solutions_has_the_largest_cosine_margin():
     ("X", "y", "said"),
     [
         (IRIS, SPECIES == 0, "two weights, not of 4"),
-        (IRIS[:, :2], SPECIES, "two classes, and y has 3"),
+        (IRIS[:, :2], SPECIES, "two classes, and these are 3"),
     ],
 )
 def test_weight_spaces_are_of_two_weights_and_two_classes(X, y, said):
@@ -372,9 +372,12 @@ def test_images_are_the_weights_of_each_class_or_pair(multiclass):
 
 def test_images_need_a_shape_that_fits():
     model = Perceptron().fit(IRIS[:, :3], SPECIES)
-    with pytest.raises(ValueError, match="3 features are no square: give the shape"):
+    with pytest.raises(
+        ValueError,
+        match="3 features are no square: give the height and the width",
+    ):
         WeightImageDisplay.from_estimator(model)
-    with pytest.raises(ValueError, match="have 4 pixels, not 3"):
+    with pytest.raises(ValueError, match="have 4, and there are 3 features"):
         WeightImageDisplay.from_estimator(model, shape=(2, 2))
     assert WeightImageDisplay.from_estimator(model, shape=(1, 3)).images.shape == (3, 1, 3)
     kernel = KernelPerceptron(max_iter=2).fit(IRIS, SPECIES)

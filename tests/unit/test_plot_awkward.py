@@ -120,6 +120,9 @@ def test_ticks_of_odds_ratios_are_few_and_round_and_1_is_one(low, high):
     assert drawn.ax_.get_xscale() == "log"
     assert ends[0] < low
     assert high < ends[1]
+    drawn.figure_.set_size_inches(2.6, 2.0)
+    assert not [fault for fault in faults(drawn) if "overlaps" in fault]
+    assert 1.0 in drawn.ax_.get_xticks()
 
 
 def test_odds_ratios_beyond_floats_are_words():
@@ -167,7 +170,7 @@ def test_one_of_several_features_is_drawn(tmp_path):
     )
     assert (done.returncode, done.stderr) == (0, "")
     frame = pd.DataFrame({"a": [1.0, 2, 3, 4], "b": [2.0, 1, 3, 1]})
-    with pytest.raises(ValueError, match="names two features to draw"):
+    with pytest.raises(ValueError, match="and one is named: name two"):
         DecisionDisplay.from_estimator(
             LogisticRegression().fit(frame, [0, 1, 1, 0]), frame, features="ab"
         )

@@ -186,9 +186,14 @@ def test_styles_are_followed_and_left_as_they_were():
 @pytest.mark.parametrize(
     ("model", "rows", "options", "said"),
     [
-        (LogisticRegression(), X, {}, "There are 4 features: name one or two to draw, such as"),
+        (
+            LogisticRegression(),
+            X,
+            {},
+            "There are 4 features: name one or two to draw, such as",
+        ),
         (LogisticRegression(), X, {"features": "length"}, "no feature 'length'"),
-        (LogisticRegression(), WIDTH, {"features": [0]}, "names two features to draw, got 1"),
+        (LogisticRegression(), WIDTH, {"features": [0]}, "two features, and one is named"),
         (LogisticRegression(), WIDTH, {"level": 95}, "level is 95"),
         (Perceptron(), WIDTH, {}, "drawn of a LogisticRegression, not of a Perceptron"),
         (LinearRegression(), WIDTH, {}, "LogisticRegression, not of a LinearRegression"),
@@ -208,5 +213,5 @@ def test_rows_of_another_width_and_several_classes_are_refused():
     ):
         LogisticDisplay.from_estimator(model, WIDTH.to_numpy(), Y - 1)
     three = LogisticRegression(l2=1.0).fit(FRAME, SPECIES)
-    with pytest.raises(ValueError, match="3 classes: draw their regions by DecisionDisplay"):
+    with pytest.raises(ValueError, match="3 classes: draw their regions with DecisionDisplay"):
         LogisticDisplay.from_estimator(three, FRAME, SPECIES, features=0)

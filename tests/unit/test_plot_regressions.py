@@ -56,7 +56,7 @@ def test_one_of_several_features_keeps_the_residuals():
     assert slope == pytest.approx(model.coef_[1])
     assert np.interp(shown.x, shown.grid, shown.line) == pytest.approx(shown.fitted)
     assert shown.ax_.get_ylabel() == "width"
-    with pytest.raises(ValueError, match="say which to draw, such as 'sepal length"):
+    with pytest.raises(ValueError, match='say which to draw, such as feature="sepal length'):
         RegressionDisplay.from_estimator(model, IRIS.iloc[:, :3], target)
 
 

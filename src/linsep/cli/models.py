@@ -11,10 +11,11 @@ from scipy.linalg import norm
 
 from linsep import model_files
 from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
-from linsep.catalog import is_regression
+from linsep.catalog import LINEAR, is_regression
 from linsep.cli import options, report
 from linsep.cli.errors import note
 from linsep.cli.learner_options import options_of_model
+from linsep.cli.look import LOOK, Look, height_and_width
 from linsep.cli.options import command
 from linsep.cli.output import (
     check_all_free,
@@ -436,6 +437,11 @@ class Picture(NamedTuple):
 
 #: kinds that take the weights of rows
 WEIGHED = ("assumptions", "diagnostics", "reliability", "run")
+#: the options of one kind, by the keyword of its picture
+OWN = {
+    "odds": ("--odds", "coefficients"), "n_mistakes": ("--mistakes", "updates"),
+    "shape": ("--shape", "images"),
+}  # fmt: skip
 #: kinds of which one feature can be named
 ONE_FEATURE = ("regression", "diagnostics")
 #: and two
@@ -497,21 +503,44 @@ DRAWN_FEATURE = options.Repeatable(
 ODDS = options.Option("--odds", is_flag=True, help="Draw odds ratios (coefficients).")
 
 
+N_MISTAKES = options.Option(
+    "--mistakes", "n_mistakes", **options.number(at_least=1),
+    help="Draw the first N mistakes (updates).  [default: 3]",
+)  # fmt: skip
+SHAPE = options.Option(
+    "--shape", type=height_and_width, metavar="HEIGHTxWIDTH",
+    help="Pixels of an image (images).  [default: a square]",
+)  # fmt: skip
+
+
+class PlotCommand(options.Command):
+    """The command, whose ``--feature`` is ``features`` of pictures of two."""
+
+    def flags(self) -> dict[str, str]:
+        """Return the option of each parameter of a picture by its name."""
+        return super().flags() | {"features": "--feature"}
+
+
 @command(
-    KIND, options.MODEL, DRAWN_ROWS, PICTURE_OUT, DRAWN_FEATURE, ODDS, options.FILES, options.FORCE
-)
+    KIND, options.MODEL, DRAWN_ROWS, PICTURE_OUT, DRAWN_FEATURE, ODDS, N_MISTAKES, SHAPE, LOOK,
+    options.FILES, options.FORCE, cls=PlotCommand,
+)  # fmt: skip
 def plot(
     kind: str, model: Path, data: list[str] | None, *, output: Path, feature: list[str] | None,
-    odds: bool, files: dict[str, Any], force: bool,
+    odds: bool, n_mistakes: int | None, shape: tuple[int, int] | None, look: Look,
+    files: dict[str, Any], force: bool,
 ) -> None:  # fmt: skip
     """Draw a picture of a model.
 
     Example: linsep plot decision species.linsep test.csv --output species.png
     """
-    shown, choices = PICTURES[kind], _choices(kind, feature or [], odds)
+    own = {"odds": odds or None, "n_mistakes": n_mistakes, "shape": shape}
+    shown, choices = PICTURES[kind], _choices(kind, feature or [], own)
     if (output.suffix.lower() in ANIMATIONS) != (kind == "run"):
         wanted = either(ANIMATIONS if kind == "run" else options.PicturePath.formats)
         raise click.BadParameter(f"--output must end in {wanted} for {kind}, not {str(output)!r}.")
+    if kind == "run" and (look.size or look.title):
+        raise click.BadParameter("--size and --title are for pictures, not for run.")
     if bool(shown.rows) != bool(data):
         needs = "needs DATA to draw" if shown.rows else "is drawn without DATA"
         raise DataError(f"linsep plot {kind} {needs}.")
@@ -520,10 +549,16 @@ def plot(
     estimator = model_files.load(model)
     if shown.of and (shown.of == "classifier") != hasattr(estimator, "classes_"):
         raise DataError(f"linsep plot {kind} draws a {shown.of}, and {model} is none.")
-    with warnings.catch_warnings():  # the columns are those of the recipe, in its order
+    if kind == "updates" and not isinstance(estimator, tuple(LINEAR.values())):
+        raise DataError(
+            f"linsep plot {kind} draws steps of an online linear learner such as perceptron, and "
+            f"{model} is none."
+        )
+    with warnings.catch_warnings(), look.colors():
+        # the columns are those of the recipe, in its order
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         made = _drawn(kind, estimator, model, data, files, output, choices)
-    write_picture(made, output, force)
+        write_picture(made, output, force, **look.saved())
     print(f"picture  {output}")
 
 
@@ -553,10 +588,13 @@ def _drawn(
     return picture.from_estimator(estimator, *rows, **choices)
 
 
-def _choices(kind: str, features: list[str], odds: bool) -> dict[str, Any]:
+def _choices(kind: str, features: list[str], own: dict[str, Any]) -> dict[str, Any]:
     """Return the keywords of a picture; raise BadParameter for an option of another one."""
-    if odds and kind != "coefficients":
-        raise click.BadParameter("--odds is for coefficients.")
+    given = {name: value for name, value in own.items() if value is not None}
+    for name in given:
+        option, other = OWN[name]
+        if kind != other:
+            raise click.BadParameter(f"{option} is for {other}.")
     if len(features) > TWO_FEATURES.get(kind, int(kind in ONE_FEATURE)):
         raise click.BadParameter(
             "--feature is for decision, run and probability, twice at most, and for regression and "
@@ -567,8 +605,4 @@ def _choices(kind: str, features: list[str], odds: bool) -> dict[str, Any]:
     if features:
         alone = kind == "probability" and len(features) == 1
         return {"features": features[0] if alone else features}
-    others: dict[str, dict[str, Any]] = {
-        "coefficients": {"odds": odds},
-        "updates": {"n_mistakes": 3},
-    }
-    return others.get(kind, {})
+    return ({"n_mistakes": 3} if kind == "updates" else {}) | given

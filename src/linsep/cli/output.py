@@ -129,10 +129,10 @@ class LeftOpen:
         """Leave it open."""
 
 
-def write_picture(display: Any, path: Path, force: bool) -> None:
-    """Write a picture to a file, atomically."""
+def write_picture(display: Any, path: Path, force: bool, **look: Any) -> None:
+    """Write a picture to a file, atomically; ``look`` has arguments of its ``save``."""
     with written_whole(path, force=force) as file:
-        display.save(file, format=path.suffix.lower().lstrip("."))
+        display.save(file, format=path.suffix.lower().lstrip("."), **look)
 
 
 SECONDS = 0.1

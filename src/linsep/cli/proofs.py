@@ -15,6 +15,7 @@ import linsep
 from linsep import model_files
 from linsep.cli import options
 from linsep.cli.errors import fail, in_options
+from linsep.cli.look import LOOK, Look
 from linsep.cli.options import Option, command
 from linsep.cli.output import (
     check_all_free,
@@ -97,13 +98,13 @@ MOST_ROWS, MOST_VALUES, MOST_LETTERS = 12, 5, 20
 @command(
     options.DATA, MARGIN, ERRORS, STRICT, DISTANCE, DETAILS, options.FIT_INTERCEPT, PROOF_OUT,
     options.ROWS, options.UNGROUPED_COLUMNS, options.FORCE, SEARCH_LIMIT, options.READING_DASK,
-    options.READING_SHARD_MB, options.AS_JSON, options.PLOT,
+    options.READING_SHARD_MB, options.AS_JSON, options.PLOT, LOOK,
 )  # fmt: skip
 def separate(
     data: list[str], *, margin: str | None, errors: bool, strict: bool, gamma: float | None,
     details: bool, fit_intercept: bool, proof: Path | None, how: dict[str, Any],
     columns: dict[str, Any], force: bool, time_limit: float, dask: str | None,
-    shard_mb: float | None, as_json: bool, plot: Path | None,
+    shard_mb: float | None, as_json: bool, plot: Path | None, look: Look,
 ) -> None:  # fmt: skip
     """Decide whether a hyperplane separates the classes of DATA, and prove it.
 
@@ -117,6 +118,7 @@ def separate(
     from linsep.separability.fewest.claim import asked
     from linsep.separability.time_limit import Task
 
+    look.check_drawn(plot)
     check_all_free(force, proof, plot)
     fit_intercept = _has_intercept(how, fit_intercept)
     source = open_source(data, **how, **columns)
@@ -155,8 +157,7 @@ def separate(
             print_claim(claim, opened, source, [*distance, ("checked", checked.reason)])
     if proof is not None and not as_json:
         print_checking(_command(proof, as_given(data), how | options.as_typed(columns)))
-    if plot is not None:
-        _draw(claim, source, opened.n_features, plot, force)
+    _draw(claim, source, opened.n_features, plot, force, look)
     if checked.holds is None:
         verdicts = claim.verdicts() if isinstance(claim, Separations) else []
         fail(_undecided(verdicts) or checked.reason, 3)
@@ -200,13 +201,19 @@ def _opened(source: Source, dask: str | None, shard_mb: float | None) -> Iterato
         yield opened
 
 
-def _draw(claim: Any, source: Source, width: int, path: Path, force: bool) -> None:
-    """Write the picture of a verdict on two classes."""
+def _draw(
+    claim: Any, source: Source, width: int, path: Path | None, force: bool, look: Look
+) -> None:
+    """Write the picture of a verdict on two classes, if there is a file for it."""
     from linsep.certificate.verdicts import Separations
 
+    if path is None:
+        return
     if isinstance(claim, Separations):
         raise DataError("Verdicts on several classes are not drawn: give the rows of two.")
-    write_picture(claim.plot(*rows_of(source, width, None)[:2]), path, force)
+    with look.colors():
+        made = claim.plot(*rows_of(source, width, None)[:2])
+        write_picture(made, path, force, **look.saved())
 
 
 def _undecided(verdicts: list[Any]) -> str:

@@ -14,6 +14,7 @@ from linsep.batches import Batch
 from linsep.catalog import LEARNERS
 from linsep.cli import learner_options as learners, options
 from linsep.cli.learner_options import InitialWeights, LearningCommand
+from linsep.cli.look import LOOK, Look
 from linsep.cli.options import Option, command
 from linsep.cli.output import (
     check_all_free,
@@ -48,13 +49,13 @@ ENDINGS = {".csv": "csv", ".md": "markdown", ".tex": "latex", ".html": "html", "
 
 @command(
     options.DATA, options.TRACEABLE_LEARNER, FORMAT, options.OUTPUT, options.FORCE, options.PLOT,
-    MAX_ROUNDS, ROUNDS, options.ROW_NAMES, options.ROWS_OF_TRACE, options.RANDOM_STATE,
+    LOOK, MAX_ROUNDS, ROUNDS, options.ROW_NAMES, options.ROWS_OF_TRACE, options.RANDOM_STATE,
     options.CLASS_WEIGHT, options.INIT_WEIGHTS, options.REFERENCE,
     cls=partial(LearningCommand, learners=LEARNERS),
 )  # fmt: skip
 def trace(
     data: list[str], *, learner: str, written: str | None, output: Path | None, force: bool,
-    plot: Path | None, max_rounds: int, rounds: int | None, row_names: str | None,
+    plot: Path | None, look: Look, max_rounds: int, rounds: int | None, row_names: str | None,
     how: dict[str, Any], random_state: int, class_weight: list[str] | None, init_weights: Any,
     reference: str | None, parameters: dict[str, Any],
 ) -> None:  # fmt: skip
@@ -62,6 +63,7 @@ def trace(
 
     Example: linsep trace students.csv --target grade --row-names name --no-shuffle
     """
+    look.check_drawn(plot)
     check_all_free(force, output, plot)
     written = written or ENDINGS.get("" if output is None else output.suffix.lower(), "text")
     source, X, y, names = read_rows(data, row_names, **how)
@@ -81,7 +83,8 @@ def trace(
     with open_output(output, force) as out:
         write_trace(out, made, written, to_screen=output is None)
     if plot is not None:
-        write_picture(made.plot(), plot, force)
+        with look.colors():
+            write_picture(made.plot(), plot, force, **look.saved())
 
 
 def read_rows(

@@ -110,7 +110,7 @@ class PassiveAggressive(LinearClassifier):
         if self.fit_intercept:
             return (
                 "its steps leave the constant feature out of the length of a row, as "
-                "scikit-learn's do; with fit_intercept=False and a column of ones they hold"
+                "scikit-learn's do; with a column of ones and no intercept they hold"
             )
         return super().obstacle()
 

@@ -16,6 +16,7 @@ from .decision import DecisionDisplay as DecisionDisplay
 from .diagnostics import DiagnosticsDisplay as DiagnosticsDisplay
 from .errors import FewestErrorsDisplay as FewestErrorsDisplay
 from .kernel import KernelDisplay as KernelDisplay
+from .palettes import palette as palette
 from .probabilities import (
     LogisticDisplay as LogisticDisplay,
     ReliabilityDisplay as ReliabilityDisplay,

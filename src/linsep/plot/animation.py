@@ -9,12 +9,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from linsep.drawing import frames_page, lab_page
-from linsep.errors import DataError
+from linsep.errors import DataError, hint
 from linsep.estimators._common.labels import feature_names, label_text
 from linsep.learners.proofs import in_its_fit
 from linsep.mistake_bounds.margins import unit_rows
 from linsep.plot.display import (
-    COLOURS,
     MOST_POINTS,
     Display,
     check_drawable,
@@ -31,6 +30,7 @@ from linsep.plot.display import (
     new_axes,
     shortened,
 )
+from linsep.plot.palettes import COLOURS
 from linsep.plot.plane import (
     box_around,
     completed,
@@ -603,8 +603,8 @@ def view_of(
         return View(points, plane.names, plane.title, basis, xs, ys, grid, length)
     if vectors > 1:
         raise DataError(
-            f"A run of several classes is drawn in two features, and these rows have {d:,}: name "
-            "two, in Python features=[..., ...], on the command line --feature twice."
+            f"A run of several classes is drawn in two features, and these rows have {d:,}",
+            hint("name two with {}", features=None),
         )
     _, up = completed([], rows)
     points = np.column_stack([np.zeros(n), np.asarray(rows @ up) - mean_of(rows) @ up])

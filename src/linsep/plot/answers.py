@@ -13,7 +13,6 @@ from linsep.estimators._common.frames import to_score
 from linsep.estimators._common.labels import brings_labels, check_sample_weight, label_text
 from linsep.estimators._common.thresholds import Cuts, Rule, Threshold, check_two, number_of
 from linsep.plot.display import (
-    COLOURS,
     Display,
     codes_of,
     colours,
@@ -27,6 +26,7 @@ from linsep.plot.display import (
     show_title,
     wrapped,
 )
+from linsep.plot.palettes import COLOURS, colour_map
 from linsep.scoring import Scored, scored
 
 #: classes beyond which a curve is the mean of the curves of all
@@ -655,13 +655,13 @@ class ConfusionDisplay(Display):
             counts=counts[np.ix_(shown, shown)], totals=totals[shown], names=names, title=title
         ).plot(ax, **kwargs)
 
-    def plot(self, ax: Any = None, *, cmap: str = "Blues") -> Self:
+    def plot(self, ax: Any = None, *, cmap: Any = None) -> Self:
         """Draw on ``ax``, or on axes of a new figure, which grows with the number of classes.
 
         Parameters
         ----------
         ax : matplotlib Axes, default None
-        cmap : str, default="Blues"
+        cmap : str or Colormap, default None
             A colour map of matplotlib, from a share of 0 to a share of 1.
         """
         self.figure_, self.ax_ = new_axes(ax)
@@ -672,6 +672,7 @@ class ConfusionDisplay(Display):
             self.counts, self.totals[:, None], out=np.zeros_like(self.counts),
             where=self.totals[:, None] > 0,
         )  # fmt: skip
+        cmap = colour_map("Blues") if cmap is None else cmap
         self.image_ = self.ax_.imshow(shares, cmap=cmap, vmin=0.0, vmax=1.0)
         size = "medium" if k <= 4 else "small" if k <= 8 else 6.5
         self.texts_ = []

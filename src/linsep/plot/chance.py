@@ -7,7 +7,8 @@ import numpy as np
 from linsep.chance.counting import Dichotomies
 from linsep.chance.transition import phase_transition
 from linsep.errors import DataError
-from linsep.plot.display import COLOURS, Display, ink, legend, new_axes, show_title
+from linsep.plot.display import Display, ink, legend, new_axes, show_title
+from linsep.plot.palettes import COLOURS
 from linsep.words import counted
 
 #: rows for each weight, up to which a curve is drawn at least

@@ -10,7 +10,6 @@ from linsep.inference.diagnostics import Diagnostics
 from linsep.logistic.diagnostics import LogisticDiagnostics
 from linsep.logistic.hosmer_lemeshow import HosmerLemeshow
 from linsep.plot.display import (
-    COLOURS,
     Display,
     check_drawable,
     class_handles,
@@ -21,6 +20,7 @@ from linsep.plot.display import (
     new_grid,
     wrapped,
 )
+from linsep.plot.palettes import COLOURS
 from linsep.plot.plane import feature_position
 from linsep.plot.regression import draw_distances
 

@@ -2,6 +2,7 @@
 as a density where there are too many, saving."""
 
 import re
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import wraps
@@ -13,17 +14,12 @@ from typing import Any, dataclass_transform
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from linsep.errors import DataError, LinsepError
+from linsep.errors import DataError, LinsepError, ParameterError
 from linsep.estimators._common.labels import label_text, listed
+from linsep.plot.palettes import class_colours
 from linsep.validation.labels import labels_of
 from linsep.words import escaped, row_text
 
-#: ten colours that the colour-blind can tell apart: seven of Okabe and Ito (2008) and three darker
-#: ones, chosen so that no pair is nearer than 15 in CIELAB to anyone
-COLOURS = (
-    "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#8B5A2B",
-    "#7000D0", "#555555",
-)  # fmt: skip
 #: of what has no name
 GREY = "#999999"
 MARKERS = "os^DvP*X<>hpd8H"
@@ -41,6 +37,8 @@ MOST_POINTS = 20_000
 MOST_DOTS = 1_000
 #: beyond, a legend would be longer than the picture
 MOST_IN_LEGEND = 20
+#: more pixels do not fit in memory
+MOST_PIXELS = 250_000_000
 
 
 class NoMatplotlib(LinsepError, ImportError):
@@ -78,8 +76,8 @@ def colours(n: int) -> list[Any]:
     """Return ``n`` colours: those that anyone can tell apart, or beyond ten of the part of viridis
     that shows on the background of the style in use.
     """
-    if n <= len(COLOURS):
-        return list(COLOURS[:n])
+    if (found := class_colours(n)) is not None:
+        return found
     from matplotlib import colormaps
     from matplotlib.colors import to_rgb
 
@@ -186,21 +184,71 @@ class Display:
         if "plot" in cls.__dict__:
             cls.plot = _with_one_minus(cls.plot)  # type: ignore[attr-defined]
 
-    def save(self, path: Any, **kwargs: Any) -> None:
+    def save(
+        self, path: Any, *, size: tuple[float, float] | None = None, title: str = "", **kwargs: Any
+    ) -> None:
         """Write the picture to a file; its ending (.png, .svg, .pdf) says in which format.
 
         Parameters
         ----------
         path : str, Path or binary file
+        size : (width, height), default None
+            Inches of the whole picture. None: as it was made, cut to what is drawn.
+        title : str, default ""
+            Shown above the picture; a formula of matplotlib stands between dollar signs.
         **kwargs : passed to :meth:`matplotlib.figure.Figure.savefig`, such as ``dpi=200``
+
+        Raises
+        ------
+        ParameterError
+            If the size has no room for the picture, or pixels beyond memory, or the title is no
+            formula.
         """
-        self.figure_.savefig(path, **({"bbox_inches": "tight"} | kwargs))
+        how = {"bbox_inches": "tight"} | kwargs
+        if size is not None:
+            self.figure_.set_size_inches(*size)
+            how = {"bbox_inches": None} | kwargs
+        if title:
+            _entitle(self.figure_, title)
+        inches = self.figure_.get_size_inches() * kwargs.get("dpi", self.figure_.dpi)
+        if inches.prod() > MOST_PIXELS:
+            raise ParameterError(
+                f"A picture of {inches[0]:,.0f} x {inches[1]:,.0f} pixels does not fit in memory: "
+                "choose a smaller size or resolution."
+            )
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", message=".*collapsed to zero")
+            try:
+                self.figure_.savefig(path, **how)
+            except UserWarning:
+                width, height = self.figure_.get_size_inches()
+                raise ParameterError(
+                    f"A picture of {width:g} x {height:g} inches has no room for what is drawn: "
+                    "choose a larger size."
+                ) from None
 
     def _repr_png_(self) -> bytes:
         """The picture in a notebook."""
         file = BytesIO()
         self.figure_.savefig(file, format="png", dpi=100, bbox_inches="tight")
         return file.getvalue()
+
+
+def _entitle(figure: Any, title: str) -> None:
+    """Write a title above a figure, whose axes keep theirs."""
+    from matplotlib.mathtext import MathTextParser
+
+    width = max(20, int(11 * figure.get_size_inches()[0]))
+    lines = [title] if "$" in title else wrap(title, width)
+    try:
+        for line in lines:
+            MathTextParser("path").parse(line)
+    except ValueError:
+        raise ParameterError(
+            f"The title {title!r} has a formula that matplotlib cannot read: a dollar sign is \\$."
+        ) from None
+    above = [] if figure._suptitle is None else [figure._suptitle.get_text()]
+    figure.suptitle("\n".join([*lines, *above]), fontsize="large")
 
 
 def _with_one_minus(plot: Any) -> Any:
@@ -232,7 +280,7 @@ def two_classes(labels: np.ndarray, what: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the classes and the number of each label among them; DataError unless they are two."""
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) != 2:
-        raise DataError(f"{what} is drawn of two classes, and y has {len(classes)}.")
+        raise DataError(f"{what} is drawn of two classes, and these are {len(classes)}.")
     return classes, codes
 
 

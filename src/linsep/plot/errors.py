@@ -6,7 +6,8 @@ import numpy as np
 
 from linsep.certificate.errors import FewestErrors
 from linsep.errors import DataError
-from linsep.plot.display import COLOURS, GREY, Display, legend, new_axes, show_title
+from linsep.plot.display import GREY, Display, legend, new_axes, show_title
+from linsep.plot.palettes import COLOURS
 
 
 class FewestErrorsDisplay(Display):

@@ -15,7 +15,6 @@ from linsep.kernels.base import Kernel, rows_of
 from linsep.learners.support_vectors import checked_for_kernel
 from linsep.parameters import fitted_parameter
 from linsep.plot.display import (
-    COLOURS,
     MARKERS,
     Display,
     codes_of,
@@ -26,6 +25,7 @@ from linsep.plot.display import (
     show_title,
     wrapped,
 )
+from linsep.plot.palettes import COLOURS, colour_map
 from linsep.plot.plane import frame_like, grid_around
 from linsep.validation.labels import check_beside, labels_of
 
@@ -163,12 +163,12 @@ class KernelDisplay(Display):
                 found["substrings"] = _substrings(estimator)[:top]
         return cls(classes=classes, **found).plot(**kwargs)
 
-    def plot(self, *, cmap: str = "viridis") -> Self:
+    def plot(self, *, cmap: Any = None) -> Self:
         """Draw on a new figure.
 
         Parameters
         ----------
-        cmap : str, default="viridis"
+        cmap : str or Colormap, default None
             A colour map of matplotlib for the values of the kernel.
         """
         third = "3d" if self.values is not None else "rectilinear" if self.substrings else None
@@ -183,7 +183,7 @@ class KernelDisplay(Display):
             for place, kind in zip(places, kinds, strict=True)
         ]
         self.ax_ = self.axes_[0]
-        self._draw_gram(cmap)
+        self._draw_gram(colour_map("viridis") if cmap is None else cmap)
         self._draw_spectrum(self.axes_[1])
         self.surface_: Any = None
         self.boundary_: Any = None
@@ -195,7 +195,7 @@ class KernelDisplay(Display):
             self._draw_substrings(self.axes_[2])
         return self
 
-    def _draw_gram(self, cmap: str) -> None:
+    def _draw_gram(self, cmap: Any) -> None:
         """Draw the matrix with lines between classes, whose names are ticks."""
         ax = self.ax_
         self.gram_ = ax.imshow(self.gram, cmap=cmap, interpolation="none")

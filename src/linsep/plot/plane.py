@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
-from linsep.errors import DataError
+from linsep.errors import DataError, hint
 from linsep.estimators._common.labels import feature_names
 from linsep.parameters import fitted_parameter
 from linsep.plot.display import limits, wrapped
@@ -90,7 +90,10 @@ def plane_of(model: Any, X: Any, features: Sequence[int | str] | None) -> Plane:
     if features is not None:
         return _of_features(_two_positions(features, names), mean, names)
     if d == 1:
-        raise DataError("A plane needs two features, and X has one.")
+        raise DataError(
+            "A plane needs two features, and there is one: draw a line with AugmentationDisplay or "
+            "`linsep plot augmentation`."
+        )
     if d == 2:
         return plane_of_features(names)
     normal = normal_of(model)
@@ -281,10 +284,18 @@ def others_fixed(others: int, where: str = "") -> str:
 def _two_positions(features: Sequence[int | str], names: list[str]) -> tuple[int, int]:
     """The numbers of two features, given by number or name."""
     if len(features) != 2 or isinstance(features, str):
-        raise DataError(f"features names two features to draw, got {len(features)}.")
+        raise DataError(
+            "A plane has two features, and one is named"
+            if isinstance(features, str) or len(features) == 1
+            else f"A plane has two features, and {len(features)} are named",
+            hint("name two, such as {}", features=names[:2]),
+        )
     first, second = (feature_position(feature, names) for feature in features)
     if first == second:
-        raise DataError(f"features names {features[0]!r} twice; name two features.")
+        raise DataError(
+            f"The feature {features[0]!r} is named twice",
+            hint("name two, such as {}", features=names[:2]),
+        )
     return first, second
 
 

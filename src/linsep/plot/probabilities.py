@@ -8,14 +8,13 @@ from scipy.special import expit
 from sklearn.calibration import calibration_curve
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.errors import DataError
+from linsep.errors import DataError, hint
 from linsep.estimators._common.labels import feature_names, label_text
 from linsep.inference.summary import check_level
 from linsep.logistic.delta import Curves
 from linsep.logistic.estimator import LogisticRegression
 from linsep.naive_bayes import GaussianNaiveBayes
 from linsep.plot.display import (
-    COLOURS,
     GREY,
     MARKERS,
     Display,
@@ -32,6 +31,7 @@ from linsep.plot.display import (
     show_title,
     wrapped,
 )
+from linsep.plot.palettes import COLOURS
 from linsep.plot.plane import (
     along_feature,
     feature_position,
@@ -193,8 +193,8 @@ class LogisticDisplay(Display):
         codes = codes_of(y, classes, rows.shape[0])
         if features is None and rows.shape[1] > 2:
             raise DataError(
-                f"There are {rows.shape[1]} features: name one or two to draw, such as "
-                f"features={feature_names(model)[0]!r}."
+                f"There are {rows.shape[1]} features",
+                hint("name one or two to draw, such as {}", features=feature_names(model)[0]),
             )
         shown = int(_sign_of_shown(model) > 0)
         if features is None and rows.shape[1] == 1:
@@ -363,12 +363,14 @@ def _log_odds_of(estimator: Any, level: float) -> LogisticRegression:
     model = estimator.to_logistic() if isinstance(estimator, GaussianNaiveBayes) else estimator
     if not isinstance(model, LogisticRegression):
         raise DataError(
-            f"The curve of a probability is drawn of a LogisticRegression, not of a {name}."
+            f"The curve of a probability is drawn of a LogisticRegression, not of a {name}: "
+            "draw the regions of its classes with DecisionDisplay or `linsep plot decision`."
         )
     if len(model.classes_) != 2:
         raise DataError(
             f"The probability of one of two classes is drawn, and this {name} has "
-            f"{len(model.classes_)} classes: draw their regions by DecisionDisplay."
+            f"{len(model.classes_)} classes: draw their regions with DecisionDisplay or "
+            "`linsep plot decision`."
         )
     check_level(level)
     return model
@@ -525,8 +527,8 @@ class ReliabilityDisplay(Display):
         """
         if not hasattr(estimator, "predict_proba"):
             raise DataError(
-                f"This {type(estimator).__name__} has no probabilities: linsep.calibrate learns "
-                "some from its scores."
+                f"This {type(estimator).__name__} has no probabilities: linsep.calibrate, or "
+                "`linsep fit --calibrate`, learns some from its scores."
             )
         check_beside(X, y=y)
         found, y = estimator.predict_proba(X), labels_of(y)

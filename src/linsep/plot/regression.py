@@ -7,14 +7,13 @@ import numpy as np
 from scipy.special import ndtri
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from linsep.errors import DataError
+from linsep.errors import DataError, hint
 from linsep.estimators._common.labels import feature_names, target_name
 from linsep.inference.summary import p_text
 from linsep.linear.diagnostics import DOUBT, Assumptions, Finding
 from linsep.linear.estimator import LinearRegression
 from linsep.parameters import INTERVALS, fitted_parameter
 from linsep.plot.display import (
-    COLOURS,
     MOST_POINTS,
     Display,
     check_drawable,
@@ -27,6 +26,7 @@ from linsep.plot.display import (
     show_title,
     wrapped,
 )
+from linsep.plot.palettes import COLOURS
 from linsep.plot.plane import (
     along_feature,
     feature_position,
@@ -144,7 +144,9 @@ class RegressionDisplay(Display):
         check_consistent_length(rows, target)
         names, d = feature_names(estimator), rows.shape[1]
         if feature is None and d > 1:
-            raise DataError(f"There are {d} features: say which to draw, such as {names[0]!r}.")
+            raise DataError(
+                f"There are {d} features", hint("say which to draw, such as {}", feature=names[0])
+            )
         j = 0 if feature is None else feature_position(feature, names)
         x, grid, places = along_feature(rows, j, 100)
         mean = np.asarray(rows.mean(axis=0)).ravel()

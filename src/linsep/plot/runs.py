@@ -13,7 +13,6 @@ from linsep.certificate.cycles import Cycle, Cycles
 from linsep.errors import DataError
 from linsep.mistake_bounds.bounds import Bounds, whole_count
 from linsep.plot.display import (
-    COLOURS,
     Display,
     check_drawable,
     ink,
@@ -21,6 +20,7 @@ from linsep.plot.display import (
     new_axes,
     show_title,
 )
+from linsep.plot.palettes import COLOURS
 from linsep.plot.plane import box_around, names_of, numbers_of, show_plane, weight_of
 from linsep.teaching import Convergence
 from linsep.teaching.textbook.perceptron import BatchPerceptron, Perceptron

@@ -12,7 +12,6 @@ from linsep.estimators._common.frames import in_memory
 from linsep.estimators._common.labels import label_text
 from linsep.mistake_bounds.margins import margin_distribution
 from linsep.plot.display import (
-    COLOURS,
     Display,
     class_handles,
     density_title,
@@ -24,6 +23,7 @@ from linsep.plot.display import (
     show_title,
     wrapped,
 )
+from linsep.plot.palettes import COLOURS
 from linsep.plot.plane import (
     Plane,
     box_around,

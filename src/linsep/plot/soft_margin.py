@@ -6,7 +6,6 @@ import numpy as np
 
 from linsep.estimators._common.explaining import machine_names
 from linsep.plot.display import (
-    COLOURS,
     GREY,
     Display,
     check_drawable,
@@ -17,6 +16,7 @@ from linsep.plot.display import (
     shortened,
     show_title,
 )
+from linsep.plot.palettes import COLOURS
 from linsep.soft_margins.path import SoftMarginPath
 from linsep.soft_margins.problem import relative_gap
 

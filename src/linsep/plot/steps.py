@@ -7,10 +7,9 @@ import numpy as np
 
 from linsep import trace
 from linsep.descent import Descent
-from linsep.errors import DataError
+from linsep.errors import DataError, Hint
 from linsep.mistake_bounds.margins import augmented, unit_rows
 from linsep.plot.display import (
-    COLOURS,
     Display,
     class_handles,
     density_title,
@@ -24,6 +23,7 @@ from linsep.plot.display import (
     show_title,
     two_classes,
 )
+from linsep.plot.palettes import COLOURS, colour_map
 from linsep.plot.plane import (
     Plane,
     box_around,
@@ -37,6 +37,7 @@ from linsep.plot.plane import (
 )
 from linsep.teaching import TraceRow
 from linsep.validation.labels import labels_of
+from linsep.words import counted
 
 #: the pictures of one update
 STEPS = ("before", "update", "after")
@@ -142,7 +143,7 @@ class UpdateDisplay(Display):
         mistake : int, default=1
             The mistake to draw, counted from 1, or the first of several.
         n_mistakes : int, default=1
-            How many mistakes to draw, in a picture each.
+            How many mistakes to draw, in a picture each; fewer if there are not so many.
         coef_init, intercept_init : initial weights, as for the ``fit`` of the estimator
         max_rounds : int, default=1000
             Number of examples after which the trace is cut.
@@ -155,12 +156,16 @@ class UpdateDisplay(Display):
         Raises
         ------
         DataError
-            For fewer mistakes, the batch rule, more than two classes, and a single weight.
+            If there is no such mistake, and for the batch rule, more than two classes, and a single
+            weight.
         TypeError, ValueError
             As :func:`linsep.trace`.
         """
         if getattr(estimator, "update", "single") == "batch":
-            raise DataError("An update of the batch rule has many rows: draw update='single'.")
+            raise DataError(
+                "An update of the batch rule has many rows",
+                Hint("learn with {} to draw it", {"update": "single"}, again=True),
+            )
         rows = numbers_of(X)
         classes, codes = two_classes(labels_of(y), "An update")
         made = trace(
@@ -286,13 +291,14 @@ class UpdateDisplay(Display):
 
 
 def _updates(rounds: list[TraceRow], mistake: int, n_mistakes: int) -> list[Update]:
-    """The updates of a trace from a mistake on; DataError if there are not so many."""
+    """The updates of a trace from a mistake on, if there are so many; DataError for none."""
     if mistake < 1 or n_mistakes < 1:
         raise DataError(f"Mistakes are counted from 1: got {mistake}, and {n_mistakes} of them.")
-    made, last = [one for one in rounds if one.updates], mistake + n_mistakes - 1
-    if last > len(made):
+    made = [one for one in rounds if one.updates]
+    if mistake > len(made):
         raise DataError(
-            f"There is no mistake {last:,}: these {len(rounds):,} rounds have {len(made):,}."
+            f"There is no mistake {mistake:,} to draw: {counted(len(rounds), 'round')} had "
+            f"{len(made):,}."
         )
     found = []
     for k, one in enumerate(made[mistake - 1 :][:n_mistakes], start=mistake):
@@ -444,7 +450,11 @@ class DescentDisplay(Display):
             low, high = float(self.values.min()), float(self.values.max())
             heights = low + (high - low) * np.linspace(0.0, 1.0, levels + 1)[1:] ** 2
             self.contours_ = self.ax_.contour(
-                *self.grid, self.values, levels=heights, cmap="viridis", linewidths=0.7
+                *self.grid,
+                self.values,
+                levels=heights,
+                cmap=colour_map("viridis"),
+                linewidths=0.7,
             )
             self.ax_.set(xlabel="first weight", ylabel="second weight")
         self.paths_ = []

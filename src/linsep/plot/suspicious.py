@@ -4,7 +4,8 @@ from typing import Any, Self
 
 from linsep.errors import DataError
 from linsep.estimators._common.labels import label_text
-from linsep.plot.display import COLOURS, Display, literal, new_axes, shortened, show_title
+from linsep.plot.display import Display, literal, new_axes, shortened, show_title
+from linsep.plot.palettes import COLOURS
 from linsep.suspicious_labels import SuspiciousLabels
 
 #: characters of a label

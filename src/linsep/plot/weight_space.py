@@ -10,7 +10,6 @@ from linsep.errors import DataError
 from linsep.estimators._common.labels import label_text
 from linsep.mistake_bounds.margins import linear_of
 from linsep.plot.display import (
-    COLOURS,
     MARKERS,
     MOST_POINTS,
     Display,
@@ -26,6 +25,7 @@ from linsep.plot.display import (
     two_classes,
     wrapped,
 )
+from linsep.plot.palettes import COLOURS
 from linsep.plot.plane import line_ends, names_of, numbers_of, same_scale, weight_of
 from linsep.validation.labels import check_beside
 from linsep.validation.values import check_columns
@@ -315,7 +315,8 @@ class AugmentationDisplay(Display):
         rows = model.rows(X)
         if rows.shape[1] > 2:
             raise DataError(
-                f"{rows.shape[1]:,} features and a constant cannot be drawn: bring one or two."
+                f"{rows.shape[1]:,} features and a constant cannot be drawn: draw the regions of "
+                "the classes with DecisionDisplay or `linsep plot decision`."
             )
         weights = np.append(model.coef[0], model.intercept)
         shown = cls(

@@ -14,7 +14,6 @@ from linsep.estimators._common.explaining import deviations, machine_names
 from linsep.estimators._common.labels import label_text, words_and_signs
 from linsep.inference.summary import DIVERGING, ODDS_RATIO, Coefficient, Summary
 from linsep.plot.display import (
-    COLOURS,
     Display,
     ink,
     literal,
@@ -24,6 +23,7 @@ from linsep.plot.display import (
     show_title,
     with_minus,
 )
+from linsep.plot.palettes import COLOURS, colour_map
 
 #: characters of a name
 LONGEST_NAME = 40
@@ -31,6 +31,8 @@ LONGEST_NAME = 40
 LINE = 0.26
 #: points of an arrow to an end of the axis that begins nowhere
 SHORT = 40.0
+#: numbers on an axis of odds ratios
+MOST_TICKS = 7
 #: share of the width of the numbers that is left for arrows to an end
 ROOM = 0.25
 #: a smaller odds ratio, or a larger one than its inverse, is beyond the ends of the axis
@@ -297,11 +299,19 @@ class CoefficientDisplay(Display):
         if not self.odds:
             self.ax_.set_xlim(low, high)
             return
-        from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+        from matplotlib.ticker import FuncFormatter, Locator, NullLocator
+
+        class Ratios(Locator):
+            """Round odds ratios, as many as the axis has room for."""
+
+            def __call__(self) -> Any:
+                low, high = np.log(self.axis.get_view_interval())  # type: ignore[union-attr]
+                room = int(0.8 * self.axis.get_tick_space())  # type: ignore[union-attr]
+                return _ticks(low, high, min(max(room, 2), MOST_TICKS))
 
         self.ax_.set_xscale("log")
         self.ax_.set_xlim(np.exp(low), np.exp(high))
-        self.ax_.xaxis.set_major_locator(FixedLocator(_ticks(float(low), float(high))))
+        self.ax_.xaxis.set_major_locator(Ratios())
         self.ax_.xaxis.set_major_formatter(FuncFormatter(lambda x, _: with_minus(f"{x:g}")))
         self.ax_.xaxis.set_minor_locator(NullLocator())
 
@@ -331,19 +341,19 @@ def _ratio(row: Coefficient) -> Coefficient:
     return found._replace(status=f"exp({row.estimate:.3g})") if beyond else found
 
 
-def _ticks(low: float, high: float) -> Sequence[float]:
-    """Return at most about eight round odds ratios, 1 among them, given the logarithms of both
+def _ticks(low: float, high: float, most: int) -> Sequence[float]:
+    """Return about so many round odds ratios at most, 1 among them, given the logarithms of both
     ends of the axis.
     """
     decades = (high - low) / np.log(10.0)
     if decades < 0.5:
         from matplotlib.ticker import MaxNLocator
 
-        return MaxNLocator(6, steps=[1, 2, 5, 10]).tick_values(np.exp(low), np.exp(high))
-    first, last = np.floor(low / np.log(10.0)), np.ceil(high / np.log(10.0))
-    step = max(1.0, np.ceil(decades / 7))
-    powers = 10.0 ** (step * np.arange(np.floor(first / step), np.ceil(last / step) + 1))
-    digits = [1.0, 2.0, 5.0] if decades < 2.2 else [1.0]
+        return MaxNLocator(min(most, 6), steps=[1, 2, 5, 10]).tick_values(np.exp(low), np.exp(high))
+    step = max(1.0, np.ceil(decades / most))
+    first, last = np.floor(low / np.log(10.0) / step), np.ceil(high / np.log(10.0) / step)
+    powers = 10.0 ** (step * np.arange(first, last + 1))
+    digits = [1.0, 2.0, 5.0] if 3 * decades < most else [1.0]
     ticks: list[float] = np.outer(powers, digits).ravel().tolist()
     return ticks
 
@@ -414,29 +424,34 @@ class WeightImageDisplay(Display):
         d = coef.shape[1]
         if shape is None:
             if isqrt(d) ** 2 != d:
-                raise DataError(f"{d:,} features are no square: give the shape of the images.")
+                raise DataError(
+                    f"{d:,} features are no square",
+                    hint("give the height and the width of the images with {}", shape=None),
+                )
             shape = (isqrt(d), isqrt(d))
         if shape[0] * shape[1] != d:
             raise DataError(
-                f"Images of shape {shape} have {shape[0] * shape[1]:,} pixels, not {d:,}."
+                f"Images of {shape[0]:,} x {shape[1]:,} pixels have {shape[0] * shape[1]:,}, and "
+                f"there are {d:,} features."
             )
         made = cls(images=coef.reshape(-1, *shape), titles=_titles(estimator)[: len(coef)])
         return made.plot(**kwargs)
 
-    def plot(self, *, columns: int = 5, cmap: str = "RdBu_r") -> Self:
+    def plot(self, *, columns: int = 5, cmap: Any = None) -> Self:
         """Draw on a new figure.
 
         Parameters
         ----------
         columns : int, default=5
             How many images stand beside each other.
-        cmap : str, default="RdBu_r"
-            A colour map of matplotlib, whose middle stands for 0: white between blue for weights
-            below 0 and red for those above.
+        cmap : str or Colormap, default None
+            A colour map of matplotlib, whose middle stands for 0. None: that of the palette, else
+            white between blue for weights below 0 and red for those above.
         """
         self.figure_, self.axes_ = new_grid(len(self.images), columns, 1.5, 1.7)
         largest = float(np.abs(self.images).max()) or 1.0
         self.images_ = []
+        cmap = colour_map("RdBu_r") if cmap is None else cmap
         for ax, image, name in zip(self.axes_, self.images, self.titles, strict=True):
             self.images_.append(ax.imshow(image, cmap=cmap, vmin=-largest, vmax=largest))
             ax.set_axis_off()

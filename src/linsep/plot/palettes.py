@@ -1,0 +1,127 @@
+"""The colours of pictures: those that anyone can tell apart, or a palette that is chosen."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linsep.errors import ParameterError
+
+#: ten colours that the colour-blind can tell apart: seven of Okabe and Ito (2008) and three darker
+#: ones, chosen so that no pair is nearer than 15 in CIELAB to anyone
+DISTINCT = (
+    "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#8B5A2B",
+    "#7000D0", "#555555",
+)  # fmt: skip
+#: a colour map of more colours is not a list of them
+MOST_LISTED = 20
+
+
+class Palette(NamedTuple):
+    """Colours, and the colour map that they are from or that runs through them.
+
+    ``name`` is how it was given; ``listed`` says whether it has so many colours and no more.
+    """
+
+    name: str
+    colours: tuple[Any, ...]
+    map: Any
+    listed: bool
+
+
+_chosen: ContextVar[Palette | None] = ContextVar("palette", default=None)
+
+
+@contextmanager
+def palette(colors: str | Sequence[Any]) -> Iterator[None]:
+    """Draw pictures with other colors in a ``with`` block.
+
+    Parameters
+    ----------
+    colors : str or list of colors
+        A color map of matplotlib, such as "tab10", "Set2" or "viridis", of which classes have
+        evenly spaced colors unless it is a list; or colors, such as ["black", "#E69F00"], also with
+        commas between them. Pictures of numbers, such as weights of pixels, have its color map.
+
+    Raises
+    ------
+    ParameterError
+        For what is neither a color nor a color map; when a picture is drawn, for fewer colors than
+        classes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from linsep import Perceptron, plot
+    >>> X, y = load_iris(return_X_y=True)
+    >>> with plot.palette("Set2"):
+    ...     display = Perceptron().fit(X[:, :2], y).plot(X[:, :2], y)
+    """
+    token = _chosen.set(read_palette(colors))
+    try:
+        yield
+    finally:
+        _chosen.reset(token)
+
+
+def read_palette(colors: str | Sequence[Any]) -> Palette:
+    """Return a palette that is given by name or as colours; ParameterError if it is neither."""
+    from matplotlib import colormaps
+    from matplotlib.colors import LinearSegmentedColormap, ListedColormap, is_color_like
+
+    if isinstance(colors, str) and colors in colormaps:
+        found = colormaps[colors]
+        listed = isinstance(found, ListedColormap) and found.N <= MOST_LISTED
+        places = range(found.N) if listed else np.linspace(0.0, 1.0, len(DISTINCT))
+        return Palette(colors, tuple(map(found, places)), found, listed)
+    given = [word.strip() for word in colors.split(",")] if isinstance(colors, str) else [*colors]
+    wrong = [one for one in given if not is_color_like(one)] if given else [""]
+    if wrong:
+        near = get_close_matches(str(wrong[0]), list(colormaps), 1)
+        advice = near or ["tab10", "Set2", "viridis"]
+        raise ParameterError(
+            f"{wrong[0]!r} is neither a color nor a color map of matplotlib: name one such as "
+            f"{' or '.join(advice)}, or colors such as #0072B2."
+        )
+    through = LinearSegmentedColormap.from_list("palette", given if given[1:] else given * 2)
+    return Palette(",".join(map(str, given)), tuple(given), through, True)
+
+
+class _InUse(Sequence[Any]):
+    """The colours in use, from the first again after the last."""
+
+    def __len__(self) -> int:
+        chosen = _chosen.get()
+        return len(DISTINCT if chosen is None else chosen.colours)
+
+    def __getitem__(self, k: Any) -> Any:
+        chosen = _chosen.get()
+        own = DISTINCT if chosen is None else chosen.colours
+        return own[k] if isinstance(k, slice) else own[k % len(own)]
+
+
+COLOURS = _InUse()
+
+
+def class_colours(n: int) -> list[Any] | None:
+    """Return a colour for each of ``n`` classes; None of more than are easily told apart."""
+    chosen = _chosen.get()
+    if chosen is None:
+        return list(DISTINCT[:n]) if n <= len(DISTINCT) else None
+    if not chosen.listed:
+        return [chosen.map(place) for place in np.linspace(0.0, 1.0, n)]
+    if n > len(chosen.colours):
+        raise ParameterError(
+            f"The palette {chosen.name} has too few colors, and {n} are needed: name "
+            "a color map such as viridis."
+        )
+    return list(chosen.colours[:n])
+
+
+def colour_map(usual: str) -> Any:
+    """Return the colour map of the palette in use, or the usual one by its name."""
+    chosen = _chosen.get()
+    return usual if chosen is None else chosen.map
