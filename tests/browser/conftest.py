@@ -73,6 +73,8 @@ MORE = """(lab, more) => {
 }"""
 #: what an address does not hold, as it was when the page was opened
 RESET = """lab => {
+  if (lab.classList.contains("lecture")) lab.querySelector(".stage-buttons").lastChild.click();
+  while (lab.dataset.hides) lab.querySelector(".reveal").click();
   lab.querySelectorAll("details").forEach((node) => { node.open = false; });
   lab.querySelectorAll("dialog").forEach((node) => node.close());
   lab.querySelectorAll("textarea").forEach((node) => { node.value = ""; });

@@ -28,6 +28,7 @@ WITHOUT = {
     "cluster.md",
     "export.md",
     "files.md",
+    "first-class.md",
     "formulas.md",
     "from-r.md",
     "lab.md",

@@ -28,15 +28,15 @@ def numbers(fit):
 
 def test_the_worked_line_of_the_notes():
     fit = fit_of(ready_made("worked-line"))
-    assert fit["title"] == "y = 1.10811 + 1.16216 x"
-    assert numbers(fit)["r"] == "0.980316"
-    assert numbers(fit)["residual sum of squares"] == "0.810811"
+    assert fit["title"] == "y = 1.11 + 1.16 x"
+    assert numbers(fit)["r"] == "0.98"
+    assert numbers(fit)["residual sum of squares"] == "0.811"
     assert sum(row[-1] for row in fit["rows"]) == pytest.approx(0)
 
 
 def test_blood_pressure_against_age():
     fit = fit_of(ready_made("blood-pressure"))
-    assert fit["title"] == "pressure = 98.7147 + 0.97087 age"
+    assert fit["title"] == "pressure = 98.7 + 0.971 age"
     said = dict((name, text) for name, text in fit["assumptions"])
     assert "residuals are not normal" in said["normality"]
     assert len(fit["panels"]) == 2
@@ -152,7 +152,8 @@ def test_a_descent_into_a_valley_shrinks_by_its_eigenvalues(eta, title):
     k = rows[:, 0]
     np.testing.assert_allclose(rows[:, 1], -2 * (1 - 2 * eta) ** k, rtol=1e-9)
     np.testing.assert_allclose(rows[:, 2], (1 - 20 * eta) ** k, rtol=1e-9, atol=1e-300)
-    np.testing.assert_allclose(fit["path"][:5], rows[:5, 1:3])
+    np.testing.assert_allclose(-np.diff(rows[:, 1]) / fit["rates"], 2 * rows[:-1, 1], rtol=1e-6)
+    assert len(fit["rows"]) == len(fit["rates"]) + 1
 
 
 def test_a_descent_on_points_ends_at_their_fit():

@@ -11,6 +11,7 @@ import numpy as np
 
 import linsep
 from linsep.errors import DataError, SeparationWarning
+from linsep.lab.numbers import three_digits
 from linsep.lab.optimizing import curve_of, descent_of, script_of_descent
 from linsep.lab.scene import Scene
 from linsep.lab.settings import plain_number
@@ -45,10 +46,10 @@ def line_of(scene: Scene) -> dict[str, Any]:
     return {
         "kind": "line",
         "line": [intercept, slope],
-        "title": f"{names[1]} = {short_number(intercept)} {'+' if slope >= 0 else '−'} "
-        f"{short_number(abs(slope))} {names[0]}",
+        "title": f"{names[1]} = {three_digits(intercept)} {'+' if slope >= 0 else '−'} "
+        f"{three_digits(abs(slope))} {names[0]}",
         "sentences": _sentences_of_line(header, len(x)),
-        "numbers": [[name, short_number(float(value))] for name, value in header.items()
+        "numbers": [[name, three_digits(float(value))] for name, value in header.items()
                     if np.isfinite(value)],
         "columns": ["point", names[0], names[1], "fitted", "residual"],
         "rows": [[k + 1, *map(float, row)] for k, row in
@@ -177,12 +178,12 @@ def bayes_of(scene: Scene) -> dict[str, Any]:
         else "Each point to the class that is most probable there",
         "sentences": _sentences_of_classes(len(wrong), len(scene.codes), apart),
         "numbers": [
-            *([f"{name}: share", short_number(float(share))]
+            *([f"{name}: share", three_digits(float(share))]
               for name, share in zip(names, model.priors_, strict=True)),
-            *([f"{name}: mean of {axis}", short_number(float(mean))]
+            *([f"{name}: mean of {axis}", three_digits(float(mean))]
               for name, means in zip(names, model.means_, strict=True)
               for axis, mean in zip(axes, means, strict=True)),
-            *([f"deviation of {axis}", short_number(float(deviation))]
+            *([f"deviation of {axis}", three_digits(float(deviation))]
               for axis, deviation in zip(axes, deviations, strict=True)),
         ],
         "columns": ["point", *axes, "class", *(f"P({name})" for name in names)],
@@ -196,9 +197,9 @@ def bayes_of(scene: Scene) -> dict[str, Any]:
 def _odds(names: list[str], weights: list[float], axes: tuple[str, str]) -> str:
     """Return the logarithm of the odds as an equation."""
     b, *slopes = weights
-    terms = [f"{'−' if w < 0 else '+'} {short_number(abs(w))} {axis}"
+    terms = [f"{'−' if w < 0 else '+'} {three_digits(abs(w))} {axis}"
              for w, axis in zip(slopes, axes, strict=True)]  # fmt: skip
-    return f"ln P({names[1]})/P({names[0]}) = {short_number(b)} {' '.join(terms)}".replace("-", "−")
+    return f"ln P({names[1]})/P({names[0]}) = {three_digits(b)} {' '.join(terms)}".replace("-", "−")
 
 
 def _sentences_of_classes(wrong: int, n: int, apart: bool) -> list[str]:

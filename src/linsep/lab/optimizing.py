@@ -11,15 +11,13 @@ import numpy as np
 import linsep
 from linsep import descent
 from linsep.errors import DataError
+from linsep.lab.numbers import three_digits
 from linsep.lab.scene import Scene
 from linsep.lab.settings import plain_number
-from linsep.teaching import short_number
 from linsep.teaching.textbook import logistic
 
 #: most steps of a descent; lines of a contour map, and its points along each axis
 MOST_DESCENT_STEPS, LEVELS, SITES = 2000, 15, 121
-#: most places of a path that are drawn, and how far from the picture they may lie, in its widths
-MOST_DRAWN, FAR = 500, 20.0
 #: most Newton steps of a logistic fit, and of a runaway coefficient that are shown
 MOST_STEPS, RUNAWAY_STEPS = 60, 6
 
@@ -46,7 +44,7 @@ def curve_of(scene: Scene) -> dict[str, Any]:
     else:
         said += [
             f"The classes are {verdict.kind}: the likelihood has no maximum, and its slope runs "
-            f"away. After 1, 2, ... Newton steps it is {', '.join(map(short_number, slopes))}, ...",
+            f"away. After 1, 2, ... Newton steps it is {', '.join(map(three_digits, slopes))}, ...",
             "Firth's penalty keeps it finite.",
         ]
     return {
@@ -55,7 +53,7 @@ def curve_of(scene: Scene) -> dict[str, Any]:
         "title": f"P({names[1]}) = 1 / (1 + exp(−(b + w {scene.features[0]})))",
         "sentences": said,
         "numbers": [
-            [f"{curve['name']}: {what}", short_number(value)]
+            [f"{curve['name']}: {what}", three_digits(value)]
             for curve in curves
             for what, value in zip(
                 ("b", "w", "log-likelihood"), [*curve["weights"], curve["likelihood"]], strict=True
@@ -227,28 +225,27 @@ def descent_of(scene: Scene) -> dict[str, Any]:
     )  # fmt: skip
     assert run.path is not None
     assert run.values is not None
+    assert run.rates is not None
     steps = np.diff(run.path, axis=0)
     turned = int((np.einsum("kj,kj->k", steps[1:], steps[:-1]) < 0).sum())
     lengths = [*np.hypot(*steps.T).tolist(), None]
-    (left, bottom, right, top), n = surface.box, run.n_iter
-    size = np.array([right - left, top - bottom])
-    middle = np.array([right + left, top + bottom]) / 2
-    drawn = np.clip(run.path[:MOST_DRAWN], middle - FAR * size, middle + FAR * size)
+    n = run.n_iter
     numbers = [["steps", f"{n:,}"], ["steps that turned back", f"{turned:,}"],
-               *([axis, short_number(float(x))]
+               *([axis, three_digits(float(x))]
                  for axis, x in zip(surface.axes, run.x, strict=True)),
-               ["J", short_number(run.value)]]  # fmt: skip
+               ["J", three_digits(run.value)]]  # fmt: skip
     if surface.curvature:
-        numbers += [["largest curvature λ", short_number(surface.curvature)],
+        numbers += [["largest curvature λ", three_digits(surface.curvature)],
                     ["rates that converge: below 2/λ",
-                     short_number(2 / surface.curvature)]]  # fmt: skip
+                     three_digits(2 / surface.curvature)]]  # fmt: skip
     return {
         "kind": "descent",
         "box": list(surface.box), "equal": surface.equal, "axes": list(surface.axes),
         "contours": contours(surface.J, surface.box, surface.equal),
-        "path": drawn.tolist(),
+        "up": surface.maximize, "rates": run.rates.tolist(),
+        "goal": f"the {'highest' if surface.maximize else 'lowest'} point of {surface.title}",
         "title": f"{surface.title}: {_word(run, turned)}",
-        "sentences": _sentences_of_descent(run, turned),
+        "sentences": _sentences_of_descent(run, turned, surface.curvature),
         "numbers": numbers,
         "columns": ["step", *surface.axes, "J", "length of the next step"],
         "rows": [
@@ -269,8 +266,17 @@ def _word(run: descent.Descent, turned: int) -> str:
     return {"cycle": "goes in a circle", "diverged": "diverges"}[run.reason]
 
 
-def _sentences_of_descent(run: descent.Descent, turned: int) -> list[str]:
-    said = [f"{run.sentence[:1].upper()}{run.sentence[1:]}."]
+def _sentences_of_descent(run: descent.Descent, turned: int, curvature: float) -> list[str]:
+    told = run.sentence.replace("tol=1e-06", "10⁻⁶").partition(", or let it fall")[0]
+    said = [f"{told[:1].upper()}{told[1:]}."]
+    if run.reason == "diverged":
+        assert run.rates is not None
+        below = f": rates below 2/λ = {three_digits(2 / curvature)} converge" if curvature else ""
+        said = [
+            f"It diverges: the steps grow, and after {run.n_iter:,} of them J is "
+            f"{three_digits(run.value)}. The learning rate {three_digits(float(run.rates[-1]))} is "
+            f"too large{below}."
+        ]
     if run.converged and 2 * turned > run.n_iter:
         said.append(
             f"{turned} of {run.n_iter} steps turned back: across the valley the rate is almost too "

@@ -23,9 +23,9 @@ OFFERS = (
 )
 #: the modules of the page, each after those that it imports
 MODULES = (
-    "dom", "geometry", "looks", "run", "regions", "fit", "handle", "points", "legend", "kept",
-    "start", "plane", "weights", "clock", "story", "table", "proof", "lesson", "controls",
-    "sharing", "lab",
+    "dom", "geometry", "looks", "run", "regions", "fit", "descent", "handle", "points", "legend",
+    "kept", "start", "view", "tools", "plane", "weights", "clock", "story", "table", "proof",
+    "lesson", "stage", "undo", "keys", "controls", "sharing", "lab",
 )  # fmt: skip
 _IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
 
@@ -48,7 +48,7 @@ def script(entry: str, modules: tuple[str, ...] = MODULES) -> str:
 @cache
 def style_sheet() -> str:
     """Return the style sheet of the page."""
-    return _page_file("style.css")
+    return _page_file("style.css") + _page_file("lecture.css")
 
 
 def standalone(answer: dict[str, Any], title: str = "linsep lab") -> str:

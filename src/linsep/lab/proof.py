@@ -6,11 +6,11 @@ from typing import Any
 
 from linsep.errors import LinsepError
 from linsep.lab.declared import SERVED
+from linsep.lab.numbers import three_digits
 from linsep.lab.run import dense_codes
 from linsep.lab.scene import Scene
 from linsep.lab.settings import SHOWN
 from linsep.lab.verdict import TIME_LIMIT, Kinds, Plain, plain_bounds, plain_verdict
-from linsep.teaching import short_number
 
 #: more pairs of classes are counted, and only the exceptions listed
 MOST_PAIRS = 6
@@ -63,7 +63,7 @@ def of_two(scene: Scene, verdict: Plain, intercept: bool) -> dict[str, Any]:
     if verdict.kind == "separable":
         low, high = verdict.margin
         rows = verdict.rows
-        ends = dict.fromkeys(map(short_number, (low, high)))  # one, if they look the same
+        ends = dict.fromkeys(map(three_digits, (low, high)))  # one, if they look the same
         width = " to ".join(ends)
         said = [f"The nearest point can be at most {width} away from it: {listed(rows)} "
                 f"{'rules' if len(rows) == 1 else 'rule'} out a wider margin."]  # fmt: skip
@@ -108,7 +108,7 @@ def why_they_meet(scene: Scene, rows: list[int], where: list[float]) -> str:
     """Return in words why no line separates the witness rows."""
     present = sorted(set(scene.codes))
     first, second = ([row for row in rows if scene.codes[row] == code] for code in present)
-    place = f"({short_number(where[0])}, {short_number(where[1])})"
+    place = f"({three_digits(where[0])}, {three_digits(where[1])})"
     if len(first) == len(second) == 1:
         return f"They are at the same place, {place}, and of different classes."
     return (
@@ -150,7 +150,7 @@ def of_kernel(scene: Scene) -> dict[str, Any]:
     no = "No curve of this kernel separates the classes."
     if same:
         (first, second), more = same[0], len(same) - 1
-        place = ", ".join(map(short_number, scene.points[first][:2]))
+        place = ", ".join(map(three_digits, scene.points[first][:2]))
         others = f" So are {more} other pairs." if more else ""
         return _plain_verdict("overlapping", no, [
             f"Points {first + 1} and {second + 1} are at the same place, ({place}), and of "

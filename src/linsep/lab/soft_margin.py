@@ -8,9 +8,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 import linsep
 from linsep.errors import DataError
+from linsep.lab.numbers import three_digits
 from linsep.lab.scene import Scene
 from linsep.lab.settings import plain_number
-from linsep.teaching import short_number
 from linsep.words import counted
 
 NEEDS = "Place points of two classes."
@@ -44,14 +44,14 @@ def soft_of(scene: Scene) -> dict[str, Any]:
         "on": on,
         "inside": inside,
         "wrong": wrong,
-        "title": f"Margin {short_number(1 / length)}" if length else "No line: w is 0",
+        "title": f"Margin {three_digits(1 / length)}" if length else "No line: w is 0",
         "sentences": _sentences(model, len(on), len(inside), len(wrong), loss),
         "numbers": [
-            ["C", short_number(float(scene["cost"]))],
-            ["|w|² / 2", short_number(length * length / 2)],
-            ["sum of losses", short_number(loss)],
-            ["objective", short_number(model.objective_)],
-            ["lower bound", short_number(model.lower_bound_)],
+            ["C", three_digits(float(scene["cost"]))],
+            ["|w|² / 2", three_digits(length * length / 2)],
+            ["sum of losses", three_digits(loss)],
+            ["objective", three_digits(model.objective_)],
+            ["lower bound", three_digits(model.lower_bound_)],
         ],
         "columns": ["point", *scene.features, "class", "score", "dual variable", "support"],
         "rows": [

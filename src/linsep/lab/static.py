@@ -34,9 +34,9 @@ SOURCES = (
     "sources/tables/spellings.py", "teaching/__init__.py",
     "teaching/__init__.pyi", "teaching/rounds.py", "teaching/tables.py", "teaching/trace_table.py",
     "teaching/textbook/*.py*", "lab/__init__.py", "lab/__init__.pyi", "lab/answer.py",
-    "lab/certificate.py", "lab/course.py", "lab/own_points.py", "lab/pages.py", "lab/proof.py",
-    "lab/run.py", "lab/scene.py", "lab/scene_sources.py", "lab/settings.py", "lab/shown.py",
-    "lab/verdict.py", "lab/lessons/*.md", "lab/page/*.js", "lab/page/*.css",
+    "lab/certificate.py", "lab/course.py", "lab/numbers.py", "lab/own_points.py", "lab/pages.py",
+    "lab/proof.py", "lab/run.py", "lab/scene.py", "lab/scene_sources.py", "lab/settings.py",
+    "lab/shown.py", "lab/verdict.py", "lab/lessons/*.md", "lab/page/*.js", "lab/page/*.css",
 )  # fmt: skip
 MISSING = (
     "linsep lab --static needs Pyodide, Python for browsers, which is not installed: "

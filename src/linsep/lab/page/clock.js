@@ -21,7 +21,8 @@ export class Clock {
     this.counts = make("div", { class: "counts" });
     this.numbers = Object.fromEntries(["round", "pass", "mistakes", "updates"].map((name) => {
       const number = make("b", { id: `count-${name}` }, "0");
-      this.counts.append(make("span", {}, make("small", {}, name), number));
+      this.counts.append(make("span", { class: name === "round" ? "" : "of-run" },
+        make("small", {}, name), number));
       return [name, number];
     }));
     this.step = make("button", { type: "button", class: "step", title: "Step (\u2192)",
@@ -31,17 +32,18 @@ export class Clock {
       make("div", { class: "buttons" },
         button("To the start", "|\u25C2", () => this.go(() => 0)),
         button("Step back", "\u25C2", () => this.go((t) => t - 1)),
-        button("Next mistake", "\u2717 \u25B8", () => this.nextMistake()),
+        this.mistake = button("Next mistake", "\u2717 \u25B8", () => this.nextMistake()),
         button("To the end", "\u25B8|", () => this.go(() => this.rounds))),
       this.slider, make("label", { class: "speed" }, "rounds ", this.speed), this.counts);
+    this.mistake.classList.add("of-run");
     this.show();
   }
 
-  get rounds() { return this.lab.run ? this.lab.run.rounds : 0; }
+  get rounds() { return this.lab.rounds; }
 
   go(where) { this.pause(); this.lab.goTo(where(this.lab.at)); }
 
-  nextMistake() { this.go((t) => (this.lab.run ? this.lab.run.nextMistake(t) : 0)); }
+  nextMistake() { this.go((t) => (this.lab.run ? this.lab.run.nextMistake(t) : t)); }
 
   toggle() {
     if (this.playing) { this.pause(); return; }
@@ -83,7 +85,10 @@ export class Clock {
 
   scene() {
     this.slider.max = this.rounds;
-    this.node.classList.toggle("idle", !this.lab.run);
+    const word = this.lab.descends ? "step" : "round";
+    this.node.classList.toggle("idle", !this.rounds);
+    this.slider.setAttribute("aria-label", word === "step" ? "Steps" : "Round");
+    this.counts.querySelector("small").textContent = word;
   }
 
   at(t) {
@@ -91,7 +96,8 @@ export class Clock {
     this.slider.value = t;
     this.step.disabled = t >= this.rounds;
     const pass = run && t ? run.pass[t - 1] : 0;
-    this.slider.setAttribute("aria-valuetext", `round ${t} of ${this.rounds}, pass ${pass}`);
+    this.slider.setAttribute("aria-valuetext", this.lab.descends ? `step ${t} of ${this.rounds}`
+      : `round ${t} of ${this.rounds}, pass ${pass}`);
     this.numbers.round.textContent = t.toLocaleString("en");
     this.numbers.pass.textContent = pass.toLocaleString("en");
     this.numbers.mistakes.textContent = (run ? run.madeMistakes[t] : 0).toLocaleString("en");

@@ -209,6 +209,7 @@ export class Controls {
     const show = () => {
       const value = this.lab.latest().settings[field.name];
       number.value = value;
+      number.defaultValue = value;
       range.value = Math.log10(value);
       range.setAttribute("aria-valuetext", value);
     };

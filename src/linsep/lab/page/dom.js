@@ -24,18 +24,26 @@ export function set(node, attributes) {
   for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
 }
 
-// Up to six digits, 1 rather than 1.0, as in the tables of the library; whole numbers as they are.
-export function short(value, digitsShown = 6) {
-  if (Number.isInteger(value) && Math.abs(value) < 1e15) return String(value === 0 ? 0 : value);
-  const [digits, exponent] = value.toExponential(digitsShown - 1).split("e");
-  const power = Number(exponent);
-  const trimmed = (text) => (text.includes(".") ? text.replace(/\.?0+$/, "") : text);
-  if (power < -4 || power >= 6) {
-    const sign = power < 0 ? "-" : "+";
-    return `${trimmed(digits)}e${sign}${String(Math.abs(power)).padStart(2, "0")}`;
-  }
-  return trimmed(value.toPrecision(Math.max(digitsShown, power + 1)));
+const RAISED = { "-": "\u207B", 1: "\u00B9", 2: "\u00B2", 3: "\u00B3" };
+const raised = (power) => [...String(power)].map((digit) => (
+  RAISED[digit] ?? String.fromCharCode(0x2070 + Number(digit)))).join("");
+const powerOf = (value) => Number(value.toExponential().split("e")[1]);
+
+// Three digits, or as many as asked for: 0.333, 1.29 × 10¹²⁰, 1 rather than 1.00; digits before the
+// point are never rounded away. `three_digits` of Python gives the same texts.
+export function short(value, digits = 3) {
+  if (Number.isNaN(value)) return "?";
+  if (!Number.isFinite(value)) return value > 0 ? "\u221E" : "-\u221E";
+  if (value === 0) return "0";
+  const before = Math.abs(value) < 1e6 ? powerOf(value) + 1 : 0;
+  const rounded = Number(value.toPrecision(Math.max(digits, before)));
+  if (Math.abs(rounded) >= 1e-4 && Math.abs(rounded) < 1e6) return String(rounded);
+  const [head, power] = value.toExponential(digits - 1).split("e");
+  return `${head.replace(/\.?0+$/, "")} \u00D7 10${raised(Number(power))}`;
 }
+
+// Six digits, as in the tables of the library and for programs that read them.
+export function sixDigits(value) { return String(Number(value.toPrecision(6))); }
 
 export function minus(text) {
   return text.replace(/^-/, "\u2212");

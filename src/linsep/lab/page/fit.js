@@ -42,15 +42,36 @@ export class Fit {
     this.tests.replaceChildren(...pairs(assumptions));
     this.panels.replaceChildren(...panels.map((panel) => this.panel(panel)));
     this.head.replaceChildren(...columns.map((name) => make("th", { scope: "col" }, name)));
-    const shown = rows.slice(0, MOST_ROWS);
-    this.says.textContent = rows.length > shown.length
-      ? `${shown.length} of ${rows.length.toLocaleString("en")} lines; CSV has all of them.` : "";
-    const descends = fit?.kind === "descent";
+    this.first = -1;
+    const { descends } = this.lab;
     [this.name.textContent, this.heading.textContent] = descends
       ? ["The descent", "Steps"] : ["The fit", "Points"];
-    const text = (value) => (typeof value === "number" ? minus(short(value)) : minus(value));
-    this.body.replaceChildren(...shown.map((row) => make("tr", {},
-      ...row.map((value) => make("td", {}, text(value))))));
+    this.at(this.lab.at);
+  }
+
+  // The lines of the table around a position, which is marked if it is a step.
+  at(t) {
+    const rows = this.lab.fit?.rows ?? [];
+    const first = t - (t % MOST_ROWS);
+    if (first !== this.first) {
+      this.first = first;
+      const shown = rows.slice(first, first + MOST_ROWS);
+      const text = (value) => (typeof value === "number" ? minus(short(value)) : minus(value));
+      this.body.replaceChildren(...shown.map((row, k) => make("tr",
+        { onclick: () => this.lab.goTo(first + k) },
+        ...row.map((value) => make("td", {}, text(value))))));
+      this.says.textContent = rows.length > shown.length
+        ? `${shown.length} of ${rows.length.toLocaleString("en")} lines; CSV has all of them.` : "";
+    }
+    if (!this.lab.descends) return;
+    this.body.querySelector(".now")?.classList.remove("now");
+    const line = this.body.children[t - first];
+    line?.classList.add("now");
+    const box = this.body.closest(".scroll");
+    if (line && (line.offsetTop < box.scrollTop + 28
+      || line.offsetTop > box.scrollTop + box.clientHeight - 56)) {
+      box.scrollTop = line.offsetTop - box.clientHeight / 2;
+    }
   }
 
   // A small scatter plot with the line that the points should lie around.
@@ -66,14 +87,12 @@ export class Fit {
     ...points.map(([px, py]) => makeSvg("circle", { cx: scale.x(px), cy: scale.y(py), r: 2.5,
       class: "residual" }))), make("figcaption", {}, `${title} / ${x}`));
   }
-
-  at() {}
 }
 
-// What a fit draws in the plane.
-export function drawnFit(fit, points, scale) {
-  return { line: drawnLine, curve: drawnCurves, bayes: drawnGaussians, soft: drawnMargin, descent: drawnPath }[fit.kind](
-    fit, scale, points);
+// What a fit draws in the plane; marks are `times` as large as usual.
+export function drawnFit(fit, points, scale, times) {
+  return { line: drawnLine, curve: drawnCurves, bayes: drawnGaussians, soft: drawnMargin, descent: drawnContours }[fit.kind](
+    fit, scale, points, times);
 }
 
 // The line, with a stick to every point.
@@ -89,7 +108,7 @@ function drawnLine(fit, scale, points) {
 const joined = (scale, places) => places.map((place) => scale.point(place).join(",")).join(" ");
 
 // Where each class is the most probable one, its mean, and one and two standard deviations.
-function drawnGaussians(fit, scale) {
+function drawnGaussians(fit, scale, points, times) {
   const around = corners(scale.around(4));  // its own edges are out of the picture
   const colours = fit.present.map((code) => classColour(code));
   const sides = fit.weights.map((mine, k) => fit.weights.reduce((polygon, other, j) => (j === k
@@ -101,12 +120,12 @@ function drawnGaussians(fit, scale) {
     const ellipse = (wide) => makeSvg("ellipse", { class: "deviation", cx, cy, stroke: colours[k],
       rx: wide * fit.deviations[0] * scale.unit, ry: wide * fit.deviations[1] * scale.unitY });
     return [ellipse(1), ellipse(2), makeSvg("path", { class: "mean", stroke: colours[k],
-      d: `M${cx - 8},${cy}h16M${cx},${cy - 8}v16` })];
+      d: `M${cx - 8 * times},${cy}h${16 * times}M${cx},${cy - 8 * times}v${16 * times}` })];
   })];
 }
 
 // The line, its sides, the lines of score -1 and 1, and marks around the support vectors.
-function drawnMargin(fit, scale, points) {
+function drawnMargin(fit, scale, points, times) {
   const [b, w1, w2] = fit.weights;
   const around = corners(scale.around(4));
   const sides = [-1, 1].map((sign, k) => makeSvg("polygon", { class: "side",
@@ -120,9 +139,10 @@ function drawnMargin(fit, scale, points) {
   };
   const at = (j) => scale.point(points[j]);
   return [...(w1 || w2 ? sides : []), ...level(0, "line"), ...level(-1, "edge"), ...level(1, "edge"),
-    ...fit.on.map((j) => makeSvg("circle", { class: "support", cx: at(j)[0], cy: at(j)[1], r: 14 })),
-    ...fit.inside.map((j) => makeSvg("rect", { class: "support", x: at(j)[0] - 11,
-      y: at(j)[1] - 11, width: 22, height: 22 }))];
+    ...fit.on.map((j) => makeSvg("circle", { class: "support", cx: at(j)[0], cy: at(j)[1],
+      r: 14 * times })),
+    ...fit.inside.map((j) => makeSvg("rect", { class: "support", x: at(j)[0] - 11 * times,
+      y: at(j)[1] - 11 * times, width: 22 * times, height: 22 * times }))];
 }
 
 // The probability of every class at a place.
@@ -134,17 +154,11 @@ export function probabilities(fit, [x, y]) {
   return parts.map((part) => part / sum);
 }
 
-// Contours, and the steps of a descent over them.
-function drawnPath(fit, scale) {
+function drawnContours(fit, scale) {
   const places = (flat) => Array.from({ length: flat.length / 2 },
     (_, k) => [flat[2 * k], flat[2 * k + 1]]);
-  const ends = fit.path.map((place) => scale.point(place));
-  const last = ends[ends.length - 1];
-  return [...fit.contours.map((line) => makeSvg("polyline", { class: "contour",
-    points: joined(scale, places(line)) })),
-  makeSvg("polyline", { class: "descent", points: ends.join(" ") }),
-  ...ends.slice(1).map(([cx, cy]) => makeSvg("circle", { class: "iterate", cx, cy, r: 3 })),
-  makeSvg("circle", { class: "iterate last", cx: last[0], cy: last[1], r: 6 })];
+  return fit.contours.map((line) => makeSvg("polyline", { class: "contour",
+    points: joined(scale, places(line)) }));
 }
 
 function drawnCurves(fit, scale) {

@@ -1,5 +1,7 @@
 // Boxes, half-planes and ticks.
 
+import { minus, short } from "./dom.js";
+
 // The part of a convex polygon where b + w1 x + w2 y >= 0.
 export function clipped(polygon, [b, w1, w2]) {
   const found = [];
@@ -46,6 +48,13 @@ export function ticks(low, high, wanted = 6) {
   return found;
 }
 
+// A tick with the digits that tell it apart from the others.
+export function tickText(value, all) {
+  const power = (x) => Math.floor(Math.log10(Math.abs(x)) + 1e-9);
+  const step = all.length > 1 ? all[1] - all[0] : value;
+  return minus(short(value, value ? Math.max(1, power(value) - power(step) + 1) : 1));
+}
+
 // A box of the given shape (width / height) around points, with room on all sides.
 export function boxAround(points, shape, room = 0.18) {
   const xs = points.map((point) => point[0]);
@@ -85,6 +94,13 @@ export class Scale {
   x(value) { return (value - this.box[0]) * this.unit; }
 
   y(value) { return this.height - (value - this.box[1]) * this.unitY; }
+
+  // The SVG transform of a drawing that another scale made.
+  transform(made) {
+    const [left, , , top] = made.box;
+    return made === this ? "" : `translate(${this.x(left)},${this.y(top)}) scale(${
+      this.unit / made.unit},${this.unitY / made.unitY})`;
+  }
 
   point([x, y]) { return [this.x(x), this.y(y)]; }
 

@@ -22,7 +22,8 @@ export class Kept {
     return Boolean(run) && !run.kernel && run.nVectors === 1;
   }
 
-  scene() {
+  scene(roughly = false) {
+    if (roughly) return;
     const { lab, scale } = this.plane;
     const shown = this.possible && lab.shows.kept && scale;
     this.votes = shown ? this.plane.regions ?? new Regions(lab.run, lab.scene, scale, "vote") : null;
@@ -38,6 +39,7 @@ export class Kept {
       this.plane.place(line, shown ? run.weightsAt(t, 0, name) : null);
     }
     if (!this.votes) return;
+    set(this.edge, { transform: this.plane.scale.transform(this.votes.scale) });
     if (this.votes !== this.plane.regions) set(this.edge, { d: this.votes.paths(t).curve });
     const wrong = (elsewhere) => scene.points.filter(elsewhere).length;
     this.legend.replaceChildren(...NAMES.map((name) => {

@@ -7,19 +7,17 @@ import { make } from "./dom.js";
 import { Clock } from "./clock.js";
 import { Controls } from "./controls.js";
 import { Fit } from "./fit.js";
+import { keysOf, press } from "./keys.js";
 import { Lesson } from "./lesson.js";
 import { Plane } from "./plane.js";
 import { Proof } from "./proof.js";
 import { Run } from "./run.js";
 import { Sharing } from "./sharing.js";
+import { Stage } from "./stage.js";
 import { Story } from "./story.js";
 import { Table } from "./table.js";
+import { Undo } from "./undo.js";
 import { Weights } from "./weights.js";
-
-const KEYS = "Digits choose a class. A point in focus: arrows move it, digits relabel it, Delete "
-  + "removes it.";
-const KEYS_OF_ROOM = { descent: "Keys: the ring in focus is moved by arrows, and so is the slider.",
-  classes: `Keys: space plays, \u2190 \u2192 step, M next mistake, Home and End, ${KEYS}` };
 
 //: parts of an address that the first screen shows as it is
 const PLAIN = new Set(["data", "points", "labels", "features", "at", "start", "rounds"]);
@@ -34,24 +32,27 @@ export class Lab {
     Object.assign(this, { root, connection, still: !connection, scene: null, run: null, fit: null,
       proof: null, idle: "", classNames: ["-1", "+1"], fields: [], ready: [], limits: {}, at: 0, active: 1,
       selected: null, shows: { kept: false, proof: true }, waiting: new Map(), number: 0 });
+    this.lessons = new Lesson(this);
+    this.stage = new Stage(this);
     this.plane = new Plane(this);
+    this.undo = new Undo(this);
     this.clock = new Clock(this);
     this.proofs = new Proof(this);
     this.sharing = new Sharing(this);
-    this.lessons = new Lesson(this);
     this.controls = new Controls(this);
     this.fits = new Fit(this);
     this.story = new Story(this);
     this.views = [this.clock, this.story, this.plane, new Weights(this), this.proofs, new Table(this),
-      this.fits, this.sharing, this.controls];
+      this.fits, this.sharing, this.controls, this.stage];
     this.fault = make("p", { class: "fault", id: "fault", role: "alert" });
+    this.heard = make("p", { class: "heard", id: "heard", role: "status" });
     const [, , , weights, , table] = this.views;
     this.table = table;
     this.node = make("main", { class: `lab${this.still ? " still" : ""}` },
       make("header", {}, make("h1", {}, "linsep", make("span", {}, " lab")),
-        this.moreButton = make("button", { type: "button", class: "more-button",
+        this.stage.node, this.moreButton = make("button", { type: "button", class: "more-button",
           "aria-expanded": "false", onclick: () => this.showMore(!this.more) }, "More")),
-      this.fault,
+      this.fault, this.heard,
       this.columns = make("div", { class: "columns" }),
       this.footer = make("footer"));
     this.narrow = matchMedia("(max-width: 720px)");
@@ -59,7 +60,7 @@ export class Lab {
     this.weights = weights;
     this.arrange();
     root.append(this.node);
-    document.addEventListener("keydown", (event) => this.key(event));
+    document.addEventListener("keydown", (event) => press(this, event));
     if (answer) this.begin(answer);
     else this.reopen();
     if (connection) addEventListener("popstate", () => this.reopen());
@@ -104,7 +105,10 @@ export class Lab {
     clearTimeout(this.remembering);
     if (mine !== this.openings) return null;
     // What was changed meanwhile was the scene before.
-    if (answer.scene) Object.assign(this, { next: null, wanted: null, asking: null });
+    if (answer.scene) {
+      Object.assign(this, { next: null, wanted: null, asking: null });
+      this.undo.begin(answer.scene);
+    }
     return answer;
   }
 
@@ -123,6 +127,7 @@ export class Lab {
   begin(answer) {
     const { fields, ready, limits, reading } = answer;
     Object.assign(this, { fields, ready, limits, reading, projects: !answer.offers });
+    this.undo.begin(answer.scene);
     this.controls.start();
     this.lessons.start(answer.lessons);
     this.take(answer, { at: answer.scene.at, fit: true });
@@ -134,8 +139,13 @@ export class Lab {
     if (text) this.fault.scrollIntoView?.({ block: "nearest" });
   }
 
-  // Show an answer with a scene.
-  take(answer, { at, fit = false }) {
+  // Tell screen readers what a key did.
+  say(text) {
+    if (this.heard) this.heard.textContent = text;
+  }
+
+  // Show an answer with a scene; `seen` is the part of the plane to show.
+  take(answer, { at, fit = false, seen = null }) {
     this.fail(answer.fault ?? "");
     if (!answer.scene) return;
     const { scene, run, idle, classNames } = answer;
@@ -148,10 +158,11 @@ export class Lab {
     this.node.classList.toggle("regression", this.regression);
     this.node.classList.toggle("nothing", !run && !this.regression);
     this.node.dataset.room = room;
-    this.footer.textContent = KEYS_OF_ROOM[room] ?? `Keys: ${KEYS}`;
+    this.footer.textContent = keysOf(room);
     if (!same) this.selected = this.selected < scene.points.length ? this.selected : null;
-    this.at = Math.max(0, Math.min(at, run ? run.rounds : 0));
-    if (fit || view !== this.view) this.plane.fit();
+    this.at = Math.max(0, Math.min(at, this.rounds));
+    if (fit || view !== this.view) this.plane.view.fit();
+    if (seen) this.plane.view.restore(seen);
     if (view !== this.view && this.narrow.matches) this.arrange();
     this.view = view;
     if (fit) this.clock.pace();
@@ -170,14 +181,14 @@ export class Lab {
     if (this.scene) this.redraw();
   }
 
-  // Whether the learner takes initial weights, which the pictures then change.
-  get startable() {
-    const start = this.fields.find((field) => field.name === "start");
-    return !this.still && Boolean(start?.usedBy.includes(this.scene.settings.learner));
-  }
-
   // Whether the room is one of the regressions, which have a fit and no run.
   get regression() { return Boolean(this.scene) && this.scene.settings.room !== "classes"; }
+
+  // Whether the fit is a descent, which is stepped through as a run is.
+  get descends() { return this.fit?.kind === "descent"; }
+
+  // The last position of a run or a descent.
+  get rounds() { return this.run ? this.run.rounds : this.descends ? this.fit.rows.length - 1 : 0; }
 
   redraw() {
     if (!this.scene) return;
@@ -197,7 +208,7 @@ export class Lab {
   }
 
   goTo(t) {
-    this.at = Math.max(0, Math.min(t, this.run ? this.run.rounds : 0));
+    this.at = Math.max(0, Math.min(t, this.rounds));
     for (const view of this.views) view.at(this.at);
     if (!this.clock.playing) this.remember();
   }
@@ -215,11 +226,12 @@ export class Lab {
   }
 
   // Ask for the run of a changed scene; while an answer is awaited only the last change is kept.
-  async change(scene, { at = this.at, fit = false, final = true } = {}) {
+  async change(scene, { at = this.at, fit = false, final = true, seen = null } = {}) {
     if (this.still) return;
+    if (typeof scene !== "string" && !seen) this.undo.edited(scene, final);
     this.clock.pause();
     clearTimeout(this.remembering);
-    this.next = { request: scene, at, fit, final };
+    this.next = { request: scene, at, fit, final, seen };
     this.wanted = typeof scene === "string" ? null : scene;
     if (this.changing) return;
     this.changing = true;
@@ -233,8 +245,10 @@ export class Lab {
           : { scene: { ...request, at: 0 } });
         if (mine !== this.asking) continue; // an address was opened meanwhile
         if (!this.next) this.wanted = null;
-        const atEnd = this.run && how.at && how.at === this.run.rounds;
-        this.take(answer, { at: atEnd && answer.run ? answer.run.rounds : how.at, fit: how.fit });
+        if (!answer.scene) this.undo.refused(request);
+        else if (typeof request === "string") this.undo.edited(answer.scene);
+        const atEnd = how.at && how.at === this.rounds && !how.seen;
+        this.take(answer, { ...how, at: atEnd ? Infinity : how.at });
         if (!answer.scene) this.redraw();
         else if (how.final) history.pushState(null, "", `#${answer.url}`);
       }
@@ -253,12 +267,13 @@ export class Lab {
   changeSetting(name, value, how = {}) {
     const scene = this.latest();
     this.change({ ...scene, settings: { ...scene.settings, [name]: value } },
-      { at: name === "keep" ? this.at : 0, ...how });
+      { at: name === "keep" || (this.descends && name !== "room") ? this.at : 0, ...how });
   }
 
   // Take the points of a CSV text or file; returns from which of its columns, if it could be read.
   async load(given) {
     const answer = await this.ask("load", { ...given, scene: this.scene });
+    if (answer.scene) this.undo.edited(answer.scene);
     this.take(answer, { at: 0, fit: true });
     if (answer.scene) history.pushState(null, "", `#${answer.url}`);
     return answer.columns;
@@ -314,7 +329,7 @@ export class Lab {
     if (this.selected === j) return;
     this.selected = j;
     this.plane.points.showSelected();
-    this.plane.drawTools();
+    this.plane.tools.draw();
   }
 
   chooseClass(code) {
@@ -324,7 +339,7 @@ export class Lab {
       this.changePoints(this.latest().points.map((point, k) => (
         k === this.selected ? [point[0], point[1], code] : point)));
     }
-    this.plane.drawTools();
+    this.plane.tools.draw();
   }
 
   show(name, value) {
@@ -332,22 +347,5 @@ export class Lab {
     this.plane.drawProof();
     this.plane.kept.scene();
     this.plane.at(this.at);
-  }
-
-  key(event) {
-    const target = event.composedPath()[0];
-    const typing = ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName);
-    if (event.ctrlKey || event.metaKey || event.altKey || !this.scene) return;
-    if (typing && (target.type !== "range" || /^(Arrow|Home|End|Page)/.test(event.key))) return;
-    const actions = { ArrowLeft: () => this.clock.go((t) => t - 1),
-      ArrowRight: () => this.clock.go((t) => t + 1), Home: () => this.clock.go(() => 0),
-      End: () => this.clock.go((t) => this.clock.rounds), m: () => this.clock.nextMistake(),
-      Escape: () => this.select(null), " ": () => this.clock.toggle() };
-    if (event.key === " " && ["BUTTON", "SUMMARY"].includes(target.tagName)) return;
-    const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
-    if (action) action();
-    else if (/^\d$/.test(event.key)) this.chooseClass((Number(event.key) + 9) % 10);
-    else return;
-    event.preventDefault();
   }
 }

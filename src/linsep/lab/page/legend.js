@@ -28,7 +28,7 @@ export class Legend {
         run.present.length > 2 ? "line: between two classes" : `${curve ? "curve" : "line"}: score 0`],
       [sign(...shades), "shade: the predicted class"]);
     this.node.replaceChildren(...items.map(([picture, text], k) => make("li",
-      { class: k === run.present.length ? "of-ring" : "" }, picture, text)));
+      { class: `of-${["ring", "line", "shade"][k - run.present.length] ?? "point"}` }, picture, text)));
   }
 
   count(wrong) {

@@ -4,7 +4,7 @@ import { make } from "./dom.js";
 
 export class Lesson {
   constructor(lab) {
-    Object.assign(this, { lab, lesson: null, step: 0 });
+    Object.assign(this, { lab, lesson: null, step: 0, asks: false });
     this.menu = make("select", { "aria-label": "Lesson",
       onchange: () => this.open(this.menu.value, 0, true) });
     this.title = make("h2");
@@ -96,7 +96,16 @@ export class Lesson {
   }
 
   // While a question is open the page hides what would answer it: proof, counts, rings, tables.
-  ask(open) { this.lab.node.classList.toggle("asking", open); }
+  ask(open) {
+    this.asks = open;
+    this.lab.node.classList.toggle("asking", open);
+  }
+
+  // Show the answer.
+  tell() {
+    const answer = this.column.querySelector("details.answer");
+    if (answer) answer.open = true;
+  }
 
   block({ kind, pieces }) {
     const text = make("p", {}, ...pieces.map(([style, piece]) => (

@@ -37,5 +37,6 @@ export function mark(code, x, y, size) {
     : `M${x - size},${y}a${size},${size} 0 1,0 ${2 * size},0a${size},${size} 0 1,0 ${-2 * size},0z`;
   const path = makeSvg("path", { d, class: "mark", fill: classColour(code) });
   if (x === 0) return path;
-  return makeSvg("svg", { width: 2 * x, height: 2 * y, "aria-hidden": "true" }, path);
+  return makeSvg("svg", { width: 2 * x, height: 2 * y, viewBox: `0 0 ${2 * x} ${2 * y}`,
+    "aria-hidden": "true" }, path);
 }

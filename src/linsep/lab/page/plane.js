@@ -1,16 +1,19 @@
 // The plane: points that can be added, moved, relabelled and deleted, and the line of the weights.
 
 import { equation, make, makeSvg, minus, set, short } from "./dom.js";
-import { boxAround, boxFree, chord, clipped, corners, Scale, ticks } from "./geometry.js";
+import { Descent } from "./descent.js";
+import { chord, clipped, corners, ticks, tickText } from "./geometry.js";
 import { drawnFit, probabilities } from "./fit.js";
 import { Handle } from "./handle.js";
 import { Kept } from "./kept.js";
 import { Legend } from "./legend.js";
-import { classColour, mark } from "./looks.js";
+import { classColour } from "./looks.js";
 import { Points } from "./points.js";
 import { Regions } from "./regions.js";
 import { scoresOf } from "./run.js";
 import { StartArrow } from "./start.js";
+import { Tools } from "./tools.js";
+import { View } from "./view.js";
 
 const ARROW = 56;
 
@@ -23,10 +26,11 @@ export class Plane {
     this.from = new Handle(this, "from", "Start of the descent", (...to) => this.startFrom(...to));
     this.kept = new Kept(this);
     this.start = new StartArrow(this);
+    this.descent = new Descent(this);
     this.parts = {
       sides: makeSvg("g", { class: "sides" }), grid: makeSvg("g", { class: "grid" }), band: makeSvg("polygon", { class: "band" }),
       witness: makeSvg("g", { class: "witness" }), widest: line("widest"),
-      kept: this.kept.node, fit: makeSvg("g", { class: "fitted" }), line: line("line"),
+      kept: this.kept.node, fit: makeSvg("g", { class: "fitted" }), descent: this.descent.node, line: line("line"),
       curve: makeSvg("path", { class: "line curve-between" }), normal: makeSvg("line", { class: "normal", "marker-end": "url(#lab-arrow)" }), from: this.from.node, start: this.start.node,
       points: this.points.node,
     };
@@ -41,12 +45,13 @@ export class Plane {
     this.svg.addEventListener("pointerup", (event) => this.release(event));
     this.svg.addEventListener("pointercancel", () => { this.held = null; });
     this.svg.addEventListener("contextmenu", (event) => this.menu(event));
-    this.frame = make("div", { class: "frame" }, this.svg);
-    this.tools = make("div", { class: "tools", role: "toolbar", "aria-label": "Edit the points" });
+    this.view = new View(this);
+    this.frame = make("div", { class: "frame" }, this.svg, this.view.button);
+    this.tools = new Tools(this);
     this.says = make("p", { class: "equation", id: "equation" });
     this.status = make("p", { class: "status", id: "status", "aria-live": "polite" });
     this.node = make("section", { class: "card plane", "aria-label": "Plane" },
-      this.tools, this.frame, this.legend.node, this.kept.legend,
+      this.tools.node, this.frame, this.legend.node, this.kept.legend,
       make("div", { class: "below" }, this.says, this.status));
     new ResizeObserver(() => this.resize()).observe(this.frame);
   }
@@ -55,48 +60,37 @@ export class Plane {
     const { clientWidth: width, clientHeight: height } = this.frame;
     if (!width || !height || (this.width === width && this.height === height)) return;
     [this.width, this.height] = [width, height];
-    if (this.lab.scene) { this.fit(); this.scene(); this.at(this.lab.at); }
+    if (!this.lab.scene) return;
+    this.view.resize();
+    this.redraw();
   }
 
-  // Choose the part of the plane that is shown.
-  fit() {
-    const { points, settings } = this.lab.scene;
-    const around = this.points.places();
-    const shape = (this.width || 600) / (this.height || 480);
-    const { box, equal } = this.lab.fit ?? {};
-    if (box) {
-      this.box = equal ? boxAround([box.slice(0, 2), box.slice(2)], shape, 0) : box;
-      return;
-    }
-    if (["line", "curve"].includes(settings.room)) {
-      this.box = boxFree(settings.room === "curve" ? [...around, [around[0]?.[0] ?? 0, 0],
-        [around[0]?.[0] ?? 0, 1]] : around);
-      return;
-    }
-    if (points.length && !settings.intercept) around.push([0, 0]);
-    this.box = boxAround(around, shape);
+  // Draw again; `roughly` moves curves and areas that take long, instead of drawing them.
+  redraw(roughly = false) {
+    this.scene(roughly);
+    this.at(this.lab.at);
   }
 
-  scene() {
+  scene(roughly = false) {
     const { scene } = this.lab;
     if (!this.width) return;
-    if (!this.box) this.fit();
-    this.scale = new Scale(this.box, this.width, this.height);
+    if (!this.scale) this.view.fit();
     set(this.svg, { viewBox: `0 0 ${this.width} ${this.height}` });
-    this.drawTools();
+    this.tools.draw();
     this.drawGrid();
     this.points.draw();
     const { settings } = scene;
     const { run } = this.lab;
     const curved = run && (run.kernel || run.nVectors > 1 || settings.keep === "vote");
-    this.regions = curved ? new Regions(run, scene, this.scale) : null;
+    if (!roughly) this.regions = curved ? new Regions(run, scene, this.scale) : null;
     this.legend.scene();
-    this.kept.scene();
+    this.kept.scene(roughly);
     this.drawProof();
     const { fit } = this.lab;
-    this.parts.fit.replaceChildren(...(fit ? drawnFit(fit, scene.points, this.scale) : []));
+    this.parts.fit.replaceChildren(...(fit ? drawnFit(fit, scene.points, this.scale, this.lab.stage.times) : []));
+    this.descent.scene();
     this.svg.setAttribute("aria-label", `Plane with the points. Click to ${
-      this.descends ? "start the descent there" : "add a point"}.`);
+      this.descends ? "start the descent there" : "add a point"}, drag to move the plane.`);
     if (!this.descends) this.from.hide();
     else if (!this.from.held) {
       const [x, y] = settings.from;
@@ -110,29 +104,6 @@ export class Plane {
     this.lab.changeSetting("from", this.rounded(this.scale.back(...pixels)), { final: !dragged });
   }
 
-  drawTools() {
-    const { lab } = this;
-    const names = lab.classNames.length < lab.limits.classes
-      ? [...lab.classNames, "+"] : lab.classNames;
-    const chips = names.map((name, code) => make("button", { type: "button", class: "chip",
-      "aria-pressed": String(code === lab.active), "data-class": code, "data-key": `class ${code}`,
-      title: `Click in the plane adds a point of this class (key ${code + 1})`,
-      onclick: () => lab.chooseClass(code) },
-    mark(code, 7, 7, 5), code < lab.classNames.length ? minus(name) : "new class"));
-    const chosen = lab.selected !== null;
-    const tool = (label, action, off) => make("button", { type: "button", onclick: action,
-      disabled: off, "data-key": label }, label);
-    const focused = lab.root.getRootNode().activeElement?.dataset?.key;
-    const shown = { line: 0, curve: 2, descent: 0 }[lab.scene.settings.room] ?? chips.length;
-    const fit = tool("Fit", () => { this.fit(); this.scene(); this.at(lab.at); }, false);
-    if (this.descends) { this.tools.replaceChildren(fit); return; }
-    this.tools.replaceChildren(make("span", { class: "chips" }, ...chips.slice(0, shown)),
-      tool("Add", () => lab.addPoint(this.middle()), false),
-      tool("Delete", () => lab.deletePoint(lab.selected), !chosen),
-      tool("Clear", () => lab.clear(), !lab.scene.points.length), fit);
-    if (focused) this.tools.querySelector(`[data-key="${focused}"]`)?.focus();
-  }
-
   middle() {
     return this.rounded([(this.box[0] + this.box[2]) / 2, (this.box[1] + this.box[3]) / 2]);
   }
@@ -140,24 +111,30 @@ export class Plane {
   drawGrid() {
     const [left, bottom, right, top] = this.box;
     const features = this.lab.fit?.axes ?? this.lab.scene.features;
+    const { type } = this.lab.stage;
     const parts = [];
     const text = (x, y, label, anchor) => makeSvg("text", { x, y, "text-anchor": anchor }, label);
-    for (const x of ticks(left, right)) {
+    const most = Math.floor(this.width / (7 * type));
+    const across = ticks(left, right, Math.max(2, Math.min(6, most)));
+    for (const x of across) {
       const px = this.scale.x(x);
       parts.push(makeSvg("line", { x1: px, x2: px, y1: 0, y2: this.height,
         class: x === 0 ? "zero" : "" }));
-      if (px > 12 && px < this.width - 12) {
-        parts.push(text(px + (x === 0 ? 8 : 0), this.height - 5, minus(short(x)), "middle"));
+      if (px > 1.1 * type && px < this.width - 1.1 * type) {
+        parts.push(text(px + (x === 0 ? 0.7 * type : 0), this.height - 5, tickText(x, across), "middle"));
       }
     }
-    for (const y of ticks(bottom, top, 5)) {
+    const up = ticks(bottom, top, 5);
+    for (const y of up) {
       const py = this.scale.y(y);
       parts.push(makeSvg("line", { x1: 0, x2: this.width, y1: py, y2: py,
         class: y === 0 ? "zero" : "" }));
-      if (py > 30 && py < this.height - 16) parts.push(text(6, py - 3, minus(short(y)), "start"));
+      if (py > 2.7 * type && py < this.height - 1.5 * type) {
+        parts.push(text(6, py - 3, tickText(y, up), "start"));
+      }
     }
-    parts.push(text(this.width - 8, this.height - 20, features[0], "end"),
-      text(8, 16, features[1], "start"));
+    parts.push(text(this.width - 8, this.height - 1.8 * type, features[0], "end"),
+      text(8, 5 + type, features[1], "start"));
     this.parts.grid.replaceChildren(...parts);
   }
 
@@ -208,6 +185,7 @@ export class Plane {
     if (!this.start.at(t, found)) this.drawNormal(found);
     this.markPoints(t, weights);
     this.kept.at(t);
+    this.descent.at(t);
     this.hasLine = Boolean(found || this.regions);
     this.place(this.parts.widest, this.hasLine ? this.widest : null);
     this.says.textContent = weights ? equation(weights, scene.features) : this.lab.fit?.title ?? "";
@@ -215,6 +193,10 @@ export class Plane {
   }
 
   drawRegions(t) {
+    const transform = this.scale.transform(this.regions.scale);
+    set(this.parts.sides, { transform });
+    set(this.parts.curve, { transform });
+    if (transform && this.regions.at === t) return;
     const { areas, curve } = this.regions.paths(t);
     this.parts.sides.replaceChildren(...areas.map((d, k) => {
       const code = this.lab.run.present[k];
@@ -230,7 +212,8 @@ export class Plane {
     const side = ([code, half]) => makeSvg("polygon", { class: "side", "data-class": code,
       fill: classColour(code), points: this.pixels(this.onOneSide(half)) });
     this.parts.sides.replaceChildren(...halves.map(side));
-    set(this.parts.curve, { d: "" });
+    set(this.parts.sides, { transform: "" });
+    set(this.parts.curve, { d: "", transform: "" });
   }
 
   // The part of the plane where a score is above 0.
@@ -245,7 +228,8 @@ export class Plane {
     normal.style.display = found ? "" : "none";
     if (!found) return;
     const [x, y] = this.scale.point(found.foot);
-    set(normal, { x1: x, y1: y, x2: x + ARROW * found.normal[0], y2: y - ARROW * found.normal[1] });
+    const long = ARROW * this.lab.stage.times;
+    set(normal, { x1: x, y1: y, x2: x + long * found.normal[0], y2: y - long * found.normal[1] });
   }
 
   // Rings around points that are not on their side, a halo around the point of this step, the band
@@ -303,10 +287,17 @@ export class Plane {
     const dot = event.target.closest(".dot");
     this.held = { point: dot ? Number(dot.dataset.point) : null, from: this.spot(event),
       moved: false };
-    if (dot) {
-      this.svg.setPointerCapture(event.pointerId);
-      this.lab.select(this.held.point);
-    }
+    this.svg.setPointerCapture(event.pointerId);
+    if (dot) this.lab.select(this.held.point);
+  }
+
+  // Whether the pointer was pressed beside the points and moves the plane.
+  get holdsPlane() { return this.held?.point === null && this.held.moved; }
+
+  // Let go of what is held.
+  drop() {
+    if (this.held?.moved && this.held.point !== null) this.lab.endMove();
+    this.held = null;
   }
 
   move(event) {

@@ -27,7 +27,7 @@ export class Points {
   // A point stays the element that it is, unless its class changes.
   draw() {
     const { points } = this.lab.scene;
-    const size = points.length > 120 ? 4 : points.length > NUMBERED ? 6 : 8;
+    const size = (points.length > 120 ? 4 : points.length > NUMBERED ? 6 : 8) * this.lab.stage.times;
     this.size = size;
     const looks = points.map(([, , code]) => `${code} ${size}`);
     const focused = this.lab.root.getRootNode().activeElement?.dataset?.point;
@@ -73,8 +73,9 @@ export class Points {
     this.top.textContent = visited < 0 ? "" : String(visited + 1);
     if (visited >= 0) {
       const [x, y] = this.plane.scale.point(this.places()[visited]);
-      const left = x > this.plane.width - 50; // where the other side is cut
-      set(this.top, { x: x + (left ? -1 : 1) * (this.size + 7), y: Math.max(16, y - this.size - 4),
+      const { times } = this.lab.stage;
+      const left = x > this.plane.width - 50 * times; // where the other side is cut
+      set(this.top, { x: x + (left ? -1 : 1) * (this.size + 7), y: Math.max(16 * times, y - this.size - 4),
         "text-anchor": left ? "end" : "start" });
     }
     this.dots.forEach(({ classList }, j) => {

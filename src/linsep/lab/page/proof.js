@@ -71,8 +71,8 @@ export class Proof {
     const [b, ...w] = run.weightsAt(t);
     const most = Math.hypot(...w, widest.intercept ? b : 0) / (widest.rate * mistakes);
     this.widest.textContent = `So far: no ${widest.intercept ? "line" : "line through 0"} has a margin above `
-      + `‖w‖/M = ${short(Number(most.toPrecision(4)))}${widest.intercept ? ", for points (1, x1, x2)" : ""}${
-        widest.margin ? `; the widest is ${short(Number(widest.margin.toPrecision(4)))}` : ""}.`;
+      + `‖w‖/M = ${short(most)}${widest.intercept ? ", for points (1, x1, x2)" : ""}${
+        widest.margin ? `; the widest is ${short(widest.margin)}` : ""}.`;
   }
 
   at(t) {

@@ -3,6 +3,12 @@
 import { makeSvg, set, short } from "./dom.js";
 import { Handle } from "./handle.js";
 
+// Whether the learner takes initial weights, which the pictures then change.
+export function startable({ still, fields, scene }) {
+  const start = fields.find((field) => field.name === "start");
+  return !still && Boolean(start?.usedBy.includes(scene.settings.learner));
+}
+
 export class StartArrow {
   constructor(plane) {
     this.plane = plane;
@@ -15,7 +21,7 @@ export class StartArrow {
   at(t, found) {
     const { lab, width, height, scale, box } = this.plane;
     const { run, scene } = lab;
-    const shown = run && t === 0 && run.nVectors === 1 && lab.startable;
+    const shown = run && t === 0 && run.nVectors === 1 && startable(lab);
     if (!shown) { this.tip.hide(); return false; }
     if (!this.tip.held) {
       const [, ...w] = run.weightsAt(0);

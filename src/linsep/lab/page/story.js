@@ -1,12 +1,13 @@
 // What happened in a step, in one sentence, and the buttons for the next.
 
+import { toldStep } from "./descent.js";
 import { make, minus, short } from "./dom.js";
 
 const ENDS = {
   converged: "A whole pass without a mistake: the run ends here.",
   cycle: "The weights are those of an earlier pass: from here everything repeats.",
 };
-const vector = (weights) => `[${weights.map((w) => minus(short(w, 3))).join(",\u00A0")}]`;
+const vector = (weights) => `[${weights.map((w) => minus(short(w))).join(",\u00A0")}]`;
 
 export class Story {
   constructor(lab) {
@@ -18,8 +19,8 @@ export class Story {
   }
 
   scene() {
-    const { run } = this.lab;
-    this.task.textContent = !run ? "" : run.present.length > 2
+    const { run, fit } = this.lab;
+    this.task.textContent = this.lab.descends ? `Wanted: ${fit.goal}.` : !run ? "" : run.present.length > 2
       ? "Wanted: an area for each class, with all of its points inside."
       : `Wanted: a ${run.kernel ? "curve" : "line"} with the blue points on one side and the red `
         + "points on the other.";
@@ -27,7 +28,8 @@ export class Story {
 
   at(t) {
     this.text.setAttribute("aria-live", this.lab.clock.playing ? "off" : "polite");
-    this.text.textContent = this.lab.run ? told(this.lab, t) : this.lab.idle;
+    this.text.textContent = this.lab.run ? told(this.lab, t)
+      : this.lab.descends ? toldStep(this.lab, t) : this.lab.idle;
   }
 }
 

@@ -1,6 +1,6 @@
 // The table of rounds; only the lines in view are in the page, so that thousands scroll smoothly.
 
-import { make, minus, short } from "./dom.js";
+import { make, minus, sixDigits, short } from "./dom.js";
 
 const HEIGHT = 28;
 const AROUND = 8;
@@ -35,24 +35,24 @@ export class Table {
     this.fill();
   }
 
-  cells(round) {
+  cells(round, text = (x) => minus(short(x))) {
     const { run } = this.lab;
     const n = run.nVectors;
     const row = run.row[round];
     const cells = [round + 1, run.pass[round], row + 1, minus(this.labels[row])];
-    for (let v = 0; v < n; v += 1) cells.push(minus(short(run.scores[round * n + v])));
+    for (let v = 0; v < n; v += 1) cells.push(text(run.scores[round * n + v]));
     cells.push(run.mistakes[round] ? (n > 1 ? run.mistakes[round] : "yes") : "");
     if (!run.kernel) {
       run.allWeightsAt(round + 1).forEach((weights) => {
-        cells.push(...weights.map((w) => minus(short(w))));
+        cells.push(...weights.map(text));
       });
     }
     return cells.map(String);
   }
 
-  // The table as it is shown, as CSV, Markdown or LaTeX.
+  // The table as CSV, Markdown or LaTeX, with six digits.
   text(format) {
-    const lines = [this.names, ...Array.from({ length: this.lab.run.rounds }, (_, k) => this.cells(k))]
+    const lines = [this.names, ...Array.from({ length: this.lab.run.rounds }, (_, k) => this.cells(k, sixDigits))]
       .map((cells) => cells.map((cell) => cell.replace("\u2212", "-")));
     if (format === "csv") {
       const quoted = (cell) => (/[",]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);

@@ -1,8 +1,9 @@
 // Weight space: which weights put each point on its side, the region of solutions, the path.
 
 import { make, makeSvg, minus, set, short } from "./dom.js";
-import { boxAround, chord, clipped, corners, Scale, ticks } from "./geometry.js";
+import { boxAround, chord, clipped, corners, Scale, ticks, tickText } from "./geometry.js";
 import { classColour } from "./looks.js";
+import { startable } from "./start.js";
 
 const MOST_LINES = 40;
 
@@ -63,10 +64,10 @@ export class Weights {
       { r: 6, class: "here", fill: this.colour(v) })));
     const [sx, sy] = this.scale.point(run.weightsAt(0).slice(1));
     set(this.parts.start, { cx: sx, cy: sy });
-    const { startable } = this.lab;
-    this.svg.classList.toggle("startable", startable);
+    const free = startable(this.lab);
+    this.svg.classList.toggle("startable", free);
     const region = run.nVectors === 1 ? "Green: weights that put every point on its side. " : "";
-    this.help.textContent = region + (startable ? "Click to start from other weights." : "");
+    this.help.textContent = region + (free ? "Click to start from other weights." : "");
   }
 
   colour(vector) {
@@ -86,16 +87,17 @@ export class Weights {
     const [left, bottom, right, top] = this.box;
     const parts = [];
     const add = (attributes) => parts.push(makeSvg("line", attributes));
-    for (const x of ticks(left, right, 5)) {
+    const [across, up] = [ticks(left, right, 5), ticks(bottom, top, 4)];
+    for (const x of across) {
       const px = this.scale.x(x);
       add({ x1: px, x2: px, y1: 0, y2: this.height, class: x === 0 ? "zero" : "" });
       parts.push(makeSvg("text", { x: px, y: this.height - 5, "text-anchor": "middle" },
-        minus(short(x))));
+        tickText(x, across)));
     }
-    for (const y of ticks(bottom, top, 4)) {
+    for (const y of up) {
       const py = this.scale.y(y);
       add({ x1: 0, x2: this.width, y1: py, y2: py, class: y === 0 ? "zero" : "" });
-      parts.push(makeSvg("text", { x: 6, y: py - 3 }, minus(short(y))));
+      parts.push(makeSvg("text", { x: 6, y: py - 3 }, tickText(y, up)));
     }
     parts.push(makeSvg("text", { x: this.width - 8, y: this.height - 20, "text-anchor": "end" },
       "w1"), makeSvg("text", { x: 8, y: 16 }, "w2"));
@@ -150,7 +152,7 @@ export class Weights {
   }
 
   click(event) {
-    if (!this.scale || !this.lab.startable) return;
+    if (!this.scale || !startable(this.lab)) return;
     const box = this.svg.getBoundingClientRect();
     const w = this.scale.back(event.clientX - box.left, event.clientY - box.top)
       .map((value) => Number(value.toPrecision(2)));

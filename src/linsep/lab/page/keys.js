@@ -1,0 +1,56 @@
+// The keys of the whole page, and what is said of them.
+
+const POINTS = "Digits choose a class. A point in focus: arrows move it, digits relabel it, Delete "
+  + "removes it.";
+const TIME = "space plays, \u2190 \u2192 step, ";
+const ALWAYS = " + \u2212 0 and Shift with arrows zoom and move the plane, so do Ctrl with the wheel "
+  + "and dragging. Ctrl+Z and Ctrl+Y undo and redo. F: full screen. R: reveal part by part.";
+const TOLD = { descent: `${TIME}Home and End. The ring in focus is moved by arrows, and so is the `
+  + "slider.",
+  classes: `${TIME}M next mistake, Home and End. ${POINTS}` };
+
+// What the foot of the page says in a room.
+export function keysOf(room) { return `Keys: ${TOLD[room] ?? POINTS}${ALWAYS}`; }
+
+// Whether a text is typed, which has an undo of its own; a number that was taken over has not.
+function typesText({ tagName, type, value, defaultValue }) {
+  return tagName === "TEXTAREA" || (tagName === "INPUT" && (type === "text"
+    || (type === "number" && value !== defaultValue)));
+}
+
+// What a key with Ctrl or Cmd does.
+function withControl({ undo }, event) {
+  const key = event.key.toLowerCase();
+  if (event.altKey || typesText(event.composedPath()[0])) return null;
+  if (key === "y" || (key === "z" && event.shiftKey)) return () => undo.redo();
+  return key === "z" ? () => undo.undo() : null;
+}
+
+function alone(lab, event) {
+  const { clock, plane, stage } = lab;
+  const target = event.composedPath()[0];
+  const typing = ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName);
+  const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+  if (key === "Escape" && stage.on) return () => stage.toggle();
+  if (typing && (target.type !== "range" || /^(Arrow|Home|End|Page)/.test(key))) return null;
+  if (key === " " && ["BUTTON", "SUMMARY"].includes(target.tagName)) return null;
+  // 0 is the tenth class where there are nine, and shows the whole plane elsewhere.
+  if (/^[1-9]$/.test(key) || (key === "0" && lab.classNames.length > 8)) {
+    return () => lab.chooseClass((Number(key) + 9) % 10);
+  }
+  return plane.view.key(event) ?? { ArrowLeft: () => clock.go((t) => t - 1),
+    ArrowRight: () => clock.go((t) => t + 1), Home: () => clock.go(() => 0),
+    End: () => clock.go(() => clock.rounds), m: () => clock.nextMistake(),
+    f: () => stage.toggle(), r: () => stage.reveal(), Escape: () => lab.select(null),
+    " ": () => clock.toggle() }[key];
+}
+
+// Do what a key says.
+export function press(lab, event) {
+  if (!lab.scene) return;
+  const control = event.ctrlKey || event.metaKey;
+  const action = control ? withControl(lab, event) : event.altKey ? null : alone(lab, event);
+  if (!action) return;
+  action();
+  event.preventDefault();
+}

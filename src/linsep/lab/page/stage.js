@@ -1,0 +1,89 @@
+// The stage: the picture over the whole screen, with large type and thick lines, for a lecture; and
+// what it shows is revealed part by part.
+
+import { make } from "./dom.js";
+
+//: what is revealed in each room, in this order; the style sheet knows what belongs to a part
+const PARTS = {
+  classes: ["points", "line", "shade", "rings", "sentence"],
+  soft: ["points", "line", "shade", "rings", "sentence"],
+  bayes: ["points", "line", "shade", "rings", "sentence"],
+  line: ["points", "line", "sentence"],
+  curve: ["points", "line", "sentence"],
+  descent: ["contours", "path", "sentence"],
+};
+//: type, and sizes of marks as multiples of those on the page
+const [SMALL, LARGE, TIMES] = [11, 24, 1.8];
+
+export class Stage {
+  constructor(lab) {
+    Object.assign(this, { lab, on: false, hidden: [] });
+    this.next = make("button", { type: "button", class: "reveal", onclick: () => this.reveal() });
+    this.button = make("button", { type: "button", onclick: () => this.toggle() });
+    this.node = make("div", { class: "stage-buttons" }, this.next, this.button);
+    document.addEventListener("fullscreenchange", () => {
+      if (this.on && !document.fullscreenElement) this.toggle();
+    });
+    this.show();
+  }
+
+  get type() { return this.on ? LARGE : SMALL; }
+
+  get times() { return this.on ? TIMES : 1; }
+
+  toggle() {
+    const { lab } = this;
+    this.on = !this.on;
+    lab.node.classList.toggle("lecture", this.on);
+    this.hidden = [];
+    this.show();
+    if (this.on) {
+      lab.say("Full screen: F or Escape leaves it. Space plays, arrows step, R reveals part by "
+        + "part.");
+      // In a frame, as of a notebook, the browser may refuse: the picture fills the frame then.
+      lab.node.requestFullscreen?.().catch(() => lab.say("The picture fills the page; F leaves."));
+    } else {
+      lab.say("The whole page.");
+      if (document.fullscreenElement) document.exitFullscreen();
+    }
+    lab.plane.resize();
+    if (lab.scene) lab.plane.redraw();
+  }
+
+  get parts() {
+    const room = this.lab.scene?.settings.room ?? "classes";
+    return [...PARTS[room], ...(this.lab.lessons.asks ? ["answer"] : [])];
+  }
+
+  // Hide everything; then show one part more each time.
+  reveal() {
+    if (!this.hidden.length) {
+      this.hidden = this.parts;
+      this.lab.say(`Hidden: ${this.hidden.join(", ")}.`);
+    } else {
+      const [first, ...others] = this.hidden;
+      this.hidden = others;
+      if (first === "answer") this.lab.lessons.tell();
+      this.lab.say(`Shown: ${first}.`);
+    }
+    this.show();
+  }
+
+  show() {
+    const { node } = this.lab;
+    node?.setAttribute("data-hides", this.hidden.join(" "));
+    this.next.textContent = this.hidden.length ? `Show ${this.hidden[0]}` : "Hide all";
+    this.next.title = "Key R: hides all, then shows part after part";
+    this.button.textContent = this.on ? "Leave" : "Full screen";
+    this.button.title = "Key F";
+  }
+
+  // Another scene may have other parts.
+  scene() {
+    const { parts } = this;
+    const left = this.hidden.filter((part) => parts.includes(part));
+    if (left.length < this.hidden.length) { this.hidden = left; this.show(); }
+  }
+
+  at() {}
+}

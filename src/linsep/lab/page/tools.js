@@ -1,0 +1,42 @@
+// The buttons above the plane: a class to add, what is done to points, undo and redo, zoom.
+
+import { make, minus } from "./dom.js";
+import { mark } from "./looks.js";
+
+export class Tools {
+  constructor(plane) {
+    Object.assign(this, { plane, lab: plane.lab });
+    this.node = make("div", { class: "tools", role: "toolbar", "aria-label": "Edit the points" });
+  }
+
+  draw() {
+    const { lab, plane } = this;
+    const { undo, scene } = lab;
+    const focused = lab.root.getRootNode().activeElement?.dataset?.key;
+    const tool = (label, action, off = false, sign = label) => make("button", { type: "button",
+      onclick: action, disabled: off, "data-key": label, "aria-label": label, title: label }, sign);
+    const edits = [tool("Add", () => lab.addPoint(plane.middle())),
+      tool("Delete", () => lab.deletePoint(lab.selected), lab.selected === null),
+      tool("Clear", () => lab.clear(), !scene.points.length)];
+    this.node.replaceChildren(this.chips(), ...(plane.descends ? [] : edits),
+      tool("Undo", () => undo.undo(), !undo.past.length),
+      tool("Redo", () => undo.redo(), !undo.future.length),
+      tool("Zoom in", () => plane.view.zoom(1.25), false, "+"),
+      tool("Zoom out", () => plane.view.zoom(0.8), false, "\u2212"),
+      tool("Fit", () => plane.view.reset()));
+    if (focused) this.node.querySelector(`[data-key="${focused}"]`)?.focus();
+  }
+
+  chips() {
+    const { lab } = this;
+    const names = lab.classNames.length < lab.limits.classes
+      ? [...lab.classNames, "+"] : lab.classNames;
+    const shown = { line: 0, curve: 2, descent: 0 }[lab.scene.settings.room] ?? names.length;
+    return make("span", { class: "chips" }, ...names.slice(0, shown).map((name, code) => (
+      make("button", { type: "button", class: "chip", "aria-pressed": String(code === lab.active),
+        "data-class": code, "data-key": `class ${code}`,
+        title: `Click in the plane adds a point of this class (key ${code + 1})`,
+        onclick: () => lab.chooseClass(code) },
+      mark(code, 7, 7, 5), code < lab.classNames.length ? minus(name) : "new class"))));
+  }
+}

@@ -1,0 +1,690 @@
+"""The lab in front of a class: full screen, part by part, zoom, undo, steps of descents, digits."""
+
+import re
+from fractions import Fraction
+from importlib.resources import files
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+from documents import ROOT
+from linsep.lab.answer import page_without_server
+from linsep.lab.numbers import three_digits
+from linsep.lab.optimizing import FORMULAS
+from linsep.lab.pages import standalone
+from linsep.lab.scene_sources import ready_made
+
+pytestmark = pytest.mark.compiled
+
+POINTS = "points=0,0,0;1,3,0;4,1,1;5,4,1"
+#: the sizes of all texts that are shown, in pixels
+SIZES = """lab => {
+  const found = {};
+  lab.querySelectorAll("*").forEach((node) => {
+    const own = [...node.childNodes].some((c) => c.nodeType === 3 && c.data.trim());
+    if (!own || !node.checkVisibility({ visibilityProperty: true }) || node.id === "heard") return;
+    found[node.textContent.slice(0, 30)] = parseFloat(getComputedStyle(node).fontSize);
+  });
+  return found;
+}"""
+
+
+def lectures(tab):
+    return "lecture" in tab.page.locator(".lab").get_attribute("class").split()
+
+
+def style(tab, selector, name):
+    return tab.page.locator(selector).first.evaluate(
+        "(node, name) => getComputedStyle(node)[name]", name
+    )
+
+
+# Full screen
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (1920, 1080), (390, 844)])
+@pytest.mark.parametrize("more", [False, True])
+def test_one_key_shows_the_plane_in_large_type_and_thick_lines(tab, size, more):
+    tab.look(*size, "light")
+    tab.open(more=more)
+    tab.press(*4 * ["ArrowRight"])
+    small = tab.page.locator(".plane .picture").bounding_box()
+    tab.press("f")
+    tab.says("#heard", "Escape leaves")
+    sizes = tab.page.locator(".lab").evaluate(SIZES)
+    assert {text: px for text, px in sizes.items() if px < 24} == {}
+    assert any(text.startswith("Point 4 was on the wrong side") for text in sizes)
+    assert parse(style(tab, ".plane .picture > .line", "strokeWidth")) >= 5
+    assert parse(style(tab, ".wrong .wrong-ring", "strokeWidth")) >= 4
+    assert tab.page.locator(".controls").is_visible() is False
+    large = tab.page.locator(".plane .picture").bounding_box()
+    larger = large["width"] * large["height"] / (small["width"] * small["height"])
+    assert larger > (0.6 if size[0] < 400 else 1.5 if more else 0.9)
+    for shown in (".plane .picture", ".main-buttons", "#story", "#key"):
+        box = tab.page.locator(shown).bounding_box()
+        assert box["x"] >= 0 <= box["y"]
+        assert box["x"] + box["width"] <= size[0]
+        assert box["y"] + box["height"] <= size[1]
+    tab.press("Escape")
+    assert not lectures(tab)
+    expect(tab.page.locator(".controls")).to_be_visible(visible=more)
+    assert tab.page.locator(".plane .picture").bounding_box() == small
+
+
+def parse(pixels):
+    return float(pixels.removesuffix("px"))
+
+
+def test_time_runs_by_keys_and_buttons_in_full_screen(tab):
+    tab.open()
+    tab.press("f", "ArrowRight")
+    tab.says("#story", "Point 1 was on no side")
+    tab.press("ArrowLeft")
+    tab.says("#story", "Press Step")
+    tab.click("Step")
+    tab.says("#story", "Point 1 was on no side")
+    tab.press("End")
+    tab.says("#story", "the run ends here")
+    tab.press("Home", "Space")  # the focus is on Step
+    tab.click("▶ Play")
+    tab.says("#story", "Point 2 was right")
+    tab.page.get_by_role("button", name="Leave", exact=True).click()
+    assert not lectures(tab)
+    tab.page.get_by_role("button", name="Full screen").click()
+    assert lectures(tab)
+    tab.press("f")
+    assert not lectures(tab)
+    assert "F: full screen" in tab.text("footer")
+
+
+def test_the_browsers_own_way_out_leaves_too(tab):
+    tab.open()
+    tab.press("f")
+    tab.page.wait_for_function("document.fullscreenElement !== null")
+    tab.page.evaluate("document.exitFullscreen()")
+    expect(tab.page.locator(".lab.lecture")).to_have_count(0)
+
+
+def test_letters_that_are_typed_are_no_keys(tab):
+    tab.open()
+    tab.page.get_by_text("Your own points", exact=True).click()
+    tab.page.get_by_label("Points as CSV").focus()
+    tab.press("f", "r", "+", "0")
+    assert not lectures(tab)
+    assert tab.page.get_by_label("Points as CSV").input_value() == "fr+0"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_page_without_a_server_has_it_too(new_tab, tmp_path, scheme):
+    page = tmp_path / "run.html"
+    page.write_text(standalone(page_without_server(ready_made("first-steps"))), "utf-8")
+    tab = new_tab(offline=True, color_scheme=scheme)
+    tab.page.goto(page.as_uri())
+    tab.page.locator(".lab.begun").wait_for()
+    tab.press("ArrowRight", "f")
+    sizes = tab.page.locator(".lab").evaluate(SIZES)
+    assert min(sizes.values()) >= 24
+    tab.press("r")
+    expect(tab.page.locator("#story")).to_be_hidden()
+    tab.press("Escape", "+")
+    expect(tab.page.get_by_role("button", name="Show all")).to_be_visible()
+
+
+def test_a_frame_that_may_not_be_full_screen_is_filled(tab):
+    tab.open()
+    tab.page.locator(".lab").evaluate(
+        "lab => { lab.requestFullscreen = () => Promise.reject(new Error('no')); }"
+    )
+    tab.press("f")
+    tab.says("#heard", "The picture fills the page")
+    box = tab.page.locator(".lab").bounding_box()
+    assert (box["x"], box["y"], box["width"], box["height"]) == (0, 0, 1280, 900)
+    tab.press("f")
+    tab.page.locator(".lab").evaluate("lab => { delete lab.requestFullscreen; }")
+
+
+# Part by part
+
+
+def shown_parts(tab):
+    parts = {
+        "points": ".dot .mark", "line": ".plane .picture > .line", "shade": ".sides .side",
+        "rings": ".wrong .wrong-ring", "sentence": "#story",
+    }  # fmt: skip
+    return [name for name, one in parts.items()
+            if any(node.is_visible() for node in tab.page.locator(one).all())]  # fmt: skip
+
+
+def test_the_picture_is_revealed_part_by_part(tab):
+    tab.open(more=False)
+    tab.press(*4 * ["ArrowRight"])
+    everything = ["points", "line", "shade", "rings", "sentence"]
+    assert shown_parts(tab) == everything
+    tab.press("f", "r")
+    for k, name in enumerate(everything):
+        assert shown_parts(tab) == everything[:k]
+        assert tab.page.get_by_role("button", name=f"Show {name}").is_visible()
+        legend = tab.text("#key")
+        assert ("(1 of 5)" in legend) == (k > 3)
+        assert ("line: score 0" in legend) == (k > 1)
+        tab.press("r")
+        tab.says("#heard", f"Shown: {name}.")
+    assert shown_parts(tab) == everything
+    tab.press("R")
+    tab.says("#heard", "Hidden: points, line, shade, rings, sentence.")
+    assert shown_parts(tab) == []
+    tab.press("Escape")
+    assert shown_parts(tab) == everything
+
+
+def test_the_answer_of_a_lesson_is_revealed_last(tab):
+    tab.visit("?lesson=perceptron&step=5")
+    tab.says("#lesson-step", "5 of 10")
+    tab.press("f")
+    expect(tab.page.locator("#lesson-text")).to_contain_text("Question.")
+    answer = tab.page.locator("details.answer p:not(.mine)")
+    tab.press(*6 * ["r"])
+    assert shown_parts(tab) == ["points", "line", "shade", "sentence"]  # rings would answer
+    expect(answer).to_be_hidden()
+    tab.press("r")
+    tab.says("#heard", "Shown: answer.")
+    expect(answer).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("address", "parts"),
+    [
+        ("data=blood-pressure&room=line", ["points", "line", "sentence"]),
+        ("data=descent&room=descent", ["contours", "path", "sentence"]),
+        ("data=outlier&room=soft", ["points", "line", "shade", "rings", "sentence"]),
+    ],
+)
+def test_other_rooms_have_their_own_parts(tab, address, parts):
+    tab.open(address)
+    tab.press("f", "r")
+    tab.says("#heard", f"Hidden: {', '.join(parts)}.")
+    drawn = tab.page.locator(".plane .picture > g:not(.grid) *")
+    assert not any(one.is_visible() for one in drawn.all())
+    for name in parts:
+        tab.press("r")
+        tab.says("#heard", f"Shown: {name}.")
+    assert any(one.is_visible() for one in drawn.all())
+
+
+# Zoom
+
+
+def units(tab, points=((0, 0), (1, 3), (4, 1), (5, 4))):
+    """The pixels of a coordinate, found from where the points are drawn: two slopes and offsets."""
+    places = [
+        [float(x) for x in re.findall(r"-?[\d.]+(?:e-?\d+)?", one.get_attribute("transform"))]
+        for one in tab.page.locator(".dot").all()
+    ]
+    return [np.polyfit([p[k] for p in points], [q[k] for q in places], 1) for k in (0, 1)]
+
+
+def ticks_are_right(tab, points=((0, 0), (1, 3), (4, 1), (5, 4))):
+    """Every number at an axis is beside its line of the grid, to the digits that it has."""
+    across, up = units(tab, points)
+    seen = {"x": [], "y": []}
+    for one in tab.page.locator(".plane .grid text").all():
+        text = one.inner_html().replace("−", "-")
+        if not re.fullmatch(r"-?[\d.]+", text):
+            continue
+        middle = one.get_attribute("text-anchor") == "middle"
+        if middle and text == "0":  # beside its line
+            continue
+        slope, offset = across if middle else up
+        where = float(one.get_attribute("x" if middle else "y")) + (0 if middle else 3)
+        assert where == pytest.approx(slope * float(text) + offset, abs=0.2), text
+        seen["x" if middle else "y"].append(text)
+    for texts in seen.values():
+        assert len(texts) == len(set(texts)) >= 2
+    return seen
+
+
+def settled(tab):
+    tab.page.evaluate("new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r)))")
+
+
+def place(tab, x, y):
+    """The coordinates that are shown at a pixel of the window."""
+    box = tab.page.locator(".plane .picture").bounding_box()
+    (across, left), (up, top) = units(tab)
+    return (x - box["x"] - left) / across, (y - box["y"] - top) / up
+
+
+def test_a_wheel_with_control_zooms_about_the_pointer(tab):
+    tab.open(POINTS)
+    tab.says("#verdict", "separates")
+    ticks_are_right(tab)
+    before, start, first = place(tab, 700, 500), units(tab)[0][0], tab.point(3)
+    tab.page.mouse.move(700, 500)
+    tab.page.keyboard.down("Control")
+    for _ in range(6):
+        tab.page.mouse.wheel(0, -120)
+    tab.page.keyboard.up("Control")
+    settled(tab)
+    assert place(tab, 700, 500) == pytest.approx(before, abs=1e-5)
+    assert units(tab)[0][0] > 20 * start
+    ticks_are_right(tab)
+    assert tab.page.evaluate("devicePixelRatio") == 1  # the page itself is not zoomed
+    scrolled = tab.page.evaluate("scrollY")
+    tab.page.mouse.wheel(0, 120)  # without Ctrl the page scrolls
+    tab.page.wait_for_function("before => scrollY > before", arg=scrolled)
+    settled(tab)
+    tab.press("0")
+    tab.says("#heard", "All is shown.")
+    tab.page.evaluate("scrollTo(0, 0)")
+    assert tab.point(3) == pytest.approx(first, abs=1)
+
+
+def test_a_wheel_alone_zooms_in_full_screen(tab):
+    tab.open(POINTS)
+    tab.press("f")
+    settled(tab)
+    before, start = place(tab, 800, 300), units(tab)[0][0]
+    tab.page.mouse.move(800, 300)
+    tab.page.mouse.wheel(0, 400)
+    settled(tab)
+    assert place(tab, 800, 300) == pytest.approx(before, abs=1e-5)
+    assert units(tab)[0][0] < 0.6 * start
+    ticks_are_right(tab)
+
+
+def test_keys_zoom_and_move_to_any_depth(tab):
+    tab.open(POINTS)
+    start = units(tab)[0][0]
+    tab.press("+", "=")
+    settled(tab)
+    assert units(tab)[0][0] == pytest.approx(start * 1.25**2)
+    ticks_are_right(tab)
+    before = tab.point(2)
+    tab.press("Shift+ArrowLeft", "Shift+ArrowUp")
+    settled(tab)
+    assert tab.point(2) == pytest.approx((before[0] + 80, before[1] + 80), abs=0.6)
+    tab.press("-", "-")
+    settled(tab)
+    assert units(tab)[0][0] == pytest.approx(start)
+    tab.press(*80 * ["+"])  # there is an end
+    settled(tab)
+    assert units(tab)[0][0] == pytest.approx(start * 1e4, rel=1e-4)
+    seen = ticks_are_right(tab)
+    assert all(len(text) >= 5 for text in seen["x"] if text != "0")
+    tab.press("0", *80 * ["-"])
+    settled(tab)
+    assert units(tab)[0][0] == pytest.approx(start / 100, rel=1e-4)
+    ticks_are_right(tab)
+    tab.click("Fit")
+    settled(tab)
+    assert units(tab)[0][0] == pytest.approx(start)
+    assert tab.count("round") == 0  # arrows with Shift do not step
+
+
+def test_dragging_beside_the_points_moves_the_plane_and_adds_nothing(tab):
+    tab.open(POINTS)
+    box = tab.page.locator(".plane .picture").bounding_box()
+    before, mouse = tab.point(2), tab.page.mouse
+    mouse.move(box["x"] + 30, box["y"] + 60)
+    mouse.down()
+    mouse.move(box["x"] + 80, box["y"] + 90, steps=4)
+    mouse.up()
+    settled(tab)
+    assert tab.point(2) == pytest.approx((before[0] + 50, before[1] + 30), abs=0.6)
+    assert tab.page.locator(".dot").count() == 4
+    ticks_are_right(tab)
+    there = (box["x"] + 100, box["y"] + 100)
+    tab.page.mouse.click(*there)  # where one sees it
+    expect(tab.page.locator(".dot")).to_have_count(5)
+    tab.goes_to("points=")
+    assert tab.point(5) == pytest.approx(there, abs=1)
+    tab.drag(5, 60, 40)
+    expect(tab.page.locator(".lab")).to_have_attribute("data-proved", re.compile(r"\d+"))
+    assert tab.point(5) == pytest.approx((there[0] + 60, there[1] + 40), abs=1.5)
+    tab.click("Show all")
+    expect(tab.page.get_by_role("button", name="Show all")).to_be_hidden()
+
+
+def test_two_fingers_zoom_and_one_moves(new_tab):
+    tab = new_tab(width=390, height=844, has_touch=True).open(POINTS)
+    frame = tab.page.locator(".plane .picture")
+    frame.scroll_into_view_if_needed()
+    box = frame.bounding_box()
+    finger = tab.context.new_cdp_session(tab.page)
+
+    def touch(kind, *places):
+        points = [{"x": box["x"] + x, "y": box["y"] + y, "id": k}
+                  for k, (x, y) in enumerate(places)]  # fmt: skip
+        finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    start = units(tab)[0][0]
+    touch("touchStart", (100, 30))
+    touch("touchStart", (100, 30), (200, 30))
+    for k in range(1, 6):
+        touch("touchMove", (100 - 10 * k, 30), (200 + 10 * k, 30))
+    touch("touchEnd")
+    settled(tab)
+    assert units(tab)[0][0] == pytest.approx(2 * start, rel=0.05)
+    ticks_are_right(tab)
+    before = tab.point(1)
+    touch("touchStart", (40, 20))
+    touch("touchMove", (50, 30))
+    touch("touchMove", (90, 50))
+    touch("touchEnd")
+    settled(tab)
+    assert tab.point(1) == pytest.approx((before[0] + 50, before[1] + 30), abs=1)
+    assert tab.page.locator(".dot").count() == 4
+
+
+@pytest.mark.parametrize(
+    "address", ["data=moons&learner=kernel&width=2", "data=blood-pressure&room=line",
+                "data=descent&room=descent", "data=four-clouds", "data=hours&room=curve",
+                "data=outlier&keep=vote&rounds=100"],
+)  # fmt: skip
+def test_every_picture_is_drawn_where_one_looks(tab, address):
+    """Zoomed and moved, and back: it is the same picture."""
+    tab.open(address)
+    tab.press("End")
+    settled(tab)
+    frame = tab.page.locator(".plane .frame")
+    first = frame.inner_html()
+    tab.press("+", "+", "Shift+ArrowLeft")
+    settled(tab)
+    assert frame.inner_html() != first
+    # what takes long is moved at once, and drawn exactly at rest
+    expect(tab.page.locator(".curve-between")).to_have_attribute("transform", "")
+    assert frame.inner_html() != first
+    tab.press("0")
+    settled(tab)
+    assert frame.inner_html() == first
+
+
+# Undo
+
+
+def edit(tab, n):
+    """Make edit number n; each is of another kind."""
+    box = tab.page.locator(".plane .picture").bounding_box()
+    if n == 0:
+        tab.page.mouse.click(box["x"] + 40, box["y"] + 40)
+    elif n == 1:
+        tab.drag(1, 30, -20)
+    elif n == 2:
+        tab.page.locator(".dot[data-point='1']").focus()
+        tab.press("1", "Escape")
+    elif n == 3:
+        tab.page.locator(".dot[data-point='2']").focus()
+        tab.press("Delete")
+    elif n == 4:
+        tab.page.get_by_label("Learning rate").fill("0.5")
+        tab.press("Enter")
+    elif n == 5:
+        tab.page.get_by_label("Initial weights w1").fill("2")
+        tab.press("Enter")
+    elif n == 6:
+        tab.page.get_by_label("Learner", exact=True).select_option("winnow")
+    elif n == 7:
+        tab.page.get_by_label("Points", exact=True).select_option("xor")
+    elif n == 8:
+        tab.page.get_by_text("Your own points", exact=True).click()
+        tab.page.get_by_label("Points as CSV").fill("x,y,class\n1,2,a\n3,4,b\n5,1,a\n")
+        tab.click("Use these")
+    else:
+        tab.click("Clear")
+
+
+def bare(tab):
+    return re.sub(r"&?at=\d+", "", tab.page.url.partition("#")[2])
+
+
+def changes(tab, action):
+    before = bare(tab)
+    action()
+    tab.page.wait_for_function(
+        "before => location.hash.slice(1).replace(/&?at=\\d+/, '') !== before", arg=before
+    )
+    return bare(tab)
+
+
+def test_every_edit_is_undone_and_done_again(tab):
+    tab.open("data=five-points")
+    seen = [bare(tab)]
+    for n in range(10):
+        seen.append(changes(tab, lambda n=n: edit(tab, n)))
+        tab.page.locator(".lab").evaluate("lab => lab.getRootNode().activeElement?.blur()")
+    assert len(set(seen)) == 11
+    for wanted in reversed(seen[:-1]):
+        assert changes(tab, lambda: tab.press("Control+z")) == wanted
+    tab.says("#heard", "Undone; 0 more to undo.")
+    tab.press("Control+z")
+    tab.says("#heard", "Nothing to undo.")
+    keys = ["Control+y", "Control+Shift+Z", "Meta+Shift+Z"]
+    for k, wanted in enumerate(seen[1:]):
+        assert changes(tab, lambda k=k: tab.press(keys[k % 3])) == wanted
+    tab.press("Control+y")
+    tab.says("#heard", "Nothing to redo.")
+    assert changes(tab, lambda: tab.press("Meta+z")) == seen[-2]
+    assert changes(tab, lambda: tab.click("Undo")) == seen[-3]
+    assert changes(tab, lambda: tab.click("Redo")) == seen[-2]
+    assert changes(tab, lambda: edit(tab, 0)) not in seen  # another way on
+    tab.press("Control+y")
+    tab.says("#heard", "Nothing to redo.")
+
+
+def test_undo_brings_back_the_round_and_the_place(tab):
+    tab.open(POINTS)
+    tab.press("ArrowRight", "ArrowRight", "+", "+", "Shift+ArrowLeft")
+    settled(tab)
+    before = tab.point(3)
+    changes(tab, lambda: tab.page.get_by_label("Points", exact=True).select_option("iris-easy"))
+    assert tab.page.locator(".dot").count() > 4
+    tab.page.locator(".lab").evaluate("lab => lab.getRootNode().activeElement?.blur()")
+    changes(tab, lambda: tab.press("Control+z"))
+    assert tab.count("round") == 2
+    assert tab.page.locator(".dot").count() == 4
+    assert tab.point(3) == pytest.approx(before, abs=0.6)
+
+
+def test_what_was_refused_is_not_undone(tab):
+    tab.open(POINTS)
+    kept = bare(tab)
+    changes(tab, lambda: edit(tab, 0))
+    field = tab.page.get_by_label("Rounds at most")
+    field.fill("0.5")
+    field.press("Enter")
+    tab.says("#fault", "rounds must be")
+    field.blur()
+    assert changes(tab, lambda: tab.press("Control+z")) == kept
+
+
+def test_text_that_is_typed_has_an_undo_of_its_own(tab):
+    tab.open(POINTS)
+    changed = changes(tab, lambda: edit(tab, 0))
+    tab.page.get_by_text("Your own points", exact=True).click()
+    area = tab.page.get_by_label("Points as CSV")
+    area.click()
+    area.press_sequentially("1,2")
+    tab.press("Control+z")
+    assert bare(tab) == changed
+    assert area.input_value() != "1,2"
+    rate = tab.page.get_by_label("Learning rate")
+    rate.click()
+    rate.press("ArrowRight")
+    rate.press_sequentially("7")
+    tab.press("Control+z")  # not taken over yet
+    assert bare(tab) == changed
+
+
+def test_an_opened_address_or_lesson_is_no_edit(tab):
+    tab.open(POINTS)
+    changes(tab, lambda: edit(tab, 0))
+    tab.open("data=xor")
+    expect(tab.page.get_by_role("button", name="Undo")).to_be_disabled()
+    tab.press("Control+z")
+    tab.says("#heard", "Nothing to undo.")
+
+
+# Descents
+
+
+def test_a_descent_steps_plays_goes_back_and_has_a_slider(tab):
+    """Its numbers are those of fractions."""
+    tab.open("data=descent&room=descent&eta=0.09")
+    assert "−2" in tab.says("#story", "Press Step")
+    x, y, rate = Fraction(-2), Fraction(1), Fraction(9, 100)
+    for step in range(1, 6):
+        slope = (2 * x, 20 * y)
+        before, (x, y) = (x, y), (x - rate * slope[0], y - rate * slope[1])
+        tab.click("Step")
+        said = tab.text("#story").replace("\xa0", " ")
+        texts = [f"[{three_digits(float(a))}, {three_digits(float(b))}]"
+                 for a, b in (before, slope, (x, y))]  # fmt: skip
+        assert f"[x, y] = {texts[0]} − 0.09 × {texts[1]} = {texts[2]}; J falls from" in said
+        assert said.endswith(f"to {three_digits(float(x * x + 10 * y * y))}.")
+        assert ("turned back" in said) == (step > 1)
+        assert len(tab.page.locator("polyline.descent").get_attribute("points").split()) == step + 1
+        assert tab.page.locator(".table tr.now td").first.inner_text() == str(step)
+    tab.click("Step back")
+    assert tab.count("round") == 4
+    tab.goes_to("at=4")
+    tab.page.get_by_label("Steps", exact=True).fill("20")
+    assert tab.count("round") == 20
+    tab.press("End")
+    assert tab.count("round") == 67
+    assert "would be no longer than 10⁻⁶" in tab.text("#story")
+    assert tab.page.get_by_role("button", name="Step", exact=True).is_disabled()
+    tab.press("Home")
+    tab.page.get_by_label("Speed").select_option("200")
+    tab.press("Space")
+    expect(tab.page.locator("#count-round")).to_have_text("67")
+    tab.page.get_by_label("Points and residuals").locator("tbody tr").nth(2).click()
+    assert tab.count("round") == 2
+    expect(tab.page.get_by_role("button", name="Next mistake")).to_be_hidden()
+
+
+@pytest.mark.parametrize("surface", [*FORMULAS, "squared-error", "likelihood"])
+def test_steps_of_every_surface_are_on_its_path(tab, surface):
+    data = "hours" if surface == "likelihood" else "descent"
+    if surface == "squared-error":
+        data = "worked-line"
+    tab.open(f"data={data}&room=descent&surface={surface}&eta=0.01&rounds=30&from=0.3,0.4")
+    rows = tab.page.get_by_label("Points and residuals").locator("tbody tr")
+    for t in (0, 1, 7):
+        tab.press("Home", *t * ["ArrowRight"])
+        _, x, y, J, _ = rows.nth(t).locator("td").all_inner_texts()
+        said = tab.text("#story").replace("\xa0", " ")
+        assert f"[{x}, {y}]" in said
+        assert J in said
+    rises = surface == "likelihood"
+    assert ("J rises" in said) == rises
+    assert (" + 0.01 × " in said) == rises
+    assert "too long" not in said
+
+
+def test_a_rate_is_tried_from_the_end_of_the_descent(tab):
+    tab.open("data=descent&room=descent&eta=0.02")
+    tab.press("End")
+    steps = tab.count("round")
+    slider = tab.page.get_by_label("Learning rate, slider")
+    slider.focus()
+    slider.press("End")
+    tab.says("#fit-title", "diverges")
+    assert 0 < tab.count("round") < steps
+    said = tab.text("#story")
+    assert "It diverges: the steps grow" in said
+    assert "is too large: rates below 2/λ = 0.1 converge." in said
+    assert "the step was too long" in said
+
+
+def test_a_descent_is_a_page_without_a_server_too(tab, new_tab, tmp_path):
+    tab.open("data=descent&room=descent&eta=0.09")
+    with tab.page.expect_download() as caught:
+        tab.click("HTML")
+    other = new_tab(offline=True)
+    other.page.goto(caught.value.path().rename(tmp_path / "descent.html").as_uri())
+    other.says("#story", "Press Step")
+    other.press("ArrowRight", "f", "ArrowRight")
+    other.says("#story", "Step 2 turned back")
+
+
+# Three digits
+
+
+def test_numbers_of_the_page_are_those_of_python(tab):
+    tab.open()
+    text = (files("linsep.lab") / "page" / "dom.js").read_text("utf-8")
+    rng = np.random.default_rng(0)
+    values = [*rng.normal(size=200) * 10.0 ** rng.integers(-320, 300, 200),
+              *rng.normal(size=200) * 10.0 ** rng.integers(-7, 8, 200),
+              *rng.integers(-(10**7), 10**7, 50).astype(float), 0.0, -0.0, 5e-324, 999.7, 999.5,
+              999999.5, 9999.5, 1.125, 2.5, -1.125, 0.00012345, 9.9995e-5, 1e6]  # fmt: skip
+    found = tab.page.evaluate(
+        "([code, values]) => new Function(`${code.replaceAll('export ', '')}; "
+        "return (values) => values.map((x) => minus(short(x)))`)()(values)",
+        [text, [float(v) for v in values]],
+    )
+    assert found == [three_digits(float(v)) for v in values]
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["data=descent&room=descent&surface=bend&eta=1", "data=descent&room=descent&eta=0.5",
+     "points=0,0,0;1e-5,1,1;123456,2,1;-1e6,0.333333,0&rate=0.123456&rounds=50",
+     "data=blood-pressure&room=line", "data=outlier&room=soft", "data=bayes-iris&room=bayes"],
+)  # fmt: skip
+def test_no_number_has_more_digits_than_one_reads(tab, address):
+    tab.open(address)
+    tab.press("End")
+    said = tab.page.locator(".lab").evaluate(
+        """lab => [...lab.querySelectorAll("*")].filter((node) => !["SCRIPT", "STYLE", "TEXTAREA",
+          "OPTION", "CODE"].includes(node.tagName) && node.checkVisibility()).flatMap((node) =>
+          [...node.childNodes].filter((c) => c.nodeType === 3).map((c) => c.data))"""
+    )
+    said += [one.get_attribute("aria-label") for one in tab.page.locator(".dot").all()]
+    for text in said:
+        assert not re.search(r"\de[+-]?\d", text), text
+        for number in re.findall(r"\d+\.\d+", text):
+            digits = number.replace(".", "").lstrip("0")
+            assert len(digits) <= 3 or number.startswith("0.000"), text
+
+
+# The page for lecturers
+
+
+def test_the_first_class_goes_as_its_page_says(tab):
+    """Keys in the order of the page; sentences that it quotes are shown after them."""
+    page = (ROOT / "docs" / "first-class.md").read_text("utf-8").replace("\n", " ")
+    keys = {"F": "f", "R": "r", "→": "ArrowRight", "Space": "Space"}
+    tab.open(more=False)
+    begin = page.index("## Minute 2")
+    plan = page[page.index("Press **F**", begin) : page.index("Ask: does it always end?")]
+    plan = plan.replace("**F** or **Escape** leaves", "").replace("**←**", "")
+    plan = plan.replace("**→** three times", "**→**").replace(' "Point 3', ' **→** "Point 3')
+    plan = plan.replace(' "Point 4', ' **→** "Point 4')
+    seen = 0
+    for key, quoted in re.findall(r"\*\*(.+?)\*\*|\"(.+?)\"", plan):
+        if key:
+            tab.press(keys[key])
+            continue
+        seen += 1
+        shown = "#key" if quoted.startswith("ring") else "#story"
+        tab.page.wait_for_function(
+            """([shown, text]) => {
+              const walk = (root) => root.querySelector(shown) ?? [...root.querySelectorAll("*")]
+                .flatMap((node) => (node.shadowRoot ? [walk(node.shadowRoot)] : [])).find(Boolean);
+              const node = walk(document);
+              return node.checkVisibility({ visibilityProperty: true })
+                && node.innerText.replaceAll("\u00a0", " ").includes(text);
+            }""",
+            arg=[shown, quoted],
+        )
+    assert seen == 6
+    assert lectures(tab)
+    tab.press("Home")
+    tab.drag(5, *(a + 20 - b for a, b in zip(tab.point(1), tab.point(5), strict=True)))
+    tab.goes_to("points=")
+    tab.press("End")
+    assert "the run ends here" not in tab.text("#story")
+    tab.press("Control+z")
+    tab.goes_to("data=first-steps")
