@@ -1,0 +1,136 @@
+"""Make the notebooks of students from those of teachers.
+
+Run ``python docs/notebooks/make.py``, with names for some of the notebooks only. Those in
+``solutions/`` are the source; edit them in Jupyter. They are run, and written back with outputs
+that do not depend on where and when they ran. Then every line between ``### BEGIN SOLUTION`` and
+``### END SOLUTION``, the markers of nbgrader, is left out, and the rest is run and written: to
+``lectures/`` if the name begins with a digit, else to ``cases/``. It needs nbclient, nbformat and
+ipykernel.
+"""
+
+import base64
+import copy
+import json
+import sys
+import tempfile
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
+#: of every notebook, whatever Jupyter it was edited in
+METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+#: colors of a picture: as many as leave it so many bytes, a third of what matplotlib's need
+COLORS, MOST_BYTES = (32, 16, 12, 8), 40_000
+
+
+def solutions() -> list[Path]:
+    """Return the files of the notebooks with solutions, in order."""
+    return sorted((HERE / "solutions").glob("*.ipynb"))
+
+
+def students_path(path: Path) -> Path:
+    """Return where the notebook without the solutions of ``path`` is written."""
+    return HERE / ("lectures" if path.name[0].isdigit() else "cases") / path.name
+
+
+def text_of(lines: str | list[str]) -> str:
+    """Return text that a notebook holds as one string or as lines."""
+    return lines if isinstance(lines, str) else "".join(lines)
+
+
+def without_solutions(notebook: dict[str, Any]) -> dict[str, Any]:
+    """Return a copy without the lines between the markers, and without outputs."""
+    result = copy.deepcopy(notebook)
+    for cell in result["cells"]:
+        kept, inside = [], False
+        for line in text_of(cell["source"]).splitlines(keepends=True):
+            if line.strip() in (BEGIN, END):
+                if inside == (line.strip() == BEGIN):
+                    raise SystemExit(f"cell {cell['id']}: {line.strip()} without its counterpart")
+                inside = not inside
+            elif not inside:
+                kept.append(line)
+        if inside:
+            raise SystemExit(f"cell {cell['id']}: {BEGIN} without its counterpart")
+        cell["source"] = "".join(kept).rstrip("\n").splitlines(keepends=True)
+        if cell["cell_type"] == "code":
+            cell |= {"outputs": [], "execution_count": None}
+    return result
+
+
+def with_fewer_colors(picture: str) -> str:
+    """Return a PNG, in base64, with a palette, so that it is short."""
+    from PIL import Image
+
+    image = Image.open(BytesIO(base64.b64decode(picture))).convert("RGB")
+    for colors in COLORS:
+        file = BytesIO()
+        image.quantize(colors, dither=Image.Dither.NONE).save(file, format="PNG", optimize=True)
+        if file.tell() <= MOST_BYTES:
+            break
+    return base64.b64encode(file.getvalue()).decode()
+
+
+def cleaned(notebook: dict[str, Any]) -> dict[str, Any]:
+    """Return a copy with outputs that are the same wherever the notebook runs."""
+    result = copy.deepcopy(notebook) | {"metadata": METADATA, "nbformat": 4, "nbformat_minor": 5}
+    for cell in result["cells"]:
+        cell["metadata"].pop("execution", None)
+        cell["source"] = text_of(cell["source"]).splitlines(keepends=True)
+        if cell["cell_type"] != "code":
+            continue
+        cell["execution_count"] = None
+        for output in cell["outputs"]:
+            if output.get("name") == "stderr":  # a warning shows a path of this machine
+                raise SystemExit(f"cell {cell['id']} warns: {text_of(output['text'])}")
+            if "execution_count" in output:
+                output["execution_count"] = None
+            data = output.get("data", {})
+            if "image/png" in data:  # its text is the address of an object
+                data.pop("text/plain", None)
+                data["image/png"] = with_fewer_colors(text_of(data["image/png"]))
+                output["metadata"] = {}
+    return result
+
+
+def run(notebook: dict[str, Any]) -> dict[str, Any]:
+    """Return the notebook with the outputs of a new kernel in an empty folder, cleaned."""
+    import nbclient
+    import nbformat
+
+    parsed = nbformat.reads(json.dumps(notebook), as_version=4)
+    with tempfile.TemporaryDirectory() as folder:
+        resources = {"metadata": {"path": folder}}
+        nbclient.NotebookClient(
+            parsed, timeout=600, kernel_name="python3", resources=resources, coalesce_streams=True
+        ).execute()
+    return cleaned(json.loads(nbformat.writes(parsed)))
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Return the notebook in a file."""
+    return json.loads(path.read_text("utf-8"))
+
+
+def write(path: Path, notebook: dict[str, Any]) -> None:
+    """Write a notebook as Jupyter does, so that differences are few."""
+    text = json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def main(names: list[str]) -> None:
+    """Run and write the notebooks named, or all."""
+    for path in solutions():
+        if not names or path.stem in names:
+            print(path.stem, flush=True)
+            write(path, run(read(path)))
+            write(students_path(path), run(without_solutions(read(path))))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,130 @@
+"""Notebooks: students get those of solutions/ without the solutions; all print what they show."""
+
+import json
+import re
+import runpy
+
+import pytest
+
+from documents import ROOT
+
+NOTEBOOKS = ROOT / "docs" / "notebooks"
+make = runpy.run_path(str(NOTEBOOKS / "make.py"), run_name="make")
+SOLUTIONS = make["solutions"]()
+EVERY = SOLUTIONS + [make["students_path"](path) for path in SOLUTIONS]
+LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+NUMBER = re.compile(r"[-−]?\d[\d,]*(?:\.\d+)?(?:e[-+]\d+)?")
+#: bytes of all notebooks, and of a picture in base64
+MOST, MOST_OF_PICTURE = 2_000_000, 40_000 * 4 // 3
+
+
+def named(path):
+    return f"{path.parent.name}/{path.stem}"
+
+
+every = pytest.mark.parametrize("path", EVERY, ids=named)
+
+
+def code(notebook):
+    return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+
+
+def printed(notebook):
+    """The text of every cell."""
+    return [
+        "".join(make["text_of"](output.get("text", "")) for output in cell["outputs"])
+        for cell in code(notebook)
+    ]
+
+
+def checks(notebook):
+    """The number of cells that check an answer."""
+    sources = [make["text_of"](cell["source"]) for cell in code(notebook)]
+    return sum(bool(re.search(r"^check\(", source, re.M)) for source in sources)
+
+
+def verdicts(notebook):
+    """What the checks printed."""
+    lines = [line for text in printed(notebook) for line in text.splitlines()]
+    return [line for line in lines if line == "right" or line.startswith(("To do", "Not yet"))]
+
+
+def test_every_notebook_has_a_solution():
+    assert len(SOLUTIONS) == 9
+    found = [*NOTEBOOKS.glob("lectures/*.ipynb"), *NOTEBOOKS.glob("cases/*.ipynb")]
+    assert {make["students_path"](path) for path in SOLUTIONS} == set(found)
+
+
+@pytest.mark.parametrize("path", SOLUTIONS, ids=lambda p: p.stem)
+def test_students_get_the_notebook_without_the_solutions(path):
+    def sources(notebook):
+        return [(c["id"], c["cell_type"], c["metadata"], c["source"]) for c in notebook["cells"]]
+
+    solved, given = make["read"](path), make["read"](make["students_path"](path))
+    assert sources(given) == sources(make["without_solutions"](solved)), "run make.py"
+    assert make["BEGIN"] not in json.dumps(given)
+    assert checks(solved) == checks(given) >= 3
+    assert verdicts(solved) == ["right"] * checks(solved)
+    assert len(verdicts(given)) == checks(given)
+    assert all(line.startswith("To do. Hint: ") for line in verdicts(given))
+
+
+@every
+def test_notebooks_are_the_same_wherever_they_run(path):
+    text, notebook = path.read_text("utf-8"), make["read"](path)
+    assert not re.search(r"/(home|root|tmp|work|usr|Users)/| at 0x", text)
+    assert (notebook["nbformat"], notebook["nbformat_minor"]) == (4, 5)
+    assert notebook["metadata"] == make["METADATA"]
+    ids = [cell["id"] for cell in notebook["cells"]]
+    assert len(set(ids)) == len(ids)
+    for cell in code(notebook):
+        assert cell["execution_count"] is None
+        assert "execution" not in cell["metadata"]
+        for output in cell["outputs"]:
+            assert output.get("name") != "stderr"
+            assert output["output_type"] != "error"
+            picture = output.get("data", {}).get("image/png", "")
+            assert len(picture) <= MOST_OF_PICTURE
+            assert not picture or cell["metadata"]["mystnb"]["image"]["alt"]
+
+
+def test_all_are_small():
+    assert sum(path.stat().st_size for path in EVERY) < MOST
+
+
+@pytest.mark.parametrize("path", [NOTEBOOKS / "index.md", *EVERY], ids=named)
+def test_links_lead_somewhere(path):
+    if not (ROOT / "docs" / "explanation").exists():
+        pytest.skip("notebooks link to the pages in their folders, where they are not yet")
+    if path.suffix == ".md":
+        text = path.read_text("utf-8")
+    else:
+        text = "\n".join(make["text_of"](cell["source"]) for cell in make["read"](path)["cells"])
+    links = LINK.findall(text)
+    assert links
+    assert [link for link in links if not (path.parent / link).exists()] == []
+
+
+def test_markers_without_their_counterpart_are_refused():
+    begin, end = make["BEGIN"] + "\n", make["END"] + "\n"
+    for lines in ([begin, "x"], [end], [begin, begin]):
+        cell = {"id": "a", "cell_type": "code", "source": lines}
+        with pytest.raises(SystemExit, match="cell a"):
+            make["without_solutions"]({"cells": [cell]})
+
+
+@pytest.mark.thorough
+@pytest.mark.compiled
+@every
+def test_notebooks_print_what_they_show(path):
+    pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    shown = make["read"](path)
+    for now, then in zip(printed(make["run"](shown)), printed(shown), strict=True):
+        assert NUMBER.sub("#", now) == NUMBER.sub("#", then)
+        # the last digits are those of a processor
+        assert numbers(now) == pytest.approx(numbers(then), rel=0.02, abs=0.02)
+
+
+def numbers(text):
+    return [float(found.replace(",", "").replace("−", "-")) for found in NUMBER.findall(text)]
