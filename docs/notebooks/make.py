@@ -25,7 +25,7 @@ METADATA = {
     "language_info": {"name": "python"},
 }
 #: colors of a picture: as many as leave it so many bytes, a third of what matplotlib's need
-COLORS, MOST_BYTES = (32, 16, 12, 8), 40_000
+COLORS, MOST_BYTES = (128, 64, 32, 16), 40_000
 
 
 def solutions() -> list[Path]:
@@ -70,7 +70,9 @@ def with_fewer_colors(picture: str) -> str:
     image = Image.open(BytesIO(base64.b64decode(picture))).convert("RGB")
     for colors in COLORS:
         file = BytesIO()
-        image.quantize(colors, dither=Image.Dither.NONE).save(file, format="PNG", optimize=True)
+        # which keeps the colors of a few pixels, such as a mark's
+        fewer = image.quantize(colors, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+        fewer.save(file, format="PNG", optimize=True)
         if file.tell() <= MOST_BYTES:
             break
     return base64.b64encode(file.getvalue()).decode()
