@@ -1,0 +1,142 @@
+"""Check what is released: ``python3 packages/release_check.py [NAME ...]``.
+
+Builds the wheel and the source distribution. Installs the wheel into one new environment with the
+base dependencies only and into one for each extra, and does there what the extra is for, outside of
+the checkout. Then the source distribution passes its own tests, among them those of the structure
+(``tests/docs/test_architecture.py``). Names select steps: ``base``, an extra, ``sdist``.
+"""
+
+import re
+import subprocess
+import sys
+import tarfile
+import tempfile
+import tomllib
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+NOT_FOR_USERS = {"test", "lint", "site", "bench"}
+ROWS = "a,b,y\n" + "".join(
+    f"{i % 7},{i % 5},{'yes' if 2 * (i % 7) > 3 * (i % 5) else 'no'}\n" for i in range(60)
+)
+#: what works with the base dependencies; other programs of an extra begin with a model
+FIT = "linsep fit rows.csv --target y --model m.linsep --force"
+LISTENS = """
+import subprocess, sys, urllib.request
+server = subprocess.Popen(sys.argv[2:], stdout=subprocess.PIPE, text=True)
+address = server.stdout.readline().split()[1]
+assert urllib.request.urlopen(address.rstrip("/") + sys.argv[1]).status == 200
+server.terminate()
+"""
+CLUSTER = """
+import numpy as np, linsep
+from dask.distributed import Client
+if __name__ == "__main__":
+    with Client(n_workers=1, threads_per_worker=1, dashboard_address=None) as client:
+        assert linsep.distributed.separation("rows.csv", target="y", client=client).kind
+"""
+REMOTE = """
+import http.server, threading, linsep
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+linsep.fit(f"http://127.0.0.1:{server.server_port}/rows.csv", target="y")
+"""
+PROGRAMS = {"listens.py": LISTENS, "cluster.py": CLUSTER, "remote.py": REMOTE}
+#: what each extra is for
+USES = {
+    "base": [
+        "linsep --version",
+        "linsep describe rows.csv --target y",
+        "linsep predict m.linsep rows.csv",
+        "linsep separate rows.csv --target y --proof proof.json",
+        "linsep verify proof.json rows.csv --target y",
+        "python -m linsep.check proof.json rows.csv --target y",
+        "linsep fit rows.csv --target y --learner logistic --model odds.linsep",
+    ],
+    "plot": ["linsep plot decision m.linsep rows.csv --output plot.png"],
+    "lab": ["python listens.py / linsep lab --no-browser --port 0"],
+    "static": ["linsep lab --static page"],
+    "formula": ["linsep fit rows.csv --formula y~a*b --learner logistic --l2 1 --model f.linsep"],
+    "onnx": ["linsep export m.linsep model.onnx"],
+    "dask": ["python cluster.py"],
+    "remote": ["python remote.py"],
+    "gs": ["python -c 'import gcsfs'", "python remote.py"],
+    "serve": ["python listens.py /health linsep serve m.linsep --port 0"],
+}
+
+
+def run(command: str, folder: Path, bin_folder: Path) -> None:
+    """Run a command with the programs of an environment first on the path."""
+    path = f"{bin_folder}:/usr/bin:/bin"
+    done = subprocess.run(
+        command, shell=True, cwd=folder, capture_output=True, text=True, check=False,
+        env={"PATH": path},
+    )  # fmt: skip
+    if done.returncode:
+        sys.exit(f"release_check: {command} ended with {done.returncode}:\n{done.stderr[-3000:]}")
+
+
+def build(folder: Path) -> tuple[Path, Path, Path]:
+    """Return the wheel, the source distribution and the wheel of Pyodide."""
+    tools = environment(folder / "tools", ["build"])
+    for source in (ROOT, ROOT / "packages" / "linsep-pyodide"):
+        run(f"python -m build --quiet --outdir {folder / 'dist'} {source}", folder, tools)
+    dist = folder / "dist"
+    return (
+        next(dist.glob("linsep-*.whl")),
+        next(dist.glob("linsep-*.tar.gz")),
+        next(dist.glob("linsep_pyodide-*.whl")),
+    )
+
+
+def environment(folder: Path, packages: list[str]) -> Path:
+    """Return the folder of programs of a new environment with these packages."""
+    venv.create(folder, with_pip=True)
+    programs = folder / "bin"
+    install = [programs / "python", "-m", "pip", "install", "--quiet", *packages]
+    subprocess.run(install, check=True)
+    return programs
+
+
+def check_extra(name: str, wheel: Path, pyodide: Path, folder: Path) -> None:
+    """Install the wheel with one extra, and use it."""
+    extra = "" if name == "base" else f"[{name}]"
+    more = [str(pyodide)] if name == "static" else []
+    programs = environment(folder / name, [f"{wheel}{extra}", *more])
+    work = folder / f"{name}-work"
+    work.mkdir()
+    (work / "rows.csv").write_text(ROWS, "utf-8")
+    for file, text in PROGRAMS.items():
+        (work / file).write_text(text, "utf-8")
+    for command in [FIT, *USES[name]]:
+        run(command, work, programs)
+
+
+def check_sdist(sdist: Path, folder: Path) -> None:
+    """Run the tests that the source distribution carries."""
+    with tarfile.open(sdist) as archive:
+        archive.extractall(folder, filter="data")
+    subprocess.run(["make", "test"], cwd=folder / sdist.name.removesuffix(".tar.gz"), check=True)
+
+
+def main() -> None:
+    """Run the steps that are named, or all."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = set(project["optional-dependencies"]) - NOT_FOR_USERS
+    assert extras == set(USES) - {"base"}, "each extra has its use here"
+    steps = sys.argv[1:] or [*USES, "sdist"]
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        wheel, sdist, pyodide = build(folder)
+        version = re.findall(r"linsep-(.*?)-py3", wheel.name)[0]
+        for step in steps:
+            if step == "sdist":
+                check_sdist(sdist, folder)
+            else:
+                check_extra(step, wheel, pyodide, folder)
+            print(f"{step:<8} linsep {version} does what it is for", flush=True)
+
+
+if __name__ == "__main__":
+    main()
