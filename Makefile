@@ -7,7 +7,7 @@ RUN := $(VENV)/bin/python
 export PYTHONDONTWRITEBYTECODE :=
 # The workers of pytest share the processors: threads of BLAS would wait for each other, busily.
 test test-uncompiled coverage test-lowest: export OPENBLAS_NUM_THREADS := 1
-.PHONY: help demo test test-thorough test-uncompiled types test-lowest coverage lint bench campaign format clean
+.PHONY: help demo site test test-thorough test-uncompiled types test-lowest coverage lint bench campaign format clean
 
 help:
 	@echo "make demo    learn from real data with the real command line (about a minute the first time)"
@@ -15,6 +15,7 @@ help:
 	@echo "make test-thorough   all tests both ways, more random examples, clusters, stores, browsers"
 	@echo "make bench   time linsep beside its peers (BENCH='dense csr' picks rows)"
 	@echo "make campaign   kills, interrupts, full disks, damaged files, an hour (PARTS='kills=100 csv=1000 --seed 7' picks)"
+	@echo "make site    build the documentation as a web site in site/"
 	@echo "make lint    ruff and mypy"
 	@echo "make coverage   branch coverage of src by the tests, compiled and not, file by file"
 	@echo "make test-lowest   the tests with the oldest supported releases of every dependency"
@@ -54,7 +55,15 @@ test: $(VENV)/installed
 	@$(MAKE) --no-print-directory --jobs 2 types test-uncompiled
 	$(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder $(COMPILED)
 
-test-thorough:
+$(VENV)/site: $(VENV)/installed
+	$(RUN) -m pip install --quiet --editable '.[site]'
+	@touch $@
+
+# The pages are those that the tests run. A warning, such as a broken link, is an error.
+site: $(VENV)/site
+	$(VENV)/bin/sphinx-build --quiet --fail-on-warning --keep-going --jobs auto docs site
+
+test-thorough: $(VENV)/site
 	LINSEP_THOROUGH=1 $(MAKE) test
 
 test-uncompiled: $(VENV)/installed
@@ -90,4 +99,4 @@ campaign: $(VENV)/installed
 	$(RUN) -m campaign $(PARTS)
 
 clean:
-	rm -rf $(VENV) .coverage demo .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf $(VENV) .coverage demo site docs/reference/generated .pytest_cache .hypothesis .mypy_cache .ruff_cache

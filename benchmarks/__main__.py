@@ -1,6 +1,7 @@
 """``python -m benchmarks [--record] [NAME ...]``: run races, print their table, write JSON.
 
-With ``--record`` the ratios go into measured.json, and from there into docs/speed.md and README.md.
+With ``--record`` the ratios go into measured.json, and from there into README.md and
+docs/explanation/speed.md.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""The tables of docs/speed.md and of the README, from what was measured.
+"""The tables of docs/explanation/speed.md and of the README, from what was measured.
 
 ``measured.json`` holds the ratios of the last runs of every row. ``python -m benchmarks --record``
 adds those of a run and writes the tables anew; a test compares the pages with the file.
@@ -42,7 +42,10 @@ def record(rows: list[dict[str, Any]]) -> None:
             "theirs": row["theirs_accuracy"],
         }
     MEASURED.write_text(json.dumps(known, indent=1) + "\n")
-    for name, table in (("docs/speed.md", full_table(known)), ("README.md", short_table(known))):
+    for name, table in (
+        ("docs/explanation/speed.md", full_table(known)),
+        ("README.md", short_table(known)),
+    ):
         page = ROOT / name
         page.write_text(with_table(page.read_text("utf-8"), table), "utf-8")
 

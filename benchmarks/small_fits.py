@@ -126,7 +126,7 @@ def timed(clock: Callable[[], float], *sides: Callable[[], Any]) -> list[float]:
 
 
 def report(title: str, clock: Callable[[], float]) -> list[dict[str, Any]]:
-    """Print a table of milliseconds; return the rows of docs/speed.md.
+    """Print a table of milliseconds; return the rows of docs/explanation/speed.md.
 
     With one BLAS thread: the peers' others wait for work for some milliseconds after a fit, and
     take the processor from whatever comes next.

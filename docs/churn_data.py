@@ -1,4 +1,4 @@
-"""Write the tables of docs/churn.md into a folder: customers.csv, and new.csv without labels."""
+"""Write the tables of docs/start/churn.md into a folder: customers.csv; new.csv without labels."""
 
 import sys
 from pathlib import Path

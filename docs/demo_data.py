@@ -20,6 +20,7 @@ def write(folder: Path, name: str, data: Bunch, target: str, labels: np.ndarray)
 
 
 folder = Path(sys.argv[1])
+folder.mkdir(parents=True, exist_ok=True)
 cancer, digits, diabetes = load_breast_cancer(), load_digits(), load_diabetes(scaled=False)
 write(folder, "cancer", cancer, "diagnosis", cancer.target_names[cancer.target])
 write(folder, "digits", digits, "digit", digits.target)

@@ -1,4 +1,4 @@
-"""Write visits.csv, the table of docs/files.md: made-up visits of patients to a clinic."""
+"""Write visits.csv, the table of docs/how-to/files.md: made-up visits of patients to a clinic."""
 
 import csv
 import sys

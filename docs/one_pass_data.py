@@ -1,4 +1,4 @@
-"""Write the reviews of docs/one-pass.md into a folder: ``one_pass_data.py FOLDER MEGABYTES``.
+"""Write the reviews of docs/how-to/one-pass.md: ``one_pass_data.py FOLDER MEGABYTES``.
 
 reviews.csv has about so many megabytes, new.csv a tenth of that, at most 2 MB. The words are made
 up: a few are frequent and most are rare, as in a language, and each is likelier in reviews of one

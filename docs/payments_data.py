@@ -1,4 +1,4 @@
-"""Write the tables of docs/rare-classes.md into a folder: payments.csv; new.csv without labels."""
+"""Write the tables of docs/how-to/rare-classes.md: payments.csv; new.csv without labels."""
 
 import sys
 from pathlib import Path

@@ -3,6 +3,7 @@ arrive.
 """
 
 import gc
+import os
 import signal
 from contextlib import suppress
 from pathlib import Path
@@ -13,6 +14,11 @@ from joblib import cpu_count
 
 from linsep.compiled.jit import COMPILING
 from thoroughness import THOROUGH, examples
+
+# pytest imports readline, which sets this for all processes that it starts, but not in os.environ:
+# tables would be as wide as the terminal that the tests are run in.
+os.environ.pop("COLUMNS", None)
+os.unsetenv("COLUMNS")
 
 # The first example of a test may have to compile what it tests.
 settings.register_profile("linsep", examples(100))

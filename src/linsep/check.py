@@ -1,9 +1,10 @@
 """Check a proof written by linsep: ``python -m linsep.check PROOF DATA [--target COLUMN]``.
 
 It needs no other file. DATA (a Gram matrix, if the proof is about one) is svmlight text or, with
---target, CSV. docs/separation.md describes the proofs, canonical.py the hash. Row x has constraints
-a = s (x) [x; 1], Kronecker products with sign vectors: y [x; 1] for two sides, else one for each
-rival class. Weights w are right about x if <w, a> > 0. Rows are {column: number}, without zeros.
+--target, CSV. docs/reference/proofs.md describes the proofs, canonical.py the hash. Row x has
+constraints a = s (x) [x; 1], Kronecker products with sign vectors: y [x; 1] for two sides, else one
+for each rival class. Weights w are right about x if <w, a> > 0. Rows are {column: number}, without
+zeros.
 """
 
 import csv

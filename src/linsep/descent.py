@@ -51,7 +51,7 @@ class Descent:
     n_iter : int, number of steps
     reason : "converged", "max_iter", "cycle" or "diverged"
     sentence : str, the reason in a sentence
-    path : array of shape (n_iter + 1, *shape of x0), all points from x0 to x; None without trace
+    path : array of shape (n_iter + 1, ...), all points from x0 to x; None without trace
     values : array of shape (n_iter + 1,), J at each of them; None without trace
     rates : array of shape (n_iter,), the learning rate of each step; None without trace
     """
@@ -102,7 +102,7 @@ def minimize(
     max_iter: int = 10_000,
     check_grad: bool = False,
 ) -> Descent:
-    """Minimise J by gradient descent: x <- x - eta(k) grad J(x) while eta(k) |grad J(x)| > tol.
+    """Minimize J by ``x <- x - eta(k) grad J(x)``, while ``eta(k) |grad J(x)| > tol``.
 
     It finds a local minimum, which is the global one if J is convex. A rate that is too small
     converges slowly; one that is too large overshoots, so that the points oscillate or diverge.
@@ -301,7 +301,7 @@ def _lower(eta: float, constant: bool) -> str:
 
 
 def numerical_gradient(J: Function, x: Any) -> np.ndarray:
-    """Return central differences (J(x + h e_j) - J(x - h e_j)) / 2h, h about 6e-6 max(1, |x_j|).
+    """Return central differences, with steps of about ``6e-6 max(1, |x_j|)``.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a learner of your own needs; docs/write-your-own-learner.md writes one.
+"""What a learner of your own needs; docs/how-to/write-your-own-learner.md writes one.
 
 A rule is a NamedTuple of numbers and arrays; ``@step.when(Rule)`` says what it does with an
 example. A :class:`Learner` has the rule and whatever lasts from pass to pass. A

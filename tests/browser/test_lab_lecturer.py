@@ -654,7 +654,7 @@ def test_no_number_has_more_digits_than_one_reads(tab, address):
 
 def test_the_first_class_goes_as_its_page_says(tab):
     """Keys in the order of the page; sentences that it quotes are shown after them."""
-    page = (ROOT / "docs" / "first-class.md").read_text("utf-8").replace("\n", " ")
+    page = (ROOT / "docs" / "start" / "first-class.md").read_text("utf-8").replace("\n", " ")
     keys = {"F": "f", "R": "r", "→": "ArrowRight", "Space": "Space"}
     tab.open(more=False)
     begin = page.index("## Minute 2")

@@ -1,4 +1,4 @@
-"""The rooms without a run, lessons, and the pictures of docs/lab.md, in a real browser.
+"""The rooms without a run, lessons, and the pictures of docs/how-to/lab.md, in a real browser.
 
 With LINSEP_DRAW=1 the pictures are drawn anew.
 """
@@ -247,4 +247,4 @@ def test_pictures_of_the_page(tab, name, tmp_path):
     kept = (FOLDER / name).read_bytes()
     assert kept[:4] == drawn[:4] == b"\x89PNG"
     assert kept[16:24] == drawn[16:24]  # width and height
-    assert f"](lab/{name})" in (ROOT / "docs" / "lab.md").read_text("utf-8")
+    assert f"](lab/{name})" in (ROOT / "docs" / "how-to/lab.md").read_text("utf-8")

@@ -167,7 +167,7 @@ def test_every_table(name, learner, tmp_path, monkeypatch):
 
 
 def test_the_table_of_defaults_is_true():
-    page = (ROOT / "docs" / "files.md").read_text("utf-8")
+    page = (ROOT / "docs" / "how-to/files.md").read_text("utf-8")
     row = r"^\|[^|]*\(`(\w+)`\) \|(.*)\|(.*)\|$"
     said = {
         name: (of_fit.strip(), plain.strip().replace(",", ""))

@@ -14,7 +14,7 @@ from linsep.other_names import OF_R, OF_SCIKIT_LEARN, OF_VOWPAL_WABBIT, advice_f
 
 pytestmark = pytest.mark.uncompiled
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[2] / "docs" / "how-to"
 #: what users type, and what they are told
 COMMANDS = {
     "--seed 1": "--random-state", "--epochs 3": "--max-iter", "--lr 0.1": "--learning-rate",

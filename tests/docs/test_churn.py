@@ -1,4 +1,4 @@
-"""The page docs/churn.md: a first evening with a table as people have it."""
+"""The page docs/start/churn.md: a first evening with a table as people have it."""
 
 import doctest
 import re
@@ -12,7 +12,7 @@ from command_line import here
 from documents import ROOT, comparable
 
 pytestmark = pytest.mark.compiled
-PAGE = ROOT / "docs" / "churn.md"
+PAGE = ROOT / "docs" / "start/churn.md"
 READING = ["--comment", "#", "--delimiter", ";"]
 
 

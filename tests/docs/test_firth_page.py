@@ -1,4 +1,4 @@
-"""docs/firth.md is true, also of other programs."""
+"""docs/explanation/firth.md is true, also of other programs."""
 
 import doctest
 import re
@@ -14,7 +14,7 @@ from linsep.errors import SeparationWarning
 from published import ENDOMETRIAL, INFECTIONS
 
 pytestmark = pytest.mark.compiled
-PAGE = (ROOT / "docs" / "firth.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "explanation/firth.md").read_text("utf-8")
 X, y = ENDOMETRIAL
 GAPS = [10.0**-k for k in range(3, 13)]
 
@@ -50,13 +50,13 @@ def check(row, estimate, error, ends, p):
 
 def test_python(monkeypatch):
     monkeypatch.chdir(ROOT)
-    assert run_python("docs/firth.md") > 20
+    assert run_python("docs/explanation/firth.md") > 20
 
 
 def test_commands(tmp_path):
     (tmp_path / "docs").mkdir()
     shutil.copy(ROOT / "docs" / "endometrial.csv", tmp_path / "docs")
-    assert run_commands("docs/firth.md", tmp_path) == 2
+    assert run_commands("docs/explanation/firth.md", tmp_path) == 2
 
 
 def test_the_file_has_the_published_data():

@@ -18,16 +18,16 @@ def evening(tmp_path_factory):
     folder = tmp_path_factory.mktemp("evening")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        assert run_python("docs/formulas.md") > 25
+        assert run_python("docs/how-to/formulas.md") > 25
     return folder
 
 
 def test_the_commands_of_the_page(evening):
-    assert run_commands("docs/formulas.md", evening) == 2
+    assert run_commands("docs/how-to/formulas.md", evening) == 2
 
 
 def test_coming_from_r(tmp_path):
-    assert run_commands("docs/from-r.md", tmp_path) == 4
+    assert run_commands("docs/how-to/from-r.md", tmp_path) == 4
 
 
 def admissions(n=400, seed=2026):

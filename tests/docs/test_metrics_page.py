@@ -1,4 +1,4 @@
-"""The page docs/metrics.md: its commands and its Python run, and print what it says."""
+"""The page docs/how-to/metrics.md: its commands and its Python run, and print what it says."""
 
 import re
 import subprocess
@@ -10,7 +10,7 @@ from documents import ROOT, run_commands, run_python
 from linsep.scoring import CLASS_METRICS, NUMBER_METRICS
 
 pytestmark = pytest.mark.compiled
-PAGE = "docs/metrics.md"
+PAGE = "docs/how-to/metrics.md"
 
 
 def test_the_page_on_metrics(tmp_path, monkeypatch):

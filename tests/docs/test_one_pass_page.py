@@ -1,4 +1,4 @@
-"""docs/one-pass.md is true of two megabytes."""
+"""docs/how-to/one-pass.md is true of two megabytes."""
 
 import pytest
 
@@ -9,7 +9,7 @@ pytestmark = pytest.mark.compiled
 
 def test_commands(tmp_path):
     reviews(tmp_path)
-    lines = (ROOT / "docs" / "one-pass.md").read_text("utf-8").split("```\n")[1].splitlines()
+    lines = (ROOT / "docs" / "how-to/one-pass.md").read_text("utf-8").split("```\n")[1].splitlines()
     made = (tmp_path / "reviews.csv").read_text().splitlines()
     assert all(own.startswith(line) for own, line in zip(made, lines, strict=False))
-    assert run_commands("docs/one-pass.md", tmp_path) == 4
+    assert run_commands("docs/how-to/one-pass.md", tmp_path) == 4

@@ -19,7 +19,7 @@ from storages import blobs, replayed, weights
 
 pytestmark = pytest.mark.thorough
 
-PAGE = "docs/write-your-own-learner.md"
+PAGE = "docs/how-to/write-your-own-learner.md"
 
 
 @pytest.fixture(scope="module")

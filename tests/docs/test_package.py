@@ -25,13 +25,13 @@ def test_the_source_distribution_names_files_that_exist():
 def test_the_readme_is_short_and_names_every_extra():
     text = (ROOT / "README.md").read_text("utf-8")
     assert len(text.split()) <= 700
-    extras = PROJECT["project"]["optional-dependencies"].keys() - {"test", "lint", "bench"}
+    extras = PROJECT["project"]["optional-dependencies"].keys() - {"test", "lint", "site", "bench"}
     assert [extra for extra in extras if not re.search(rf"`{extra}`", text)] == []
 
 
 def test_pages_install_from_a_clone_as_long_as_there_is_no_site():
     assert not PROJECT["project"]["urls"]
-    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     from_an_index = r"pip install ['\"]?linsep"
     assert [page.name for page in pages if re.search(from_an_index, page.read_text("utf-8"))] == []
 
@@ -45,3 +45,10 @@ def test_the_extra_for_a_static_host_is_the_package_of_this_clone():
     assert f"github.com/pyodide/pyodide/tree/{package['version']}" in about
     known = re.findall(r"https://[^/\"]+", (folder / "fetching.py").read_text("utf-8"))
     assert known == ["https://registry.npmjs.org"]
+
+
+def test_actions_of_workflows_are_pinned_by_hash():
+    flows = [path.read_text("utf-8") for path in (ROOT / ".github" / "workflows").glob("*.yml")]
+    used = [name for text in flows for name in re.findall(r"uses: (.*)", text)]
+    assert len(used) > 10
+    assert [name for name in used if not re.fullmatch(r"\S+@[0-9a-f]{40} # v[\d.]+", name)] == []

@@ -1,4 +1,4 @@
-"""The page docs/rare-classes.md: an evening with a rare class, up to a threshold and its cost."""
+"""docs/how-to/rare-classes.md: an evening with a rare class, up to a threshold and its cost."""
 
 import doctest
 import re
@@ -10,7 +10,7 @@ from command_line import here
 from documents import ROOT, comparable, payments
 
 pytestmark = pytest.mark.compiled
-PAGE = ROOT / "docs" / "rare-classes.md"
+PAGE = ROOT / "docs" / "how-to/rare-classes.md"
 
 
 def test_every_output_is_what_the_page_shows(tmp_path, monkeypatch):

@@ -17,6 +17,17 @@ from linsep.catalog import LEARNERS
 from linsep.compiled.jit import COMPILING
 
 pytestmark = pytest.mark.compiled
+#: pages that are not of the site
+OUTSIDE = ("README", "ARCHITECTURE", "CONTRIBUTING", "CHANGELOG", "SECURITY", "CODE_OF_CONDUCT")
+#: relative links, headings, and what looks like them in code
+TO = re.compile(r"\]\((?![a-z]+:)([^)#\s]*)(?:#([^)\s]+))?\)")
+HEADING = re.compile(r"^#+ (.*)$", re.M)
+CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.M | re.S)
+
+
+def anchor(heading):
+    """Return the name of a heading in links."""
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
 
 
 def test_python_in_the_readme():
@@ -26,43 +37,52 @@ def test_python_in_the_readme():
 @pytest.mark.thorough
 def test_commands_in_the_page_on_bounds(tmp_path):
     shutil.copytree(ROOT / "docs", tmp_path / "docs")
-    assert run_commands("docs/bounds.md", tmp_path) == 1
+    assert run_commands("docs/explanation/bounds.md", tmp_path) == 1
 
 
 @pytest.mark.thorough
 def test_the_page_on_lecture_notes(tmp_path):
-    assert run_commands("docs/lecture-notes.md", tmp_path) == 15
+    assert run_commands("docs/explanation/lecture-notes.md", tmp_path) == 15
 
 
-def test_links_of_the_page_on_lecture_notes():
-    pages = {path.name: path.read_text("utf-8") for path in (ROOT / "docs").glob("*.md")}
-    found = re.findall(r"\]\(([^)#]+)(?:#([^)]+))?\)", pages["lecture-notes.md"])
-    assert len(found) > 30
-    for name, anchor in found:
-        assert (ROOT / "docs" / name).is_file(), name
-        if anchor:
-            heads = re.findall(r"^#+ (.*)$", pages[name], re.M)
-            words = [re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads]
-            assert anchor in words, (name, anchor)
+def test_links_lead_to_pages_and_headings():
+    pages = [ROOT / f"{name}.md" for name in OUTSIDE] + sorted((ROOT / "docs").glob("*/*.md"))
+    texts = {page: page.read_text("utf-8") for page in pages}
+    heads = {page: set(map(anchor, HEADING.findall(text))) for page, text in texts.items()}
+    found = [(page, *link) for page in pages for link in TO.findall(CODE.sub("", texts[page]))]
+    assert len(found) > 300
+    for page, name, heading in found:
+        target = (page.parent / name).resolve() if name else page
+        assert target.exists(), (page.name, name)
+        assert not heading or target not in heads or heading in heads[target], (page.name, heading)
 
 
 @pytest.mark.thorough
 def test_the_page_on_remote_files():
     pytest.importorskip("fsspec")
-    assert run_python("docs/remote-files.md") > 4
+    assert run_python("docs/how-to/remote-files.md") > 4
 
 
 @pytest.mark.thorough
 def test_coming_from_vowpal_wabbit(tmp_path):
-    assert run_commands("docs/from-vowpal-wabbit.md", tmp_path) == 4
+    assert run_commands("docs/how-to/from-vowpal-wabbit.md", tmp_path) == 4
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("page", ["from-liblinear", "from-statsmodels", "from-river"])
+def test_pages_that_compare_with_other_programs(page, monkeypatch):
+    if page == "from-river":
+        pytest.importorskip("river")
+    monkeypatch.chdir(ROOT)
+    assert run_python(f"docs/how-to/{page}.md") > 8
 
 
 @pytest.mark.thorough
 def test_the_page_on_exports(tmp_path, monkeypatch):
     pytest.importorskip("onnxruntime")
-    assert run_commands("docs/export.md", tmp_path) == 7
+    assert run_commands("docs/how-to/export.md", tmp_path) == 7
     monkeypatch.chdir(tmp_path)
-    assert run_python("docs/export.md") > 20
+    assert run_python("docs/how-to/export.md") > 20
 
 
 @pytest.mark.parametrize(
@@ -107,24 +127,26 @@ def test_commands_in_the_readme(tmp_path):
     shutil.copytree(ROOT / "docs", tmp_path / "docs")
     subprocess.run([sys.executable, ROOT / "docs" / "demo_data.py", demo], check=True)
     assert run_commands("README.md", tmp_path) == 3
-    assert run_commands("docs/command-line.md", tmp_path) >= 11
-    assert run_commands("docs/learners.md", tmp_path) >= 2
+    assert run_commands("docs/reference/command-line.md", tmp_path) >= 11
+    assert run_commands("docs/reference/file-formats.md", tmp_path) == 1
+    assert run_commands("docs/explanation/learners.md", tmp_path) >= 2
     (tmp_path / "digits.linsep").rename(demo / "digits.linsep")
-    assert run_commands("docs/plots.md", tmp_path) == 2
-    assert run_commands("docs/tune.md", tmp_path) == 5
+    assert run_commands("docs/gallery/index.md", tmp_path) == 3
+    assert run_commands("docs/how-to/tune.md", tmp_path) == 5
 
 
 @pytest.mark.thorough
 def test_commands_about_files(tmp_path):
     subprocess.run([sys.executable, ROOT / "docs" / "files_data.py", tmp_path], check=True)
-    assert run_commands("docs/files.md", tmp_path) == 9
+    assert run_commands("docs/how-to/files.md", tmp_path) == 9
 
 
 @pytest.mark.thorough
 def test_commands_about_separation(tmp_path):
     iris = load_iris(as_frame=True).frame[50:]
     iris.rename(columns={"target": "species"}).to_csv(tmp_path / "two.csv", index=False)
-    assert run_commands("docs/separation.md", tmp_path) == 3
+    assert run_commands("docs/explanation/separation.md", tmp_path) == 2
+    assert run_commands("docs/reference/proofs.md", tmp_path) == 1
 
 
 @pytest.mark.skipif(not COMPILING, reason="the demo is slow without the compiler")

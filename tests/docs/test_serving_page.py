@@ -28,7 +28,7 @@ def test_the_page_on_serving(tmp_path, monkeypatch):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
-    page = (ROOT / "docs" / "serving.md").read_text("utf-8").replace("8000", port)
+    page = (ROOT / "docs" / "how-to/serving.md").read_text("utf-8").replace("8000", port)
     server, names, commands = None, {}, 0
     try:
         for kind, block in re.findall(r"```(console|python)\n(.*?)```", page, re.S):

@@ -1,4 +1,4 @@
-"""docs/soft-margin.md is true."""
+"""docs/explanation/soft-margin.md is true."""
 
 import subprocess
 import sys
@@ -13,8 +13,8 @@ pytestmark = pytest.mark.compiled
 def test_commands(tmp_path):
     (tmp_path / "demo").mkdir()
     subprocess.run([sys.executable, ROOT / "docs" / "demo_data.py", tmp_path / "demo"], check=True)
-    assert run_commands("docs/soft-margin.md", tmp_path) == 5
+    assert run_commands("docs/explanation/soft-margin.md", tmp_path) == 5
 
 
 def test_python():
-    assert run_python("docs/soft-margin.md") > 10
+    assert run_python("docs/explanation/soft-margin.md") > 10

@@ -9,7 +9,8 @@ pytestmark = pytest.mark.compiled
 
 
 @pytest.mark.parametrize(
-    ("name", "table"), [("docs/speed.md", page.full_table), ("README.md", page.short_table)]
+    ("name", "table"),
+    [("docs/explanation/speed.md", page.full_table), ("README.md", page.short_table)],
 )
 def test_tables_are_those_that_were_measured(name, table):
     text = (page.ROOT / name).read_text("utf-8")
@@ -23,14 +24,14 @@ def test_every_row_of_the_readme_was_measured():
 def test_a_run_adds_its_ratio_and_the_oldest_leaves(tmp_path, monkeypatch):
     monkeypatch.setattr(page, "MEASURED", tmp_path / "measured.json")
     monkeypatch.setattr(page, "ROOT", tmp_path)
-    (tmp_path / "docs").mkdir()
-    for name in ("docs/speed.md", "README.md"):
+    (tmp_path / "docs" / "explanation").mkdir(parents=True)
+    for name in ("docs/explanation/speed.md", "README.md"):
         empty = f"before\n{page.BEGIN.format('ratios')}\n{page.END}\nafter\n"
         (tmp_path / name).write_text(empty, "utf-8")
     row = {"name": "dense", "work": "rows", "against": "other", "measure": "accuracy"}
     for ratio in (99.0, 4.0, 5.0, 6.0, 12.0, 7.0):
         page.record([row | {"ratio": ratio, "ours_accuracy": 0.5, "theirs_accuracy": None}])
-    written = Path(tmp_path / "docs" / "speed.md").read_text("utf-8")
+    written = Path(tmp_path / "docs" / "explanation/speed.md").read_text("utf-8")
     assert "| rows | other | 4.0 to 12 | accuracy 0.5 |  |" in written
     assert written.startswith("before\n")
     assert written.endswith("\nafter\n")

@@ -1,4 +1,4 @@
-"""docs/text.md is true: its Python, its commands on real messages, and what its table says."""
+"""docs/how-to/text.md is true: its Python, its commands on real messages, and its table."""
 
 import csv
 import gzip
@@ -27,11 +27,11 @@ def test_commands(shared_data, tmp_path):
         for path in (tmp_path / "mails" / kind / f"{k}.txt", tmp_path / "inbox" / f"{k}.txt"):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-    assert run_commands("docs/text.md", tmp_path) == 5
+    assert run_commands("docs/how-to/text.md", tmp_path) == 5
 
 
 def cell(choice, column):
-    lines = (ROOT / "docs/text.md").read_text("utf-8").splitlines()
+    lines = (ROOT / "docs/how-to/text.md").read_text("utf-8").splitlines()
     (line,) = (line for line in lines if line.startswith(f"| {choice} |"))
     return float(line.split("|")[column + 2])
 

@@ -11,6 +11,14 @@ from pathlib import Path
 from command_line import here
 
 ROOT = Path(__file__).resolve().parents[2]
+#: the pages of the site by their names, which are different
+PAGES = {
+    path.stem: path
+    for path in sorted((ROOT / "docs").rglob("*.md"))
+    if path.stem != "index" and not {"reference", "developers"} & set(path.parts)
+}
+PAGES["gallery"] = ROOT / "docs" / "gallery" / "index.md"
+PAGES["command-line"] = ROOT / "docs" / "reference" / "command-line.md"
 # Times differ from run to run, gaps that are rounding errors from processor to processor, and so
 # does how lines are folded.
 TIMES = re.compile(r"\d+\.\d\d s")
@@ -33,7 +41,7 @@ def run_commands(name, folder):
             done = run_command(command, folder)
             assert done.returncode == 0, done.stderr
             if shown.strip():
-                assert comparable(done.stdout) == comparable(shown)
+                assert comparable(done.stdout) == comparable(shown), command
             commands += 1
     return commands
 
@@ -50,12 +58,12 @@ def run_command(command, folder):
 
 
 def payments(folder):
-    """Write the tables of docs/rare-classes.md into a folder."""
+    """Write the tables of docs/how-to/rare-classes.md into a folder."""
     runpy.run_path(str(ROOT / "docs" / "payments_data.py"))["write"](folder)
 
 
 def reviews(folder):
-    """Write the texts of docs/one-pass.md into a folder, but only 2 MB."""
+    """Write the texts of docs/how-to/one-pass.md into a folder, but only 2 MB."""
     runpy.run_path(str(ROOT / "docs" / "one_pass_data.py"))["write"](folder, 2)
 
 

@@ -1,6 +1,6 @@
 """Pictures of a page: drawn by its own code, and known by what they show.
 
-``python tests/helpers/pictures.py docs/plots.md`` draws the pictures of a page anew.
+``python tests/helpers/pictures.py docs/gallery/index.md`` draws the pictures of a page anew.
 """
 
 import doctest
@@ -13,7 +13,7 @@ from unittest import mock
 
 import numpy as np
 
-LINK = re.compile(r"!\[[^]]*\]\((pictures/[\w-]+\.(?:svg|gif))\)")
+LINK = re.compile(r"!\[[^]]*\]\(((?:\.\./)?pictures/[\w-]+\.(?:svg|gif))\)")
 MANY = 1000
 #: smaller beside the largest number of a line, a number is a rounding error of 0
 ROUNDING = 1e-12

@@ -38,7 +38,7 @@ META = {
         [("a", base), ("b", GaussianNaiveBayes())], voting="soft", flatten_transform=False
     ),
 }
-#: what skl2onnx cannot do without probabilities, or not for two classes: see docs/export.md
+#: what skl2onnx cannot do without probabilities, or not for two classes: see docs/how-to/export.md
 NOT_ONLINE = {"voting", "bagged", "one against the rest"}
 
 
@@ -71,7 +71,7 @@ def test_probabilities_are_those_of_scikit_learn(meta, base, classes, labels):
     if meta == "one against one" and labels == "texts":
         pytest.skip("skl2onnx takes all labels of OneVsOneClassifier for whole numbers")
     if base == "online" and (meta in NOT_ONLINE or two):
-        pytest.skip("skl2onnx does not do that: docs/export.md")
+        pytest.skip("skl2onnx does not do that: docs/how-to/export.md")
     X, y = rows(classes)
     y = np.array(["a", "b", "c"])[y] if labels == "texts" else y
     with warnings.catch_warnings():

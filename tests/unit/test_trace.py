@@ -39,8 +39,8 @@ P = Perceptron(shuffle=False)
 
 def test_the_document_on_traces(tmp_path):
     shutil.copytree(ROOT / "docs", tmp_path / "docs")
-    assert run_python("docs/trace.md") >= 10
-    assert run_commands("docs/trace.md", tmp_path) == 4
+    assert run_python("docs/how-to/trace.md") >= 10
+    assert run_commands("docs/how-to/trace.md", tmp_path) == 4
     assert (tmp_path / "table.tex").read_text().startswith(r"\begin{tabular}")
 
 

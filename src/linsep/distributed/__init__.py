@@ -1,4 +1,4 @@
-"""Fits on a cluster, by dask.distributed: ``pip install 'linsep[dask]'``; see docs/cluster.md.
+"""Fits on a cluster, by dask.distributed: ``pip install 'linsep[dask]'``; docs/how-to/cluster.md.
 
 ``shards`` are addresses of rows, and how a worker reads them; ``rows`` are on the workers, with
 what the client knows of them; ``collections`` are Dask's. ``cluster`` runs tasks by name and puts

@@ -60,7 +60,7 @@ def fit(
         Regressions are those of one machine, to the bit. Online learners learn by iterative
         parameter mixing (McDonald, Hall and Mann 2010): in every pass each shard is learnt from the
         same weights, and what the shards have learnt is mixed. ``keep="average"`` mixes averages.
-        Variances, scales and what else belongs to weights are mixed, too (docs/cluster.md).
+        Variances, scales and what else belongs to weights are mixed, too (docs/how-to/cluster.md).
     source : Source, or Dask Array or DataFrame of shape (rows, features)
         Files, opened by :func:`linsep.open_source`; or numbers, of which a partition is a shard.
     y, sample_weight : Dask Array or Series of shape (rows,)

@@ -131,11 +131,12 @@ def format_of(path: Path) -> Format:
 def export(model: Any, path: str | Path, *, force: bool = False) -> Path:
     """Write a fitted learner for other programs, in the format of the extension of ``path``.
 
-    .onnx holds every learner, except kernels for which ONNX has no operators (see docs/export.md)
-    and ``tie="random"``. The others hold linear scores, and weights in them read back to the same
-    bits: .json and .csv are tables of weights, .sql a query for SQLite and DuckDB, .py a module
-    without imports. Probabilities of :func:`linsep.calibrate`, and those of one-vs-rest, are not
-    exported; labels are the same. A threshold of :func:`linsep.set_threshold` is.
+    .onnx holds every learner, except kernels for which ONNX has no operators (see
+    docs/how-to/export.md) and ``tie="random"``. The others hold linear scores, and weights in them
+    read back to the same bits: .json and .csv are tables of weights, .sql a query for SQLite and
+    DuckDB, .py a module without imports. Probabilities of :func:`linsep.calibrate`, and those of
+    one-vs-rest, are not exported; labels are the same. A threshold of :func:`linsep.set_threshold`
+    is.
 
     Parameters
     ----------

@@ -96,8 +96,9 @@ def to_onnx(estimator: Any) -> Any:
     Raises
     ------
     ExportError
-        If ONNX cannot hold the model (kernels for which it has no operators, see docs/export.md;
-        ``tie="random"``; words of texts, hashed values), or the package onnx is missing.
+        If ONNX cannot hold the model (kernels for which it has no operators, see
+        docs/how-to/export.md; ``tie="random"``; words of texts, hashed values), or the package onnx
+        is missing.
     NotFittedError
         If the estimator is not fitted.
 

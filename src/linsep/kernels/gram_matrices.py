@@ -36,7 +36,7 @@ def check_gram(K: Any) -> str | None:
     str or None
         A sentence for :class:`NotPositiveSemidefiniteWarning`, or None. Up to 2,000 rows None means
         that no eigenvalue is negative, up to rounding. For more rows only the necessary conditions
-        K_ii >= 0 and |K_ij| <= sqrt(K_ii K_jj) are checked.
+        ``K_ii >= 0`` and ``|K_ij| <= sqrt(K_ii K_jj)`` are checked.
 
     Raises
     ------

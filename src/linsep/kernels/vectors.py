@@ -239,7 +239,7 @@ class RBF(WithGamma):
 
 @dataclass(frozen=True)
 class Laplacian(WithGamma):
-    """exp(-gamma sum |x_i - y_i|).
+    """``exp(-gamma sum |x_i - y_i|)``.
 
     Parameters
     ----------
@@ -294,7 +294,7 @@ class AllSubsets(BeyondFloats):
     def scaled_gram(self, A: Any, B: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return every value m 2^e as (m, e), float64 arrays of shape (rows of A, rows of B).
 
-        |m| is 0 or between 1/2 and 1.
+        ``|m|`` is 0 or between 1/2 and 1.
         """
         same_width(A, B)
         mantissas = np.empty((rows_of(A), rows_of(B)))

@@ -54,18 +54,18 @@ def appended(first: Any, second: Any) -> Any:
 class KernelPerceptron(HasSupportVectors, OnlineClassifier):
     """The perceptron in the space of a kernel: on a mistake, the row becomes a support vector.
 
-    Scores are f(x) = sum_i a_i K(x_i, x), without an intercept; use ``RBF() + 1`` for one. Kernel
-    values are computed many at a time. The mistakes are those of the algorithm that scores one row
-    at a time: exactly if kernel values are whole numbers, else up to rounding, which decides a
-    score that is zero in exact arithmetic. (Tenths are not exact in floats; 10 X is.)
+    Scores are ``f(x) = sum_i a_i K(x_i, x)``, without an intercept; use ``RBF() + 1`` for one.
+    Kernel values are computed many at a time. The mistakes are those of the algorithm that scores
+    one row at a time: exactly if kernel values are whole numbers, else up to rounding, which
+    decides a score that is zero in exact arithmetic. (Tenths are not exact in floats; 10 X is.)
 
     Parameters
     ----------
     kernel : str, callable or kernel of :mod:`linsep.kernels`, default="rbf"
-        "linear", "poly" (gamma <x, y> + coef0)^degree, "rbf" exp(-gamma |x - y|^2), "laplacian"
-        exp(-gamma |x - y|_1), "all-subsets" prod(1 + x_i y_i), "precomputed" (X is a Gram matrix),
-        a name of ``sklearn.metrics.pairwise.kernel_metrics()``, a function of two rows, or a
-        kernel such as ``RBF(0.1) + Polynomial(2)`` or ``Spectrum(3)`` on strings.
+        "linear", "poly" (gamma <x, y> + coef0)^degree, "rbf" ``exp(-gamma |x - y|^2)``,
+        "laplacian" ``exp(-gamma |x - y|_1)``, "all-subsets" prod(1 + x_i y_i), "precomputed" (X is
+        a Gram matrix), a name of ``sklearn.metrics.pairwise.kernel_metrics()``, a function of two
+        rows, or a kernel such as ``RBF(0.1) + Polynomial(2)`` or ``Spectrum(3)`` on strings.
     degree : int, default=3
     gamma : float, "scale" or None, default=None
         "scale" is 1 / (features * variance of X). None is 1 for "poly", else "scale".

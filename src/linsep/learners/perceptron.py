@@ -125,7 +125,7 @@ class Perceptron(LinearClassifier):
     classes_ : array of the labels, sorted
     reference_ : the class that is -1; None for several classes
     n_iter_ : passes made
-    mistakes_ : array of shape (n_iter_,), mistakes in each pass; with ovr and ovo, summed over
+    mistakes_ : array of shape (passes,), mistakes in each pass; with ovr and ovo, summed over
         the machines
     n_updates_ : int, number of updates
     calibration_ : what :func:`linsep.calibrate` learnt; only then is there ``predict_proba``
@@ -134,7 +134,7 @@ class Perceptron(LinearClassifier):
     stop_sentence_ : the stop reason as a sentence
     cycle_ : the cycle that ended the run, with ``verify(X, y)``, or None
     report_ : the bound ||w||/M on the margin; ``bounds(X, y)`` adds the bounds that need the rows
-    criterion_ : array of shape (n_iter_,), J_p at the start of each pass; with update="batch"
+    criterion_ : array of shape (passes,), J_p at the start of each pass; with update="batch"
     validation_scores_, validation_curve_ : with early_stopping, accuracy on the held-out rows and
         error rates on training and held-out rows, after each pass without the held-out rows
     progressive_accuracy_ : share of the rows of the first pass predicted correctly before learning

@@ -137,7 +137,7 @@ class LogisticRegression(
         intercepts. For several classes the coefficients of all classes, shifted to sum to zero, are
         penalised, so that the reference does not matter. (scikit-learn's C is 1 / l2.)
     penalty : {"firth"} or None, default=None
-        "firth": maximise Firth's penalised likelihood, the log-likelihood + ln |I| / 2 with I the
+        "firth": maximize Firth's penalized likelihood, the log-likelihood + ``ln |I| / 2``, I the
         information, by Newton's method, for rows in memory and up to 2,500 weights. Its estimates
         are less biased in small samples and always finite. Not with l2.
     fit_intercept : bool, default=True

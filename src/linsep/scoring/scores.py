@@ -65,7 +65,7 @@ def score(
         is None, and "intervals" how the intervals were made. "confusion" has the "labels" and the
         "matrix", a row for each true class and a column for each predicted one. Beside these are
         the accuracy, or R^2 and errors, of all rows, and counts of rows and classes. See
-        docs/metrics.md.
+        docs/how-to/metrics.md.
 
     Raises
     ------

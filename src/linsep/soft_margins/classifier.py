@@ -313,7 +313,7 @@ class SoftMarginClassifier(
 
     @property
     def objective_(self) -> float:
-        """|w|^2 / 2 + C times the losses, rounded up, added up over the machines."""
+        """``|w|^2 / 2`` + C times the losses, rounded up, added up over the machines."""
         self.fitted_run()
         return float(self._solution.objectives.sum())
 

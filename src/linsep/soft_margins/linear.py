@@ -35,9 +35,10 @@ MOST_SQUARE = 1e280
 class SoftMargin(HasEquation, SoftMarginClassifier):
     """Linear support vector machine, with a proof of how near its objective is to the best.
 
-    Minimizes |w|^2 / 2 + C sum_i c_i loss(1 - y_i (<w, x_i> + b)), where c_i is the weight of row i
-    and loss(t) is max(0, t), or its square. Dual variables prove a lower bound of the objective of
-    any weights (:attr:`lower_bound_`), and so that these are within ``duality_gap_`` of the best.
+    Minimizes ``|w|^2 / 2 + C sum_i c_i loss(1 - y_i (<w, x_i> + b))``, where c_i is the weight of
+    row i and loss(t) is max(0, t), or its square. Dual variables prove a lower bound of the
+    objective of any weights (:attr:`lower_bound_`), and so that these are within ``duality_gap_``
+    of the best.
 
     With more rows or features than a few hundred, coordinate descent on the dual comes first; an
     interior point method finishes where it would take longer, for up to 3,000 rows or features.

@@ -73,7 +73,7 @@ def open_source(
     ----------
     data : a data frame of pandas or polars, an Arrow table, or whatever else gives an Arrow C
         stream; or files, folders or globs, in reading order, on this machine or remote, such as
-        s3://bucket/rows.csv, gs://bucket/part-*.parquet or https://host/rows.svm.gz
+        ``s3://bucket/rows.csv``, ``gs://bucket/part-*.parquet``, ``https://host/rows.svm.gz``;
         svmlight text (.svm .svmlight .libsvm .txt), Vowpal Wabbit's text (.vw) or tables (.csv
         .tsv .jsonl .parquet .arrow and their kin), plain or .gz .bz2 .xz .zst; a folder with a
         folder of texts for each label; rows that `linsep convert` wrote (.rows).
@@ -140,8 +140,8 @@ def open_source(
     products : products of two columns, such as "age:income", as more features: of numbers, of a
         number and each value of a text column, or of the values of two; tables only
     formula : the label and the features as in R, such as "admit ~ gre * C(rank) + poly(gpa, 2)",
-        instead of ``target``; see docs/formulas.md; tables only, needs formulaic. Its ``- 1`` is
-        ``fit_intercept=False`` of an estimator
+        instead of ``target``; see docs/how-to/formulas.md; tables only, needs formulaic. Its
+        ``- 1`` is ``fit_intercept=False`` of an estimator
     interactions : pairs of first letters of namespaces, such as "ab", whose features are
         multiplied; Vowpal Wabbit's text only
     ignore_namespaces, keep_namespaces : first letters of the namespaces to leave out, or of the

@@ -239,7 +239,7 @@ class Trace(Sequence):
     def to_html(self, *, interactive: bool = False) -> str:
         """Return an HTML table with why the fit stopped as its foot.
 
-        With ``interactive``, return a page of :doc:`the lab <lab>`: a whole file that steps through
+        With ``interactive``, return a page of the lab: a whole file that steps through
         the rounds, forward and back, and asks nothing of the internet. It is for rows of two
         features; a notebook shows it by ``IPython.display.IFrame``, once it is saved.
         """

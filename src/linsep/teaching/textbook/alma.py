@@ -13,10 +13,10 @@ from linsep.teaching.textbook.machine import Example, Machine, Number, Row, Rule
 
 @dataclass(frozen=True)
 class ALMA(Rule):
-    """Learn examples of length 1 whose margin is small, in ever smaller steps, with |w| <= 1.
+    """Learn examples of length 1 whose margin is small, in ever smaller steps, with ``|w| <= 1``.
 
-    At correction k = 1, 2, ... an example is one too small if y <w, z> / |z| is at most
-    (1 - alpha) B / sqrt(k). Then w += C y z / (|z| sqrt(k)), and a w longer than 1 is scaled to
+    At correction k = 1, 2, ... an example is one too small if ``y <w, z> / |z|`` is at most
+    (1 - alpha) B / sqrt(k). Then ``w += C y z / (|z| sqrt(k))``, and a w longer than 1 is scaled to
     length 1. Such an example counts as a mistake: on rows separable with margin g the defaults make
     at most (2 / g^2) (2 / alpha - 1)^2 + 8 / alpha - 4 corrections, after which every row has a
     margin of (1 - alpha) g. (LIBOL and JSAT have B = 1 / alpha and do not scale rows; JSAT divides
@@ -56,7 +56,7 @@ class ALMA(Rule):
     def update(
         self, machine: Machine, example: Example, y: int, s: Number, importance: Number
     ) -> bool:
-        """W += importance C y z / (|z| sqrt(k)), and W /= max(1, |W|)."""
+        """``w += importance C y z / (|z| sqrt(k))``, and ``w /= max(1, |w|)``."""
         k = (machine.memory or 0) + 1
         machine.add(example, importance * self.C / (length(example.z) * sqrt(k)) * y)
         machine.memory = k

@@ -47,7 +47,7 @@ class Winnow(Rule):
     def update(
         self, machine: Machine, example: Example, y: int, s: Number, importance: Number
     ) -> bool:
-        """w_j *= promotion^(importance y x_j)."""
+        """``w_j *= promotion^(importance y x_j)``."""
         machine.weights = [
             self.multiplied(w, importance * y * x) if x else w
             for w, x in zip(machine.weights, example.x, strict=True)

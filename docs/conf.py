@@ -1,0 +1,96 @@
+"""Sphinx builds the site from these pages: ``make site``."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import linsep
+
+#: Where the site is published, with a slash at its end. Links are relative as long as it is empty.
+ADDRESS = ""
+#: Which of the published versions this is.
+VERSION = os.environ.get("SITE_VERSION", "dev").removeprefix("v")
+
+project = "linsep"
+author = "The linsep developers"
+project_copyright = "The linsep developers"
+version = release = linsep.__version__
+
+extensions = [
+    "myst_nb",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_click",
+    "sphinx_copybutton",
+    "sphinx_design",
+]
+exclude_patterns = ["_templates"]
+templates_path = ["_templates"]
+nitpicky = False
+
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 4
+nb_execution_mode = "off"  # the tests run the pages
+
+smartquotes = False  # two hyphens begin an option
+
+autosummary_generate = True
+#: The methods of estimators that users call. The others are for the modules of the package.
+autosummary_context = {
+    "called": {
+        "fit", "partial_fit", "predict", "predict_proba", "predict_log_proba", "predictions",
+        "decision_function", "score", "get_params", "set_params", "plot", "bounds", "separation",
+        "summary", "tidy", "confidence_intervals", "odds_ratios", "marginal_effects", "diagnostics",
+        "assumptions", "wald_test", "contrasts", "likelihood_ratio_tests", "score_test",
+        "to_logistic",
+    }
+}  # fmt: skip
+autodoc_typehints = "none"
+autodoc_member_order = "groupwise"
+toc_object_entries_show_parents = "hide"
+numpydoc_show_class_members = False
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+copybutton_only_copy_prompt_lines = True
+
+html_theme = "pydata_sphinx_theme"
+html_title = "linsep"
+html_favicon = html_logo = "_static/linsep.svg"
+html_baseurl = ADDRESS
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_context = {"default_mode": "auto"}
+html_theme_options = {
+    "logo": {"text": "linsep"},
+    "navigation_with_keys": False,
+    "header_links_before_dropdown": 7,
+    "navbar_persistent": ["search-button"],
+    "navbar_end": ["theme-switcher", "version-switcher" if ADDRESS else "version"],
+    "switcher": {"json_url": ADDRESS + "versions.json", "version_match": VERSION},
+    "check_switcher": False,
+    "show_toc_level": 2,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+html_sidebars = {"index": [], "gallery/index": []}
+
+
+def lab_for_any_host(app, error):
+    """Put the lab of one folder into the site, where its files from npm's registry are."""
+    if error is None and app.builder.format == "html":
+        subprocess.run(
+            [sys.executable, "-m", "linsep", "lab", "--static", Path(app.outdir) / "lab"],
+            check=True,
+        )
+
+
+def setup(app):
+    """Tell pages whether the site has the lab."""
+    if importlib.util.find_spec("linsep_pyodide"):
+        app.tags.add("lab")
+        app.connect("build-finished", lab_for_any_host)
