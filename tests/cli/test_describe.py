@@ -6,6 +6,8 @@ import json
 import re
 import shlex
 import sys
+from fractions import Fraction
+from math import isqrt
 
 import numpy as np
 import pandas as pd
@@ -446,3 +448,37 @@ def test_no_label_is_suspicious_of_rows_far_apart(tmp_path):
     path.write_text("1 1:0\n1 1:0\n2 1:9\n2 1:9\n")
     done = here("describe", path, "--suspicious", cwd=tmp_path)
     assert done.stdout.splitlines()[-1] == "no label is suspicious"
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1e300, 3e300, -2e300, 5e299],
+        [1e-300, 2e-300, 5e-301, 0.0],
+        [1.7e308, -1.7e308, 1e308],
+        [5e-324, 1e-322, 0.0],
+        [3e200, 3e200],
+    ],
+    ids=["huge", "tiny", "largest", "smallest", "equal"],
+)
+def test_deviations_of_huge_and_tiny_numbers_are_exact_ones(values, tmp_path):
+    rows = "".join(f"{value!r},{'ab'[i % 2]}\n" for i, value in enumerate(values))
+    (tmp_path / "far.csv").write_text("x,y\n" + rows, "utf-8")
+    column = described("far.csv", "--target", "y", cwd=tmp_path)["columns"][0]
+    exact = [Fraction(value) for value in values]
+    mean = sum(exact) / len(exact)
+    variance = sum((value - mean) ** 2 for value in exact) / len(exact)
+    root = Fraction(isqrt(int(variance * Fraction(4) ** 1300)), 2**1300)
+    assert column["mean"] == pytest.approx(float(mean), rel=1e-12, abs=5e-324)
+    assert column["std"] == pytest.approx(float(root), rel=1e-12, abs=5e-324)
+
+
+def test_numbers_of_very_different_size_have_a_deviation_or_none(tmp_path, monkeypatch):
+    """Where the first rows do not show the size of later ones, squares can leave float64."""
+    text = "x,y\n1e-200,a\n" + "2e-200,b\n" * 2000 + "1e300,a\n"
+    (tmp_path / "far.csv").write_text(text, "utf-8")
+    column = described("far.csv", "--target", "y", cwd=tmp_path)["columns"][0]
+    assert column["std"] == pytest.approx(1e300 * 2001**0.5 / 2002, rel=1e-12)
+    monkeypatch.setattr(tables, "rows_at_once", lambda *_: 64)
+    column = described("far.csv", "--target", "y", cwd=tmp_path)["columns"][0]
+    assert (column["max"], column["mean"], column["std"]) == (1e300, None, None)

@@ -21,6 +21,8 @@ SPELLED = {"decimal", "thousands", "units", "numeric", "null_values"}
 MOST_VALUES, MOST_LABELS = 1000, 10_000
 #: different texts that are told apart
 MOST_TEXTS = 100_000
+#: the power of 2 from which on a column is scaled, as squares of its numbers may leave float64
+FAR = 400
 #: rows of the sample on which separability is decided
 SAMPLE_ROWS = 8192
 
@@ -92,6 +94,7 @@ class NumberColumns:
         self._missing, self._infinite = np.zeros(n, np.int64), np.zeros(n, np.int64)
         self._whole, self.hashes = np.ones(n, bool), np.zeros(n, np.uint64)
         self._origins: np.ndarray | None = None
+        self._powers = np.zeros(0, np.int64)
         self._ends: dict[int, tuple[Any, Any]] = {}
         self._values = {
             name: Values(MOST_LABELS if name == target else MOST_VALUES) for name in kinds
@@ -139,20 +142,26 @@ class NumberColumns:
 
     def _about_origins(self, X: np.ndarray, exact: Exact) -> np.ndarray:
         """Return rows minus their columns' first numbers where these are large, so that the spread
-        of numbers that floats do not hold is not lost.
+        of numbers that floats do not hold is not lost, and columns of huge or tiny numbers times a
+        power of 2, so that their squares stay within floats.
         """
         if self._origins is None:
             self._origins = np.zeros(X.shape[1])
+            largest = np.fmax.reduce(np.abs(X), axis=0, initial=0.0)
+            powers = np.frexp(np.where(largest < np.inf, largest, 0.0))[1]
+            self._powers = np.clip(np.where(np.abs(powers) > FAR, powers, 0), -1000, 1000)
             for k in range(X.shape[1]):
                 first = X[np.argmin(np.isnan(X[:, k])), k] if len(X) else 0.0
                 self._origins[k] = first if abs(first) >= EXACT else 0.0
-        if not self._origins.any():
+        if not self._origins.any() and not self._powers.any():
             return X
-        found = X - self._origins
+        scale = np.ldexp(1.0, -self._powers)
+        with np.errstate(over="ignore"):
+            found = X * scale - self._origins * scale
         for k, cells in exact.items():
             origin = int(self._origins[k])
             for row, value in cells.items():
-                found[row, k] = float(value - origin)
+                found[row, k] = float(value - origin) * scale[k]
         return found
 
     def described(self) -> dict[str, dict[str, Any]]:
@@ -162,7 +171,14 @@ class NumberColumns:
             low, high, missing = self._low[k], self._high[k], int(self._missing[k])
             some = bool(low <= high)
             low, high = self._ends.get(k, (float(low), float(high)))
-            origin = 0.0 if self._origins is None else float(self._origins[k])
+            origin, power = 0.0, 0
+            if self._origins is not None:
+                origin, power = float(self._origins[k]), int(self._powers[k])
+            mean = origin + float(np.ldexp(moments.means[k], power))
+            # Squares of numbers of very different size leave float64: then neither is known.
+            deviation = float(np.ldexp(moments.deviations[k], power))
+            known = some and np.isfinite(mean)
+            spread = known and (low == high or 0 < deviation < np.inf)
             counts = self._values[name].counts
             found[name] = {
                 "type": "bool" if kind == "bool" else "int" if self._whole[k] else "number",
@@ -170,8 +186,8 @@ class NumberColumns:
                 "infinite": int(self._infinite[k]),
                 "min": _json(low) if some else None,
                 "max": _json(high) if some else None,
-                "mean": origin + float(moments.means[k]) if some else None,
-                "std": float(moments.spreads[k]) * float(low < high) if some else None,
+                "mean": mean if known else None,
+                "std": deviation * float(low < high) if spread else None,
                 "values": None if counts is None else len(counts),
                 "constant": bool(low == high) and not missing and not self._infinite[k],
                 "refused": k in self._ends,

@@ -132,8 +132,9 @@ def table_of(described: list[dict[str, Any]]) -> tuple[list[str], list[list[str]
     """Return the heading and the lines of the table of columns, and how many are left out."""
     rows = []
     for column in described[:MOST_COLUMNS]:
-        known, values = column.get("min") is not None, column.get("values")
-        cells = [f"{column[key]:.5g}" if known else "" for key in ("min", "max", "mean", "std")]
+        values = column.get("values")
+        found = [column.get(key) for key in ("min", "max", "mean", "std")]
+        cells = ["" if number is None else f"{number:.5g}" for number in found]
         if column["type"] == "bool":
             cells[:2] = ["", ""]
         missing = "" if column["missing"] is None else f"{column['missing']:,}"

@@ -83,9 +83,14 @@ class Moments:
         return np.where(self._lows == self._highs, self._lows, self._means())
 
     @property
+    def deviations(self) -> np.ndarray:
+        """The standard deviation of each column; 0 or infinite where squares leave float64."""
+        return np.sqrt(self._squares / np.maximum(self.counts, 1))
+
+    @property
     def spreads(self) -> np.ndarray:
         """The standard deviation of each column, 1 if it is 0 or overflows."""
-        found = np.sqrt(self._squares / np.maximum(self.counts, 1))
+        found = self.deviations
         usable = (self._lows < self._highs) & (found > 0) & np.isfinite(found)
         return np.where(usable, found, 1.0)
 
