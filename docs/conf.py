@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -83,10 +84,9 @@ html_sidebars = {"index": [], "gallery/index": []}
 def lab_for_any_host(app, error):
     """Put the lab of one folder into the site, where its files from npm's registry are."""
     if error is None and app.builder.format == "html":
-        subprocess.run(
-            [sys.executable, "-m", "linsep", "lab", "--static", Path(app.outdir) / "lab"],
-            check=True,
-        )
+        lab = Path(app.outdir) / "lab"
+        shutil.rmtree(lab, ignore_errors=True)
+        subprocess.run([sys.executable, "-m", "linsep", "lab", "--static", lab], check=True)
 
 
 def setup(app):

@@ -38,7 +38,7 @@ def offered(*typed):
         ("separate t.csv --include l|", ["label"]),
         ("fit s.csv --delimiter ; --comment # --target |", ["age", "street"]),
         ("fit --target |", []),
-        ("plot r|", ["reliability", "roc", "regression"]),
+        ("plot r|", ["reliability", "roc", "run", "regression"]),
         ("fit none.csv --target |", []),
         ("fit bad.csv --target |", []),
         ("fit t.csv --learner |", list(ESTIMATORS)),

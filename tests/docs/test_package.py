@@ -52,3 +52,9 @@ def test_actions_of_workflows_are_pinned_by_hash():
     used = [name for text in flows for name in re.findall(r"uses: (.*)", text)]
     assert len(used) > 10
     assert [name for name in used if not re.fullmatch(r"\S+@[0-9a-f]{40} # v[\d.]+", name)] == []
+
+
+def test_files_of_tests_have_different_names():
+    """In folders that are no packages, pytest imports only one of two files of a name."""
+    names = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
+    assert len(names) == len(set(names))

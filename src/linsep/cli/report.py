@@ -669,7 +669,7 @@ def _naive_bayes(model: Any) -> dict[str, Any]:
 
 def _print_own_variances(about: dict[str, Any], labels: list[str], most: int) -> None:
     features = about["features"]
-    heads = [f"{what} of {name}" for name in labels for what in ("mean", "std. dev.")]
+    heads = [f"{what} of {name}" for name in labels for what in ("mean", "std")]
     rows = [
         [f["name"], *(f"{value + 0.0:.6g}" for pair in zip(f["means"], f["standard_deviations"],
                                                            strict=True) for value in pair)]
