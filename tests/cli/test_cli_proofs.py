@@ -220,6 +220,7 @@ def test_undecided_questions_leave_the_others(folder, monkeypatch):
         return ask(data, question, tolerance)
 
     monkeypatch.setattr(deciding, "search", search)
+    monkeypatch.setenv("COLUMNS", "200")
     done = here("separate", "iris.csv", "--target", "species", "--proof", "p.json", cwd=folder)
     assert done.returncode == 3
     assert "setosa against the rest" in done.stdout

@@ -158,11 +158,12 @@ def test_a_rate_that_is_too_large_is_said(folder):
     assert "lower it" in done.stderr
 
 
-def test_naive_bayes_from_files(folder):
+def test_naive_bayes_from_files(folder, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
     for data, target in (("t.csv", ("--target", "ill", "--exclude", "place")), ("t.svm", ())):
         fit = ("fit", data, *target, "--learner", "naive-bayes", "--model", "m", "--force")
         shown = here(*fit, cwd=folder).stdout
-        assert shown.startswith("Gaussian naive Bayes\nclass  share\n")
+        assert shown.startswith("Gaussian naive Bayes\nclass    share\n")
         assert "std. dev.  weight, " in shown
         assert shown.startswith(printed("summary", "m", cwd=folder))
         model = linsep.load(folder / "m")

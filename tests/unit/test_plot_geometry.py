@@ -154,14 +154,14 @@ def test_a_hundred_thousand_rows_are_densities_of_their_classes():
 @pytest.mark.parametrize(
     ("model", "X", "y", "options", "said"),
     [
-        (Perceptron(), IRIS, SPECIES, {}, "two classes, and y has 3"),
+        (Perceptron(), IRIS, SPECIES, {}, "two classes, and these are 3"),
         (Perceptron(update="batch"), IRIS, SPECIES == 0, {}, "batch rule has many rows"),
         (
             Perceptron(),
             IRIS,
             SPECIES == 0,
             {"mistake": 99},
-            "no mistake 99: these 450 rounds have 5",
+            "no mistake 99 to draw: 450 rounds had 5",
         ),
         (Perceptron(), IRIS, SPECIES == 0, {"mistake": 0}, "from 1: got 0, and 1 of them"),
         (Perceptron(), IRIS, SPECIES == 0, {"n_mistakes": 0}, "from 1: got 1, and 0 of them"),

@@ -8,6 +8,7 @@ class Frames {
     this.frames = frames;
     this.at = 0;
     const last = frames.length - 1;
+    this.rounds = last;
     const numbers = frames.map((_, k) => k);
     this.run = { rounds: last, pass: numbers, madeMistakes: numbers, madeUpdates: numbers,
       nextMistake: (t) => Math.min(last, t + 1) };
@@ -16,7 +17,6 @@ class Frames {
     counts.remove(); // the sentences have them
     node.querySelector("[aria-label='Next mistake']").remove();
     speed.parentNode.firstChild.textContent = "frames ";
-    slider.setAttribute("aria-label", "Frame");
     node.prepend(main);
     this.picture = make("img", { class: "shot" });
     this.sentence = make("p", { class: "sentence", id: "story", "aria-live": "polite" });
@@ -24,6 +24,7 @@ class Frames {
       node, this.picture, this.sentence));
     this.clock.scene();
     this.clock.pace();
+    slider.setAttribute("aria-label", "Frame"); // scene() names it after rounds
     document.addEventListener("keydown", (event) => this.key(event));
     this.goTo(0);
   }
