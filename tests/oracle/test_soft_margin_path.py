@@ -160,7 +160,8 @@ def test_descents_begin_where_the_last_one_ended(monkeypatch):
     assert not hasattr(path.models[1], "_start")
 
 
-def test_what_is_printed_and_exported():
+def test_what_is_printed_and_exported(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
     path = soft_margin_path(IRIS[:100], SPECIES[:100])
     lines = str(path).splitlines()
     assert len(lines) < 24

@@ -313,6 +313,11 @@ def plain_scene_of_csv(own: Own, scene: Scene) -> tuple[Scene, Columns]:
                 "in or leave out such rows with “Missing values: left out”."
             )
         kept += [] if empty else [row]
+    if records and not kept:
+        raise DataError(
+            f"{own.name} has a missing value in every row, so that dropping them leaves none: "
+            "choose columns with values."
+        )
     classes = _classes([records[row][label] for row in kept])
     first = kept[:MOST_POINTS]
     found_scene = scene_of_rows(
