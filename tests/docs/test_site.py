@@ -8,12 +8,16 @@ import shutil
 import pytest
 
 import linsep
+from command_line import here
 from documents import ROOT, run_commands, run_python
+from linsep.catalog import ESTIMATORS
+from linsep.cli.app import app
 
 DOCS = ROOT / "docs"
 REFERENCE = "\n".join(path.read_text("utf-8") for path in (DOCS / "reference").glob("*.md"))
 #: what users import of these modules is in the reference, too
 MODULES = ("kernels", "descent", "sources", "plot", "textbook")
+OPTION = re.compile(r"(?<![\w-])--[A-Za-z][\w-]*")
 #: pages and headings, by the questions of a newcomer: each two clicks from the first page
 QUESTIONS = {
     "read my CSV": ("index", "start/churn"),
@@ -94,3 +98,26 @@ def test_the_first_pages_run(tmp_path, monkeypatch):
     assert run_commands("docs/start/separated-data.md", tmp_path) == 4
     monkeypatch.chdir(tmp_path)
     assert run_python("docs/start/first-model.md") == 3
+
+
+def options_of_commands():
+    """Return every option of every command, and of fits with every learner."""
+    helps = [here(name, "--help", cwd=ROOT).stdout for name in app.list_commands(None)]
+    helps += [here("fit", "--learner", name, "--help", cwd=ROOT).stdout for name in ESTIMATORS]
+    return set(OPTION.findall("\n".join(helps)))
+
+
+def test_options_that_pages_name_exist():
+    """Each in code, of a line that runs linsep or alone."""
+    known = options_of_commands() | {"--version", "--help", "--lerner", "--record"}
+    unknown = []
+    pages = {ROOT / "README.md", *DOCS.glob("*/*.md")} - {DOCS / "how-to/from-vowpal-wabbit.md"}
+    for page in pages:
+        text = page.read_text("utf-8")
+        lines = re.findall(r"^\$ (linsep .*)$", text, re.M)
+        lines += re.findall(r"`(linsep [^`\n]*|--[A-Za-z][\w-]*)[^`\n]*`", text)
+        found = {
+            option for line in lines for option in re.findall(r"(?<![\w-])--[A-Za-z][\w-]*", line)
+        }
+        unknown += [(page.name, option) for option in sorted(found - known)]
+    assert unknown == []

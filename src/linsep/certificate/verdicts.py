@@ -559,6 +559,11 @@ class Separations(Claims):
         assert one is not None
         return [] if one.chance is None else [("chance", f"two classes: {one.chance}")]
 
+    def values_line(self) -> list[str]:
+        """Return which values of a kernel the verdicts are about; empty if they are exact."""
+        values = _values(self.verdicts()[0].subject)
+        return [f"Verdicts{values}:"] if values else []
+
     def table(self, number: Number = int, letters: int | None = None) -> list[list[str]]:
         """Return a heading and a line for each verdict: question, answer, margin or witness.
 
@@ -567,8 +572,7 @@ class Separations(Claims):
         """
         classes = [str(name) for name in self.verdicts()[0].subject.classes]
         short = dict(zip(classes, told_apart(classes, letters or sys.maxsize), strict=True))
-        by = _values(self.verdicts()[0].subject)
-        found = [["question", f"verdict{by}", "margin, or rows that no hyperplane separates"]]
+        found = [["question", "verdict", "margin, or rows that no hyperplane separates"]]
         for verdict in self.verdicts():
             subject = verdict.subject
             question = (
@@ -586,7 +590,9 @@ class Separations(Claims):
     def __str__(self) -> str:
         lines = table_lines(self.table(letters=letters_of_two()), [False] * 3, sentences=True)
         chance = self.chance_line()
-        return "\n".join([*lines, *(["", *pair_lines(chance)] if chance else [])])
+        return "\n".join(
+            [*self.values_line(), *lines, *(["", *pair_lines(chance)] if chance else [])]
+        )
 
     def _repr_html_(self) -> str:
         head, *body = self.table()
@@ -594,7 +600,8 @@ class Separations(Claims):
         rest = "".join(
             "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in body
         )
-        return f"<table><tr>{first}</tr>{rest}</table>"
+        caption = "".join(f"<caption>{escape(line)}</caption>" for line in self.values_line())
+        return f"<table>{caption}<tr>{first}</tr>{rest}</table>"
 
 
 # Text.
