@@ -66,7 +66,14 @@ def equation_pairs(model: Any) -> list[tuple[str, str]]:
 
 
 def equation_text(model: Any) -> str | None:
-    """Return the equation of a linear model of few features and classes; None of others."""
+    """Return the equation of a linear model of few features and classes; None of others.
+
+    Nor has a regression an equation whose weights diverge: they are only where the fit ended.
+    """
+    if {"+inf", "-inf", "infinite", "sign not checked"} & {
+        *np.ravel(getattr(model, "limits_", ()))
+    }:
+        return None
     features = getattr(model, "n_features_in_", None) or MOST_TERMS + 1
     if max(features, len(getattr(model, "classes_", ()))) > MOST_TERMS:
         return None
