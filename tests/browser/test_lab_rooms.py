@@ -247,4 +247,5 @@ def test_pictures_of_the_page(tab, name, tmp_path):
     kept = (FOLDER / name).read_bytes()
     assert kept[:4] == drawn[:4] == b"\x89PNG"
     assert kept[16:24] == drawn[16:24]  # width and height
-    assert f"](lab/{name})" in (ROOT / "docs" / "how-to/lab.md").read_text("utf-8")
+    pages = [ROOT / "docs" / page for page in ("how-to/lab.md", "start/first-class.md")]
+    assert any(f"](../lab/{name})" in page.read_text("utf-8") for page in pages)
