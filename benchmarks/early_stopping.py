@@ -1,5 +1,5 @@
 """Early stopping on mixed tables: the best weights of the trial, which does not learn the held-out
-rows, against those of all rows, learnt in as many passes as the trial made or in as many as up to
+rows, against those of all rows, learned in as many passes as the trial made or in as many as up to
 its best.
 """
 
@@ -45,14 +45,14 @@ def features(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 
 def accuracies(model: Any, X: np.ndarray, y: np.ndarray, split: int) -> list[float]:
     """On other rows: the trial, all rows in its passes, in those up to its best, without any."""
-    learnt, other, classes, truth = train_test_split(
+    learned, other, classes, truth = train_test_split(
         X, y, test_size=0.3, random_state=split, stratify=y
     )
-    scores = clone(model).set_params(early_stopping=True).fit(learnt, classes).validation_scores_
+    scores = clone(model).set_params(early_stopping=True).fit(learned, classes).validation_scores_
     trial = clone(model).set_params(early_stopping=True)
-    trial.set_callbacks(StopAfter(len(scores) - 1)).fit(learnt, classes)
+    trial.set_callbacks(StopAfter(len(scores) - 1)).fit(learned, classes)
     passes = len(scores), int(scores.argmax()) + 1, model.max_iter
-    fits = [clone(model).set_params(max_iter=n).fit(learnt, classes) for n in passes]
+    fits = [clone(model).set_params(max_iter=n).fit(learned, classes) for n in passes]
     return [100 * one.score(other, truth) for one in (trial, *fits)]
 
 
@@ -66,7 +66,7 @@ def main() -> None:
             np.mean([accuracies(model, X, y, split) for split in range(SPLITS)], axis=0)
             for X, y in tables
         ]
-        print(f"keep={keep}: {mean(row[0] for row in rows):.2f} % with the trial")
+        print(f"keep={keep}: {mean(row[0] for row in rows):.2f}% with the trial")
         names = "all rows", "all rows, up to the best pass", "no early stopping"
         for k, name in enumerate(names, start=1):
             gains = [row[k] - row[0] for row in rows]

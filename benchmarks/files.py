@@ -27,7 +27,7 @@ MEGABYTES = 1000
 SCRATCH = Path(tempfile.gettempdir()) / f"linsep-bench-{os.getpid()}"
 
 # Each script learns from the file it is given and saves a model; it prints its accuracy on the
-# rows before it learnt them (progressive validation) and its seconds without imports.
+# rows before it learned them (progressive validation) and its seconds without imports.
 LINSEP = """
 import sys, time, json
 from linsep import Perceptron, save
@@ -92,7 +92,7 @@ class Program:
 
 
 def progressive_accuracy(stdout: str, stderr: str) -> float | None:
-    """What a command line says of the rows before it learnt them."""
+    """What a command line says of the rows before it learned them."""
     if stdout.startswith("{"):
         return json.loads(stdout)["progressive_accuracy"]
     loss = re.search(r"average loss = ([\d.]+)", stderr + stdout)

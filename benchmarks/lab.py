@@ -40,8 +40,8 @@ PLAY = """async () => {
 def points(classes: int) -> str:
     """Return 200 overlapping points of so many classes as a part of an address."""
     rng = random.Random(0)
-    centres = [(0, 0), (1.5, 1), (-1.5, 1.5), (1, -2)]
-    drawn = [(k % classes, centres[k % classes]) for k in range(200)]
+    centers = [(0, 0), (1.5, 1), (-1.5, 1.5), (1, -2)]
+    drawn = [(k % classes, centers[k % classes]) for k in range(200)]
     return ";".join(
         f"{x + rng.gauss(0, 1):.2f},{y + rng.gauss(0, 1):.2f},{c}" for c, (x, y) in drawn
     )
@@ -70,7 +70,7 @@ def main() -> None:
                 page.get_by_label("Speed").select_option("200")
                 gaps = sorted(page.evaluate(PLAY))
                 middle, high = gaps[len(gaps) // 2], gaps[int(0.95 * len(gaps))]
-                print(f"{title:22} frames {len(gaps):4}, median {middle:5.1f} ms, 95 % below "
+                print(f"{title:22} frames {len(gaps):4}, median {middle:5.1f} ms, 95% below "
                       f"{high:5.1f} ms, longest {gaps[-1]:5.1f} ms")  # fmt: skip
                 page.close()
             browser.close()

@@ -2,7 +2,7 @@
 
 The file has 4 GB, and the process that learns from it may take 1.5 GB (RLIMIT_DATA), as 20 GB would
 be to a machine of 8. In memory are a million of the same rows, read by the same source, then
-learnt.
+learned.
 """
 
 import json
@@ -65,7 +65,7 @@ def write(path: Path, n_rows: int) -> None:
     writer.close()
 
 
-def learnt(which: str, how: str, path: Path, limit: int) -> tuple[float, int, float]:
+def learned(which: str, how: str, path: Path, limit: int) -> tuple[float, int, float]:
     """Seconds, rows and peak megabytes of a process of its own."""
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         done = subprocess.run(
@@ -88,7 +88,7 @@ def main() -> None:
         for which in ("linear", "logistic"):
             each = []
             for how, path, limit in (("file", large, LIMIT), ("memory", small, 0)):
-                seconds, rows, peak = learnt(which, how, path, limit)
+                seconds, rows, peak = learned(which, how, path, limit)
                 each.append(seconds / rows)
                 work = f"{rows:,} x {FEATURES} from {how}"
                 print(f"{which:10s} {work:26s} {seconds:8.1f} {1e6 * each[-1]:9.2f} {peak:8.0f}")

@@ -37,7 +37,7 @@ class Fitted:
 
 
 def mean_loss(model: Any, X: Any, y: np.ndarray, l2: float) -> float:
-    """What is minimised, by row; of our several classes with the weights that add up to zero."""
+    """What is minimized, by row; of our several classes with the weights that add up to zero."""
     own = model.predict_log_proba(X)[np.arange(len(y)), np.searchsorted(model.classes_, y)]
     W = np.asarray(model.coef_)
     if len(model.classes_) > 2:

@@ -3,7 +3,7 @@
 ``python -m benchmarks mixing`` prints a table for MNIST, a9a and 20 newsgroups (the 10,000 most
 frequent words, weighted by tf-idf) and draws docs/mixing.svg. Rows are shuffled and cut
 into equal shards; weights are averaged perceptrons'. Beside the mixture after every pass stand
-models that each learnt one shard alone, averaged once at the end. Another table has other learners
+models that each learned one shard alone, averaged once at the end. Another table has other learners
 on the newsgroups, hashed into 2^18 columns.
 """
 
@@ -89,7 +89,7 @@ def _mixed(setting: Setting, shards: list[Batch], data: Data, passes: int = PASS
 
 
 def _alone(setting: Setting, shards: list[Batch], data: Data) -> list[float]:
-    """Accuracy of the mean of models that learnt one shard each, after so many passes."""
+    """Accuracy of the mean of models that learned one shard each, after so many passes."""
     run = _run(setting)
     totals = np.zeros((PASSES, *run.state.W.shape))
     for rows in shards:
@@ -136,7 +136,7 @@ def draw(rows: list[dict[str, Any]]) -> None:
 
     names = list(dict.fromkeys(row["name"] for row in rows))
     figure = Figure(figsize=(10.5, 3.6), layout="constrained")
-    colours = ("#000000", "#0072b2", "#009e73", "#e69f00", "#d55e00")
+    colors = ("#000000", "#0072b2", "#009e73", "#e69f00", "#d55e00")
     panels = figure.subplots(1, len(names))
     for axes, name in zip(panels, names, strict=True):
         for row in (row for row in rows if row["name"] == name):
@@ -145,7 +145,7 @@ def draw(rows: list[dict[str, Any]]) -> None:
                 continue
             axes.plot(
                 range(1, PASSES + 1), 100 * np.array(row["accuracy"]),
-                "--" if alone else "-", color=colours[SHARDS.index(row["shards"])],
+                "--" if alone else "-", color=colors[SHARDS.index(row["shards"])],
                 linewidth=1.2 if alone else 1.8,
                 label=None if alone else f"{row['shards']:,}",
             )  # fmt: skip
@@ -155,7 +155,7 @@ def draw(rows: list[dict[str, Any]]) -> None:
         axes.grid(alpha=0.25)
         axes.spines[["top", "right"]].set_visible(False)
     panels[0].set_ylabel("test rows right, %")
-    panels[0].plot([], [], "--", color="grey", label="averaged once")
+    panels[0].plot([], [], "--", color="gray", label="averaged once")
     figure.legend(
         *panels[0].get_legend_handles_labels(), title="shards", loc="outside right center",
         frameon=False,

@@ -36,7 +36,7 @@ AT_ONCE = 2000
 
 
 class Digits(NamedTuple):
-    """Training rows in the order they are learnt, and test rows, as float32."""
+    """Training rows in the order they are learned, and test rows, as float32."""
 
     X: np.ndarray
     y: np.ndarray
@@ -72,7 +72,7 @@ class Clock:
             self.seconds.append(perf_counter() - self.started)
 
 
-def learnt(data: Digits, degree: int, passes: int) -> tuple[KernelPerceptron, list[float]]:
+def learned(data: Digits, degree: int, passes: int) -> tuple[KernelPerceptron, list[float]]:
     """The machines after so many passes, and the seconds after each."""
     model = KernelPerceptron(
         kernel=Polynomial(degree), multiclass="ovr", keep="vote", max_iter=passes, shuffle=False
@@ -122,7 +122,7 @@ class Rerun:
 
 def table(data: Digits, degree: int, most: int) -> Iterator[dict[str, Any]]:
     """A row of the table for every number of passes."""
-    model, seconds = learnt(data, degree, most)
+    model, seconds = learned(data, degree, most)
     rerun, passes_asked = Rerun(model), [passes for passes in PASSES if passes <= most]
     moments = [round(passes * len(data.y)) for passes in passes_asked]
     errors = rerun.errors(data, moments)
@@ -142,7 +142,7 @@ def table(data: Digits, degree: int, most: int) -> Iterator[dict[str, Any]]:
 def print_rows(rows: list[dict[str, Any]]) -> None:
     """One degree of the table."""
     for row in rows:
-        errors = "  ".join(f"{100 * row[keep]:6.2f} %" for keep in KEEPS)
+        errors = "  ".join(f"{100 * row[keep]:6.2f}%" for keep in KEEPS)
         time = "" if row["seconds"] is None else f"{row['seconds']:8.1f}"
         print(
             f"{row['degree']:6d} {row['passes']:6g}  {errors}  {row['mistakes']:9,d} "
@@ -203,7 +203,7 @@ def compared() -> list[dict[str, Any]]:
     first, tenth, mistakes, times = [], [], [], []
     for seed in SEEDS:
         data = shuffled(seed)
-        model, seconds = learnt(data, 4, 10)
+        model, seconds = learned(data, 4, 10)
         once, ten = Rerun(model).errors(data, [len(data.y), 10 * len(data.y)])
         first.append(once["vote"])
         tenth.append(ten["vote"])
@@ -217,8 +217,8 @@ def compared() -> list[dict[str, Any]]:
     error = float((svc.predict(data.X_test) != data.y_test).mean())
     predicted = perf_counter() - started
     print(f"fit: {mean(times):.1f} s against SVC {fitted:.1f} s: {fitted / mean(times):.1f}")
-    print(f"test error: {_percents(tenth)} against SVC {100 * error:.2f} %")
-    model, _ = learnt(data, 4, 30)
+    print(f"test error: {_percents(tenth)} against SVC {100 * error:.2f}%")
+    model, _ = learned(data, 4, 30)
     started = perf_counter()
     model.predict(data.X_test)
     ours = perf_counter() - started
@@ -238,4 +238,4 @@ def compared() -> list[dict[str, Any]]:
 
 
 def _percents(shares: list[float]) -> str:
-    return f"{100 * mean(shares):.2f} % ({', '.join(f'{100 * share:.2f}' for share in shares)})"
+    return f"{100 * mean(shares):.2f}% ({', '.join(f'{100 * share:.2f}' for share in shares)})"

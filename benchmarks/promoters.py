@@ -50,12 +50,12 @@ def by_places(X: Sequence[str]) -> np.ndarray:
 
 
 def wrong(K: np.ndarray, y: np.ndarray, apart: np.ndarray, rows: Iterable[int]) -> list[bool]:
-    """Which rows a machine gets wrong that learnt from the rows that are ``apart`` from each."""
+    """Which rows a machine gets wrong that learned from the rows that are ``apart`` from each."""
     found = []
     for i in rows:
-        learnt = np.flatnonzero(apart[i])
-        model = SVC(kernel="precomputed", C=10).fit(K[np.ix_(learnt, learnt)], y[learnt])
-        found.append(bool(model.predict(K[i : i + 1, learnt])[0] != y[i]))
+        learned = np.flatnonzero(apart[i])
+        model = SVC(kernel="precomputed", C=10).fit(K[np.ix_(learned, learned)], y[learned])
+        found.append(bool(model.predict(K[i : i + 1, learned])[0] != y[i]))
     return found
 
 

@@ -1,6 +1,6 @@
 """Is it separable? A verdict with its proof, against one linear program over all rows.
 
-The program is that of Konis (2007), as R's detectseparation solves it: maximise the sum of ``A w``
+The program is that of Konis (2007), as R's detectseparation solves it: maximize the sum of ``A w``
 with ``A w >= 0`` and |w| <= 1, by the same solver, HiGHS, through scipy. It answers in floats and
 hands over no proof; the verdicts here are exact.
 """
@@ -30,7 +30,7 @@ NOISE = {"overlapping": 0.1, "overlapping, much noise": 1.0}
 
 
 def gaussian(n_rows: int, d: int, kind: str) -> tuple[np.ndarray, np.ndarray]:
-    """Normal rows, labelled by a hyperplane: with little or much noise, or a margin of 0.01."""
+    """Normal rows, labeled by a hyperplane: with little or much noise, or a margin of 0.01."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n_rows, d), dtype=np.float32)
     w = rng.standard_normal(d, dtype=np.float32)
@@ -45,7 +45,7 @@ def gaussian(n_rows: int, d: int, kind: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def wide(n_rows: int, d: int, nonzeros: int) -> tuple[sp.csr_matrix, np.ndarray]:
-    """Sparse normal rows, labelled by a random hyperplane without a margin."""
+    """Sparse normal rows, labeled by a random hyperplane without a margin."""
     rng = np.random.default_rng(0)
     columns = np.sort(rng.integers(0, d, (n_rows, nonzeros), dtype=np.int32), axis=1)
     starts = np.arange(0, columns.size + 1, nonzeros)

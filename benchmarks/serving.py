@@ -83,7 +83,7 @@ def models(folder: Path) -> dict[str, tuple[Path, Any]]:
     model = linsep.Perceptron(keep="average", max_iter=20).fit(X, y)
     found = {"64 numbers, 10 classes": (linsep.save(model, folder / "a.linsep"), X[0].tolist())}
     iris = load_iris(as_frame=True).frame
-    iris["colour"] = ["red", "blue", "green"] * 50
+    iris["color"] = ["red", "blue", "green"] * 50
     iris.to_csv(folder / "iris.csv", index=False)
     source = linsep.open_source(folder / "iris.csv", target="target", scale="standard")
     model = linsep.Perceptron(keep="average", max_iter=20).fit(source)
@@ -128,7 +128,7 @@ def main() -> None:
         path, row = made["64 numbers, 10 classes"]
         server, port = served(folder, path, "--log", "rows.log")
         ids = itertools.count()
-        show("rows learnt, one a request", server, port, (
+        show("rows learned, one a request", server, port, (
             request_of("/learn", {"ids": [str(next(ids))], "rows": [row], "labels": [3]})
             for _ in itertools.count()
         ))  # fmt: skip

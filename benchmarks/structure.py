@@ -299,7 +299,7 @@ def _counted(places: list[tuple[Path, Any]]) -> str:
 def comments(files: list[Path]) -> str:
     """The share of lines that are comments."""
     lines = [line.strip() for path in files for line in path.read_text("utf-8").splitlines()]
-    return f"{100 * sum(line.startswith('#') for line in lines) / len(lines):.1f} %"
+    return f"{100 * sum(line.startswith('#') for line in lines) / len(lines):.1f}%"
 
 
 def short_names(files: list[Path]) -> list[str]:

@@ -111,7 +111,7 @@ def _by_date() -> pd.DataFrame:
     day = np.sort(rng.integers(0, 2000, 5000))
     amount = np.exp(4 + day / 450) * rng.lognormal(0, 0.7, 5000)
     kind, hour = (
-        _words(rng, 5000, ["card", "cash", "transfer", "cheque"]),
+        _words(rng, 5000, ["card", "cash", "transfer", "check"]),
         rng.integers(0, 24, 5000),
     )
     score = np.log(amount) - day / 450 + 0.1 * hour + (kind == "card") * 1.5
@@ -234,7 +234,7 @@ def _sensors() -> pd.DataFrame:
 
 
 def _soil() -> pd.DataFrame:
-    """Seven kinds of forest by height, distances in metres, angles in degrees, and soils."""
+    """Seven kinds of forest by height, distances in meters, angles in degrees, and soils."""
     rng = np.random.default_rng(9)
     n, kinds = 8000, ["spruce", "pine", "ponderosa", "willow", "aspen", "fir", "krummholz"]
     height, slope = rng.normal(2900, 300, n).round(), rng.gamma(3, 5, n).round()

@@ -1,7 +1,7 @@
 """Raw text to an averaged perceptron or AROW in one pass, beside scikit-learn and Vowpal Wabbit.
 
 A CSV file of posts of 20 newsgroups, repeated and shuffled, is read, cut into words, hashed and
-learnt: is a post about computers? Vowpal Wabbit reads the same words in its own format, which is
+learned: is a post about computers? Vowpal Wabbit reads the same words in its own format, which is
 written before the clock starts. Accuracy is on the posts held out.
 """
 
@@ -49,8 +49,8 @@ def messages() -> tuple[Any, Any]:
     with gzip.open(SHARED / "text" / "sms_spam.tsv.gz", "rt") as lines:
         rows = [line.rstrip("\n").split("\t", 1) for line in lines]
     parts = ([row for k, row in enumerate(rows) if k % 5], rows[::5])
-    learnt, held_out = (([t for _, t in part], np.array([y for y, _ in part])) for part in parts)
-    return learnt, held_out
+    learned, held_out = (([t for _, t in part], np.array([y for y, _ in part])) for part in parts)
+    return learned, held_out
 
 
 def choices() -> None:
@@ -172,9 +172,9 @@ class VowpalWabbit:
         """Whether each text is said to be about computers."""
         from vowpalwabbit import Workspace
 
-        learnt = Workspace(f"-i {posts() / 'posts.model'} -t --quiet")
-        found = np.array([learnt.predict(f"| {bag(text)}") for text in texts])
-        learnt.finish()
+        learned = Workspace(f"-i {posts() / 'posts.model'} -t --quiet")
+        found = np.array([learned.predict(f"| {bag(text)}") for text in texts])
+        learned.finish()
         return found > 0
 
 

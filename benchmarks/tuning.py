@@ -24,7 +24,7 @@ from benchmarks.data import sparse, svmlight_text
 from benchmarks.harness import Race, Side
 from benchmarks.table_sets import LABEL, sets
 from linsep import PassiveAggressive, open_source
-from linsep.cross_validation import Folds, kept, labelled_rows
+from linsep.cross_validation import Folds, kept, labeled_rows
 from linsep.sources.arrays import ArraySource
 from linsep.tuning import Candidate, SideBySide, combinations, compare
 
@@ -117,7 +117,7 @@ class OurFolds:
                 for x in GAMMA
             ),
         ]
-        rows = labelled_rows(*kept(ArraySource(self.X, self.y)))
+        rows = labeled_rows(*kept(ArraySource(self.X, self.y)))
         self.best = compare(candidates, rows, Folds(5), "accuracy").ranked[0].mean
 
 

@@ -24,10 +24,10 @@ from linsep.sources import ArraySource
 Rows = tuple[Any, Any, Any, Any]
 
 
-def words(learnt: Any, test: Any) -> Rows:
+def words(learned: Any, test: Any) -> Rows:
     """Texts as ``linsep fit --text`` counts their words, of both parts."""
     text = Text()
-    return text.fit_transform(learnt[0]), learnt[1], text.transform(test[0]), test[1]
+    return text.fit_transform(learned[0]), learned[1], text.transform(test[0]), test[1]
 
 
 def every_fifth(X: Any, y: np.ndarray) -> Rows:

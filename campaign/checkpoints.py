@@ -47,7 +47,7 @@ def _rows() -> tuple[np.ndarray, np.ndarray, Path]:
 
 
 def _fit(name: str, checkpoint: Checkpoint | None = None) -> bytes:
-    """Fit and return the bytes of what was learnt."""
+    """Fit and return the bytes of what was learned."""
     warnings.simplefilter("ignore")  # that the fit was interrupted, or had too few iterations
     make, rows = FITS[name]
     X, y, path = _rows()

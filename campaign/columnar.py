@@ -1,4 +1,4 @@
-"""Damaged Parquet, Arrow and Feather files: refused in a sentence, or read as labelled rows."""
+"""Damaged Parquet, Arrow and Feather files: refused in a sentence, or read as labeled rows."""
 
 import io
 import random

@@ -52,7 +52,7 @@ COMMANDS = [
     "fit dense.csv --target kind --learner logistic --model out --force",
     "fit dense.csv --target number --learner linear --model out --force",
     "fit rows.svm --learner kernel --max-iter 5 --model out --force",
-    "predict learnt dense.csv --output out --force",
+    "predict learned dense.csv --output out --force",
     "separate dense.csv --target kind --proof out --force",
 ]
 
@@ -146,7 +146,16 @@ class Running:
 
 def left_by(place: Path) -> list[str]:
     """Return what no command should leave: temporary files, and processes of its session."""
-    known = {"rows.svm", "dense.csv", "words.csv", "words.jsonl", "learnt", "out", "output", "kept"}
+    known = {
+        "rows.svm",
+        "dense.csv",
+        "words.csv",
+        "words.jsonl",
+        "learned",
+        "out",
+        "output",
+        "kept",
+    }
     left = [path.name for path in place.iterdir() if path.name not in known | {"scratch"}]
     left += [path.name for path in (place / "scratch").iterdir()]
     return left + [path.name for path in (place / "kept").rglob("*.tmp")]
@@ -158,7 +167,7 @@ def _place() -> Path:
     place = folder() / "commands"
     (place / "scratch").mkdir(parents=True)
     _write_data(place)
-    fit = "fit dense.csv --target kind --no-cache --model learnt --force"
+    fit = "fit dense.csv --target kind --no-cache --model learned --force"
     _succeed(place, fit)
     return place
 
@@ -203,44 +212,44 @@ def content(path: Path) -> Any:
     return {name: array.tobytes() for name, array in load_file(path).items()}
 
 
-def signalled(draw: random.Random) -> str | None:
+def signaled(draw: random.Random) -> str | None:
     """Send a command one or two signals at random moments; then run it again."""
     _load_loops()
     number = draw.randrange(len(COMMANDS))
     own = draw.randrange(OWN) == 0
     most = 1.2 * _undisturbed(number)[0] + (OWN_SECONDS if own else 0)
-    return _signalled(number, draw, most, own, {})
+    return _signaled(number, draw, most, own, {})
 
 
 @cache
 def _load_loops() -> None:
     """Load most loops, so that forked processes need not."""
-    content(_place() / "learnt")
+    content(_place() / "learned")
     source = linsep.open_source(_place() / "rows.svm")
     linsep.Perceptron(max_iter=2).fit(source)
 
 
-def signalled_compiling(draw: random.Random) -> str | None:
+def signaled_compiling(draw: random.Random) -> str | None:
     """Do the same while the command compiles its loops into an empty cache."""
     number = draw.choice((0, 2, 5, 7))
     cache_folder = folder() / "code"
     shutil.rmtree(cache_folder, ignore_errors=True)
     environment = {"LINSEP_CACHE_DIR": str(cache_folder)}
-    wrong = _signalled(number, draw, COMPILING_SECONDS, False, environment)
+    wrong = _signaled(number, draw, COMPILING_SECONDS, False, environment)
     left = [path.name for path in cache_folder.rglob("*.tmp")]
     if not any(cache_folder.rglob("*.code")):
         wrong = wrong or "no compiled code was kept"
     return wrong or (f"left in the cache: {left}" if left else None)
 
 
-def _signalled(
+def _signaled(
     number: int, draw: random.Random, most: float, own: bool, environment: dict[str, str]
 ) -> str | None:
     """Return what is wrong after signals within ``most`` seconds, or with the next run."""
     place, whole = _place(), _undisturbed(number)[1]
     out = place / "out"
     if draw.random() < 0.5:
-        shutil.copy(place / "learnt", out)
+        shutil.copy(place / "learned", out)
     else:
         out.unlink(missing_ok=True)
     if draw.random() < 0.5:

@@ -25,7 +25,7 @@ def _fit(path: Path, cache_folder: Path) -> Perceptron:
 
 @cache
 def _expected() -> tuple[Path, bytes, float]:
-    """Return a file of rows, the weights learnt from it, and the seconds taken."""
+    """Return a file of rows, the weights learned from it, and the seconds taken."""
     rng = np.random.default_rng(0)
     path = folder() / "rows.svm"
     lines = (f"{k % 2} 1:{rng.normal()!r} 2:{rng.normal()!r}\n" for k in range(3000))

@@ -3,7 +3,7 @@
 A fit runs under a trace function that counts lines of Python, in linsep and in libraries, and
 presses Ctrl-C at one of them: the same moment each time, however loaded the machine is. First the
 same fit runs to its end and records the weights between slices of rows: an interrupted fit must
-keep the recorded weights of the rows that it reports as learnt.
+keep the recorded weights of the rows that it reports as learned.
 """
 
 import random
@@ -121,7 +121,7 @@ def small_pieces(folder: Path) -> Iterator[None]:
             setattr(module, name, value)
 
 
-def learnt(model: Any) -> tuple[Any, ...]:
+def learned(model: Any) -> tuple[Any, ...]:
     """Return the weights and counts of a model, for comparison."""
     state = model.fitted_run().state
     weights = model.fitted_run().keeping.weights(state)[: state.n_features + 1]
@@ -172,7 +172,7 @@ class Record:
             go()
         finally:
             linsep.learners.passes.interruption_point = checkpoint
-        self.end = learnt(model)
+        self.end = learned(model)
         _, go = fit.start(folder)
         with traced(self._count):
             go()
@@ -182,7 +182,7 @@ class Record:
 
     def note(self, model: Any, progress: Any) -> None:
         """Record the current weights, by pass and rows."""
-        weights, updates = learnt(model)
+        weights, updates = learned(model)
         done = weights, updates + progress.updates
         self.states[progress.pass_number, progress.rows] = done
         if progress.rows == 0 and progress.pass_number:
@@ -315,7 +315,7 @@ def _wrong_model(fit: Fit, record: Record, model: Any) -> str | None:
     if model.stop_reason_ is None:
         return "no reason why it stopped"
     if model.stop_reason_ != "interrupted":
-        return None if learnt(model) == record.end else "other weights than at the end"
+        return None if learned(model) == record.end else "other weights than at the end"
     if model.n_iter_ != len(model.fitted_run().reports) or model.stop_sentence_.count(".") > 1:
         return f"{model.n_iter_} passes, {len(model.fitted_run().reports)} reports"
     rows = model.fitted_run().reports[-1].rows if model.fitted_run().reports else 0
@@ -328,6 +328,6 @@ def _wrong_model(fit: Fit, record: Record, model: Any) -> str | None:
     if getattr(model, "update", None) == "batch":  # updated at the end of a pass only
         places.append((number, 0))
     known = [record.states.get(place) for place in places]
-    if any(known) and learnt(model) not in known:
+    if any(known) and learned(model) not in known:
         return f"not the weights of {rows} rows of pass {number + 1}"
     return None

@@ -29,10 +29,10 @@ def _services(place: Path) -> list[tuple[Any, bytes]]:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 3)).round(3)
     labels = np.where(X[:, 0] > 0, "up", "down")
-    colours = np.array(["red", "blue"])[(X[:, 1] > 0).astype(int)]
-    table = "a,b,c,colour,y\n" + "".join(
-        f"{a},{b},{c},{colour},{label}\n"
-        for (a, b, c), colour, label in zip(X, colours, labels, strict=True)
+    colors = np.array(["red", "blue"])[(X[:, 1] > 0).astype(int)]
+    table = "a,b,c,color,y\n" + "".join(
+        f"{a},{b},{c},{color},{label}\n"
+        for (a, b, c), color, label in zip(X, colors, labels, strict=True)
     )
     pairs = "".join(f"{1 if a > 0 else -1} 1:{a} 2:{b} 7:{c}\n" for a, b, c in X)
     words = "".join(f"{1 if a > 0 else -1} |x up:{a} |y side{b > 0}\n" for a, b, _ in X)

@@ -1,4 +1,4 @@
-"""kill -9 of a server under load: no acknowledged row is lost, none is learnt twice."""
+"""kill -9 of a server under load: no acknowledged row is lost, none is learned twice."""
 
 import http.client
 import json
@@ -161,7 +161,7 @@ def _wrong(world: World, port: int) -> str | None:
             found = json.loads(
                 _ask(connection, "/learn", {"ids": [id], "rows": [row], "labels": [label]})
             )
-            if (found["known"], found["learnt"]) != ((1, 0) if id in known else (0, 1)):
+            if (found["duplicates"], found["learned"]) != ((1, 0) if id in known else (0, 1)):
                 return f"{id}, in the log: {id in known}, sent again: {found}"
             world.acknowledged.add(id)
         entries = _entries(world)
@@ -176,7 +176,7 @@ def _entries(world: World) -> list[tuple[str, str, str]]:
 def _wrong_rows(world: World, entries: list[tuple[str, str, str]]) -> str | None:
     ids = [id for id, _, _ in entries]
     if len(set(ids)) < len(ids):
-        return "a row was learnt twice"
+        return "a row was learned twice"
     if lost := world.acknowledged.difference(ids):
         return f"lost, though acknowledged: {sorted(lost)[:5]}"
     for id, row, label in entries:
@@ -192,7 +192,7 @@ def _wrong_model(
     for _, row, label in entries[world.replayed :]:
         world.replay.partial_fit([json.loads(row)], [json.loads(label)])
     world.replayed = len(entries)
-    if (rows := json.loads(_ask(connection, "/model"))["rows_learnt"]) != len(entries):
+    if (rows := json.loads(_ask(connection, "/model"))["rows_learned"]) != len(entries):
         return f"a model of {rows} rows, and a log of {len(entries)}"
     (folder() / "now.linsep").write_bytes(_ask(connection, "/model/file"))
     served, expected = (

@@ -103,9 +103,9 @@ def wabbit(draw: random.Random) -> str | None:
     pieces = (draw.choice(VW_PIECES) + draw.choice(ends) for _ in range(draw.randrange(1, 16)))
     data = "".join(pieces).encode()
     pairs = draw.choice(((), ((97, 98),), ((97, 97), (98, 32))))
-    rules, labelled = Rules(draw.choice((1, 5, 18, 30)), pairs), draw.random() < 0.5
+    rules, labeled = Rules(draw.choice((1, 5, 18, 30)), pairs), draw.random() < 0.5
     chunk = Chunk(0, bytearray(data + b"\n" * PADDING), len(data))
-    fast, plain = (_vw(read(chunk, rules, labelled)) for read in (scan_vw, scan_plainly))
+    fast, plain = (_vw(read(chunk, rules, labeled)) for read in (scan_vw, scan_plainly))
     return None if fast == plain else f"{data!r} {rules}: {fast} against {plain}"
 
 

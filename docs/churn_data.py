@@ -27,7 +27,7 @@ def lines(rng: np.random.Generator, first: int, rows: int) -> list[str]:
         asked = " " if rng.random() < 0.03 or k == 603 else calls
         found.append(
             f"C{k:05};{rng.choice(['Müller', 'Weiß', 'Jäger', 'Kühn'])};{since};{contract};{asked};"
-            f"{german(charges)} €;{discount} %;{german(balance)};{city};{left}"
+            f"{german(charges)} €;{discount}%;{german(balance)};{city};{left}"
         )
     return found
 

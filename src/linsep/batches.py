@@ -21,7 +21,7 @@ WORTHWHILE = 0.05
 
 
 class Batch(NamedTuple):
-    """Neighbouring rows in memory, in their order.
+    """Neighboring rows in memory, in their order.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Batch(NamedTuple):
         return sum(part.nbytes for part in parts)
 
     def between(self, start: int, stop: int) -> "Batch":
-        """Return some neighbouring rows, which are not copied."""
+        """Return some neighboring rows, which are not copied."""
         if start == 0 and stop >= self.size:  # lanes are often whole batches
             return self
         X, y, first, *others = self
@@ -186,7 +186,7 @@ def _drain(parts: list[Any]) -> Iterator[tuple[int, Any]]:
 
 
 def joined(batches: list[Batch], n_features: int | None = None) -> Batch:
-    """Return neighbouring batches with labels as one, as wide as the widest unless ``n_features``
+    """Return neighboring batches with labels as one, as wide as the widest unless ``n_features``
     is given; the list is emptied, see :func:`join`.
 
     One batch of this width is returned as it is.

@@ -3,7 +3,7 @@ from.
 
 Rows are read and parsed once, and a fold is a selection of them. What reading learns from all rows
 (means and deviations to scale by, vocabularies, rare values) uses no label and is the same in all
-folds; everything else is learnt from the training rows of a fold alone.
+folds; everything else is learned from the training rows of a fold alone.
 """
 
 import warnings
@@ -38,7 +38,7 @@ Split = tuple[np.ndarray, np.ndarray]
 class Folds(NamedTuple):
     """How rows are divided into folds.
 
-    Each fold is predicted by a model that has learnt from the others, of which the folds have the
+    Each fold is predicted by a model that has learned from the others, of which the folds have the
     same shares of every class. Groups of rows, if a source has some, are never divided.
 
     Attributes
@@ -48,7 +48,7 @@ class Folds(NamedTuple):
         rows.
     repeats : how often all rows are divided, each time otherwise
     by_time : whether the rows are in the order of time, and each fold is predicted by models of the
-        rows before it only; the first part of the rows is only learnt from
+        rows before it only; the first part of the rows is only learned from
     random_state : seed of the division
     """
 
@@ -76,7 +76,7 @@ class Folds(NamedTuple):
                 hint("leave out {}", repeats=None),
             )
 
-    def splits(self, rows: "LabelledRows") -> list[Split]:
+    def splits(self, rows: "LabeledRows") -> list[Split]:
         """Return the folds of some rows; DataError if they cannot be made."""
         self.check(rows.groups is not None)
         if hasattr(self.cv, "split"):
@@ -90,7 +90,7 @@ class Folds(NamedTuple):
                 splits += other._replace(repeats=1).splits(rows)
         return splits
 
-    def _splitter(self, rows: "LabelledRows") -> Any:
+    def _splitter(self, rows: "LabeledRows") -> Any:
         from sklearn import model_selection as ways
 
         if self.by_time:
@@ -105,7 +105,7 @@ class Folds(NamedTuple):
         kind = ways.KFold if rows.classes is None else ways.StratifiedKFold
         return kind(shuffle=True, **how)
 
-    def _check_rows(self, rows: "LabelledRows") -> None:
+    def _check_rows(self, rows: "LabeledRows") -> None:
         """Raise DataError for more folds than there are rows, groups or rows of a class."""
         k, name = int(self.cv), rows.name
         if rows.size < k + self.by_time:
@@ -131,7 +131,7 @@ class Folds(NamedTuple):
             )
 
 
-class LabelledRows(NamedTuple):
+class LabeledRows(NamedTuple):
     """All rows of a source that count, in memory.
 
     Attributes
@@ -179,7 +179,7 @@ def kept(source: Source) -> tuple[Source, Batch]:
     return again, rows
 
 
-def labelled_rows(source: Source, rows: Batch, classify: bool = True) -> LabelledRows:
+def labeled_rows(source: Source, rows: Batch, classify: bool = True) -> LabeledRows:
     """Return the rows of a source that count, for classifiers or regressions of numbers.
 
     Raises DataError if they have no labels, or labels that are no classes.
@@ -203,14 +203,14 @@ def labelled_rows(source: Source, rows: Batch, classify: bool = True) -> Labelle
             raise DataError(f"Only one class{only} is in {source.name}: there is nothing to learn.")
     groups = None if rows.groups is None else np.unique(rows.groups, return_inverse=True)[1]
     known = rows.weights, groups, rows.offset
-    return LabelledRows(source.name, rows.X, outcomes, classes, codes, *known)
+    return LabeledRows(source.name, rows.X, outcomes, classes, codes, *known)
 
 
 def predictions_by_fold(
-    estimators: Sequence[Any], rows: LabelledRows, splits: Sequence[Split],
-    predict: Callable[[Any, LabelledRows, Split], Any] | None = None,
+    estimators: Sequence[Any], rows: LabeledRows, splits: Sequence[Split],
+    predict: Callable[[Any, LabeledRows, Split], Any] | None = None,
 ) -> list[list[Any]]:  # fmt: skip
-    """Return what each estimator, learnt from the training rows of each fold, says of the others.
+    """Return what each estimator, learned from the training rows of each fold, says of the others.
 
     Parameters
     ----------
@@ -252,7 +252,7 @@ def predictions_by_fold(
     return found
 
 
-def predicted(estimator: Any, rows: LabelledRows, split: Split) -> Any:
+def predicted(estimator: Any, rows: LabeledRows, split: Split) -> Any:
     """Fit an estimator to the training rows, and return what it says of the test rows."""
     training, test = split
     X, outcomes, weights = rows.part(training)
@@ -284,13 +284,13 @@ def in_threads(work: Callable[..., None], jobs: Sequence[tuple[Any, ...]]) -> No
             raise
 
 
-def _check_splits(rows: LabelledRows, splits: Sequence[Split]) -> None:
+def _check_splits(rows: LabeledRows, splits: Sequence[Split]) -> None:
     """Raise DataError for a fold whose training rows are of one class, or without rows."""
     for number, (training, test) in enumerate(splits, 1):
         which = f"fold {number} of {len(splits)}"
         if not training.size or not test.size:
             raise DataError(
-                f"No row of {rows.name} is {'predicted' if training.size else 'learnt'} in {which}",
+                f"{which} has no {'test' if training.size else 'training'} row of {rows.name}",
                 "choose fewer folds",
             )
         if rows.codes is not None and np.ptp(rows.codes[training]) == 0:
@@ -301,7 +301,7 @@ def _check_splits(rows: LabelledRows, splits: Sequence[Split]) -> None:
             )
 
 
-def _of_all_classes(found: Any, rows: LabelledRows, test: np.ndarray) -> Any:
+def _of_all_classes(found: Any, rows: LabeledRows, test: np.ndarray) -> Any:
     """Return the same for all classes, where some have no row to learn from, with the groups."""
     groups = None if rows.groups is None else rows.groups[test]
     if rows.classes is None or rows.codes is None:
@@ -338,7 +338,7 @@ def together(parts: Sequence[Any], splits: Sequence[Split]) -> Any:
 
 
 def out_of_fold(estimator: Any, source: Source, folds: Folds | None = None) -> Any:
-    """Return what models that have not learnt a row say of it, for every row that is in a fold.
+    """Return what models that have not learned a row say of it, for every row that is in a fold.
 
     Parameters
     ----------
@@ -357,7 +357,7 @@ def out_of_fold(estimator: Any, source: Source, folds: Folds | None = None) -> A
     DataError, ParameterError
         If the rows cannot be divided so, or a fit fails.
     """
-    rows = labelled_rows(*kept(source), classify=is_classifier(estimator))
+    rows = labeled_rows(*kept(source), classify=is_classifier(estimator))
     splits = (folds or Folds()).splits(rows)
     (parts,) = predictions_by_fold([estimator], rows, splits)
     return together(parts, splits)
@@ -385,7 +385,7 @@ def cross_validated(
     {name of a metric: array of shape (folds,)}
         Those of :func:`linsep.scoring.metrics_of` that are defined in all folds.
     """
-    rows = labelled_rows(source, batch, classify=is_classifier(estimator))
+    rows = labeled_rows(source, batch, classify=is_classifier(estimator))
     (parts,) = predictions_by_fold([estimator], rows, folds.splits(rows))
     found = [metrics_of(part) for part in parts]
     values = {name: [fold[name] for fold in found] for name in found[0]}

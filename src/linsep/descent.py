@@ -72,7 +72,7 @@ class Descent:
         return self.reason == "converged"
 
     def plot(self, J: Function, **kwargs: Any) -> Any:
-        """Draw the path on the function that was minimised.
+        """Draw the path on the function that was minimized.
 
         Parameters
         ----------
@@ -120,7 +120,7 @@ def minimize(
     tol : float, default=1e-6
         Stop when the next step would be no longer than this (Euclidean).
     maximize : bool, default=False
-        Maximise J instead (gradient ascent).
+        Maximize J instead (gradient ascent).
     trace : bool, default=True
         Keep every point with its value and rate.
     max_iter : int, default=10000
@@ -198,7 +198,7 @@ class _Slope(NamedTuple):
 
 
 class _Run:
-    """A running descent; ``sign`` is -1 to minimise and 1 to maximise."""
+    """A running descent; ``sign`` is -1 to minimize and 1 to maximize."""
 
     def __init__(self, sign: float, x: np.ndarray, value: float, gradient: np.ndarray, trace: bool):
         self.sign, self.trace = sign, trace

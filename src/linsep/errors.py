@@ -1,7 +1,7 @@
 """Errors and warnings. Each message is one sentence: what is wrong, where, and what to do.
 
-The advice often names a parameter, which is spelt differently in Python and on the command line. So
-an error stores its advice as :class:`Hint` objects with parameters by name and spells them when
+The advice often names a parameter, whose spelling in Python and on the command line differs. So an
+error stores its advice as :class:`Hint` objects with parameters by name and spells them when
 rendered: ``str(error)`` says ``missing="drop"``, the command line ``--missing drop``.
 """
 
@@ -28,7 +28,7 @@ class Hint(NamedTuple):
     here: bool = False
 
     def render(self, spell: Spell) -> str:
-        """Return the text with the parameters spelt by ``spell``."""
+        """Return the text with the parameters spelled by ``spell``."""
         *first, last = [spell(name, value) for name, value in self.settings.items()] or [""]
         return self.text.replace("{}", f"{', '.join(first)} and {last}" if first else last)
 

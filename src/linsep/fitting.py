@@ -228,7 +228,7 @@ def fit(
     rule = decision_rule(None if threshold is None else Rule.of(threshold), learner, given)
     in_folds = rule if calibrate is None and rule is not None and rule.needs_rows else None
     estimator = make_estimator(learner, given)
-    model = _learnt(estimator, source, cv, in_folds, random_state)
+    model = _learned(estimator, source, cv, in_folds, random_state)
     again = {n: how[n] for n in ("format", *ReadingOptions._fields) if n in how}
     if calibrate is not None:
         from linsep.estimators._common.calibration import calibrate as calibrated
@@ -255,7 +255,7 @@ def _check_options(learner: str, given: Mapping[str, Any], reading: Mapping[str,
         raise TypeError(f"fit() has no option {unknown[0]!r} for {learner}{advice}")
 
 
-def _learnt(estimator: Any, source: Source, cv: Any, rule: Rule | None, seed: int) -> Any:
+def _learned(estimator: Any, source: Source, cv: Any, rule: Rule | None, seed: int) -> Any:
     """Fit an estimator to a source; cross-validate it, and choose its threshold in the folds, where
     these are asked for.
     """
@@ -306,7 +306,7 @@ def check_in_folds(model: Any) -> None:
 
 
 def set_in_folds(model: Any, rule: Rule, source: Source, folds: Any) -> None:
-    """Give a fitted model a threshold that is chosen on what models that have not learnt a row of
+    """Give a fitted model a threshold that is chosen on what models that have not learned a row of
     a source say of it, in :class:`linsep.cross_validation.Folds`.
     """
     from linsep.cross_validation import out_of_fold

@@ -1,7 +1,7 @@
 """Sums over rows in lanes, added in a fixed tree.
 
 A lane is a fixed number of rows, counted from the first row of the data: it does not depend on the
-batches in which rows come. Sums of lanes are added in groups of eight neighbours, the sums of
+batches in which rows come. Sums of lanes are added in groups of eight neighbors, the sums of
 groups again, and so on. So whoever computes the sum of a lane, one thread, several, or the workers
 of a cluster, the total is the same to the bit.
 """
@@ -50,7 +50,7 @@ def in_lanes(parts: Iterable[Batch], rows: int) -> Iterator[Batch]:
 
 
 def in_tree(parts: list[T], add: Callable[[list[T]], T]) -> T:
-    """Return the sum of all parts: of groups of :data:`FAN` neighbours, then of groups of these."""
+    """Return the sum of all parts: of groups of :data:`FAN` neighbors, then of groups of these."""
     while len(parts) > 1:
         groups = [parts[k : k + FAN] for k in range(0, len(parts), FAN)]
         parts = [group[0] if len(group) == 1 else add(group) for group in groups]
@@ -69,7 +69,7 @@ Work: TypeAlias = Any
 
 
 class Piece(NamedTuple):
-    """The sum of ``many`` neighbours at a level of the tree, the first of which is the first of
+    """The sum of ``many`` neighbors at a level of the tree, the first of which is the first of
     its group unless ``many`` is 1.
     """
 
@@ -148,7 +148,7 @@ class Tree:
 
 
 def merged(add: Add, first: int, parts: Iterable[list[Piece]]) -> Tree:
-    """Return the sums of neighbours, of which each sent its pieces, from lane ``first`` on."""
+    """Return the sums of neighbors, of which each sent its pieces, from lane ``first`` on."""
     tree = Tree(add, first)
     for pieces in parts:
         for level, many, value in pieces:

@@ -78,7 +78,7 @@ def _content(model: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         raise ModelFileError(
             f"A {kind} cannot be saved in a model file, only {', '.join(CLASSES)}."
         )
-    check_is_fitted(model, msg="This %(name)s has learnt nothing to save: call fit first.")
+    check_is_fitted(model, msg="This %(name)s has learned nothing to save: call fit first.")
     tensors, rest = model.get_state()
     return tensors, _describe(model) | rest
 

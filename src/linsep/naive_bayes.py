@@ -256,7 +256,7 @@ class GaussianNaiveBayes(
         declared = parameters_of(GaussianNaiveBayes)
         return {n: x for n, x in found.items() if x != getattr(declared.get(n), "default", None)}
 
-    #: whether partial_fit has learnt
+    #: whether partial_fit has learned
     _added = False
 
     def __sklearn_tags__(self) -> Any:
@@ -310,7 +310,7 @@ class GaussianNaiveBayes(
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Add rows to those that were learnt before, by any split into calls.
+        """Add rows to those that were learned before, by any split into calls.
 
         Parameters
         ----------
@@ -360,7 +360,7 @@ class GaussianNaiveBayes(
         return self
 
     def _before(self, classes: Any) -> ClassMoments | None:
-        """Return the moments of the rows learnt so far, None if there are none."""
+        """Return the moments of the rows learned so far, None if there are none."""
         if not hasattr(self, "classes_"):
             if classes is None:
                 raise ValueError("classes must be passed on the first call to partial_fit.")
@@ -474,7 +474,7 @@ class GaussianNaiveBayes(
         return shares @ (apart - shares @ apart) ** 2
 
     def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return what the fit has learnt, for files: arrays, and facts as plain JSON.
+        """Return what the fit has learned, for files: arrays, and facts as plain JSON.
 
         Returns
         -------
@@ -574,9 +574,9 @@ class GaussianNaiveBayes(
         return model
 
     def _weights(
-        self, reference: int, centre: np.ndarray | None = None
+        self, reference: int, center: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return weights of all classes against one, the centre, and log-odds at the centre.
+        """Return weights of all classes against one, the center, and log-odds at the center.
 
         None: the mean of all classes, so that means far from zero lose digits in the raw intercept
         only. Where each class has variances of its own there are no weights: all are zero.
@@ -588,17 +588,17 @@ class GaussianNaiveBayes(
             self._means_rest - self._means_rest[reference]
         )
         apart[self.priors_ == 0] = 0.0
-        if centre is None:
-            centre = self.means_[reference] + self.priors_ @ apart
+        if center is None:
+            center = self.means_[reference] + self.priors_ @ apart
         precision = np.divide(
             1.0, self.variances_, out=np.zeros_like(self.variances_), where=self.variances_ > 0
         )
         coef = apart * precision
         # halfway to the reference the log-odds are those of the shares
-        halfway = apart / 2 + ((self.means_[reference] - centre) + self._means_rest[reference])
+        halfway = apart / 2 + ((self.means_[reference] - center) + self._means_rest[reference])
         with np.errstate(divide="ignore", invalid="ignore"):
             shares = np.log(self.priors_) - np.log(self.priors_[reference])
-        return coef, centre, shares - (coef * halfway).sum(axis=1)
+        return coef, center, shares - (coef * halfway).sum(axis=1)
 
     def _scorer(self) -> "LogisticRegression":
         """Return the logistic regression that predicts; of several classes it scores rows against
@@ -655,7 +655,7 @@ class GaussianNaiveBayes(
         """Return log-odds of several classes against the reference; where that is less probable
         than the most probable class by more than exp(-BEYOND), against the latter.
         """
-        from linsep.logistic.inference import centred
+        from linsep.logistic.inference import centered
 
         coef, known = self._weights(reference)[0], np.flatnonzero(self.priors_ > 0)
         squares = (coef[known] ** 2 * self.variances_).sum(axis=1)
@@ -665,7 +665,7 @@ class GaussianNaiveBayes(
         for _ in known:  # rounding may hide the best class at first
             for k in np.unique(codes[left]):
                 rows = left[codes[left] == k]
-                found[rows] = centred(*self._weights(int(k), self.means_[k])).scores(X[rows])
+                found[rows] = centered(*self._weights(int(k), self.means_[k])).scores(X[rows])
             best = found[left].argmax(axis=1)
             changed = best != codes[left]
             left, best = left[changed], best[changed]

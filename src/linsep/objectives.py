@@ -24,7 +24,7 @@ class Objective(NamedTuple):
 
 
 def perceptron_criterion(X: Any, y: Any, fit_intercept: bool = True) -> Objective:
-    """J_p(a) = sum of -<a, y z> over the rows with <a, y z> <= 0, to be minimised.
+    """J_p(a) = sum of -<a, y z> over the rows with <a, y z> <= 0, to be minimized.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def perceptron_criterion(X: Any, y: Any, fit_intercept: bool = True) -> Objectiv
 
 
 def squared_error(X: Any, y: Any, fit_intercept: bool = True) -> Objective:
-    """J(w) = sum of (y - <w, z>)^2, the residual sum of squares, to be minimised.
+    """J(w) = sum of (y - <w, z>)^2, the residual sum of squares, to be minimized.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def squared_error(X: Any, y: Any, fit_intercept: bool = True) -> Objective:
 
 
 def log_likelihood(X: Any, y: Any, fit_intercept: bool = True) -> Objective:
-    """l(w) = sum of y <w, z> - ln(1 + exp(<w, z>)), to be maximised.
+    """l(w) = sum of y <w, z> - ln(1 + exp(<w, z>)), to be maximized.
 
     The conditional log-likelihood of a logistic regression, with P(y=1 | x) = 1 / (1 +
     exp(-<w, z>)).

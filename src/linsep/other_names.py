@@ -16,7 +16,7 @@ _GAP = hint("a soft margin stops at the relative gap {}", tol=None)
 _NO_THREADS = Hint("none is needed, as all processors work on one pass", {})
 _HELD_OUT = hint("rows are held out with {} only", early_stopping=True)
 _LEARNER = hint(
-    "what is minimised is chosen with {}, linear, soft-margin and others", learner="logistic"
+    "what is minimized is chosen with {}, linear, soft-margin and others", learner="logistic"
 )
 _CACHE = hint("the cache is automatic, and left out with {}", no_cache=True)
 _TARGET = hint("the label column is {}", target=None)
@@ -41,13 +41,13 @@ OF_SCIKIT_LEARN = {
     "C": hint("give 1/C as {} of a logistic regression", l2=None), "Cs": _ONE_PENALTY,
     "penalty": _NO_PENALTY, "tol": _NO_TOLERANCE, "n_jobs": _NO_THREADS,
     "threads": _NO_THREADS, "average": hint("weights are averaged with {}", keep="average"),
-    "multi_class": hint("several classes are learnt as {} says", multiclass=None),
+    "multi_class": hint("several classes are learned as {} says", multiclass=None),
     "dual": Hint("nothing chooses it: soft margins solve whichever problem is quicker", {}),
     "gap": _GAP, "epsilon": _GAP, "shrinking": Hint("rows are set aside without an option", {}),
     "intercept_scaling": hint("the intercept is no weight, unless with {}",
                               penalize_intercept=True),
-    "probability": hint("probabilities are learnt from held-out rows with {}", calibrate=None),
-    "decision_function_shape": hint("several classes are learnt as {} says", multiclass=None),
+    "probability": hint("probabilities are learned from held-out rows with {}", calibrate=None),
+    "decision_function_shape": hint("several classes are learned as {} says", multiclass=None),
     "nu": hint("errors cost {}, and no share of them is given", C=None),
     "cache_size": hint("memory of a kernel is {}", cache_mb=None), "loss": _LEARNER,
     "sample_weight": hint("the column of weights is {}", weight=None),
@@ -94,7 +94,7 @@ OF_VOWPAL_WABBIT = {
     "c": _CACHE, "k": _CACHE, "cache_file": _CACHE, "kill_cache": _CACHE,
     "holdout_off": _HELD_OUT, "holdout_period": _HELD_OUT, "early_terminate": _HELD_OUT,
     "loss_function": _LEARNER, "l1": _NO_PENALTY,
-    "oaa": hint("several classes are learnt as {} says", multiclass="ovr"),
+    "oaa": hint("several classes are learned as {} says", multiclass="ovr"),
     "a": _AUDIT, "audit": _AUDIT, "invert_hash": _AUDIT, "readable_model": _AUDIT,
     "ngram": hint("words of text columns are joined with {}", ngrams=None),
 }  # fmt: skip

@@ -297,7 +297,7 @@ def fitted_parameter(model: Any, name: str, default: Any = None) -> Any:
 
     Models of other libraries, which do not store it, and models without it are taken as they are.
     """
-    return getattr(model, "_learnt_with", {}).get(name, getattr(model, name, default))
+    return getattr(model, "_learned_with", {}).get(name, getattr(model, name, default))
 
 
 def rate_of(learning_rate: Any | Callable[[int], Any], schedule: str, k: int) -> Any:

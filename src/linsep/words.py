@@ -35,11 +35,11 @@ def size_text(size: int) -> str:
 
 def percent(share: float) -> str:
     """Return a share as a percentage with two decimals."""
-    return f"{100 * share:.2f} %"
+    return f"{100 * share:.2f}%"
 
 
 def escaped(text: str, lines: bool = False) -> str:
-    """Escape characters that move the cursor, change colours or reverse the reading direction.
+    """Escape characters that move the cursor, change colors or reverse the reading direction.
 
     ``lines`` keeps line ends.
     """

@@ -109,7 +109,7 @@ def test_dragging_a_point_across_the_line_changes_the_verdict(tab):
         ("data=xor", 1, "Delete", "No line", "A line", "points=1,-1,0;-1,1,0;-1,-1,1"),
     ],
 )
-def test_relabelling_or_deleting_a_point_changes_the_verdict(
+def test_relabeling_or_deleting_a_point_changes_the_verdict(
     tab, address, number, key, before, after, left
 ):
     tab.open(address)
@@ -136,7 +136,7 @@ def test_xor_is_shown_as_a_cycle_with_a_proof(tab):
 
 
 @pytest.mark.thorough
-def test_several_classes_are_coloured_and_scored(tab):
+def test_several_classes_are_colored_and_scored(tab):
     tab.open("data=four-clouds&classes=ovr")
     tab.press("End")
     assert "all 48 points on their side" in tab.text("#status")
@@ -332,7 +332,7 @@ def test_initial_weights_are_an_arrow_to_drag(tab):
 @pytest.mark.thorough
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_texts_have_enough_contrast(tab, scheme):
-    """WCAG AA: 4.5 to 1 for texts, against the colour of the card behind them."""
+    """WCAG AA: 4.5 to 1 for texts, against the color of the card behind them."""
     tab.open("data=outlier").look(1280, 900, scheme)
     low = tab.page.evaluate(
         """() => {
@@ -342,8 +342,8 @@ def test_texts_have_enough_contrast(tab, scheme):
             .reduce((sum, v, k) => sum + v * [0.2126, 0.7152, 0.0722][k], 0);
           const behind = (node) => {
             for (let at = node; at; at = at.parentElement || at.getRootNode().host) {
-              const colour = rgb(getComputedStyle(at).backgroundColor);
-              if (colour.length < 4 || colour[3] === 1) return colour;
+              const color = rgb(getComputedStyle(at).backgroundColor);
+              if (color.length < 4 || color[3] === 1) return color;
             }
             return [255, 255, 255];
           };

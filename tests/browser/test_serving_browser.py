@@ -39,7 +39,7 @@ def test_the_page_sends_requests_and_asks_nobody_else(browser, tmp_path):
         learn = page.locator("details", has_text="/learn")
         learn.locator("summary").click()
         learn.get_by_role("button", name="Send").click()
-        expect(learn.locator("pre")).to_contain_text('"learnt": 1')
+        expect(learn.locator("pre")).to_contain_text('"learned": 1')
         assert {url.split("/")[2] for url in asked} == {f"127.0.0.1:{client.port}"}
         assert not any(TOKEN in url for url in asked)
         page.close()

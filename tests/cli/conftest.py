@@ -17,7 +17,7 @@ def folder(tmp_path):
 
 
 @pytest.fixture
-def learnt(folder):
-    """The same with a model ``m`` that has learnt them."""
+def learned(folder):
+    """The same with a model ``m`` that has learned them."""
     assert here("fit", "t.svm", "--model", "m", cwd=folder).returncode == 0
     return folder

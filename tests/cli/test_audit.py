@@ -23,7 +23,7 @@ def folder(tmp_path_factory):
     words = [rng.choice(WORDS, 3, replace=False) for _ in X]
     kinds = np.array(["a", "b", "c"])[(X[:, 0] > 0) + 1 * (X[:, 1] > 0)]
     frame = pd.DataFrame(X, columns=["p", "q", "r"])
-    frame["colour"] = rng.choice(["red", "blue"], len(X))
+    frame["color"] = rng.choice(["red", "blue"], len(X))
     frame["text"] = [" ".join(own) for own in words]
     frame["y"] = X @ [1.0, 1e-3, 0.0] + rng.normal(size=len(X))
     frame["kind"], frame["side"] = kinds, kinds == "a"
@@ -38,7 +38,7 @@ def folder(tmp_path_factory):
 
 CLASSES = ["--target", "kind", "--exclude", "y", "--exclude", "side"]
 SIDES = ["--target", "side", "--exclude", "y", "--exclude", "kind"]
-BAYES = ["--exclude", "text", "--exclude", "colour", "--learner", "naive-bayes"]
+BAYES = ["--exclude", "text", "--exclude", "color", "--learner", "naive-bayes"]
 NUMBERS = ["--target", "y", "--exclude", "kind", "--exclude", "side"]
 
 
@@ -60,8 +60,8 @@ NUMBERS = ["--target", "y", "--exclude", "kind", "--exclude", "side"]
     ],
 )
 def test_terms_sum_to_the_score_to_the_bit(folder, data, options, tmp_path):
-    learnt = here("fit", data, *options, "--model", tmp_path / "m", cwd=folder)
-    assert learnt.returncode == 0, learnt.stderr
+    learned = here("fit", data, *options, "--model", tmp_path / "m", cwd=folder)
+    assert learned.returncode == 0, learned.stderr
     printed = here("predict", tmp_path / "m", data, "--json", cwd=folder).stdout.splitlines()
     for row in (1, 17, 60):
         done = here("audit", tmp_path / "m", data, "--row", row, "--json", cwd=folder)

@@ -15,7 +15,7 @@ from linsep.sources import open_source
 
 pytestmark = pytest.mark.uncompiled
 
-SAID = "linsep: the model predicts worse than the baseline: "
+SAID = "linsep: warning: the model predicts worse than the baseline: "
 
 
 @pytest.fixture
@@ -86,8 +86,8 @@ def test_class_weights_that_help_no_class_are_told(folder, learner, monkeypatch)
                         lambda _: 0.25)  # fmt: skip
     done = told(folder, "--learner", learner, "--class-weight", "balanced")
     assert (
-        f"{SAID}the mean recall of the classes is 25.00 % on the training rows, where always "
-        "predicting one class gets 50.00 %"
+        f"{SAID}the mean recall of the classes is 25.00% on the training rows, where always "
+        "predicting one class gets 50.00%"
     ) in done.stderr
     assert "leave out --class-weight" in done.stderr
 

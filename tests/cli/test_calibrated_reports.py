@@ -46,9 +46,9 @@ def test_predictions_need_no_labels_and_no_weights(tmp_path, cell):
     assert (done.returncode, done.stderr) == (0, "")
     model = load(tmp_path / "m")
     (tmp_path / "c.csv").write_text("a\n1\n2\n")
-    known = model.predict(open_source(tmp_path / "c.csv", recipe=model.recipe_, labelled=False))
+    known = model.predict(open_source(tmp_path / "c.csv", recipe=model.recipe_, labeled=False))
     assert done.stdout.split() == [str(label) for label in known]
-    same = open_source(tmp_path / "b.csv", recipe=model.recipe_, labelled=False)
+    same = open_source(tmp_path / "b.csv", recipe=model.recipe_, labeled=False)
     assert model.predict(same).tolist() == known.tolist()
     assert next(same.batches()).y is None
 

@@ -26,21 +26,21 @@ SAVED = (*FIT, "--checkpoint", "c")
 
 
 @pytest.fixture(scope="module")
-def learnt(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("learnt")
+def learned(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("learned")
     dump_svmlight_file(X, Y, str(folder / "t.svm"))
     assert here(*FIT, cwd=folder).returncode == 0
     return folder
 
 
 @pytest.fixture
-def folder(learnt, tmp_path):
-    shutil.copy2(learnt / "t.svm", tmp_path / "t.svm")
+def folder(learned, tmp_path):
+    shutil.copy2(learned / "t.svm", tmp_path / "t.svm")
     return tmp_path
 
 
-def assert_same_models(path, learnt):
-    ours, theirs = linsep.load(path), linsep.load(learnt / "m")
+def assert_same_models(path, learned):
+    ours, theirs = linsep.load(path), linsep.load(learned / "m")
     assert ours.coef_.tolist() == theirs.coef_.tolist()
     assert ours.fitted_run().reports == theirs.fitted_run().reports
     assert ours.training_accuracy_ == theirs.training_accuracy_
@@ -54,7 +54,7 @@ def stopped(folder, number, name="SIGINT", command=SAVED):
 
 @pytest.mark.usefixtures("hangup")
 @pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
-def test_a_signal_writes_a_checkpoint_and_the_same_command_goes_on(folder, learnt, name, code):
+def test_a_signal_writes_a_checkpoint_and_the_same_command_goes_on(folder, learned, name, code):
     done = stopped(folder, 2, name)
     assert done.returncode == code
     assert done.stderr == "linsep: interrupted; `linsep fit --resume c` goes on.\n"
@@ -64,11 +64,11 @@ def test_a_signal_writes_a_checkpoint_and_the_same_command_goes_on(folder, learn
         0,
         "linsep: going on from c: pass 3, after 0 of its rows.\n",
     )
-    assert_same_models(folder / "m", learnt)
+    assert_same_models(folder / "m", learned)
     assert sorted(os.listdir(folder)) == ["m", "t.svm"]
 
 
-def test_resume_needs_nothing_but_the_file(folder, learnt, tmp_path_factory):
+def test_resume_needs_nothing_but_the_file(folder, learned, tmp_path_factory):
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     stopped(folder, 1)
     shutil.move(folder / "c", elsewhere / "moved")
@@ -76,16 +76,16 @@ def test_resume_needs_nothing_but_the_file(folder, learnt, tmp_path_factory):
     done = here("fit", "--resume", "moved", cwd=elsewhere)
     assert done.returncode == 0
     assert f"going on from {elsewhere / 'moved'}: pass 5" in done.stderr
-    assert_same_models(folder / "m", learnt)
+    assert_same_models(folder / "m", learned)
     assert os.listdir(elsewhere) == []
 
 
-def test_names_are_quoted_and_options_may_end(folder, learnt):
+def test_names_are_quoted_and_options_may_end(folder, learned):
     command = ("fit", *SAVED[2:-1], "c k", "--", "t.svm")
     done = stopped(folder, 2, command=command)
     assert done.stderr == "linsep: interrupted; `linsep fit --resume 'c k'` goes on.\n"
     assert here("fit", "--resume", "c k", cwd=folder).returncode == 0
-    assert_same_models(folder / "m", learnt)
+    assert_same_models(folder / "m", learned)
 
 
 def test_a_logistic_regression_goes_on(folder):
@@ -116,7 +116,7 @@ def test_a_logistic_regression_goes_on(folder):
     assert linsep.load(folder / "m").coef_.tolist() == expected.coef_.tolist()
 
 
-def test_a_killed_process_goes_on(folder, learnt):
+def test_a_killed_process_goes_on(folder, learned):
     code = (
         "import os, signal, linsep.learners.passes as passes; from linsep.cli.main import main\n"
         "walk = passes.one_pass\n"
@@ -130,7 +130,7 @@ def test_a_killed_process_goes_on(folder, learnt):
     assert killed.returncode == -signal.SIGKILL
     assert {"c", "t.svm"} < set(os.listdir(folder))
     assert here("fit", "--resume", "c", cwd=folder).returncode == 0
-    assert_same_models(folder / "m", learnt)
+    assert_same_models(folder / "m", learned)
     assert sorted(os.listdir(folder)) == ["m", "t.svm"]  # nothing of the killed process stays
 
 
@@ -144,7 +144,7 @@ def test_an_interrupt_before_the_first_row_leaves_nothing(folder, monkeypatch):
     assert os.listdir(folder) == ["t.svm"]
 
 
-def test_an_interrupt_before_the_first_row_forgets_no_checkpoint(folder, learnt, monkeypatch):
+def test_an_interrupt_before_the_first_row_forgets_no_checkpoint(folder, learned, monkeypatch):
     def pressed(*arguments, **options):
         signal.raise_signal(signal.SIGINT)
 
@@ -155,7 +155,7 @@ def test_an_interrupt_before_the_first_row_forgets_no_checkpoint(folder, learnt,
     said = "linsep: interrupted; `linsep fit --resume c` goes on.\n"
     assert (done.returncode, done.stderr.replace(f"{folder}/", "")) == (130, said)
     assert here("fit", "--resume", "c", cwd=folder).returncode == 0
-    assert_same_models(folder / "m", learnt)
+    assert_same_models(folder / "m", learned)
 
 
 REFUSED = {
@@ -177,9 +177,9 @@ def test_options_that_do_not_fit(folder, said):
     assert "secret" not in here(*REFUSED[said], cwd=folder).stderr
 
 
-def test_files_that_do_not_fit(folder, learnt):
+def test_files_that_do_not_fit(folder, learned):
     assert_refused("fit", "--resume", "none", cwd=folder, said=r"There is no checkpoint none\.")
-    shutil.copy2(learnt / "m", folder / "c")
+    shutil.copy2(learned / "m", folder / "c")
     assert_refused(*SAVED, cwd=folder, said="c is a model file, not a checkpoint")
     assert_refused("fit", "--resume", "c", cwd=folder, said="c is a model file")
     assert_refused(*SAVED[:-1], "t.svm", cwd=folder, said="t.svm is read by this command")
@@ -190,7 +190,9 @@ def test_files_that_do_not_fit(folder, learnt):
     other = ("fit", "t.svm", "--max-iter", "9", *SAVED[4:])
     done = here(*other, cwd=folder)
     assert done.returncode == 1
-    assert done.stderr.startswith("linsep: c is the checkpoint of another fit: max_iter was 6 and")
+    assert done.stderr.startswith(
+        "linsep: error: c is the checkpoint of another fit: max_iter was 6 and"
+    )
 
 
 def test_a_checkpoint_of_python_is_no_command(folder):

@@ -30,8 +30,8 @@ STEPS = {
 
 
 @pytest.fixture(scope="module")
-def learnt(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("learnt")
+def learned(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("learned")
     dump_svmlight_file(X, Y, str(folder / "t.svm"))
     dump_svmlight_file(X[::-1] + 0.5, Y[::-1], str(folder / "new.svm"))
     assert here(*CALIBRATED, cwd=folder).returncode == 0
@@ -39,9 +39,9 @@ def learnt(tmp_path_factory):
 
 
 @pytest.fixture
-def folder(learnt, tmp_path):
+def folder(learned, tmp_path):
     for name in ("t.svm", "new.svm"):
-        shutil.copy2(learnt / name, tmp_path / name)
+        shutil.copy2(learned / name, tmp_path / name)
     return tmp_path
 
 
@@ -68,62 +68,62 @@ def ended(folder, step, how, command):
         return None
 
 
-def assert_goes_on(folder, learnt):
+def assert_goes_on(folder, learned):
     """The command goes on from its checkpoint, to the end."""
-    with pytest.MonkeyPatch.context() as patch:  # nothing is learnt twice
+    with pytest.MonkeyPatch.context() as patch:  # nothing is learned twice
         patch.setattr(linsep.learners.passes, "one_pass", None)
         done = here("fit", "--resume", "c", cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert done.stderr == "linsep: going on from c: all is learnt.\n".replace(
+    assert done.stderr == "linsep: going on from c: all is learned.\n".replace(
         " c:", f" {folder / 'c'}:"
     )
     kept = ("test ", "training ", "calibrated ", "passes ", "stopped ")
-    whole = here(*CALIBRATED, "--force", cwd=learnt).stdout.splitlines()
+    whole = here(*CALIBRATED, "--force", cwd=learned).stdout.splitlines()
     said = done.stdout.splitlines()
     assert [line for line in said if line.startswith(kept)] == [
         line for line in whole if line.startswith(kept)
     ]
     assert sorted(os.listdir(folder)) == ["m", "new.svm", "t.svm"]
-    ours, theirs = linsep.load(folder / "m"), linsep.load(learnt / "m")
+    ours, theirs = linsep.load(folder / "m"), linsep.load(learned / "m")
     assert ours.coef_.tolist() == theirs.coef_.tolist()
     assert ours.predict_proba(X[:9]).tolist() == theirs.predict_proba(X[:9]).tolist()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
 @pytest.mark.parametrize("step", [*STEPS][::2])
-def test_a_signal_after_the_fit(folder, learnt, step, number):
+def test_a_signal_after_the_fit(folder, learned, step, number):
     done = ended(folder, step, number, (*CALIBRATED, "--checkpoint", "c"))
     assert done.returncode == 128 + number
     assert done.stderr == "linsep: interrupted; `linsep fit --resume c` goes on.\n"
     assert sorted(os.listdir(folder)) == sorted([*STEPS[step], "c", "new.svm", "t.svm"])
-    assert_goes_on(folder, learnt)
+    assert_goes_on(folder, learned)
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_killed_after_the_fit(folder, learnt, step):
+def test_killed_after_the_fit(folder, learned, step):
     ended(folder, step, signal.SIGKILL, (*CALIBRATED, "--checkpoint", "c"))
     assert set(os.listdir(folder)) >= {*STEPS[step], "c"}
-    assert_goes_on(folder, learnt)
+    assert_goes_on(folder, learned)
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_a_full_disk_or_another_error_after_the_fit(folder, learnt, step):
+def test_a_full_disk_or_another_error_after_the_fit(folder, learned, step):
     full = ModelFileError("it cannot be written: No space left on device.")
     done = ended(folder, step, full, (*CALIBRATED, "--checkpoint", "c"))
     assert done.returncode == 1
     assert "No space left" in done.stderr
     assert sorted(os.listdir(folder)) == sorted([*STEPS[step], "c", "new.svm", "t.svm"])
-    assert_goes_on(folder, learnt)
+    assert_goes_on(folder, learned)
 
 
-def test_killed_before_the_checkpoint_is_removed(folder, learnt):
+def test_killed_before_the_checkpoint_is_removed(folder, learned):
     step = "linsep.checkpoints.saving.Checkpoint.remove"
     ended(folder, step, signal.SIGKILL, (*CALIBRATED, "--checkpoint", "c"))
     assert {"c", "m"} < set(os.listdir(folder))
-    assert_goes_on(folder, learnt)
+    assert_goes_on(folder, learned)
 
 
-def test_another_model_of_that_name_stays(folder, learnt):
+def test_another_model_of_that_name_stays(folder, learned):
     step = "linsep.cli.fit.score_source"
     ended(folder, step, signal.SIGTERM, (*CALIBRATED, "--checkpoint", "c"))
     assert here("fit", "new.svm", "--model", "m", "--force", cwd=folder).returncode == 0
@@ -132,14 +132,17 @@ def test_another_model_of_that_name_stays(folder, learnt):
     assert (done.returncode, "m exists" in done.stderr) == (1, True)
     assert (folder / "m").read_bytes() == before
     (folder / "m").unlink()
-    assert_goes_on(folder, learnt)
+    assert_goes_on(folder, learned)
 
 
 def test_without_a_checkpoint_it_says_what_is_missing(folder):
     step = "linsep.estimators._common.calibration.calibrate"
     done = ended(folder, step, signal.SIGINT, (*CALIBRATED, "--json"))
     assert done.returncode == 130
-    assert done.stderr == "linsep: the model is not calibrated: the command was interrupted.\n"
+    assert (
+        done.stderr
+        == "linsep: warning: the model is not calibrated: the command was interrupted.\n"
+    )
     assert not hasattr(linsep.load(folder / "m"), "predict_proba")
 
 

@@ -13,7 +13,7 @@ from command_line import here
 pytestmark = pytest.mark.uncompiled
 
 TEXT = ("sms.csv", "--target", "kind", "--text", "message")
-SPARSE = "4,000 features, of which a row has 0.25 %"
+SPARSE = "4,000 features, of which a row has 0.25%"
 
 
 def vectors(features, each, vw=False, rows=200, times=1.0):
@@ -56,7 +56,7 @@ def folder(tmp_path_factory):
     return folder
 
 
-def learnt(folder, *words):
+def learned(folder, *words):
     done = here("fit", *words, "--max-iter", "1", "--json", cwd=folder)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
@@ -83,7 +83,7 @@ def learnt(folder, *words):
     (("narrow.rows",), "Perceptron", None),
 ])  # fmt: skip
 def test_what_learns(folder, words, learner, chosen_for):
-    assert learnt(folder, *words) == (learner, chosen_for)
+    assert learned(folder, *words) == (learner, chosen_for)
 
 
 def test_the_output_says_why(folder):
@@ -113,7 +113,9 @@ def test_a_frame_learns_what_the_command_learns(folder):
 def test_damaged_rows_are_told_by_learning(folder):
     done = here("fit", "damaged.svm", cwd=folder)
     assert done.returncode == 1
-    assert done.stderr.startswith("linsep: damaged.svm line 1: the value 'x' is not a number")
+    assert done.stderr.startswith(
+        "linsep: error: damaged.svm line 1: the value 'x' is not a number"
+    )
 
 
 @pytest.mark.parametrize("folds", [(), ("--cv", "2")])

@@ -38,16 +38,16 @@ def folder(tmp_path):
 def test_the_whole_job_on_a_table(folder):
     fit = ("fit", "t.csv", "--target", "kind", "--max-iter", 30, "--test", "new.csv")
     (folder / "new.csv").write_bytes((folder / "t.csv").read_bytes())
-    learnt = here(*fit, "--model", "m.linsep", cwd=folder)
-    assert (learnt.returncode, learnt.stderr) == (0, "")
-    assert learnt.stdout.startswith("test ")
+    learned = here(*fit, "--model", "m.linsep", cwd=folder)
+    assert (learned.returncode, learned.stderr) == (0, "")
+    assert learned.stdout.startswith("test ")
     for part in ("progressive", "training", "3 classes (low, mid, top)", "80 rows", "3 features",
                  "stopped", "m.linsep", "s, read ", " s, learn "):  # fmt: skip
-        assert part in learnt.stdout
+        assert part in learned.stdout
     again = json.loads(here(*fit, "--json", cwd=folder).stdout)
     scored = json.loads(here("score", "m.linsep", "t.csv", "--json", cwd=folder).stdout)
     assert again["test"]["accuracy"] == scored["accuracy"] == again["training_accuracy"]
-    assert f"{100 * scored['accuracy']:.2f} %" in learnt.stdout
+    assert f"{100 * scored['accuracy']:.2f}%" in learned.stdout
     assert sum(c["rows"] for c in scored["classes"]) == 80
     screen = here("score", "m.linsep", "t.csv", cwd=folder).stdout
     assert screen.startswith("accuracy")
@@ -70,7 +70,7 @@ def test_advice_is_for_those_who_type(folder):
         assert ("`linsep separate` says" in done.stdout) == (not more)
 
 
-def test_unlabelled_rows_scores_and_output_files(folder):
+def test_unlabeled_rows_scores_and_output_files(folder):
     here("fit", "t.csv", "--target", "kind", "--scale", "none", "--model", "m", cwd=folder)
     (folder / "new.csv").write_text("c,b,extra,a\n0,-5,9,5\n0,5,9,-5\n")
     done = here("predict", "m", "new.csv", "--output", "p.txt", cwd=folder)
@@ -97,7 +97,7 @@ def test_svmlight_text_of_another_width(folder):
     (folder / "zero.svm").write_text("0 0:1\n")
     assert_refused("predict", "m", "zero.svm", cwd=folder, said="zero.svm line 1: .*index")
     assert_refused(
-        "score", "m", "t.csv", cwd=folder, said="is a table, but the model was learnt from svm"
+        "score", "m", "t.csv", cwd=folder, said="is a table, but the model was learned from svm"
     )
 
 
@@ -235,7 +235,7 @@ def test_wrong_use_and_wrong_places(folder):
         "t.svm",
         "t.csv",
         cwd=folder,
-        said="t.csv is a table, t.svm svmlight .*cannot be learnt together",
+        said="t.csv is a table, t.svm svmlight .*cannot be learned together",
     )
     assert_refused("fit", "t.svm", "--target", "kind", cwd=folder, said="leave out")
     assert_refused(*fit, "--model", "no/such/m", cwd=folder, said="folder no/such does not exist")
@@ -268,7 +268,7 @@ def test_a_reader_that_goes_away_is_no_error(folder):
 
 
 @needs_speed
-def test_ctrl_c_keeps_what_was_learnt(folder):
+def test_ctrl_c_keeps_what_was_learned(folder):
     with open(folder / "large.svm", "w") as file:
         block = "".join(f"{i % 2} {1 + i % 7}:1 {9 + i % 5}:{i % 3 - 1}\n" for i in range(20_000))
         for _ in range(10):

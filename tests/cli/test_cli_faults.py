@@ -42,29 +42,29 @@ def test_places_that_are_not_for_models(folder):
     assert (folder / "t.svm").read_text().count("\n") == 60
 
 
-def test_outputs_never_overwrite_what_is_read(learnt):
+def test_outputs_never_overwrite_what_is_read(learned):
     for path in ("m", "t.svm"):
-        before = (learnt / path).read_bytes()
+        before = (learned / path).read_bytes()
         out = ("--output", path, "--force")
         assert_refused(
-            "predict", "m", "t.svm", *out, cwd=learnt, said=f"{path} is read by this command"
+            "predict", "m", "t.svm", *out, cwd=learned, said=f"{path} is read by this command"
         )
-        assert (learnt / path).read_bytes() == before
+        assert (learned / path).read_bytes() == before
 
 
-def test_what_is_missing_is_said_beside_an_output_to_overwrite(learnt):
-    (learnt / "old.csv").write_text("old")
-    (learnt / "old.png").write_text("old")
+def test_what_is_missing_is_said_beside_an_output_to_overwrite(learned):
+    (learned / "old.csv").write_text("old")
+    (learned / "old.png").write_text("old")
     for command in (
         ("export", "none", "old.csv"),
         ("plot", "curve", "none", "--output", "old.png"),
     ):
         said = "There is no model file none"
-        assert_refused(*command, "--force", cwd=learnt, said=said)
+        assert_refused(*command, "--force", cwd=learned, said=said)
     said = "There is no file none.svm"
     gone = ("plot", "margins", "m", "none.svm", "--output", "old.png", "--force")
-    assert_refused(*gone, cwd=learnt, said=said)
-    assert (learnt / "old.csv").read_text() == (learnt / "old.png").read_text() == "old"
+    assert_refused(*gone, cwd=learned, said=said)
+    assert (learned / "old.csv").read_text() == (learned / "old.png").read_text() == "old"
 
 
 def test_links_and_permissions_stay_as_they_are(folder):
@@ -85,15 +85,15 @@ def test_links_and_permissions_stay_as_they_are(folder):
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_no_permission(learnt):
-    (learnt / "t.svm").chmod(0)
-    (learnt / "m").chmod(0)
-    (learnt / "closed").mkdir(0o500)
-    assert_refused("fit", "t.svm", cwd=learnt, said="t.svm may not be read")
-    assert_refused("inspect", "m", cwd=learnt, said="m cannot be read: Permission denied")
-    (learnt / "t.svm").chmod(0o600)
+def test_no_permission(learned):
+    (learned / "t.svm").chmod(0)
+    (learned / "m").chmod(0)
+    (learned / "closed").mkdir(0o500)
+    assert_refused("fit", "t.svm", cwd=learned, said="t.svm may not be read")
+    assert_refused("inspect", "m", cwd=learned, said="m cannot be read: Permission denied")
+    (learned / "t.svm").chmod(0o600)
     assert_refused(
-        "fit", "t.svm", "--model", "closed/m", cwd=learnt, said="closed cannot be written to"
+        "fit", "t.svm", "--model", "closed/m", cwd=learned, said="closed cannot be written to"
     )
 
 
@@ -101,49 +101,49 @@ def limited():
     resource.setrlimit(resource.RLIMIT_FSIZE, (600, 600))
 
 
-def test_a_full_disk_leaves_the_old_files_and_nothing_else(learnt):
-    (learnt / "long.svm").write_text("0 1:1\n" * 2000)
-    (learnt / "p").write_text("old")
-    before = sorted(os.listdir(learnt)), (learnt / "m").read_bytes()
+def test_a_full_disk_leaves_the_old_files_and_nothing_else(learned):
+    (learned / "long.svm").write_text("0 1:1\n" * 2000)
+    (learned / "p").write_text("old")
+    before = sorted(os.listdir(learned)), (learned / "m").read_bytes()
     # Compiled code could not be kept either: without the compiler, there is none.
-    options = {"cwd": learnt, "preexec_fn": limited}
+    options = {"cwd": learned, "preexec_fn": limited}
     options["env"] = os.environ | {"NUMBA_DISABLE_JIT": "1"}
     fit = run("fit", "t.svm", "--max-iter", 2, "--model", "m", "--force", **options)
     predict = run("predict", "m", "long.svm", "--output", "p", "--force", **options)
     for done, name in ((fit, "m"), (predict, "p")):
         assert done.returncode == 1
         assert done.stdout == ""
-        assert done.stderr.startswith("linsep: ")
+        assert done.stderr.startswith("linsep: error: ")
         assert done.stderr.endswith(
             f"/{name} cannot be written: File too large; nothing was changed.\n"
         )
-    assert (sorted(os.listdir(learnt)), (learnt / "m").read_bytes()) == before
-    assert (learnt / "p").read_text() == "old"
+    assert (sorted(os.listdir(learned)), (learned / "m").read_bytes()) == before
+    assert (learned / "p").read_text() == "old"
 
 
-def test_predictions_are_written_whole_or_not_at_all(learnt):
-    (learnt / "bad.svm").write_text("0 1:1\n" * 50_000 + "0 1:x\n")
+def test_predictions_are_written_whole_or_not_at_all(learned):
+    (learned / "bad.svm").write_text("0 1:1\n" * 50_000 + "0 1:x\n")
     said = "bad.svm line 50001"
-    assert_refused("predict", "m", "bad.svm", "--output", "p", cwd=learnt, said=said)
-    (learnt / "p").write_text("old")
-    assert_refused("predict", "m", "bad.svm", "--output", "p", "--force", cwd=learnt, said=said)
-    assert (learnt / "p").read_text() == "old"
+    assert_refused("predict", "m", "bad.svm", "--output", "p", cwd=learned, said=said)
+    (learned / "p").write_text("old")
+    assert_refused("predict", "m", "bad.svm", "--output", "p", "--force", cwd=learned, said=said)
+    assert (learned / "p").read_text() == "old"
 
 
 @pytest.mark.parametrize("command", ["fit t.svm", "predict m t.svm"])
-def test_outputs_that_cannot_be_written(learnt, command):
+def test_outputs_that_cannot_be_written(learned, command):
     start = f"{sys.executable} -m linsep {command}"
     if os.path.exists("/dev/full"):
         done = subprocess.run(
-            f"{start} > /dev/full", shell=True, cwd=learnt, capture_output=True, text=True,
+            f"{start} > /dev/full", shell=True, cwd=learned, capture_output=True, text=True,
             check=False,
         )  # fmt: skip
         assert done.returncode == 1
         assert done.stderr == (
-            "linsep: The output cannot be read or written: No space left on device.\n"
+            "linsep: error: The output cannot be read or written: No space left on device.\n"
         )
     done = subprocess.run(
-        f"{start} >&-", shell=True, cwd=learnt, capture_output=True, text=True, check=False
+        f"{start} >&-", shell=True, cwd=learned, capture_output=True, text=True, check=False
     )
     assert "Traceback" not in done.stderr
     assert done.returncode == (1 if command.startswith("predict") else 0)
@@ -172,11 +172,11 @@ def test_what_is_missing_is_noticed_before_learning(folder, monkeypatch):
     assert (folder / "m").read_text() == "precious"
 
 
-def test_a_bad_test_file_does_not_hide_what_was_learnt(folder):
+def test_a_bad_test_file_does_not_hide_what_was_learned(folder):
     (folder / "bad.svm").write_text("0 1:x\n")
     done = here("fit", "t.svm", "--test", "bad.svm", "--model", "m", cwd=folder)
     assert done.returncode == 1
-    assert done.stderr.startswith("linsep: bad.svm line 1")
+    assert done.stderr.startswith("linsep: error: bad.svm line 1")
     assert "60 rows" in done.stdout
     assert linsep.load(folder / "m").n_features_in_ == 2
 
@@ -189,12 +189,12 @@ def test_json_stays_json_with_verbose(folder):
 
 def test_a_model_from_python_has_no_files_to_read(folder):
     linsep.save(Perceptron().fit(np.eye(2), [0, 1]), folder / "m")
-    assert_refused("predict", "m", "t.svm", cwd=folder, said="m was not learnt from a file")
+    assert_refused("predict", "m", "t.svm", cwd=folder, said="m was not learned from a file")
     shown = here("inspect", "m", cwd=folder)
     assert "2 classes (0, 1)" in shown.stdout
     model = Perceptron().partial_fit(np.eye(2), [0, 1], classes=[0, 1])
     linsep.save(model, folder / "p")
-    assert "it learnt rows as they were given" in here("inspect", "p", cwd=folder).stdout
+    assert "it learned rows as they were given" in here("inspect", "p", cwd=folder).stdout
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,9 @@ def test_a_fault_of_linsep_is_no_fault_of_the_data(folder, monkeypatch, fault):
     assert done.returncode == 70
     assert done.stderr.startswith("Traceback (most recent call last):\n")
     assert f"{type(fault).__name__}: {fault}\n" in done.stderr
-    assert done.stderr.splitlines()[-1].startswith("linsep: this is a fault of linsep 0.1.0, not")
+    assert done.stderr.splitlines()[-1].startswith(
+        "linsep: error: this is a fault of linsep 0.1.0, not"
+    )
     assert not (folder / "m").exists()
 
 
@@ -223,19 +225,19 @@ def test_out_of_memory(folder, monkeypatch):
 
 
 @needs_speed
-def test_the_bar_fits_a_terminal_and_keeps_out_of_predictions(learnt):
-    (learnt / "long.svm").write_text("0 1:1 2:1\n1 1:1 2:1\n" * 10_000)
+def test_the_bar_fits_a_terminal_and_keeps_out_of_predictions(learned):
+    (learned / "long.svm").write_text("0 1:1 2:1\n1 1:1 2:1\n" * 10_000)
 
     def seen(*command):
         env = os.environ | {"COLUMNS": "80", "TERM": "xterm"}
-        return on_a_terminal(*command, cwd=learnt, stream="both", env=env)
+        return on_a_terminal(*command, cwd=learned, stream="both", env=env)
 
     shown = seen("fit", "long.svm", "--max-iter", "400")
     assert re.search(r"pass \d+ of 400", shown)
     assert " rows/s, " in shown
     assert "…" not in shown
     assert "\033[1mprogressive" in shown
-    assert seen("predict", "m", "long.svm").split() == linsep_predictions(learnt)
+    assert seen("predict", "m", "long.svm").split() == linsep_predictions(learned)
     assert "reading" in seen("score", "m", "long.svm")
 
 

@@ -1,4 +1,4 @@
-"""Commands that are interrupted say so once, keep what was learnt, and write files whole."""
+"""Commands that are interrupted say so once, keep what was learned, and write files whole."""
 
 import os
 import re
@@ -50,7 +50,7 @@ def test_interrupted_before_or_within_the_first_pass(folder, monkeypatch, after)
 @pytest.mark.parametrize(
     "where", ["linsep.fitting.open_source", "linsep.rows.source_stream.SourceStream.begin"]
 )
-def test_interrupted_before_anything_was_learnt(folder, monkeypatch, where):
+def test_interrupted_before_anything_was_learned(folder, monkeypatch, where):
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
 
@@ -64,7 +64,7 @@ def test_interrupted_before_anything_was_learnt(folder, monkeypatch, where):
 @pytest.mark.usefixtures("hangup")
 @pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
 @pytest.mark.parametrize("presses", [1, 3])
-def test_signals_keep_what_was_learnt_once(folder, monkeypatch, name, code, presses):
+def test_signals_keep_what_was_learned_once(folder, monkeypatch, name, code, presses):
     walk = linsep.learners.passes.learn_batch
 
     def pressed(run, scheme, row_batch, progress, *pause):
@@ -85,7 +85,7 @@ def test_signals_keep_what_was_learnt_once(folder, monkeypatch, name, code, pres
     shutil.copy(folder / "t.svm", folder / "new.svm")
     done = here("fit", "t.svm", "--model", "m", "--test", "new.svm", cwd=folder)
     assert (done.returncode, done.stderr) == (code, "")
-    assert done.stdout.count("it was interrupted; what was learnt until then is kept") == 1
+    assert done.stdout.count("it was interrupted; what was learned until then is kept") == 1
     assert sorted(os.listdir(folder)) == ["m", "new.svm", "t.svm"]
     assert linsep.load(folder / "m").n_iter_ == 2
 
@@ -120,7 +120,7 @@ def test_interrupted_while_the_model_is_saved_or_tested(folder, monkeypatch):
 
 
 @pytest.mark.parametrize("late", [False, True])
-def test_interrupted_predictions_are_written_whole_or_not_at_all(learnt, monkeypatch, late):
+def test_interrupted_predictions_are_written_whole_or_not_at_all(learned, monkeypatch, late):
     name = "os.replace" if late else "linsep.cli.predictions.Lines.write"
     real = os.replace if late else Lines.write
 
@@ -129,13 +129,13 @@ def test_interrupted_predictions_are_written_whole_or_not_at_all(learnt, monkeyp
         return real(*arguments, **options)
 
     monkeypatch.setattr(name, pressed)
-    done = here("predict", "m", "t.svm", "--output", "p", cwd=learnt)
+    done = here("predict", "m", "t.svm", "--output", "p", cwd=learned)
     if late:
         assert (done.returncode, done.stderr) == (0, "")
-        assert (learnt / "p").read_text().count("\n") == 60
+        assert (learned / "p").read_text().count("\n") == 60
     else:
         assert (done.returncode, done.stderr) == (143, "linsep: interrupted; nothing was kept.\n")
-        assert sorted(os.listdir(learnt)) == ["m", "t.svm"]
+        assert sorted(os.listdir(learned)) == ["m", "t.svm"]
 
 
 @pytest.mark.parametrize(("ends", "code"), [("sys.exit(1)", 1), ("signal.raise_signal(2)", 130)])

@@ -35,7 +35,7 @@ def test_a_model_or_a_proof_is_a_file(folder):
 def test_a_margin_that_is_no_word(folder):
     done = here("separate", "t.svm", "--margin", "0.1", cwd=folder)
     assert done.returncode == 2
-    assert done.stderr == "linsep: --margin must be 'max', not '0.1'.\n"
+    assert done.stderr == "linsep: error: --margin must be 'max', not '0.1'.\n"
 
 
 def test_bytes_that_are_no_proof(folder):

@@ -215,7 +215,7 @@ def test_rows_that_are_damaged_or_others(folder, tmp_path):
     assert (tmp_path / "bad.rows").exists()
     said = "o.rows holds rows with their recipe: give it alone"
     assert_refused("fit", "o.rows", "o.rows", cwd=tmp_path, said=said)
-    said = "o.rows is rows as they are learnt: leave out --target"
+    said = "o.rows is rows as they are learned: leave out --target"
     assert_refused("fit", "o.rows", "--target", "y", cwd=tmp_path, said=said)
     said = "split what it was made from"
     assert_refused("split", "o.rows", "--test", 0.2, cwd=tmp_path, said=said)
@@ -280,7 +280,9 @@ def test_no_number_becomes_another(tmp_path, monkeypatch, name, said, out):
     if name.endswith(".parquet") and out == "o.parquet":
         assert pq.read_table(out).equals(pq.read_table(name))
         return
-    assert (done.returncode, done.stderr.startswith(f"linsep: {said}")) == (1, True), done.stderr
+    assert (done.returncode, done.stderr.startswith(f"linsep: error: {said}")) == (1, True), (
+        done.stderr
+    )
     if name == "t.csv" and out != "o.parquet":
         Path(name).write_text(f"a,w,y\n{LONG - 1},0,1\n1,1,2\n")
         assert (
@@ -293,7 +295,9 @@ def test_labels_that_float_cannot_tell_apart_are_no_svmlight_text(tmp_path, labe
     kind = pa.uint64() if label > 0 else pa.int64()
     pq.write_table(pa.table({"a": [1, 2], "y": pa.array([1, label], kind)}), tmp_path / "t.parquet")
     done = here("convert", "t.parquet", "t.svm", "--target", "y", cwd=tmp_path)
-    assert done.stderr.startswith(f"linsep: t.parquet row 2 has the label {label}, and labels")
+    assert done.stderr.startswith(
+        f"linsep: error: t.parquet row 2 has the label {label}, and labels"
+    )
 
 
 def test_ctrl_c_leaves_nothing(folder, tmp_path, monkeypatch):

@@ -406,7 +406,7 @@ def test_refusals(folder, options, said):
 
 
 def test_numbers_in_a_spelling_that_is_told_are_numbers(tmp_path):
-    lines = ["a;b;y", *(f"{k},5;{k} %;{'uv'[k % 2]}" for k in range(40))]
+    lines = ["a;b;y", *(f"{k},5;{k}%;{'uv'[k % 2]}" for k in range(40))]
     (tmp_path / "t.csv").write_text("\n".join(lines), "utf-8")
     how = ("--delimiter", ";", "--target", "y", "--units")
     found = described("t.csv", *how, "--decimal", ",", cwd=tmp_path)

@@ -71,8 +71,8 @@ def test_frames(people, form, target):
     if target is None:
         assert facts.next == "linsep.describe(frame, target=...)"
         return
-    learnt = "learner='logistic', l2=1, scale='standard'"
-    assert facts.next == f"linsep.fit(frame, target='y', {learnt}, exclude=['id'], missing='mean')"
+    learned = "learner='logistic', l2=1, scale='standard'"
+    assert facts.next == f"linsep.fit(frame, target='y', {learned}, exclude=['id'], missing='mean')"
     assert eval(facts.next, {"linsep": linsep, "frame": frame}).classes_.tolist() == ["no", "yes"]
     of_file = linsep.describe("people.parquet", target="y")
     assert (facts.label, facts.separable) == (of_file.label, of_file.separable)

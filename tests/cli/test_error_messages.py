@@ -93,7 +93,7 @@ def test_command_users_read_options(folder):
             "line 3, column 'a' has no value: fill it in, learn the model with ",
         ),
         ("predict m typo.csv", "holds '2x', .* in the rows before: correct it or learn the model"),
-        ("score m bare.csv", "no column 'kind', the labels that the model learnt, only a, t: add"),
+        ("score m bare.csv", "no column 'kind', the labels that the model learned, only a, t: add"),
         ("score m gap.csv", "no label .*: fill it in or learn the model with --missing drop"),
         ("predict s zero.svm", "line 1: the index is 0 .*: learn the model with --index-base 0"),
         ("fit t.csv --target kind --test bare.csv", "bare.csv has no column 'kind', the labels"),
@@ -137,7 +137,9 @@ def test_one_column_to_leave_out_may_be_a_string(folder):
     ],
 )
 def test_values_that_options_do_not_take_are_wrong_use(folder, option, value, said):
-    assert_refused("fit", "t.csv", option, value, cwd=folder, said=rf"^linsep: .*{said}", code=2)
+    assert_refused(
+        "fit", "t.csv", option, value, cwd=folder, said=rf"^linsep: error: .*{said}", code=2
+    )
 
 
 def test_options_that_do_not_go_together_are_wrong_use(folder):
@@ -152,7 +154,7 @@ def test_options_that_do_not_go_together_are_wrong_use(folder):
 
 
 def test_an_option_without_its_value_points_to_the_help_of_its_command(folder):
-    said = "^linsep: option '--target' requires an argument; `linsep fit --help` says more"
+    said = "^linsep: error: option '--target' requires an argument; `linsep fit --help` says more"
     assert_refused("fit", "t.csv", "--target", cwd=folder, said=said, code=2)
 
 
@@ -166,4 +168,4 @@ def test_wrong_use_is_one_sentence(folder):
     ):
         done = here(*words, cwd=folder)
         assert done.returncode == 2
-        assert re.fullmatch(r"linsep: [^\n]+\.\n", done.stderr), done.stderr
+        assert re.fullmatch(r"linsep: error: [^\n]+\.\n", done.stderr), done.stderr

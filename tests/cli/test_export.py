@@ -68,8 +68,8 @@ def folder(tmp_path_factory):
     return folder, data, rows
 
 
-def learnt(folder, name, target, *options):
-    """A model that `linsep fit` has learnt from the table, and all its exports."""
+def learned(folder, name, target, *options):
+    """A model that `linsep fit` has learned from the table, and all its exports."""
     others = [part for other in TARGETS if other != target for part in ("--exclude", other)]
     fit = ("fit", "train.csv", "--target", target, *others, *options, "--model", f"{name}.linsep")
     done = here(*fit, cwd=folder)
@@ -86,7 +86,7 @@ def expected(model, folder, data, rows):
     dropped = model.recipe_["missing"] == "drop"
     kept = [k for k, row in enumerate(rows) if not dropped or None not in row.values()]
     data.iloc[kept].to_csv(folder / "kept.csv", index=False)
-    source = open_source(folder / "kept.csv", recipe=model.recipe_, labelled=False)
+    source = open_source(folder / "kept.csv", recipe=model.recipe_, labeled=False)
     found = [None] * len(rows)
     for k, prediction in zip(kept, model.predict(source).tolist(), strict=True):
         found[k] = prediction
@@ -123,7 +123,7 @@ fits = pytest.mark.parametrize(
 def test_every_format_predicts_what_linsep_predicts(folder, target, options, request):
     folder, data, rows = folder
     name = f"m{abs(hash(request.node.name))}"
-    model = learnt(folder, name, target, *options)
+    model = learned(folder, name, target, *options)
     wanted = expected(model, folder, data, rows)
     assert_same(of_json(folder / f"{name}.json", rows), wanted)
     assert_same(list(map(module(folder / f"{name}.py")["predict"], rows)), wanted)

@@ -40,7 +40,7 @@ def test_true_and_false_as_text_are_numbers(missing, tmp_path):
     source = open_source(tmp_path / "t.csv", target="y", missing=missing, scale="none")
     model = Perceptron(max_iter=9).fit(source)
     table(tmp_path, "new.csv", ["flag", "n"], [cell[:2] for cell in cells])
-    new = open_source(tmp_path / "new.csv", recipe=model.recipe_, labelled=False)
+    new = open_source(tmp_path / "new.csv", recipe=model.recipe_, labeled=False)
     wanted = model.predict(new).tolist()
     assert wanted == [label for _, _, label in cells]
     rows = [{"flag": truth, "n": str(n)} for truth, n, _ in cells]
@@ -73,7 +73,7 @@ def test_calibrated_probabilities_are_not_exported_silently(tmp_path):
     done = here("export", "plain", "plain.py", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     done = here("export", "calibrated", "calibrated.py", cwd=tmp_path)
-    said = "linsep: Calibrated probabilities are not exported; labels are the same.\n"
+    said = "linsep: warning: Calibrated probabilities are not exported; labels are the same.\n"
     assert (done.returncode, done.stderr) == (0, said)
     assert "probabilities" not in module(tmp_path / "calibrated.py")
 

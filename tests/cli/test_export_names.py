@@ -36,7 +36,7 @@ ADDED = {
 }
 
 
-def learnt(rule):
+def learned(rule):
     labels = {"pairs": list("pqrpqr"), "largest": list("pqrpqr"), "number": [1, 2, 3, 4, 6, 9]}
     return MODELS[rule].fit(X, labels.get(rule, list("pqqpqp")))
 
@@ -44,7 +44,7 @@ def learnt(rule):
 @pytest.mark.parametrize(("rule", "name"), [(rule, name) for rule in ADDED for name in ADDED[rule]])
 def test_data_with_a_column_that_the_query_adds_is_refused(rule, name, tmp_path):
     """In any case, and though the model does not read the column."""
-    path = export(learnt(rule), tmp_path / "m.sql")
+    path = export(learned(rule), tmp_path / "m.sql")
     rows = [{"x0": a, "x1": b} for a, b in X.tolist()]
     assert len(of_databases(path, {"x0": float, "x1": float}, rows)) == 2
     for own in (f"linsep_{name}", f"LINSEP_{name}", f"linsep_{name.title()}"):

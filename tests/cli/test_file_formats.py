@@ -41,7 +41,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def learnt(folder, *arguments):
+def learned(folder, *arguments):
     told = here("fit", *arguments, "--target", "kind", "--json", cwd=folder)
     assert told.returncode == 0, told.stderr
     return {k: v for k, v in json.loads(told.stdout).items() if k not in ("seconds", "cache")}
@@ -51,7 +51,7 @@ def learnt(folder, *arguments):
 
 
 def test_every_format_can_be_told(folder):
-    expected = learnt(folder, "c.csv")
+    expected = learned(folder, "c.csv")
     table = pa.csv.read_csv(folder / "c.csv") if hasattr(pa, "csv") else None
     table = table or pa.table({"a": [1], "b": [2], "kind": ["x"]})
     shutil.copy(folder / "c.csv", folder / "csv.dat")
@@ -61,13 +61,13 @@ def test_every_format_can_be_told(folder):
     with pa.ipc.new_file(folder / "arrow.dat", table.schema) as writer:
         writer.write_table(table)
     for name in set(FORMATS) - {"svmlight", "vw", "rows", "folder"}:
-        assert learnt(folder, f"{name}.dat", "--format", name) == expected
+        assert learned(folder, f"{name}.dat", "--format", name) == expected
         source = open_source(folder / f"{name}.dat", target="kind", format=name)
         assert source.kind == name
         assert [batch.X.shape for batch in source.batches()] == [(30, 2)]
     (folder / "many").mkdir()
     shutil.copy(folder / "c.csv", folder / "many" / "one.dat")
-    assert learnt(folder, "many", "--format", "csv") == expected
+    assert learned(folder, "many", "--format", "csv") == expected
     assert_refused("fit", "many", "--target", "kind", cwd=folder, said="many holds no data file")
     assert_refused(
         "fit", "c.csv", "--format", "xls", cwd=folder, said="--format must be one of", code=2
@@ -122,13 +122,13 @@ def test_every_ending_has_a_format_and_every_format_an_ending():
 
 
 def test_delimiters(folder):
-    expected = learnt(folder, "c.csv")
-    assert learnt(folder, "s.csv", "--delimiter", ";") == expected
-    assert learnt(folder, "t.tsv") == expected
-    assert learnt(folder, "p.dat", "--format", "csv", "--delimiter", "|") == expected
+    expected = learned(folder, "c.csv")
+    assert learned(folder, "s.csv", "--delimiter", ";") == expected
+    assert learned(folder, "t.tsv") == expected
+    assert learned(folder, "p.dat", "--format", "csv", "--delimiter", "|") == expected
     shutil.copy(folder / "t.tsv", folder / "t.csv")
     for tab in ("tab", "\t", "\\t"):
-        assert learnt(folder, "t.csv", "--delimiter", tab) == expected
+        assert learned(folder, "t.csv", "--delimiter", tab) == expected
     X, y, names = load_table(folder / "s.csv", target="kind", delimiter=";")
     assert (X.shape, names, y[0]) == ((30, 2), ["a", "b"], "x")
 
@@ -193,7 +193,7 @@ def test_standard_input(folder, monkeypatch):
     assert predicted.stdout.count("\n") == 30
     broken = fed(folder, text + "1,2\n", "score", "m", "-", "--format", "csv")
     assert broken.returncode == 1
-    assert broken.stderr.startswith("linsep: standard input line 32 has 2 fields")
+    assert broken.stderr.startswith("linsep: error: standard input line 32 has 2 fields")
     odd = "a,code,kind\n" + "".join(f"{'?' if k == 30 else k},{k},{k % 2}\n" for k in range(40))
     told = fed(folder, odd, "describe", "-", "--format", "csv", "--target", "kind")
     assert "\nodd        standard input line 32, column 'a' holds '?'" in told.stdout
@@ -322,11 +322,11 @@ def test_decimal_commas_are_named(folder):
 # Small mercies.
 
 
-def test_saving_what_has_learnt_nothing(tmp_path):
+def test_saving_what_has_learned_nothing(tmp_path):
     from sklearn.exceptions import NotFittedError
 
     with pytest.raises(
-        NotFittedError, match="This Perceptron has learnt nothing to save: call fit"
+        NotFittedError, match="This Perceptron has learned nothing to save: call fit"
     ):
         linsep.save(Perceptron(), tmp_path / "m")
     assert os.listdir(tmp_path) == []

@@ -69,7 +69,7 @@ def test_options_belong_to_learners(tmp_path):
     )
     shown = here("fit", "t.svm", "--early-stopping", "--curve", cwd=tmp_path).stdout
     assert "held-out error" in shown
-    assert "% right, best pass; then learnt from all rows in " in shown
+    assert "% right, best pass; then learned from all rows in " in shown
     last = here("fit", "t.svm", "--early-stopping", "--keep", "last", cwd=tmp_path).stdout
     assert "% right, rows kept from learning (best pass)" in last
 

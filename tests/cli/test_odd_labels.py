@@ -1,4 +1,4 @@
-"""Odd names and labels, many of them, weights of classes, ties, labels that were never learnt."""
+"""Odd names and labels, many of them, weights of classes, ties, labels that were never learned."""
 
 import json
 
@@ -118,17 +118,17 @@ def test_ties_are_drawn_alike_however_the_file_is_cut(folder, monkeypatch):
     assert scored["accuracy"] == np.mean(np.array(expected) == np.array(["a", "b"] * 200))
 
 
-def test_labels_that_were_never_learnt(learnt):
-    (learnt / "other.svm").write_text("0 1:1\n7 1:1\n7 1:1\n8 1:1\n")
-    scored = json.loads(here("score", "m", "other.svm", "--json", cwd=learnt).stdout)
+def test_labels_that_were_never_learned(learned):
+    (learned / "other.svm").write_text("0 1:1\n7 1:1\n7 1:1\n8 1:1\n")
+    scored = json.loads(here("score", "m", "other.svm", "--json", cwd=learned).stdout)
     assert scored["unknown_labels"] == 3
     assert scored["most_frequent"] == 0.25
     assert sum(c["rows"] for c in scored["classes"]) == 1
-    assert "; 3 of unknown classes" in here("score", "m", "other.svm", cwd=learnt).stdout
-    table(learnt, "a.csv", ["x", "kind"], [[k % 5, "ab"[k % 2]] for k in range(40)])
-    table(learnt, "n.csv", ["x", "kind"], [[k % 5, k % 2] for k in range(40)])
-    here("fit", "a.csv", "--target", "kind", "--model", "text", cwd=learnt)
-    here("fit", "n.csv", "--target", "kind", "--model", "numbers", cwd=learnt)
-    scored = json.loads(here("score", "text", "n.csv", "--json", cwd=learnt).stdout)
+    assert "; 3 of unknown classes" in here("score", "m", "other.svm", cwd=learned).stdout
+    table(learned, "a.csv", ["x", "kind"], [[k % 5, "ab"[k % 2]] for k in range(40)])
+    table(learned, "n.csv", ["x", "kind"], [[k % 5, k % 2] for k in range(40)])
+    here("fit", "a.csv", "--target", "kind", "--model", "text", cwd=learned)
+    here("fit", "n.csv", "--target", "kind", "--model", "numbers", cwd=learned)
+    scored = json.loads(here("score", "text", "n.csv", "--json", cwd=learned).stdout)
     assert (scored["accuracy"], scored["unknown_labels"]) == (0.0, 40)
-    assert_refused("score", "numbers", "a.csv", cwd=learnt, said="kind|numbers")
+    assert_refused("score", "numbers", "a.csv", cwd=learned, said="kind|numbers")

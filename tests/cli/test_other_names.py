@@ -105,9 +105,9 @@ def test_pages_agree_with_the_advice(page, theirs, ours):
         if advice is None or span.endswith("_") or f"{found[2]}=" in ours:  # the same name
             continue
         for option, value in advice.settings.items():
-            spelt = PAGES[page](option, value).split()[0].split("=")[0].replace("--no-", "-")
+            spelled = PAGES[page](option, value).split()[0].split("=")[0].replace("--no-", "-")
             words = re.sub(r"--no-", "-", ours)
-            assert spelt in words or "none" in words or "automatic" in words, (span, spelt)
+            assert spelled in words or "none" in words or "automatic" in words, (span, spelled)
 
 
 def test_pages_name_options_at_all():

@@ -15,7 +15,7 @@ def models(tmp_path_factory):
     (folder / "two.csv").write_text(TWO)
     (folder / "xor.csv").write_text("a,b,kind\n0,0,x\n1,1,x\n0,1,y\n1,0,y\n")
     (folder / "two-names.csv").write_text(TWO.replace("a,b", "width,height"))
-    (folder / "unlabelled.csv").write_text("a,b\n1,2\n3,4\n5,1\n")
+    (folder / "unlabeled.csv").write_text("a,b\n1,2\n3,4\n5,1\n")
     (folder / "rows.svm").write_text("".join(f"{k % 2} {1 + k % 2}:1 3:{k}\n" for k in range(9)))
     (folder / "ones.svm").write_text("1 1:1\n1 2:1\n")
     (folder / "wider.svm").write_text("1 1:1 2:2 9:3\n0 2:1\n")
@@ -48,7 +48,7 @@ def models(tmp_path_factory):
     "drawn",
     [
         ("decision", "p.linsep", "two.csv"),
-        ("decision", "p.linsep", "unlabelled.csv"),
+        ("decision", "p.linsep", "unlabeled.csv"),
         ("decision", "p.linsep", "two.csv", "--feature", "b", "--feature", "a"),
         ("decision", "svm.linsep", "rows.svm"),
         ("decision", "svm.linsep", "wider.svm"),
@@ -111,7 +111,7 @@ def test_the_ending_is_the_format(models, tmp_path, ending):
         (("curve", "logistic.linsep"), "does not learn in passes", 1),
         (("coefficients", "p.linsep"), "Perceptron has no intervals", 1),
         (("gap", "p.linsep"), "Perceptron has no gap; draw a SoftMargin", 1),
-        (("margins", "p.linsep", "unlabelled.csv"), "label", 1),
+        (("margins", "p.linsep", "unlabeled.csv"), "label", 1),
         (
             ("decision", "two-names.linsep", "two-names.csv", "--feature", "width"),
             "one is named: name two, such as --feature",
@@ -129,7 +129,7 @@ def test_the_ending_is_the_format(models, tmp_path, ending):
             "roc draws a classifier, and linear.linsep is none",
             1,
         ),
-        (("gain", "p.linsep", "unlabelled.csv"), "label", 1),
+        (("gain", "p.linsep", "unlabeled.csv"), "label", 1),
         (("confusion", "p.linsep"), "linsep plot confusion needs DATA", 1),
         (("roc", "svm.linsep", "ones.svm"), "all of these are of class 1: add rows of another", 1),
         (("curve", "p.linsep", "--odds"), "--odds is for coefficients", 2),

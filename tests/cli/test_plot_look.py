@@ -13,8 +13,8 @@ from command_line import assert_refused, here
 from linsep import Perceptron
 from linsep.errors import ParameterError
 from linsep.plot import ConfusionDisplay, DecisionDisplay, palette
-from linsep.plot.display import colours
-from linsep.plot.palettes import COLOURS, DISTINCT
+from linsep.plot.display import colors
+from linsep.plot.palettes import COLORS, DISTINCT
 from pictures import faults
 
 pytestmark = pytest.mark.compiled
@@ -117,22 +117,22 @@ def test_a_title_leaves_those_of_the_picture(tmp_path):
 @pytest.mark.parametrize("name", ["Set2", "tab20", "viridis", "Greys"])
 def test_a_palette_is_one_of_matplotlib(name):
     with palette(name):
-        found = [to_hex(colour) for colour in colours(3)]
+        found = [to_hex(color) for color in colors(3)]
         shown = DecisionDisplay.from_estimator(MODEL, X, Y)
     spread = [0, 1, 2] if name in ("Set2", "tab20") else [0.0, 0.5, 1.0]
     assert found == [to_hex(colormaps[name](place)) for place in spread]
     drawn = [to_hex(points.get_facecolor()[0]) for points in shown.points_]
     assert drawn == found
-    assert colours(3) == list(DISTINCT[:3])
+    assert colors(3) == list(DISTINCT[:3])
 
 
 def test_colors_repeat_for_lines_and_classes_need_their_own():
     with palette(["black", "red"]):
-        assert COLOURS[5] == "red"
-        assert len(COLOURS) == 2
+        assert COLORS[5] == "red"
+        assert len(COLORS) == 2
         with pytest.raises(ParameterError, match="red has too few colors, and 3 are needed: name"):
             DecisionDisplay.from_estimator(MODEL, X, Y)
-    assert COLOURS[:2] == DISTINCT[:2]
+    assert COLORS[:2] == DISTINCT[:2]
     for wrong in ([], "", "blurple", ["red", 5]):
         with pytest.raises(ParameterError, match="neither a color nor a color map"), palette(wrong):
             pass

@@ -173,7 +173,7 @@ def test_columns_are_not_kept_of_text_without_names(folder):
 )
 def test_the_positive_class_is_predicted_from_the_threshold_on(folder, name):
     model = model_files.load(folder / f"{name}.linsep")
-    source = open_source(folder / "train.csv", recipe=model.recipe_, labelled=False)
+    source = open_source(folder / "train.csv", recipe=model.recipe_, labeled=False)
     positive = 0 if name == "reference" else 1
     if hasattr(model, "predict_proba"):
         numbers = model.predict_proba(source)[:, positive]

@@ -90,7 +90,7 @@ def test_models_worse_than_the_baseline_and_no_others_are_warned_of(tmp_path):
     ],
 )
 @pytest.mark.parametrize("learner", ["perceptron", "kernel"])
-def test_rows_that_were_not_learnt_count(tmp_path, learner, left_out):
+def test_rows_that_were_not_learned_count(tmp_path, learner, left_out):
     rng = np.random.default_rng(3)
     lines = [f"{x},{'ab'[k % 2]}" for k, x in enumerate(rng.random(20).round(2).tolist())]
     (tmp_path / "t.csv").write_text("\n".join(["x,kind", *lines, "0.5,b", "0.5,c"]) + "\n")
@@ -99,5 +99,5 @@ def test_rows_that_were_not_learnt_count(tmp_path, learner, left_out):
     assert done.returncode == 0, done.stderr
     assert " % of 22 rows right (" in done.stdout
     score = json.loads(here("score", "m", "t.csv", "--json", cwd=tmp_path).stdout)
-    assert f"{100 * score['accuracy']:.2f} % of 22 rows right" in done.stdout
-    assert "baseline 50.00 %" in done.stdout
+    assert f"{100 * score['accuracy']:.2f}% of 22 rows right" in done.stdout
+    assert "baseline 50.00%" in done.stdout

@@ -54,7 +54,7 @@ def test_linear_regression_from_a_table(folder):
     assert re.search(rf"\nage  +{model.coef_[0]:.6g} ", shown)
     r2 = model.score(AGES[:, None], PRESSURE)
     assert f"\ntest    R^2 {r2:.6g}, rms error " in shown
-    assert "\nlearnt  LinearRegression, 60 rows, 1 feature\n" in shown
+    assert "\nlearned  LinearRegression, 60 rows, 1 feature\n" in shown
     table = printed("summary", "m", cwd=folder)
     assert shown.startswith(table)
     told = json.loads(printed("summary", "m", "--json", cwd=folder))
@@ -93,7 +93,7 @@ def test_a_text_column_beside_an_intercept_is_dependent_and_said(folder):
     assert done.returncode == 0
     said = "place=[a-z]+ is a combination of .* and the intercept: it is left out"
     assert done.stderr.count("\n") == 1
-    assert done.stderr.startswith("linsep: ")
+    assert done.stderr.startswith("linsep: error: ")
     assert re.search(said, done.stderr)
     assert "  dependent\n" in done.stdout
 
@@ -107,8 +107,8 @@ def test_logistic_regression_from_a_table(folder):
     np.testing.assert_allclose(saved.coef_, model.coef_, rtol=1e-9)
     assert shown.startswith("Logistic regression of yes against no\n")
     assert " % of 60 rows right; baseline " in shown
-    assert f"\ntraining  {100 * model.score(X, ILL):.2f} % right; baseline " in shown
-    assert "\nlearnt    LogisticRegression, 2 classes (no, yes), " in shown
+    assert f"\ntraining  {100 * model.score(X, ILL):.2f}% right; baseline " in shown
+    assert "\nlearned    LogisticRegression, 2 classes (no, yes), " in shown
     assert printed("summary", "m", cwd=folder) in shown
     lines = printed("predict", "m", "t.csv", "--probabilities", cwd=folder).splitlines()
     assert [line.split("\t")[0] for line in lines] == model.predict(X).tolist()
@@ -154,7 +154,9 @@ def test_a_rate_that_is_too_large_is_said(folder):
     fit = ("fit", "t.csv", "--target", "ill", "--learner", "logistic", "--exclude", "place")
     ascent = ("--solver", "gradient_ascent", "--learning-rate")
     done = here(*fit, *ascent, 10, cwd=folder)
-    assert done.stderr.startswith("linsep: Gradient ascent ended before the maximum, far away")
+    assert done.stderr.startswith(
+        "linsep: warning: Gradient ascent ended before the maximum, far away"
+    )
     assert "lower it" in done.stderr
 
 
@@ -180,7 +182,9 @@ def test_separation_is_said_beside_the_table(folder):
     fit = ("fit", "s.svm", "--learner", "logistic")
     done = here(*fit, "--model", "m", cwd=folder)
     assert done.returncode == 0
-    assert "linsep: The data are separable, so the likelihood has no maximum" in done.stderr
+    assert (
+        "linsep: warning: The data are separable, so the likelihood has no maximum" in done.stderr
+    )
     assert "The classes are separable: no coefficient has a finite estimate." in done.stdout
     assert "log-odds of" not in done.stdout  # its numbers would only be where the fit ended
     assert "  +inf\n" in done.stdout
@@ -196,12 +200,12 @@ def test_firth_and_profiles_are_options(folder):
     fit = ("fit", "s.svm", "--learner", "logistic")
     shown = printed(*fit, "--penalty", "firth", "--model", "m", cwd=folder)
     assert "\nestimated by  " in shown
-    assert "Intervals and p-values by the profile of the penalised likelihood, z by" in shown
+    assert "Intervals and p-values by the profile of the penalized likelihood, z by" in shown
     assert printed("summary", "m", cwd=folder) in shown
     shown = printed(*fit, "--penalty", "firth", "--intervals", "wald", "--level", "0.9", cwd=folder)
     assert "90% high" in shown
     assert "profile" not in shown
-    said = "linsep: Firth's penalty and l2 exclude each other: leave one of them out."
+    said = "linsep: error: Firth's penalty and l2 exclude each other: leave one of them out."
     assert_refused(*fit, "--penalty", "firth", "--l2", "1", cwd=folder, said=said, code=2)
 
 
@@ -283,7 +287,7 @@ def test_tables_aligned_with_blanks_are_read(folder):
     fit = ("fit", "b.txt", "--format", "csv", "--target", "pressure", "--learner", "linear")
     assert_refused(*fit, cwd=folder, said="it has blanks in it: .* --delimiter whitespace")
     shown = printed(*fit, "--delimiter", "whitespace", "--model", "m", cwd=folder)
-    assert printed(*LINEAR, "--exclude", "place", cwd=folder).split("learnt")[0] in shown
+    assert printed(*LINEAR, "--exclude", "place", cwd=folder).split("learned")[0] in shown
     assert printed("predict", "m", "b.txt", "--format", "csv", cwd=folder).count("\n") == 60
 
 

@@ -14,8 +14,8 @@ from linsep.sources import open_source
 @pytest.fixture
 def folder(tmp_path):
     rows = [f"{k % 5},{'red' if k % 3 else 'blue'},{'ab'[k % 2]}" for k in range(40)]
-    (tmp_path / "t.csv").write_text("\n".join(["x,colour,kind", *rows, ",red,a", "1,,b"]) + "\n")
-    (tmp_path / "new.csv").write_text("x,colour,kind\n1,green,a\n2,red,b\n3,grey,a\n,red,a\n")
+    (tmp_path / "t.csv").write_text("\n".join(["x,color,kind", *rows, ",red,a", "1,,b"]) + "\n")
+    (tmp_path / "new.csv").write_text("x,color,kind\n1,green,a\n2,red,b\n3,gray,a\n,red,a\n")
     (tmp_path / "t.svm").write_text("0 1:1\n1 2:1\n" * 9)
     (tmp_path / "wide.svm").write_text("0 1:1 7:2 9:1\n1 2:1 3:5\n")
     (tmp_path / "narrow.svm").write_text("0 1:1\n")
@@ -35,7 +35,7 @@ def test_rows_left_out_are_counted_on_the_screen_and_in_json(folder):
     shown = here("score", "m", "new.csv", cwd=folder).stdout
     assert re.search("left out +1 row with missing values", shown)
     told = json.loads(here("score", "m", "new.csv", "--json", cwd=folder).stdout)
-    assert (told["rows_dropped"], told["unknown_values"]) == (1, {"colour": 2})
+    assert (told["rows_dropped"], told["unknown_values"]) == (1, {"color": 2})
     assert "left out" not in here("fit", "t.svm", cwd=folder).stdout
 
 
@@ -52,23 +52,25 @@ def test_values_taken_for_others_are_counted_from_the_cache_too(folder, monkeypa
     fit = ("fit", "t.csv", "--target", "kind", "--missing", "mean", "--json", "--cache", "rows")
     for _ in range(2):
         told = json.loads(here(*fit, cwd=folder).stdout)
-        assert told["values_filled"] == {"x": 1, "colour": 1}
+        assert told["values_filled"] == {"x": 1, "color": 1}
 
 
 def test_values_taken_for_others_are_counted_of_rows_that_were_converted(folder):
     assert here("convert", "t.csv", "t.rows", "--target", "kind", "--missing", "zero", cwd=folder)
     told = json.loads(here("fit", "t.rows", "--json", cwd=folder).stdout)
-    assert told["values_filled"] == {"x": 1, "colour": 1}
+    assert told["values_filled"] == {"x": 1, "color": 1}
 
 
-def test_files_that_are_learnt_from_are_no_test(folder):
+def test_files_that_are_learned_from_are_no_test(folder):
     here(*FIT, cwd=folder)
     rows = ("--test", f"{folder}/t.csv", "--calibrate", "new2.csv", "--calibrate", "t.csv")
     (folder / "new2.csv").write_text((folder / "t.csv").read_text())
     done = here(*FIT, *rows, "--force", cwd=folder)
     assert done.returncode == 0
-    assert re.search("^linsep: --test .*t.csv is learnt from, too: it does not", done.stderr)
-    assert re.search("\nlinsep: --calibrate t.csv is learnt from, too: ", done.stderr)
+    assert re.search(
+        "^linsep: warning: --test .*t.csv is learned from, too: it does not", done.stderr
+    )
+    assert re.search("\nlinsep: --calibrate t.csv is learned from, too: ", done.stderr)
     rows = ("--test", "new2.csv", "--calibrate", "new2.csv", "--force")
     assert "too:" not in here(*FIT, *rows, cwd=folder).stderr
 
@@ -77,25 +79,25 @@ def test_a_file_that_is_given_twice_is_told(folder):
     done = here("fit", "t.csv", "./t.csv", *FIT[2:], cwd=folder)
     assert done.returncode == 0
     told = [line for line in done.stderr.splitlines() if "given" in line]
-    assert told == ["linsep: t.csv is given 2 times, and each of its rows counts 2 times."]
+    assert told == ["linsep: warning: t.csv is given 2 times, and each of its rows counts 2 times."]
     (folder / "other.csv").write_text((folder / "t.csv").read_text())
     assert "given" not in here("fit", "t.csv", "other.csv", *FIT[2:], "--force", cwd=folder).stderr
 
 
 def test_values_unknown_to_the_model_are_counted(folder):
     here(*FIT, cwd=folder)
-    (folder / "new.csv").write_text("x,colour,kind\n1,green,a\n2,red,b\n3,grey,a\n")
+    (folder / "new.csv").write_text("x,color,kind\n1,green,a\n2,red,b\n3,gray,a\n")
     done = here("predict", "m", "new.csv", cwd=folder)
     assert done.stdout.count("\n") == 3
-    unknown = "2 values of column 'colour' not seen in training"
-    assert done.stderr == f"linsep: {unknown}; predicted as none of the known values.\n"
+    unknown = "2 values of column 'color' not seen in training"
+    assert done.stderr == f"linsep: warning: {unknown}; predicted as none of the known values.\n"
     shown = here("score", "m", "new.csv", cwd=folder).stdout
-    assert re.search("unknown +2 values of column 'colour' not seen in training", shown)
+    assert re.search("unknown +2 values of column 'color' not seen in training", shown)
     here("fit", "t.svm", "--model", "s", cwd=folder)
     told = json.loads(here("score", "s", "wide.svm", "--json", cwd=folder).stdout)
     assert told["unknown_values"] == {"features": 3}
     done = here("predict", "s", "wide.svm", cwd=folder)
-    assert done.stderr.startswith("linsep: 3 values of features not seen in training")
+    assert done.stderr.startswith("linsep: warning: 3 values of features not seen in training")
     assert here("predict", "s", "narrow.svm", cwd=folder).stderr == ""
 
 
@@ -127,12 +129,12 @@ def test_a_source_that_is_read_otherwise_is_refused(folder):
             model.predict(source)
     narrow = Perceptron().fit(np.eye(3), [0, 1, 1])
     (folder / "n.csv").write_text("x,z,kind\n1,2,a\n2,1,b\n")
-    with pytest.raises(ValueError, match="has 2 features, but the model learnt 3"):
+    with pytest.raises(ValueError, match="has 2 features, but the model learned 3"):
         narrow.predict(open_source(folder / "n.csv", target="kind"))
     bare = open_source(folder / "n.csv", target="kind", exclude="z")
     model = Perceptron().fit(bare)
     (folder / "bare.csv").write_text("x\n1\n")
-    source = open_source(folder / "bare.csv", recipe=model.recipe_, labelled=False)
+    source = open_source(folder / "bare.csv", recipe=model.recipe_, labeled=False)
     assert model.predict(source).shape == (1,)
     with pytest.raises(ValueError, match="has no labels"):
         model.score(source)

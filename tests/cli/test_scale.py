@@ -1,4 +1,4 @@
-"""What all rows of a table tell before the first is learnt: scaling, the order of indicators."""
+"""What all rows of a table tell before the first is learned: scaling, the order of indicators."""
 
 import json
 import os
@@ -197,7 +197,7 @@ def test_reference_levels(folder):
     ):
         with pytest.raises(DataError, match=said):
             load_table(folder / "r.csv", **how, reference_level=level)
-    with pytest.raises(DataError, match="values that are learnt, not hashed"):
+    with pytest.raises(DataError, match="values that are learned, not hashed"):
         load_table(folder / "r.csv", **how, reference_level={"a": "mid"}, hash_bits=3)
     (folder / "one.csv").write_text("a,y\nu,p\nu,q\n")
     with pytest.raises(DataError, match="no feature to learn from"):
@@ -238,7 +238,7 @@ def test_commands_scale_and_average_by_themselves(folder):
     assert "advice" not in shown
     rows = (folder / "t.csv").read_text().split()[1:]
     most = max(sum(row.endswith(kind) for row in rows) for kind in "ab") / len(rows)
-    assert f"rows right; baseline {100 * most:.2f} %, always " in shown
+    assert f"rows right; baseline {100 * most:.2f}%, always " in shown
     plain = json.loads(here(*fit, "--json", cwd=folder).stdout)
     said = ("--scale", "standard", "--keep", "average", "--model", "m")
     told = json.loads(here(*fit, *said, "--json", cwd=folder).stdout)

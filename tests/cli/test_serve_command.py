@@ -33,7 +33,7 @@ def test_requests_in_flight_finish_and_rows_stay(tmp_path):
     server = Forked("serve", "m.linsep", "--log", "rows.log", "--port", 0, cwd=tmp_path,
                     LINSEP_TOKEN=TOKEN)  # fmt: skip
     lines = server.started(4)
-    assert "log      rows.log, 0 rows learnt" in lines
+    assert "log      rows.log, 0 rows learned" in lines
     assert TOKEN not in lines
     client = Client(int(lines.splitlines()[0].rstrip("/").rpartition(":")[2]), TOKEN)
     assert client.learn(["a"], X[:1], ["+"])["rows"] == 1
@@ -52,7 +52,7 @@ def test_requests_in_flight_finish_and_rows_stay(tmp_path):
         answer = slow.recv(10_000)
     client.close()
     assert answer.startswith(b"HTTP/1.1 200")
-    assert answer.endswith(b'{"learnt":1,"known":0,"rows":2}')
+    assert answer.endswith(b'{"learned":1,"duplicates":0,"rows":2}')
     assert server.waited() == (0, "", "")
     assert linsep.load(tmp_path / "rows.log-2.linsep").n_features_in_ == 2
 

@@ -23,11 +23,11 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("served")
     wine, iris = load_wine(as_frame=True).frame, load_iris(as_frame=True).frame
     wine.to_csv(folder / "wine.csv", index=False)
-    iris["colour"] = [("red", "blue", "green")[k % 3] for k in range(150)]
+    iris["color"] = [("red", "blue", "green")[k % 3] for k in range(150)]
     iris["big"] = iris["petal length (cm)"] > 4
     iris["species"] = iris.pop("target").map(dict(enumerate("svi")))
     iris.to_csv(folder / "iris.csv", index=False)
-    gaps = iris.drop(columns=["colour", "big"])
+    gaps = iris.drop(columns=["color", "big"])
     gaps.iloc[::7, 1] = np.nan
     gaps.to_csv(folder / "gaps.csv", index=False)
     load_diabetes(as_frame=True).frame.iloc[:60].to_csv(folder / "diabetes.csv", index=False)
@@ -52,7 +52,7 @@ FITS = {
     "hashed": ("iris.csv", "--target", "species", "--hash-bits", "5"),
     "means": ("gaps.csv", "--target", "species", "--missing", "mean"),
     "words": ("words.csv", "--target", "kind", "--text", "text"),
-    "logistic": ("iris.csv", "--target", "colour", "--learner", "logistic", "--exclude", "species"),
+    "logistic": ("iris.csv", "--target", "color", "--learner", "logistic", "--exclude", "species"),
     "naive-bayes": ("wine.csv", "--target", "target", "--learner", "naive-bayes"),
     "naive-bayes by class": (
         "wine.csv", "--target", "target", "--learner", "naive-bayes", "--variances", "by_class",

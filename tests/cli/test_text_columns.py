@@ -28,7 +28,7 @@ ROWS = [
     ("spam", 2.0, "blue", "", "free free entry"),
     ("ham", 1.5, "blue", "home now? see you", "lunch"),
 ]
-NAMES = ["kind", "length", "colour", "body", "subject"]
+NAMES = ["kind", "length", "color", "body", "subject"]
 
 FIT_BODY = ["fit", "mail.csv", "--target", "kind", "--text", "body"]
 
@@ -53,12 +53,12 @@ def column(number):
 def test_words_stand_behind_numbers_and_indicators(folder):
     X, source = read(folder / "mail.csv", text=["body", "subject"])
     hashed = [HashingVectorizer(n_features=1 << 18).transform(column(k)).toarray() for k in (3, 4)]
-    colours = np.array([[c == "blue", c == "red"] for c in column(2)])
-    wanted = np.column_stack([column(1), colours, *hashed])
+    colors = np.array([[c == "blue", c == "red"] for c in column(2)])
+    wanted = np.column_stack([column(1), colors, *hashed])
     assert np.array_equal(X, wanted)
     assert source.feature_names is None
     assert source.feature(0) == "feature 'length'"
-    assert source.feature(1) == "feature 'colour=blue'"
+    assert source.feature(1) == "feature 'color=blue'"
     place = 3 + int(np.flatnonzero(hashed[0][1])[0])
     assert source.feature(place)[9:-1] in {"body:see", "body:you", "body:at", "body:home"}
 
@@ -68,7 +68,7 @@ def test_a_vocabulary_for_one_column_and_characters_for_another(folder):
         "body": Text(vocabulary=True, use_idf=True, ngram_range=(1, 2), min_df=2),
         "subject": Text(analyzer="char_wb", ngram_range=(3, 3), n_features=64, norm="l1"),
     }
-    X, source = read(folder / "mail.csv", text=how, exclude=["length", "colour"])
+    X, source = read(folder / "mail.csv", text=how, exclude=["length", "color"])
     words = TfidfVectorizer(ngram_range=(1, 2), min_df=2).fit(column(3))
     letters = HashingVectorizer(
         analyzer="char_wb", ngram_range=(3, 3), n_features=64, norm="l1"
@@ -115,7 +115,7 @@ def test_from_raw_text_to_predictions(folder):
     done = here("predict", "m.linsep", "mail.csv", cwd=folder)
     assert done.stdout.split() == column(0)
     done = here("score", "m.linsep", "mail.csv", cwd=folder)
-    assert "6 of 6 rows right" in done.stdout or "100.00 %" in done.stdout
+    assert "6 of 6 rows right" in done.stdout or "100.00%" in done.stdout
     done = here("inspect", "m.linsep", "--top", "40", "--json", cwd=folder)
     shown = dict(json.loads(done.stdout)["weights"][0]["heaviest"])
     assert shown["body:prize"] > 0 > shown["body:home"]
@@ -127,7 +127,7 @@ def test_from_raw_text_to_predictions(folder):
 
 def test_a_vocabulary_on_the_command_line(folder):
     options = ["--vocabulary", "--ngrams", "1-2", "--min-df", "2", "--max-df", "0.9", "--tf-idf"]
-    options += ["--sublinear", "--norm", "none", "--keep-case", "--binary", "--exclude", "colour"]
+    options += ["--sublinear", "--norm", "none", "--keep-case", "--binary", "--exclude", "color"]
     fit = [*FIT_BODY, "--exclude", "subject", *options]
     done = here(*fit, "--exclude", "length", "--model", "m.linsep", "--json", cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -146,7 +146,7 @@ def test_a_vocabulary_on_the_command_line(folder):
 
 def test_words_that_share_a_column_are_listed(folder):
     fit = ["fit", "mail.csv", "--target", "kind", "--text", "body", "--text-bits", "2"]
-    fit += ["--exclude", "colour", "--exclude", "subject", "--model", "m.linsep"]
+    fit += ["--exclude", "color", "--exclude", "subject", "--model", "m.linsep"]
     assert here(*fit, cwd=folder).returncode == 0
     shown = here("inspect", "m.linsep", "--top", "9", cwd=folder).stdout
     assert "(shares its column with " in shown
@@ -159,7 +159,7 @@ def test_words_that_share_a_column_are_listed(folder):
 
 def test_a_text_column_that_is_not_named_has_an_indicator_per_value(folder):
     _, source = read(folder / "mail.csv", exclude=["body", "subject"])
-    assert source.feature_names == ["length", "colour=blue", "colour=red"]
+    assert source.feature_names == ["length", "color=blue", "color=red"]
     assert "words" not in source.recipe()
 
 
@@ -223,12 +223,12 @@ def test_a_second_file_must_have_the_text(folder):
         "fit", "mail.csv", "--target", "kind", "--text", "body", "--exclude", "subject", "--model",
         "m.linsep", cwd=folder,
     ).returncode == 0  # fmt: skip
-    table(folder, "other.csv", ["kind", "length", "colour"], [["ham", 1, "red"]])
-    said = "other.csv has no column 'body', which the model was learnt from: add it"
+    table(folder, "other.csv", ["kind", "length", "color"], [["ham", 1, "red"]])
+    said = "other.csv has no column 'body', which the model was learned from: add it"
     assert_refused("predict", "m.linsep", "other.csv", cwd=folder, said=said)
-    numbers = pa.table({"length": [1.0], "colour": ["red"], "body": [3]})
+    numbers = pa.table({"length": [1.0], "color": ["red"], "body": [3]})
     pq.write_table(numbers, folder / "numbers.parquet")
-    said = "column 'body' holds int64 where the model was learnt from text: convert it"
+    said = "column 'body' holds int64 where the model was learned from text: convert it"
     assert_refused("predict", "m.linsep", "numbers.parquet", cwd=folder, said=said)
 
 
@@ -267,14 +267,14 @@ def test_a_damaged_recipe_is_refused(folder, change):
         read(folder / "mail.csv", recipe=recipe)
 
 
-def test_messages_learnt_beside_their_length(shared_data, tmp_path):
+def test_messages_learned_beside_their_length(shared_data, tmp_path):
     """Accuracy on held-out SMS is at least that of a linear SVM with tf-idf."""
     from sklearn.svm import LinearSVC
 
     with gzip.open(shared_data / "text" / "sms_spam.tsv.gz", "rt") as lines:
         rows = [line.rstrip("\n").split("\t", 1) for line in lines]
-    held_out, learnt = rows[::5], [row for k, row in enumerate(rows) if k % 5]
-    for name, part in (("train", learnt), ("test", held_out)):
+    held_out, learned = rows[::5], [row for k, row in enumerate(rows) if k % 5]
+    for name, part in (("train", learned), ("test", held_out)):
         columns = dict(zip(("kind", "message"), zip(*part, strict=True), strict=True))
         pq.write_table(
             pa.table({k: list(v) for k, v in columns.items()}), tmp_path / f"{name}.parquet"
@@ -283,8 +283,8 @@ def test_messages_learnt_beside_their_length(shared_data, tmp_path):
     fit += ["--analyzer", "char_wb", "--ngrams", "2-5", "--learner", "pa", "--C", "0.3"]
     done = here(*fit, "--test", "test.parquet", "--json", cwd=tmp_path)
     ours = json.loads(done.stdout)["test"]["accuracy"]
-    words = TfidfVectorizer().fit([text for _, text in learnt])
-    machine = LinearSVC().fit(words.transform([t for _, t in learnt]), [y for y, _ in learnt])
+    words = TfidfVectorizer().fit([text for _, text in learned])
+    machine = LinearSVC().fit(words.transform([t for _, t in learned]), [y for y, _ in learned])
     theirs = machine.score(words.transform([t for _, t in held_out]), [y for y, _ in held_out])
     assert ours >= theirs
 

@@ -29,7 +29,7 @@ def folder(tmp_path_factory):
         line for line in table(60).splitlines() if "fraud" not in line))  # fmt: skip
     (folder / "three.csv").write_text("a,kind\n" + "".join(f"{k},{'xyz'[k % 3]}\n"
                                                            for k in range(30)))  # fmt: skip
-    (folder / "unlabelled.csv").write_text("a,b,c\n1,2,3\n")
+    (folder / "unlabeled.csv").write_text("a,b,c\n1,2,3\n")
     return folder
 
 

@@ -46,7 +46,7 @@ def rows(rules):
 
 
 @pytest.mark.compiled
-def test_a_file_is_learnt_as_its_rows(text):
+def test_a_file_is_learned_as_its_rows(text):
     for options, how, rules in [
         ({}, {}, Rules()),
         (
@@ -99,7 +99,7 @@ def test_the_commands(text, tmp_path):
     )
     text.with_suffix(".csv").write_text("a,y\n1,2\n")
     assert_refused(
-        "predict", "m.linsep", "mail.csv", cwd=tmp_path, said="but the model was learnt from"
+        "predict", "m.linsep", "mail.csv", cwd=tmp_path, said="but the model was learned from"
     )
 
 
@@ -167,7 +167,7 @@ def test_options_that_do_not_fit(text, tmp_path):
     assert_refused(
         "fit", "rows.csv", "--target", "y", "--interactions", "ab", cwd=tmp_path, said=said
     )
-    assert_refused("fit", text, "rows.csv", cwd=tmp_path, said="they cannot be learnt together")
+    assert_refused("fit", text, "rows.csv", cwd=tmp_path, said="they cannot be learned together")
     (tmp_path / "rows.svm").write_text("1 1:2\n")
     said = "svmlight text, which has labels first and no columns: leave out --keep-namespaces"
     assert_refused("fit", "rows.svm", "--keep-namespaces", "a", cwd=tmp_path, said=said)
@@ -185,9 +185,9 @@ def test_letters_of_no_namespace_are_told(text, tmp_path):
     done = here("fit", text, "--interactions", "wz", "--ignore-namespaces", "nä", cwd=tmp_path)
     assert done.returncode == 0
     assert done.stderr.splitlines() == [
-        "linsep: No namespace of the first 1,000 rows begins with 'z' (--interactions); there are "
+        "linsep: warning: No namespace of the first 1,000 rows begins with 'z' (--interactions); there are "
         "'n', 'w'.",
-        "linsep: No namespace of the first 1,000 rows begins with 'ä' (--ignore-namespaces); there "
+        "linsep: warning: No namespace of the first 1,000 rows begins with 'ä' (--ignore-namespaces); there "
         "are 'n', 'w'.",
     ]
     done = here("fit", text, "--interactions", "wn", "--keep-namespaces", "nw", cwd=tmp_path)

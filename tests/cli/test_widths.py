@@ -53,7 +53,7 @@ def frames():
 
 #: words of a table of classes without confusion matrix, which is wider
 OTHER_WORDS = {"confused", "as", "right", "...", "and", "rarer", "classes;", "--json", "has", "all"}
-#: what is learnt from which data, by names of models
+#: what is learned from which data, by names of models
 MODELS = {
     "perceptron": "fit few.csv --learner perceptron --max-iter 2",
     "average": "fit twelve.csv --max-iter 2 --cv 2",

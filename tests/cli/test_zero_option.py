@@ -51,7 +51,9 @@ def test_a_fit_that_leaves_zeros_does_not_claim_to_separate(notes):
 
 @pytest.mark.parametrize("command", ["fit", "trace"])
 def test_correct_needs_initial_weights(notes, command):
-    said = "^linsep: .*weights of zero learn nothing.*--init-weights.* or choose another --zero"
+    said = (
+        "^linsep: error: .*weights of zero learn nothing.*--init-weights.* or choose another --zero"
+    )
     for start in ((), ("--init-weights", "0,0,0")):
         assert_refused(command, FIVE, "--target", "y", "--zero", "correct", *start, cwd=notes,
                        said=said, code=2)  # fmt: skip

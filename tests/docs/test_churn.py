@@ -30,7 +30,7 @@ def test_every_output_is_what_the_page_shows(folder, monkeypatch):
         done = here(*shlex.split(command)[1:], cwd=folder)
         assert done.returncode == 0, done.stderr
         assert comparable(done.stdout) == comparable(shown)
-    assert done.stderr == "linsep: no prediction for 1 row with missing values.\n"
+    assert done.stderr == "linsep: warning: no prediction for 1 row with missing values.\n"
     monkeypatch.chdir(folder)
     result = doctest.testfile(str(PAGE), module_relative=False)
     assert (result.failed, result.attempted > 4) == (0, True)

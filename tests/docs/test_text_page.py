@@ -36,8 +36,8 @@ def cell(choice, column):
     return float(line.split("|")[column + 2])
 
 
-def right(learnt, held_out, text, **parameters):
-    (y, texts), (y_test, test) = (zip(*rows, strict=True) for rows in (learnt, held_out))
+def right(learned, held_out, text, **parameters):
+    (y, texts), (y_test, test) = (zip(*rows, strict=True) for rows in (learned, held_out))
     model = PassiveAggressive(C=0.3, keep="average", max_iter=10, **parameters)
     model.fit(text.fit_transform(texts), np.array(y))
     return round(100 * model.score(text.transform(test), np.array(y_test)), 2)

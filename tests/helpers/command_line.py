@@ -50,7 +50,7 @@ def assert_refused(*arguments, cwd, said, code=1):
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
     if code == 1:
-        assert done.stderr.startswith("linsep: ")
+        assert done.stderr.startswith("linsep: error: ")
         assert done.stderr.count("\n") == 1
     assert re.search(said, done.stderr), done.stderr
     assert sorted(os.listdir(cwd)) == before

@@ -60,7 +60,7 @@ def sample(rows=23, seed=0):
     rng = np.random.default_rng(seed)
     return {
         "height": rng.standard_normal(rows).round(3),
-        "colour": rng.choice(["red", "green", "blue, or so"], rows).tolist(),
+        "color": rng.choice(["red", "green", "blue, or so"], rows).tolist(),
         "label": rng.integers(0, 2, rows),
         "count": rng.integers(-5, 5, rows),
         "town": rng.choice(["Bern", "Zürich", 'the "Hague"', "a\nb"], rows).tolist(),

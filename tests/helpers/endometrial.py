@@ -1,7 +1,7 @@
 """Histology grade and risk factors of 79 women with endometrial cancer.
 
 G. Heinze and M. Schemper, A solution to the problem of separation in logistic regression,
-Statistics in Medicine 21 (2002). Neovascularisation is always of high grade, so its
+Statistics in Medicine 21 (2002). Neovascularization is always of high grade, so its
 coefficient has no finite estimate. R's detectseparation and brglm2 carry the data
 and publish the numbers below.
 """
@@ -9,7 +9,7 @@ and publish the numbers below.
 import numpy as np
 
 #: pulsatility index, endometrium height in hundredths; of low grade, then of high grade without and
-#: with neovascularisation
+#: with neovascularization
 LOW = """
 13 164 16 226 8 314 34 268 20 128 5 231 17 180 10 168 26 156 17 231 8 201 7 189 20 315 10
 123 18 127 16 176 18 200 28 150 11 133 19 237 10 182 10 313 18 131 14 192 21 164 11 201 17
@@ -30,7 +30,7 @@ def _rows(text, mark):
     return np.column_stack([np.full(len(pairs), float(mark)), pairs[:, 0], pairs[:, 1] / 100])
 
 
-#: neovascularisation, pulsatility index, endometrium height; 1 for a high grade
+#: neovascularization, pulsatility index, endometrium height; 1 for a high grade
 X = np.concatenate([_rows(LOW, 0), _rows(HIGH, 0), _rows(NEW, 1)])
 y = np.repeat([0, 1], [len(LOW.split()) // 2, len(X) - len(LOW.split()) // 2])
 #: the finite maximum likelihood estimates and standard errors as R prints them: PI, EH, intercept

@@ -260,14 +260,14 @@ REASONS = [
             name == "MarginPerceptron" and not p["fit_intercept"] and p["keep"] == "last"
         ),
         ("check_classifiers_train",),
-        "the last weights of ten passes depend on the last rows: 71 % of three classes are right "
-        "where 83 % are asked for, 92 % with their average, 91 % after a hundred passes",
+        "the last weights of ten passes depend on the last rows: 71% of three classes are right "
+        "where 83% are asked for, 92% with their average, 91% after a hundred passes",
     ),
     (
         lambda name, p: name == "BalancedWinnow" and p["normalize"] and p["keep"] == "last",
         ("check_classifiers_train",),
-        "the last weights of ten passes depend on the last rows: 79 % of three classes are right "
-        "where 83 % are asked for, 93 % with their average, 92 % after fifty passes",
+        "the last weights of ten passes depend on the last rows: 79% of three classes are right "
+        "where 83% are asked for, 93% with their average, 92% after fifty passes",
     ),
     (
         lambda name, p: p["keep"] == "vote" and p["tie"] != "negative",
@@ -278,8 +278,8 @@ REASONS = [
     (
         lambda name, p: p.get("kernel") == "sigmoid" and p["coef0"] == 1.0,
         ("check_classifiers_train",),
-        "this kernel is no inner product (its least eigenvalue on these rows is -19): 64 % are "
-        "right where 83 % are asked for, and 85 % with coef0=0",
+        "this kernel is no inner product (its least eigenvalue on these rows is -19): 64% are "
+        "right where 83% are asked for, and 85% with coef0=0",
     ),
     (
         lambda name, p: p.get("kernel") == "additive_chi2",
@@ -352,7 +352,7 @@ REASONS = [
     (
         lambda name, p: p.get("fit_intercept", True) is False,
         ("check_class_weight_classifiers",),
-        "without an intercept one class has half of the space at most, where 87 % of the rows are "
+        "without an intercept one class has half of the space at most, where 87% of the rows are "
         "asked for; scikit-learn's Perceptron(fit_intercept=False) fails, too",
     ),
     (

@@ -25,17 +25,17 @@ def rows(seed, k, n=40, d=4):
 
 
 def twin(kernel, scheme, X, y, k, seed, tie="negative", weight=None, max_iter=PASSES):
-    learnt = list(X) if isinstance(X, list) else X.tolist()
-    shown = textbook.dual_rows(kernel, learnt)
+    learned = list(X) if isinstance(X, list) else X.tolist()
+    shown = textbook.dual_rows(kernel, learned)
     steps = list(
         textbook.run(
-            textbook.KernelPerceptron(len(learnt)), scheme, shown, y.tolist(), k,
-            orders=replayed(len(learnt), seed), max_iter=max_iter, tie=tie, row_weights=weight,
+            textbook.KernelPerceptron(len(learned)), scheme, shown, y.tolist(), k,
+            orders=replayed(len(learned), seed), max_iter=max_iter, tie=tie, row_weights=weight,
             fit_intercept=False,
         )
     )  # fmt: skip
     return steps, lambda keep, x: textbook.kept(steps, keep, scheme, k, tie=tie).predict(
-        textbook.dual_row(kernel, x, learnt)
+        textbook.dual_row(kernel, x, learned)
     )
 
 

@@ -40,11 +40,11 @@ def csr(values, columns, starts, shape):
 
 
 def blobs(n=90, d=6, k=3, spread=1.0, seed=0):
-    """Float rows of k classes around k centres; a spread of 0.1 makes them separable."""
+    """Float rows of k classes around k centers; a spread of 0.1 makes them separable."""
     rng = np.random.default_rng(seed)
     y = np.arange(n) % k
-    centres = 3 * rng.standard_normal((k, d))
-    return centres[y] + spread * rng.standard_normal((n, d)), y
+    centers = 3 * rng.standard_normal((k, d))
+    return centers[y] + spread * rng.standard_normal((n, d)), y
 
 
 def with_margin(gamma, n=300, d=10, seed=0):

@@ -1,4 +1,4 @@
-"""The trial of a fit with early stopping, which ends before all rows are learnt."""
+"""The trial of a fit with early stopping, which ends before all rows are learned."""
 
 from sklearn.base import clone
 

@@ -53,7 +53,7 @@ def test_games_can_be_repeated():
     first = game.y
     assert game.run(Perceptron(fit_intercept=False)) == 16
     assert game.y.tolist() == first.tolist()
-    assert game.run(learner) == 16  # answers opposite to what it has learnt
+    assert game.run(learner) == 16  # answers opposite to what it has learned
     assert game.y.tolist() == (-first).tolist()
 
 

@@ -51,7 +51,7 @@ def test_as_statsmodels(name, weighted):
         powers = np.vander((theirs.fittedvalues - y.mean()) / y.std(), 4)[:, :2]
         more = sm.OLS(y, np.column_stack([Z, powers])).fit(method="qr")
         np.testing.assert_allclose(found["RESET"][2:4], more.compare_f_test(theirs)[:2], **near)
-        if name != "longley":  # powers of 60,000, not centred, are too much for their digits
+        if name != "longley":  # powers of 60,000, not centered, are too much for their digits
             reset = linear_reset(theirs, power=3, test_type="fitted", use_f=True)
             wanted = [reset.fvalue, reset.pvalue]
             np.testing.assert_allclose(found["RESET"][2:4], wanted, rtol=1e-4)

@@ -206,9 +206,9 @@ def test_files_frames_and_formulas(tmp_path: object) -> None:
         assert model.n_rows_ == expected.n_rows_
     for model in models[1:]:
         assert model.score(rows) == pytest.approx(share)
-        unlabelled = rows.drop(columns=["won", "of"])
+        unlabeled = rows.drop(columns=["won", "of"])
         p = expected.predict_proba(features, offset=rows.z)
-        np.testing.assert_allclose(model.predict_proba(unlabelled), p, rtol=1e-8)
+        np.testing.assert_allclose(model.predict_proba(unlabeled), p, rtol=1e-8)
         assert linsep.score(model, rows)["weight"] == rows["of"].sum()
     linsep.save(models[1], tmp_path / "m.linsep")
     for one in (linsep.load(tmp_path / "m.linsep"), pickle.loads(pickle.dumps(models[1]))):
@@ -218,8 +218,8 @@ def test_files_frames_and_formulas(tmp_path: object) -> None:
     for forged in ("x", float("nan"), []):
         with pytest.raises((ValueError, TypeError)):
             LogisticRegression().set_state(arrays, facts | {"saturated": forged})
-    labelled = unlabelled.assign(y=np.arange(len(rows)) % 2)
-    assert linsep.score(models[1], labelled, target="y")["rows"] == len(rows)
+    labeled = unlabeled.assign(y=np.arange(len(rows)) % 2)
+    assert linsep.score(models[1], labeled, target="y")["rows"] == len(rows)
 
 
 REFUSED = [
@@ -271,7 +271,7 @@ def test_command_line(tmp_path: object) -> None:
     for line in ("rows                          12", "trials                       240"):
         assert line in done.stdout
     assert "6.75706" in done.stdout
-    assert "not learnt" not in done.stdout
+    assert "not learned" not in done.stdout
     done = here("predict", "worms.linsep", "worms.csv", "--probabilities", cwd=tmp_path)
     assert len(done.stdout.splitlines()) == 12
     done = here("score", "worms.linsep", "worms.csv", "--json", cwd=tmp_path)

@@ -49,7 +49,7 @@ def rows(name):
     return X[order], np.array(["a", "b", "c"])[y[order]]
 
 
-def learnt(name):
+def learned(name):
     X, y = rows(name)
     return MODELS[name].fit(X[::2], y[::2]), X[1::2], y[1::2]
 
@@ -61,7 +61,7 @@ def theirs(model, X, y, method, weight=None):
 @pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
 @pytest.mark.parametrize("name", MODELS)
 def test_probabilities_are_those_of_scikit_learn(name, method):
-    model, X, y = learnt(name)
+    model, X, y = learned(name)
     before = model.predict(X)
     assert not hasattr(model, "predict_proba")
     for weight in (None, np.arange(len(y)) % 3 + 0.5):
@@ -74,7 +74,7 @@ def test_probabilities_are_those_of_scikit_learn(name, method):
 
 
 def test_rows_of_weight_zero_do_not_count():
-    model, X, y = learnt("binary")
+    model, X, y = learned("binary")
     weight = np.tile([1.0, 0.0], len(y))[: len(y)]
     some = linsep.calibrate(model, X[::2], y[::2]).predict_proba(X)
     every = linsep.calibrate(model, X, y, sample_weight=weight).predict_proba(X)
@@ -84,7 +84,7 @@ def test_rows_of_weight_zero_do_not_count():
 @pytest.mark.parametrize("name", ["binary", "native"])
 @pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
 def test_sources_and_files_have_the_same_probabilities(name, method, tmp_path):
-    model, X, y = learnt(name)
+    model, X, y = learned(name)
     expected = linsep.calibrate(model, X, y, method=method).predict_proba(X)
     streamed = linsep.calibrate(model, ArraySource(X, y, batch_rows=7), method=method)
     assert np.array_equal(streamed.predict_proba(X), expected)
@@ -94,14 +94,14 @@ def test_sources_and_files_have_the_same_probabilities(name, method, tmp_path):
 
 
 def test_other_weights_have_no_probabilities_yet():
-    model, X, y = learnt("binary")
+    model, X, y = learned("binary")
     linsep.calibrate(model, X, y).partial_fit(X[:1], y[:1])
     assert not hasattr(model, "predict_proba")
     assert not hasattr(linsep.calibrate(model, X, y).fit(X, y), "predict_proba")
 
 
 def test_a_damaged_calibration_is_no_model(tmp_path):
-    model, X, y = learnt("binary")
+    model, X, y = learned("binary")
     for method, bad in (
         ("sigmoid", np.array([np.nan, 0.0])), ("sigmoid", np.zeros(3)), ("isotonic", np.zeros(2)),
         ("isotonic", np.array([[0.0, 1.0], [0.0, 2.0]])),
@@ -116,17 +116,17 @@ def test_a_damaged_calibration_is_no_model(tmp_path):
 
 
 def test_what_cannot_be_calibrated_is_said():
-    model, X, y = learnt("native")
+    model, X, y = learned("native")
     with pytest.raises(ParameterError, match=r"method is 'platt': choose sigmoid or isotonic\."):
         linsep.calibrate(model, X, y, method="platt")
     with pytest.raises(DataError, match=r"No row to calibrate on is of class c"):
         linsep.calibrate(model, X[y != "c"], y[y != "c"])
     row = re.escape(row_text(np.argmax(y == "a")))
-    said = f"{row}: the model never learnt the label z: leave such rows out"
+    said = f"{row}: the model never learned the label z: leave such rows out"
     for rows in (X, np.where(y == "a", "z", y)), (ArraySource(X, np.where(y == "a", "z", y)),):
         with pytest.raises(DataError, match=said):
             linsep.calibrate(model, *rows)
-    with pytest.raises(DataError, match=r"row 1 \(index 0\): the model never learnt the label 0"):
+    with pytest.raises(DataError, match=r"row 1 \(index 0\): the model never learned the label 0"):
         linsep.calibrate(model, X, np.arange(len(y)))
     for other in (LogisticRegression(l2=1.0), GaussianNaiveBayes(), linsep.LinearRegression()):
         target = np.arange(len(y)) if isinstance(other, linsep.LinearRegression) else y
@@ -189,7 +189,7 @@ def test_the_command_line_refuses_before_it_learns(folder):
 
 @pytest.mark.parametrize("name", ["binary", "native"])
 def test_the_picture_shows_what_scikit_learn_counts(name, folder):
-    model, X, y = learnt(name)
+    model, X, y = learned(name)
     with pytest.raises(DataError, match=r"has no probabilities: linsep\.calibrate"):
         ReliabilityDisplay.from_estimator(model, X, y)
     linsep.calibrate(model, X[::2], y[::2])
@@ -204,7 +204,7 @@ def test_the_picture_shows_what_scikit_learn_counts(name, folder):
         assert np.array_equal(curve.get_xydata(), np.column_stack([predicted, observed]))
         shares.append(brier_score_loss(y[1::2] == label, column))
         assert curve.get_label() == f"{label}: Brier score {shares[-1]:.3g}"
-    with pytest.raises(DataError, match="has a label that the model never learnt"):
+    with pytest.raises(DataError, match="has a label that the model never learned"):
         ReliabilityDisplay.from_estimator(model, X, np.full(len(y), "z"))
 
 

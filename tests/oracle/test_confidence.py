@@ -27,7 +27,7 @@ fractions = st.fractions(-3, 3, max_denominator=5)
 rows = st.lists(st.tuples(fractions, fractions, st.integers(0, 1)), min_size=1, max_size=4)
 
 
-def learnt(rule, X=X, y=y, passes=1, **how):
+def learned(rule, X=X, y=y, passes=1, **how):
     return list(run(rule, "binary", X, y, max_iter=passes, **how))
 
 
@@ -80,7 +80,7 @@ def of(text):
     ],
 )  # fmt: skip
 def test_arow_in_exact_fractions(kind, means, variances):
-    steps = learnt(AROW(1, kind))
+    steps = learned(AROW(1, kind))
     assert [s.updates for s in steps] == [1, 1, 1, 0, 1]
     assert [s.mistakes for s in steps] == [1, 1, 0, 0, kind != "full" or 1]
     made = [steps[k] for k in UPDATED]
@@ -92,7 +92,7 @@ def test_arow_in_exact_fractions(kind, means, variances):
 
 
 def test_full_arow_by_hand():
-    steps = learnt(AROW(1, "full"))
+    steps = learned(AROW(1, "full"))
     margins = [s.score * (2 * label - 1) for s, label in zip(steps, y, strict=True)]
     assert margins == of("0 -3/2 1/8 19/17 -11/17")
     assert [variance_of(sigma, X[s.row]) for s, sigma in before(steps)] == of("3 5 43/8 14/17 7/17")
@@ -165,7 +165,7 @@ def test_native_full_arow_has_a_matrix_per_class(rows, codes):
 @given(rows=rows, kind=st.sampled_from(COVARIANCE_TYPES), R=st.fractions(Fraction(1, 9), 9))
 def test_arow_updates_below_a_margin_of_one(rows, kind, R):
     labels = [label for *_, label in rows]
-    steps = learnt(AROW(R, kind), [row[:2] for row in rows], labels)
+    steps = learned(AROW(R, kind), [row[:2] for row in rows], labels)
     w = [0, 0, 0]
     for step, (a, b, label) in zip(steps, rows, strict=True):
         sign, z = 2 * label - 1, [a, b, 1]
@@ -190,7 +190,7 @@ def test_full_arow_is_ridge_regression_on_updated_rows(rows, R):
     A = [[R * (i == j) for j in range(3)] for i in range(3)]
     v, total = [Fraction(0)] * 3, 0
     points, labels = [row[:2] for row in rows], [row[2] for row in rows]
-    steps = learnt(AROW(R, "full"), points, labels, passes=2)
+    steps = learned(AROW(R, "full"), points, labels, passes=2)
     for step, sigma in before(steps):
         if step.updates:
             z, sign = [*points[step.row], 1], 2 * labels[step.row] - 1
@@ -205,7 +205,7 @@ def test_full_arow_is_ridge_regression_on_updated_rows(rows, R):
 
 
 def test_variances_minimize_the_objective_of_the_paper():
-    steps = learnt(AROW(Fraction(3, 2)))
+    steps = learned(AROW(Fraction(3, 2)))
     for step, sigma in before(steps):
         if not step.updates:
             continue
@@ -221,11 +221,11 @@ def test_variances_minimize_the_objective_of_the_paper():
 
 def test_a_weight_of_two_is_two_updates_of_a_full_covariance_only():
     for kind in COVARIANCE_TYPES:
-        twice = learnt(AROW(Fraction(2, 3), kind), [X[1], X[1]], [1, 1])[-1]
-        heavy = learnt(AROW(Fraction(2, 3), kind), [X[1]], [1], row_weights=[2])[-1]
+        twice = learned(AROW(Fraction(2, 3), kind), [X[1], X[1]], [1, 1])[-1]
+        heavy = learned(AROW(Fraction(2, 3), kind), [X[1]], [1], row_weights=[2])[-1]
         assert (twice.weights == heavy.weights) == (kind == "full")
         assert (twice.memory == heavy.memory) == (kind != "diagonal-drop")
-        other = learnt(AROW(Fraction(1, 3), kind), [X[1]], [1])[-1]
+        other = learned(AROW(Fraction(1, 3), kind), [X[1]], [1])[-1]
         assert (heavy.weights, heavy.memory) == (other.weights, other.memory)
 
 
@@ -233,22 +233,22 @@ def test_a_weight_of_two_is_two_updates_of_a_full_covariance_only():
 @pytest.mark.parametrize("rule", [AROW, SCW])
 def test_rows_that_change_nothing(rule, kind):
     learner = rule(covariance_type=kind)
-    zeros = learnt(learner, [(0, 0), (0, 0)], [1, 0], fit_intercept=False)
+    zeros = learned(learner, [(0, 0), (0, 0)], [1, 0], fit_intercept=False)
     assert [(s.mistakes, s.updates, s.weights, s.memory) for s in zeros] == [
         (1, 0, [0, 0], (None,))
     ] * len(zeros)
     # A margin of exactly 1 is enough for AROW.
     if rule is AROW:
         for w, updates in ((Fraction(1), 0), (Fraction(99, 100), 1)):
-            (step,) = learnt(learner, [(1, 0)], [1], weights=[w, 0], fit_intercept=False)
+            (step,) = learned(learner, [(1, 0)], [1], weights=[w, 0], fit_intercept=False)
             assert (step.mistakes, step.updates) == (0, updates)
-    same = learnt(learner, [(1.0, 0.0), (0.5, 0.0)], [1, 1], passes=4)
+    same = learned(learner, [(1.0, 0.0), (0.5, 0.0)], [1, 1], passes=4)
     assert {step.weights[1] for step in same} == {0}
     assert same[-1].memory[0].variances[0][1] == 1
 
 
 def test_passes_end_without_mistakes_not_without_updates():
-    steps = learnt(AROW(1.0), [(2.0, 0.0), (0.0, 2.0), (3.0, 1.0)], [1, 0, 1], passes=1000)
+    steps = learned(AROW(1.0), [(2.0, 0.0), (0.0, 2.0), (3.0, 1.0)], [1, 0, 1], passes=1000)
     last = [s for s in steps if s.pass_number == steps[-1].pass_number]
     assert steps[-1].pass_number < 999
     assert sum(s.mistakes for s in last) == 0 < sum(s.updates for s in last)
@@ -275,7 +275,7 @@ SCW_RUNS = [
 @pytest.mark.parametrize(("how", "alphas", "mean", "variances"), SCW_RUNS)
 def test_scw_by_hand(how, alphas, mean, variances):
     rule = SCW(0.95, 1.0, *how)
-    steps = learnt(rule)
+    steps = learned(rule)
     assert [s.updates for s in steps] == [1, 1, 1, 0, 1]
     found = [
         rule.step((2 * y[s.row] - 1) * s.score, variance_of(sigma, X[s.row]), 1.0)
@@ -302,7 +302,7 @@ def objective_of(rule, C, mean, sigma, z, sign, given):
 @pytest.mark.parametrize("C", [0.2, 1.0, 5.0])
 def test_scw_minimizes_its_objective(loss, C):
     rule = SCW(0.8, C, loss, "full")
-    steps = learnt(rule, [(0.5,), (-0.3,), (0.8,), (0.1,)], [1, 0, 0, 1])
+    steps = learned(rule, [(0.5,), (-0.3,), (0.8,), (0.1,)], [1, 0, 0, 1])
     mean = np.zeros(2)
     for step, sigma in before(steps):
         after = np.array([*step.weights, step.intercept])
@@ -334,7 +334,7 @@ def test_scw_minimizes_its_objective(loss, C):
 def test_scw_updates_unless_it_is_sure(rows, loss, eta, kind):
     rule = SCW(eta, 0.5, loss, kind)
     X, y = [[float(v) for v in row[:2]] for row in rows], [row[2] for row in rows]
-    steps = learnt(rule, X, y)
+    steps = learned(rule, X, y)
     for step, sigma in before(steps) if steps[-1].memory[0] else ():
         m, v = (2 * y[step.row] - 1) * step.score, variance_of(sigma, X[step.row])
         assert step.mistakes == (m <= 0)
@@ -347,13 +347,13 @@ def test_scw_updates_unless_it_is_sure(rows, loss, eta, kind):
 @pytest.mark.parametrize("kind", COVARIANCE_TYPES)
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_the_weight_of_a_row_multiplies_c(kind, loss):
-    heavy = learnt(SCW(0.9, 0.25, loss, kind), row_weights=[2.0] * 5)
-    other = learnt(SCW(0.9, 0.5, loss, kind))
+    heavy = learned(SCW(0.9, 0.25, loss, kind), row_weights=[2.0] * 5)
+    other = learned(SCW(0.9, 0.5, loss, kind))
     assert [turned(s) for s in heavy] == [turned(s) for s in other]
 
 
 def test_second_order_perceptron_by_hand():
-    steps = learnt(SecondOrderPerceptron())
+    steps = learned(SecondOrderPerceptron())
     assert [s.mistakes for s in steps] == [s.updates for s in steps] == [1, 1, 0, 0, 1]
     A, scores = [[int(i == j) for j in range(3)] for i in range(3)], []
     for step in steps:
@@ -383,14 +383,14 @@ class OnMistakes(AROW):
 def test_second_order_perceptron_is_arow_on_mistakes(rows, a, weight):
     X, y = [row[:2] for row in rows], [row[2] for row in rows]
     weights = [weight, *[1] * (len(rows) - 1)]
-    own = learnt(SecondOrderPerceptron(a), X, y, passes=2, row_weights=weights)
-    other = learnt(OnMistakes(a, "full"), X, y, passes=2, row_weights=weights)
+    own = learned(SecondOrderPerceptron(a), X, y, passes=2, row_weights=weights)
+    other = learned(OnMistakes(a, "full"), X, y, passes=2, row_weights=weights)
     assert [turned(s) for s in own] == [turned(s) for s in other]
     assert [s.mistakes for s in own] == [s.mistakes for s in other]
 
 
 def test_second_order_perceptron_learns_nothing_of_a_row_of_zeros():
-    (step,) = learnt(SecondOrderPerceptron(), [(0, 0)], [1], fit_intercept=False)
+    (step,) = learned(SecondOrderPerceptron(), [(0, 0)], [1], fit_intercept=False)
     assert (step.mistakes, step.updates, step.weights) == (1, 0, [0, 0])
 
 
@@ -420,6 +420,6 @@ def test_parameters_that_are_none(rule, given, said):
 
 
 def test_whole_numbers_of_numpy_are_exact_too():
-    made = learnt(AROW(1, "full"), np.array(X), np.array(y), passes=2)
-    assert turned(made[-1]) == turned(learnt(AROW(1, "full"), passes=2)[-1])
+    made = learned(AROW(1, "full"), np.array(X), np.array(y), passes=2)
+    assert turned(made[-1]) == turned(learned(AROW(1, "full"), passes=2)[-1])
     assert all(type(w.numerator) is int for w in made[-1].weights)

@@ -253,7 +253,7 @@ class Stop:
         return context.parent is not None and context.task_id == 1
 
 
-def test_a_fit_that_was_stopped_keeps_its_centre():
+def test_a_fit_that_was_stopped_keeps_its_center():
     X, y = rows(2, n=150)
     found = []
     for base in (0.0, 1.7e15):

@@ -1,4 +1,4 @@
-"""Firth's penalised likelihood, and profile intervals and tests of both likelihoods."""
+"""Firth's penalized likelihood, and profile intervals and tests of both likelihoods."""
 
 import warnings
 
@@ -61,14 +61,14 @@ def test_infections_as_logistf_has_them():
 
 
 @pytest.mark.parametrize(
-    ("columns", "penalised", "null"),
+    ("columns", "penalized", "null"),
     [([0, 1, 2, 3, 4], -136.6498, -157.3390), ([1, 2, 3, 4], -140.8798, -158.3699)],
 )
-def test_likelihood_ratios_as_logistf_has_them(columns, penalised, null):
+def test_likelihood_ratios_as_logistf_has_them(columns, penalized, null):
     """The penalty of the model without features is that of all features."""
     X, y = INFECTIONS
     statistic = firth(X[:, columns], y).likelihood_ratio_[0]
-    assert statistic == pytest.approx(2 * (penalised - null), abs=4e-4)
+    assert statistic == pytest.approx(2 * (penalized - null), abs=4e-4)
 
 
 def test_endometrial_cancer_as_brglm2_and_logistf_have_it():
@@ -123,15 +123,15 @@ def test_budworms_as_r_has_them():
 # Against brute force.
 
 
-def by_hand(X, y, weights, B, penalised):
-    """The (penalised) log-likelihood by its definition; classes are numbers, the last is the
+def by_hand(X, y, weights, B, penalized):
+    """The (penalized) log-likelihood by its definition; classes are numbers, the last is the
     reference.
     """
     Z = np.column_stack([X, np.ones(len(X))])
     q, width = y.max(), Z.shape[1]
     logs = log_softmax(np.column_stack([Z @ np.reshape(B, (q, width)).T, np.zeros(len(Z))]), axis=1)
     value = weights @ logs[np.arange(len(y)), y]
-    if not penalised:
+    if not penalized:
         return value
     information = np.zeros((q * width,) * 2)
     for z, p, w in zip(Z, np.exp(logs[:, :q]), weights, strict=True):
@@ -139,7 +139,7 @@ def by_hand(X, y, weights, B, penalised):
     return value + np.linalg.slogdet(information)[1] / 2
 
 
-def largest(X, y, weights, penalised, held, value, start):
+def largest(X, y, weights, penalized, held, value, start):
     """The largest likelihood with one weight held."""
     free = np.arange(len(start)) != held
 
@@ -147,36 +147,36 @@ def largest(X, y, weights, penalised, held, value, start):
         B = start.copy()
         B[free] = rest
         B[held] = value
-        return -by_hand(X, y, weights, B, penalised)
+        return -by_hand(X, y, weights, B, penalized)
 
     return -minimize(lost, start[free], method="BFGS", options={"gtol": 1e-7}).fun
 
 
-@pytest.mark.parametrize("penalised", [True, False])
+@pytest.mark.parametrize("penalized", [True, False])
 @pytest.mark.parametrize("q", [1, 2])
-def test_estimates_and_profiles_by_brute_force(q, penalised):
+def test_estimates_and_profiles_by_brute_force(q, penalized):
     rng = np.random.default_rng(q)
     X, weights = rng.standard_normal((40, 2)) + 1, rng.integers(0, 3, 40).astype(float)
     y = rng.integers(0, q + 1, 40)
-    penalty = "firth" if penalised else None
+    penalty = "firth" if penalized else None
     model = LogisticRegression(penalty=penalty, intervals="profile", reference=q, level=0.9)
     found = model.fit(X, y, weights)
     B = weights_of(found).ravel()
-    lost = minimize(lambda B: -by_hand(X, y, weights, B, penalised), 0 * B, options={"gtol": 1e-7})
+    lost = minimize(lambda B: -by_hand(X, y, weights, B, penalized), 0 * B, options={"gtol": 1e-7})
     assert lost.x == pytest.approx(B, abs=2e-6)
-    best = by_hand(X, y, weights, B, penalised)
+    best = by_hand(X, y, weights, B, penalized)
     assert -lost.fun == pytest.approx(best, rel=1e-10)
     low, high = (end.ravel() for end in ends_of(found))
     for held in (0, 3 * q - 1):  # a feature, an intercept
         for end in (low, high):
-            there = largest(X, y, weights, penalised, held, end[held], B)
+            there = largest(X, y, weights, penalized, held, end[held], B)
             assert 2 * (best - there) == pytest.approx(float(chdtri(1, 0.1)), rel=1e-6)
-        there = largest(X, y, weights, penalised, held, 0.0, B)
+        there = largest(X, y, weights, penalized, held, 0.0, B)
         p = chdtrc(1, 2 * (best - there))
         assert last(found, "p_values_").ravel()[held] == pytest.approx(p, rel=1e-5)
 
 
-def test_the_slope_is_the_derivative_of_the_penalised_likelihood():
+def test_the_slope_is_the_derivative_of_the_penalized_likelihood():
     rng = np.random.default_rng(0)
     for q in (1, 2, 3):
         X = rng.standard_normal((40, 2))
@@ -184,18 +184,18 @@ def test_the_slope_is_the_derivative_of_the_penalised_likelihood():
         batch = Batch(X, codes, weights=weights)
         rows = RowLanes(lambda b=batch: [b])
         seen = Likelihood(rows, Terms(q, np.zeros(2), np.ones(2), True))
-        objective = Objective(seen, np.ones(3, dtype=bool), penalised=True)
+        objective = Objective(seen, np.ones(3, dtype=bool), penalized=True)
         b = rng.standard_normal(3 * q)
         known = objective.at(b)
-        value = by_hand(X, codes, weights, b, penalised=True)
+        value = by_hand(X, codes, weights, b, penalized=True)
         assert known.value == pytest.approx(value, rel=1e-12)
         for j, step in enumerate(np.eye(3 * q) * 1e-5):
             ahead, behind = (objective.at(b + side * step).value for side in (1, -1))
             assert known.slope[j] == pytest.approx((ahead - behind) / 2e-5, abs=1e-7)
 
 
-@pytest.mark.parametrize("penalised", [True, False])
-def test_few_rows_are_evaluated_as_many_are(penalised):
+@pytest.mark.parametrize("penalized", [True, False])
+def test_few_rows_are_evaluated_as_many_are(penalized):
     """One block of rows has a loop of its own; rows in two batches do not."""
     rng = np.random.default_rng(1)
     X = rng.standard_normal((50, 4)) * [1.0, 1e-3, 3.0, 1.0]
@@ -204,7 +204,7 @@ def test_few_rows_are_evaluated_as_many_are(penalised):
     for counted in (weights, None, np.where(np.arange(50) < 3, weights, 0.0)):
         batch = Batch(X, codes, weights=counted)
         whole, parts = (
-            Objective(Likelihood(RowLanes(lambda b=b: b), terms), used, penalised)
+            Objective(Likelihood(RowLanes(lambda b=b: b), terms), used, penalized)
             for b in ([batch], [batch.between(0, 20), batch.between(20, 50)])
         )
         for size in (0.0, 1.0, 3.0):
@@ -215,7 +215,7 @@ def test_few_rows_are_evaluated_as_many_are(penalised):
                 found, expected = getattr(one, name), getattr(other, name)
                 most = np.abs(expected).max(initial=1e-300)
                 np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11 * most)
-    assert not penalised or one.value == -np.inf  # three rows for four weights
+    assert not penalized or one.value == -np.inf  # three rows for four weights
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, FEW, FEW + 1])
@@ -273,10 +273,10 @@ def test_firth_and_its_profile_by_plain_python():
     y = [0, 0, 0, 0, 1, 1, 1]
     found, w = firth(X, y), textbook.newton(X, y, 200, firth=True)
     assert weights_of(found)[0] == pytest.approx(w, rel=1e-7)
-    best = textbook.penalised(X, y, w)
+    best = textbook.penalized(X, y, w)
     for end in (end[0, 0] for end in ends_of(found)):
         held = minimize(
-            lambda rest, end=end: -textbook.penalised(X, y, [end, *rest]), [0.0, -5.0],
+            lambda rest, end=end: -textbook.penalized(X, y, [end, *rest]), [0.0, -5.0],
             method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-12, "maxiter": 10_000},
         )  # fmt: skip
         assert 2 * (best + held.fun) == pytest.approx(CRITICAL, rel=1e-5)

@@ -151,8 +151,8 @@ def test_very_many_columns_in_memory(folder):
     assert wide.log_likelihood_ == pytest.approx(narrow.log_likelihood_, rel=1e-9)
     assert wide.likelihood_ratio_[1] == narrow.likelihood_ratio_[1]
     assert np.isnan([wide.aic_, wide.bic_, *wide.likelihood_ratio_[::2]]).all()  # not proved
-    penalised = LogisticRegression(l2=0.1).fit(X, y)
-    assert not (last(penalised, "limits_") == "dependent").any()
+    penalized = LogisticRegression(l2=0.1).fit(X, y)
+    assert not (last(penalized, "limits_") == "dependent").any()
 
 
 def test_the_command_shows_words(folder):

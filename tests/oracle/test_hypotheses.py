@@ -334,7 +334,7 @@ def test_contrasts_with_the_reference_are_the_coefficients():
     assert found.columns["contrast"] == ["north - far east", "south - far east"]
     for name in ("estimate", "standard_error", "p_value", "low", "high"):
         assert np.allclose(found.columns[name], table[name], rtol=1e-9), name
-    assert "Intervals are of 90 %" in str(found)
+    assert "Intervals are of 90%" in str(found)
     assert found.to_dict()["rows"][0]["contrast"] == "north - far east"
 
 

@@ -128,7 +128,7 @@ def test_rows_count_as_in_the_twin(scheme, block):
 @pytest.mark.uncompiled
 @pytest.mark.parametrize("keep", KEEPS)
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_rows_in_one_call_or_many_are_learnt_alike(scheme, keep):
+def test_rows_in_one_call_or_many_are_learned_alike(scheme, keep):
     k, multiclass = classes_of(scheme)
     X, y = rows(4, k)
     make = {"kernel": "poly", "multiclass": multiclass, "keep": keep}
@@ -222,7 +222,7 @@ def test_scores_are_those_of_scikit_learn_on_the_same_duals():
     assert svc.score(X, y) > 0.8
 
 
-def test_a_gram_matrix_is_learnt_as_its_kernel_is():
+def test_a_gram_matrix_is_learned_as_its_kernel_is():
     X, y = rows(6, 3)
     gram = kernels.Polynomial(3)(X)
     model = KernelPerceptron(kernel="poly", keep="vote", max_iter=3).fit(X, y)

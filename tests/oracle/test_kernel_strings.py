@@ -44,13 +44,13 @@ def test_string_kernels_do_what_the_twin_does(name, scheme, keep):
     assert model.predict(new).tolist() == [predict(keep, x) for x in new]
 
 
-def test_strings_without_anything_in_common_are_told_and_learnt():
+def test_strings_without_anything_in_common_are_told_and_learned():
     with pytest.warns(UserWarning, match="finds nothing in these strings"):
         model = KernelPerceptron(kernel=kernels.Spectrum(9)).fit(["ab", "", "c"], [0, 1, 1])
     assert model.predict(["ab", ""]).shape == (2,)
 
 
-def test_strings_are_learnt_as_they_are():
+def test_strings_are_learned_as_they_are():
     words = ["gattaca", "tacatac", "catgat", "acgt", "ttttt", "gatgat", "ccccc", "tgca"] * 3
     y = ["gat" in word for word in words]
     model = KernelPerceptron(kernel=kernels.Spectrum(3)).fit(words, y)

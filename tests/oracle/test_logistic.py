@@ -123,7 +123,7 @@ def test_gradient_ascent_finds_its_own_rate():
 @pytest.mark.parametrize("classes", [2, 3, 4])
 @pytest.mark.parametrize("solver", ["newton", "lbfgs"])
 @pytest.mark.parametrize("storage", [np.asarray, sp.csr_matrix])
-def test_penalised_as_scikit_learn(classes, solver, storage):
+def test_penalized_as_scikit_learn(classes, solver, storage):
     X, y = mixed(300, 4, classes, seed=2)
     X = X / 10.0 ** np.arange(4)
     theirs = Theirs(C=0.5, tol=1e-10, max_iter=10_000).fit(X, y)
@@ -445,7 +445,7 @@ def test_more_columns_than_rows():
     assert (last(found, "limits_") == "dependent").sum() == 5
 
 
-def test_standardising_changes_no_probability():
+def test_standardizing_changes_no_probability():
     X, y = load_breast_cancer(return_X_y=True)
     X = X[:, :6]
     Z = StandardScaler().fit_transform(X)

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.compiled
 # N1: the second row is misclassified.
 ROWS, LABELS = [(1, -1), (-1, -1), (0.05, 0), (-1, 0)], [1, 1, 1, -1]
 X, Y = load_iris(return_X_y=True)
-LEARNT = Perceptron(max_iter=2)  # by the test, not while tests are collected
+LEARNED = Perceptron(max_iter=2)  # by the test, not while tests are collected
 
 
 def test_worked_numbers():
@@ -163,12 +163,12 @@ def test_rows_seen_as_of_length_one():
     ([1, 2, 3, 4], X, Y, "for two classes"),
     ([1, 2], X, Y == 0, "X has 4 features, but there are 2"),
     ([1, np.nan, 2, 3], X, Y == 0, "finite"),
-    (LEARNT, X, Y + 1, "Row 101 .index 100. has the label .*3.*, which is not a class: 0, 1, 2"),
-    (LEARNT, X, Y[:-1], "inconsistent numbers"),
-    (LEARNT, X * np.nan, Y, "NaN"),
+    (LEARNED, X, Y + 1, "Row 101 .index 100. has the label .*3.*, which is not a class: 0, 1, 2"),
+    (LEARNED, X, Y[:-1], "inconsistent numbers"),
+    (LEARNED, X * np.nan, Y, "NaN"),
 ])  # fmt: skip
 def test_bad_input(model, rows, y, said):
-    LEARNT.fit(X, Y)
+    LEARNED.fit(X, Y)
     with pytest.raises(ValueError, match=said):
         geometric_margin(model, rows, y)
 

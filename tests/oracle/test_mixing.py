@@ -181,7 +181,7 @@ def test_variances_in_fractions():
 @pytest.mark.uncompiled
 @pytest.mark.parametrize("name", ["AROW", "SecondOrderPerceptron"])
 def test_matrices_know_what_one_machine_knows_of_the_same_updates(name):
-    """The published weights after three rows, all of which are learnt in shards, too."""
+    """The published weights after three rows, all of which are learned in shards, too."""
     expected = [Fraction(-26, 51), Fraction(13, 51), Fraction(11, 51)]
     how = {"covariance_type": "full"} if name == "AROW" else {}
     X, y = [[Fraction(v) for v in row] for row in NOTES[0]], NOTES[1]

@@ -80,7 +80,7 @@ def test_what_offsets_shift() -> None:
     np.testing.assert_allclose(moved.standard_errors_, plain.standard_errors_, rtol=1e-8)
 
 
-def penalised(X: np.ndarray, y: np.ndarray, offset: np.ndarray) -> np.ndarray:
+def penalized(X: np.ndarray, y: np.ndarray, offset: np.ndarray) -> np.ndarray:
     """Return the weights of Firth's likelihood by a general optimizer, the intercept first."""
 
     def loss(b: np.ndarray) -> float:
@@ -98,7 +98,7 @@ def test_firth_with_offsets() -> None:
     rng = np.random.default_rng(5)
     X, offset = rng.normal(size=(25, 2)), 2 * rng.normal(size=25)
     y = (X[:, 0] + rng.normal(size=25) > 0.3).astype(int)
-    expected = penalised(np.column_stack([np.ones(25), X]), y, offset)
+    expected = penalized(np.column_stack([np.ones(25), X]), y, offset)
     ours = LogisticRegression(penalty="firth").fit(X, y, offset=offset)
     np.testing.assert_allclose([ours.intercept_[0], *ours.coef_[0]], expected, atol=2e-6)
     moved = LogisticRegression(penalty="firth").fit(X, y, offset=offset + 3 * X[:, 1])

@@ -24,7 +24,7 @@ PARTS = [{"adaptive": a, "normalized": n, "invariant": i}
          for a in (False, True) for n in (False, True) for i in (False, True)]  # fmt: skip
 
 
-def learnt(rule, X=X, y=y, passes=1, **how):
+def learned(rule, X=X, y=y, passes=1, **how):
     return list(run(rule, "binary", X, y, max_iter=passes, **how))
 
 
@@ -34,7 +34,7 @@ def turned(step):
 
 
 def test_alma_by_hand():
-    steps = learnt(ALMA())
+    steps = learned(ALMA())
     assert [s.updates for s in steps] == [s.mistakes for s in steps] == [1, 1, 1, 0, 1]
     for k, expected in (
         (0, [-0.577350269190] * 3),
@@ -46,7 +46,7 @@ def test_alma_by_hand():
 
 
 def test_alma_reaches_its_margin_within_its_bound():
-    steps = learnt(ALMA(), passes=1000)
+    steps = learned(ALMA(), passes=1000)
     corrections, g, alpha = sum(s.updates for s in steps), 0.015893422839, 0.9
     assert (steps[-1].pass_number + 1, corrections) == (354, 720)
     bound = 2 / g**2 * (2 / alpha - 1) ** 2 + 8 / alpha - 4
@@ -61,25 +61,25 @@ def test_alma_reaches_its_margin_within_its_bound():
 
 
 def test_alma_with_nothing_to_spare_corrects_mistakes_alone():
-    steps = learnt(ALMA(1), passes=30)
+    steps = learned(ALMA(1), passes=30)
     signs = [2 * y[s.row] - 1 for s in steps]
     wrong = [sign * s.score <= 0 for s, sign in zip(steps, signs, strict=True)]
     assert [bool(s.updates) for s in steps] == wrong
-    given = learnt(ALMA(0.9, B=sqrt(8) / 0.9, C=sqrt(2)))
-    assert [s.weights for s in given] == [s.weights for s in learnt(ALMA())]
+    given = learned(ALMA(0.9, B=sqrt(8) / 0.9, C=sqrt(2)))
+    assert [s.weights for s in given] == [s.weights for s in learned(ALMA())]
 
 
 def test_alma_of_a_threshold_that_is_reached():
     # |x| = 1 and w = 1: the margin is 1 and the threshold (1 - alpha) B.
     for B, updates in ((2.0, 1), (1.99, 0)):
-        (step,) = learnt(ALMA(0.5, B), [(3.0,)], [1], weights=[1.0], fit_intercept=False)
+        (step,) = learned(ALMA(0.5, B), [(3.0,)], [1], weights=[1.0], fit_intercept=False)
         assert step.updates == updates
 
 
 def test_alma_refuses_rows_of_zeros_native_and_other_alphas():
     with pytest.raises(ValueError, match="Row 1 is all zeros"):
-        learnt(ALMA(), [(1, 1), (0, 0)], [1, 0], fit_intercept=False)
-    assert learnt(ALMA(), [(1, 1), (0, 0)], [1, 0])
+        learned(ALMA(), [(1, 1), (0, 0)], [1, 0], fit_intercept=False)
+    assert learned(ALMA(), [(1, 1), (0, 0)], [1, 0])
     with pytest.raises(ValueError, match="ALMA learns two sides"):
         next(run(ALMA(), "native", X, y, 3))
     for alpha in (0, 1.01):
@@ -97,7 +97,7 @@ def test_alma_refuses_rows_of_zeros_native_and_other_alphas():
     ],
 )
 def test_each_part_of_online_logistic_by_hand(parts, expected):
-    steps = learnt(OnlineLogistic(0.5, **OFF | parts))
+    steps = learned(OnlineLogistic(0.5, **OFF | parts))
     assert turned(steps[-1]) == pytest.approx(expected, abs=1e-12)
     assert [s.updates for s in steps] == [1] * 5
 
@@ -114,14 +114,14 @@ class GradientBeforeRescaling(OnlineLogistic):
 
 
 def test_rescaling_comes_before_the_gradient():
-    steps = learnt(GradientBeforeRescaling(0.5, invariant=False))
+    steps = learned(GradientBeforeRescaling(0.5, invariant=False))
     assert turned(steps[-1]) == pytest.approx([0.050932, 0.033598, 0.050795], abs=5e-7)
 
 
 def test_first_invariant_steps_by_hand():
     rule = OnlineLogistic(0.5, **OFF | {"invariant": True})
-    assert turned(learnt(rule)[0]) == pytest.approx([-0.209117653195] * 3, abs=1e-12)
-    heavy = learnt(rule, row_weights=[2, 1, 1, 1, 1])[0]
+    assert turned(learned(rule)[0]) == pytest.approx([-0.209117653195] * 3, abs=1e-12)
+    heavy = learned(rule, row_weights=[2, 1, 1, 1, 1])[0]
     assert turned(heavy) == pytest.approx([-0.357909645852] * 3, abs=1e-12)
 
 
@@ -175,9 +175,9 @@ def test_steps_beyond_exponents(m, q):
 
 def test_an_invariant_step_is_the_limit_of_small_ones():
     rule, small = OnlineLogistic(0.5, **OFF | {"invariant": True}), OnlineLogistic(0.5, **OFF)
-    whole = learnt(rule, X[:1], y[:1])[-1]
+    whole = learned(rule, X[:1], y[:1])[-1]
     n = 2000
-    many = learnt(small, X[:1] * n, y[:1] * n, row_weights=[1 / n] * n)[-1]
+    many = learned(small, X[:1] * n, y[:1] * n, row_weights=[1 / n] * n)[-1]
     assert turned(many) == pytest.approx(turned(whole), rel=1e-3)
 
 
@@ -198,7 +198,7 @@ def test_two_steps_of_a_weight_are_one_of_twice_it(h, rate, scheme, start):
 def test_rates_do_not_depend_on_units(parts):
     rule = OnlineLogistic(0.5, **parts)
     other = [(1024 * a, b / 8) for a, b in X]
-    pairs = zip(learnt(rule, passes=3), learnt(rule, other, passes=3), strict=True)
+    pairs = zip(learned(rule, passes=3), learned(rule, other, passes=3), strict=True)
     for one, changed in pairs:
         assert changed.score == pytest.approx(one.score, rel=1e-9, abs=1e-12)
         w = [changed.weights[0] * 1024, changed.weights[1] / 8]
@@ -240,10 +240,10 @@ def test_no_invariant_step_of_several_classes_overshoots(x, rate, begin, parts):
 @pytest.mark.parametrize("parts", PARTS)
 def test_rows_of_zeros_and_of_no_gradient_change_nothing(parts):
     rule = OnlineLogistic(0.5, **parts)
-    steps = learnt(rule, [(0.0, 0.0), (0.0, 0.0)], [1, 0], fit_intercept=False)
+    steps = learned(rule, [(0.0, 0.0), (0.0, 0.0)], [1, 0], fit_intercept=False)
     assert [(s.mistakes, s.updates, s.weights) for s in steps] == [(1, 0, [0, 0])] * 2
     # So certain a score has a gradient that is 0 in floats, and weights stay where they are.
-    sure = learnt(rule, [(1.0, 0.0)], [1], weights=[2000.0, 3.0], fit_intercept=False)[0]
+    sure = learned(rule, [(1.0, 0.0)], [1], weights=[2000.0, 3.0], fit_intercept=False)[0]
     assert (sure.mistakes, sure.weights) == (0, [2000.0, 3.0])
 
 
@@ -264,7 +264,7 @@ def test_l2_shrinks_the_features_of_a_row_but_not_its_constant(scheme):
 
 
 def test_scales_and_squares_are_remembered():
-    steps = learnt(OnlineLogistic(0.5, invariant=False), row_weights=[1, 2, 1, 1, 1])
+    steps = learned(OnlineLogistic(0.5, invariant=False), row_weights=[1, 2, 1, 1, 1])
     scales, squares, seen, length = steps[-1].memory[0]
     assert scales == [3.0, 4.0, 1]
     assert (seen, len(squares)) == (6, 1)
@@ -273,7 +273,7 @@ def test_scales_and_squares_are_remembered():
     assert length == pytest.approx(sum(scaled) + scaled[1])
     assert steps[0].memory[0].squares[0] == pytest.approx([0.25] * 3)
     # The first row does not scale weights that are given.
-    (first,) = learnt(OnlineLogistic(1e-9), X[1:2], y[1:2], weights=[-9.0, -9.0])
+    (first,) = learned(OnlineLogistic(1e-9), X[1:2], y[1:2], weights=[-9.0, -9.0])
     assert first.weights == pytest.approx([-9.0, -9.0], abs=1e-6)
 
 

@@ -168,7 +168,7 @@ def test_other_references_are_refused_in_one_sentence(model, tmp_path):
 
 def test_a_model_file_with_another_reference_is_refused(tmp_path):
     model = Perceptron(reference="pear").fit(X, NAMED)
-    model._learnt_with["reference"] = model.reference = "plum"
+    model._learned_with["reference"] = model.reference = "plum"
     path = linsep.save(model, tmp_path / "odd.linsep")
     with pytest.raises(ModelFileError, match="does not describe a whole model"):
         linsep.load(path)

@@ -50,7 +50,7 @@ def test_a_kernel_says_what_its_features_written_out_say():
         assert verdict.verify(K, y, exact=True)
 
 
-def test_every_labelling_is_separable_by_a_radial_kernel_on_rows_that_differ():
+def test_every_labeling_is_separable_by_a_radial_kernel_on_rows_that_differ():
     X = np.arange(5.0)[:, None]
     for y in product([0, 1], repeat=5):
         if len(set(y)) == 2:

@@ -78,7 +78,7 @@ def test_few_functions_are_asked_about_exactly(monkeypatch):
 
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("seed", some(range(6), 2))
-def test_the_centre_shows_most_functions_with_both_signs(seed, classes):
+def test_the_center_shows_most_functions_with_both_signs(seed, classes):
     X, y = separable(seed, classes)
     about = contrasts(X * [1.0, 1e6, 1e-6], y)
     cone = cone_of(about.verdict, about.data)
@@ -89,7 +89,7 @@ def test_the_centre_shows_most_functions_with_both_signs(seed, classes):
     assert seen >= sum(asked) / 2
 
 
-@pytest.mark.parametrize("how", ["_beyond_centre", "_corners"])
+@pytest.mark.parametrize("how", ["_beyond_center", "_corners"])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_a_wrong_guess_of_weights_shows_no_sign(monkeypatch, how, classes):
     X, y = separable(1, classes)

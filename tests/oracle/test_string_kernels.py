@@ -152,7 +152,7 @@ def test_scaled_sums_are_the_exact_ones():
     np.testing.assert_allclose(mantissas * 2.0**exponents, exact, rtol=1e-9)
 
 
-def test_letters_that_were_never_learnt():
+def test_letters_that_were_never_learned():
     kernel = Normalized(Mismatch(3)).fitted(["abab", "bbaa"])
     assert kernel.kernel.alphabet == "ab"
     rows, new = kernel.prepare(["abab", "bbaa"]), kernel.prepare(["xyz", "abxab", "éééé"])

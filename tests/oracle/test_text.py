@@ -139,7 +139,7 @@ def test_vocabularies_and_weights_are_those_of_scikit_learn(texts, others, cut, 
 def test_weights_are_those_of_the_twin():
     texts = ["free entry free prize", "see you at home", "", "home free"]
     terms = [list(textbook.grams(text)) for text in texts]
-    vocabulary = textbook.learnt_vocabulary(terms)
+    vocabulary = textbook.learned_vocabulary(terms)
     rows = [textbook.counted_row(row, vocabulary) for row in terms]
     idf = textbook.inverse_frequencies(rows, len(vocabulary))
     rows = [textbook.weighted_row(row, sublinear=True, idf=idf, norm="l2") for row in rows]
@@ -258,7 +258,7 @@ def test_in_a_pipeline():
     assert model.predict(["free see free"]) == [1]
 
 
-def test_names_and_learnt_attributes():
+def test_names_and_learned_attributes():
     with pytest.raises(DataError, match="Hashed columns have no names"):
         Text().get_feature_names_out()
     with pytest.raises(NotFittedError, match="has not read any text"):

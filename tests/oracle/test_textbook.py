@@ -285,7 +285,7 @@ def test_machines_know_nothing_of_each_other(scheme, rule, how):
     assert together.scores([1, 2, 3]) == [machine.scores([1, 2, 3]) for machine in alone]
 
 
-def learnt_as(rule, weights):
+def learned_as(rule, weights):
     """Weights on the scale on which the rule adds."""
     if isinstance(rule, Winnow):
         return np.log(weights)
@@ -298,10 +298,10 @@ def test_native_moves_two_classes_by_opposite_amounts(rule, tie):
     rng = np.random.default_rng(2)
     X, y = rng.integers(0, 4, (20, 3)).tolist(), rng.integers(0, 3, 20).tolist()
     for step in run(rule, "native", X, y, 3, max_iter=3, tie=tie):
-        moves = learnt_as(rule, np.array(step.weights, float))
+        moves = learned_as(rule, np.array(step.weights, float))
         assert moves.sum(axis=0) == pytest.approx([0, 0, 0])
         if rule.learns_intercept:
-            moves = learnt_as(rule, np.array(step.intercept, float))
+            moves = learned_as(rule, np.array(step.intercept, float))
         assert moves.sum() == pytest.approx(0)
         assert step.seen == (0,)
         assert step.error <= step.mistakes

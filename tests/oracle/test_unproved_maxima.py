@@ -285,7 +285,7 @@ def test_an_overlap_of_a_few_units_in_the_last_place_is_said(tmp_path, overlap, 
 
 @pytest.mark.parametrize("overlap", [1e-13, 1e-12, 1e-10, 1e-8, 1e-5, 0.1])
 def test_standard_errors_are_right_where_nothing_is_said(recwarn, overlap):
-    """They came from the weights before the last step, off by 0.1 % for the first."""
+    """They came from the weights before the last step, off by 0.1% for the first."""
     X, y = barely(overlap)
     model = LogisticRegression().fit(X, y)
     assert not recwarn.list

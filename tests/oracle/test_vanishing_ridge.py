@@ -39,7 +39,7 @@ def test_new_rows_are_predicted_as_well_as_by_a_tiny_ridge(n_words, classes):
     assert model.score(new, truth) > theirs.score(new, truth) - 0.02
 
 
-def standardised(seed, classes):
+def standardized(seed, classes):
     rng = np.random.default_rng(seed)
     X = StandardScaler().fit_transform(rng.normal(size=(60, 5)) * 10.0 ** rng.integers(-2, 3, 5))
     return X, (X @ rng.normal(size=(5, classes))).argmax(axis=1)
@@ -47,7 +47,7 @@ def standardised(seed, classes):
 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_weights_are_those_of_the_last_ridge_in_any_units(classes):
-    X, y = standardised(1, classes)
+    X, y = standardized(1, classes)
     theirs = Theirs(C=1.0 / (RIDGES[-1] * len(y)), tol=1e-10, max_iter=100_000).fit(X, y)
     scores = theirs.decision_function(X)
     if classes > 2:
@@ -60,7 +60,7 @@ def test_weights_are_those_of_the_last_ridge_in_any_units(classes):
 
 
 def test_weights_of_rows_and_repeated_rows_are_the_same():
-    X, y = standardised(2, 2)
+    X, y = standardized(2, 2)
     weights = np.arange(60) % 3 + 1
     one = LogisticRegression().fit(X, y, sample_weight=weights)
     many = LogisticRegression().fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))

@@ -22,14 +22,14 @@ def bits(value):
     return struct.pack("d", value)
 
 
-def scanned(text, rules, labelled):
+def scanned(text, rules, labeled):
     """What the scanner makes of a text, like :func:`read`."""
     padded = bytearray(text + b"\n" * PADDING)
-    found = scan_chunk(Chunk(0, padded, len(text)), rules, labelled)
+    found = scan_chunk(Chunk(0, padded, len(text)), rules, labeled)
     if found.refused is not None:
         number, line = found.refused
         try:
-            read_plainly(line, rules, labelled)
+            read_plainly(line, rules, labeled)
         except DataError as error:
             return f"line {number + 1}: {error}"
         return f"line {number + 1}: refused by the scanner alone"
@@ -40,11 +40,11 @@ def scanned(text, rules, labelled):
     return rows
 
 
-def read(text, rules, labelled):
+def read(text, rules, labeled):
     rows = []
     for number, line in enumerate(text.split(b"\n"), 1):
         try:
-            found = read_plainly(line, rules, labelled)
+            found = read_plainly(line, rules, labeled)
         except DataError as error:
             return f"line {number}: {error}"
         if found is not None:
@@ -86,8 +86,8 @@ rules = st.sampled_from(
 
 @examples(700, 100)
 @given(arbitrary, rules, st.booleans())
-def test_arbitrary_bytes(text, rules, labelled):
-    assert scanned(text, rules, labelled) == read(text, rules, labelled)
+def test_arbitrary_bytes(text, rules, labeled):
+    assert scanned(text, rules, labeled) == read(text, rules, labeled)
 
 
 @pytest.mark.compiled

@@ -21,7 +21,7 @@ from thoroughness import THOROUGH, examples
 # Theorems.
 
 
-def labelled(X):
+def labeled(X):
     """All ways to label these rows with two classes, both in use; half of them in little time."""
     for y in product((0, 1) if THOROUGH else (0,), *[(0, 1)] * (len(X) - 1)):
         if 0 < sum(y) < len(X):
@@ -40,7 +40,7 @@ GRIDS = [
 def test_the_theorems_bound_every_run_from_zero(X, fit_intercept):
     """By brute force: all labels, all orders, both rules that start at zero."""
     some = 0
-    for y in labelled(X):
+    for y in labeled(X):
         known = linsep.bounds(X, y, fit_intercept=fit_intercept, passes=6)
         for order, zero in product([range(len(X)), range(len(X))[::-1], (1, 0, *range(2, len(X)))],
                                    ("mistake", "negative")):  # fmt: skip

@@ -19,8 +19,8 @@ def test_batches_are_the_rows_again_and_again(storage, batch_rows):
         assert np.array_equal(np.concatenate(rows), X)
         assert np.array_equal(np.concatenate([b.y for b in batches]), y)
         assert [b.first for b in batches] == list(range(0, 50, batch_rows))
-    learnt = Perceptron(max_iter=5).fit(source)
-    assert np.array_equal(learnt.coef_, Perceptron(max_iter=5).fit(X, y).coef_)
+    learned = Perceptron(max_iter=5).fit(source)
+    assert np.array_equal(learned.coef_, Perceptron(max_iter=5).fit(X, y).coef_)
 
 
 def test_rows_are_not_copied():

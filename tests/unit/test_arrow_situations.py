@@ -105,8 +105,8 @@ SITUATIONS = {
     "numbers as strings": Refused(pa.array(["1", "2", "3"]), "looks like numbers stored as text"),
     "numbers as strings, said": Read(pa.array(["1", "2.5", "3"]), numbers(1, 2.5, 3),
                                      {"numeric": "a"}),
-    "percentages": Refused(pa.array(["5 %", "6 %", "7 %"]), "another spelling .*units=True"),
-    "percentages, said": Read(pa.array(["5 %", "6 %", "7 %"]), numbers(5, 6, 7), {"units": True}),
+    "percentages": Refused(pa.array(["5%", "6%", "7%"]), "another spelling .*units=True"),
+    "percentages, said": Read(pa.array(["5%", "6%", "7%"]), numbers(5, 6, 7), {"units": True}),
     "dictionary of text": Read(codes(["u", "v", "u"]), words("u", "v", "u")),
     "dictionary with null": Read(codes(["u", None, "v"]), words("u", None, "v"), MISSING),
     "ordered dictionary": Read(codes(["v", "u", "v"], ordered=True),
@@ -209,7 +209,7 @@ def test_what_is_read(tmp_path, name, form):
     wanted = np.array(list(one.features.values())).T
     np.testing.assert_array_equal(dense(batch.X), wanted.astype(one.dtype))
     assert batch.y.tolist() == Y
-    (again,) = open_source(data, recipe=source.recipe(), labelled=False).batches()
+    (again,) = open_source(data, recipe=source.recipe(), labeled=False).batches()
     np.testing.assert_array_equal(dense(again.X), dense(batch.X))
 
 
@@ -316,16 +316,16 @@ def test_columns_of_pandas(name):
 @pytest.mark.parametrize("column", [[[1], [2], []], [dt.timedelta(1)] * 3, [{"b": 1}] * 3])
 @pytest.mark.parametrize("how", [{"date": "a"}, {"numeric": "a"}, {"categorical": "a"}])
 def test_a_model_refuses_columns_of_other_types(tmp_path, form, column, how):
-    learnt = open_source(
+    learned = open_source(
         pa.table({"a": ["2024-01-31", "2024-02-01", "2024-01-31"] if "date" in how
                   else ["1", "2", "1"], "y": Y}), target="y", **how,
     )  # fmt: skip
-    list(learnt.batches())
+    list(learned.batches())
     data = stored(tmp_path, pa.table({"a": column}), form)
     if how == {"categorical": "a"} and isinstance(column[0], dt.timedelta):
-        (batch,) = open_source(data, recipe=learnt.recipe(), labelled=False).batches()
+        (batch,) = open_source(data, recipe=learned.recipe(), labeled=False).batches()
         assert not dense(batch.X).any()
         return
     with pytest.raises(DataError, match=r"column 'a' holds (lists or objects|dates or times)"):
-        for _ in open_source(data, recipe=learnt.recipe(), labelled=False).batches():
+        for _ in open_source(data, recipe=learned.recipe(), labeled=False).batches():
             pass

@@ -114,7 +114,7 @@ def test_scores_beyond_floating_point(scheme, storage):
     with assert_refuses("Row ", "the score is beyond", "choose a smaller learning rate"):
         model.fit(huge, y)
     assert not hasattr(model, "coef_")
-    with assert_refuses("Row ", "the score is beyond", "rows before it were learnt"):
+    with assert_refuses("Row ", "the score is beyond", "rows before it were learned"):
         model.partial_fit(huge, y, classes=range(k))
 
 

@@ -1,4 +1,4 @@
-"""Parameters that are set after a fit: what was learnt stays as it was learnt."""
+"""Parameters that are set after a fit: what was learned stays as it was learned."""
 
 import copy
 import pickle
@@ -48,7 +48,7 @@ REGRESSIONS = [
 @pytest.mark.parametrize(("model", "y", "changed"), REGRESSIONS)
 @pytest.mark.parametrize("way", ["kept", "pickled", "saved"])
 @pytest.mark.filterwarnings("ignore::linsep.errors.SeparationWarning")
-def test_a_regression_tells_what_it_learnt(model, y, changed, way, tmp_path):
+def test_a_regression_tells_what_it_learned(model, y, changed, way, tmp_path):
     model = copy.deepcopy(model).fit(X, y)
     expected = told(model)
     if way == "pickled":
@@ -60,7 +60,7 @@ def test_a_regression_tells_what_it_learnt(model, y, changed, way, tmp_path):
     np.testing.assert_equal(told(again), expected)
 
 
-def test_the_regression_of_a_naive_bayes_tells_what_it_learnt():
+def test_the_regression_of_a_naive_bayes_tells_what_it_learned():
     model = GaussianNaiveBayes().fit(X, TWO).to_logistic()
     expected = told(model)
     np.testing.assert_equal(told(model.set_params(fit_intercept=False, l2=1.0)), expected)
@@ -96,7 +96,7 @@ CHANGES = [
 
 @pytest.mark.parametrize(("model", "y", "changed"), CHANGES)
 @pytest.mark.parametrize("way", ["kept", "pickled", "saved"])
-def test_a_learner_predicts_as_it_learnt(model, y, changed, way, tmp_path):
+def test_a_learner_predicts_as_it_learned(model, y, changed, way, tmp_path):
     rows = np.vstack([X, 1e-3 * X, [[0.0, 0.0]]])
     model = copy.deepcopy(model).fit(X, y)
     linear = model if hasattr(model, "coef_") else None

@@ -1,4 +1,4 @@
-"""Files that change while they are read, or between two readings: no model is learnt from them."""
+"""Files that change while they are read, or between two readings: no model is learned from them."""
 
 import os
 import shutil

@@ -173,7 +173,7 @@ def test_sources_go_on(tmp_path, small_slices, interrupted, how, late, memory, c
 
 
 @pytest.mark.parametrize("memory", [0, 1 << 28])
-def test_a_pass_that_is_learnt_but_not_measured_goes_on(tmp_path, monkeypatch, memory):
+def test_a_pass_that_is_learned_but_not_measured_goes_on(tmp_path, monkeypatch, memory):
     dump_svmlight_file(X, TWO, str(tmp_path / "t.svm"))
 
     def fit(**more):

@@ -192,7 +192,7 @@ def test_wrong_use_is_said_in_a_sentence(client, table, monkeypatch):
         fit(Perceptron(), np.ones((3, 2)), client=client)
     with pytest.raises(ParameterError, match="shard_mb is 0: it must be"):
         fit(Perceptron(), source, client=client, shard_mb=0)
-    with pytest.raises(ParameterError, match="keep='vote' cannot be learnt in shards"):
+    with pytest.raises(ParameterError, match="keep='vote' cannot be learned in shards"):
         fit(Perceptron(keep="vote"), source, client=client)
 
     def nobody():
@@ -276,7 +276,7 @@ def test_a_fit_whose_client_was_lost_goes_on(
 ):
     path = tmp_path / "c"
 
-    def learnt(**more):
+    def learned(**more):
         model = clone(learner).set_params(max_iter=5, keep=keep)
         source = open_source(table, target="y", cache=None)
         return fit(model, source, client=client, shard_mb=SHARD_MB, mixing=mixing_by, **more)
@@ -290,14 +290,14 @@ def test_a_fit_whose_client_was_lost_goes_on(
             raise KeyboardInterrupt if len(count) == 3 else lost
         return mix(*of)
 
-    expected = learnt()
+    expected = learned()
     monkeypatch.setattr(mixing, "mix", losing)
     with pytest.raises(KeyboardInterrupt):
-        learnt(checkpoint=path)
+        learned(checkpoint=path)
     going_on = f"try again, which goes on from the checkpoint {re.escape(str(path))}"
     with pytest.raises(ClusterError, match=going_on):
-        learnt(checkpoint=path)
-    model = learnt(checkpoint=path)
+        learned(checkpoint=path)
+    model = learned(checkpoint=path)
     arrays, others = (one.get_state()[0] for one in (model, expected))
     assert all(np.array_equal(arrays[name], array) for name, array in others.items())
     assert model.mistakes_.tolist() == expected.mistakes_.tolist()
@@ -305,9 +305,9 @@ def test_a_fit_whose_client_was_lost_goes_on(
     assert model.mixture_.amounts.tolist() == expected.mixture_.amounts.tolist()
     assert len(count) == 5 + 2  # no pass was made twice but those lost
     assert not path.exists()
-    learnt(checkpoint=Checkpoint(path, every="1rows", keep=True))
+    learned(checkpoint=Checkpoint(path, every="1rows", keep=True))
     made = len(count)
-    again = learnt(checkpoint=path)  # of a fit that has ended
+    again = learned(checkpoint=path)  # of a fit that has ended
     assert len(count) == made
     assert again.coef_.tolist() == expected.coef_.tolist()
     assert again.mixture_.mistakes.tolist() == expected.mixture_.mistakes.tolist()
@@ -315,14 +315,14 @@ def test_a_fit_whose_client_was_lost_goes_on(
 
 
 def test_a_checkpoint_of_another_mixing_is_refused(client, table, tmp_path, monkeypatch):
-    def learnt(model, **more):
+    def learned(model, **more):
         source = open_source(table, target="y", cache=None)
         return fit(model, source, client=client, checkpoint=tmp_path / "c", **more)
 
     with monkeypatch.context() as patch:
         patch.setattr(mixing, "_report", lambda *of: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            learnt(Perceptron(max_iter=3), shard_mb=SHARD_MB)
+            learned(Perceptron(max_iter=3), shard_mb=SHARD_MB)
     assert not (tmp_path / "c").exists()  # nothing was mixed yet
     with monkeypatch.context() as patch:
         mix, count = mixing.mix, []
@@ -333,15 +333,15 @@ def test_a_checkpoint_of_another_mixing_is_refused(client, table, tmp_path, monk
 
         patch.setattr(mixing, "mix", once)
         with pytest.raises(KeyboardInterrupt):
-            learnt(Perceptron(max_iter=3), shard_mb=SHARD_MB)
+            learned(Perceptron(max_iter=3), shard_mb=SHARD_MB)
     for how, said in (
         ({"mixing": "mistakes", "shard_mb": SHARD_MB}, "mixing was uniform and is mistakes"),
         ({"shard_mb": 1}, r"shard_mb was 0\.002 and is 1\.0"),
     ):
         with pytest.raises(CheckpointError, match=said):
-            learnt(Perceptron(max_iter=3), **how)
+            learned(Perceptron(max_iter=3), **how)
     with pytest.raises(ParameterError, match="reads its rows once: leave out the checkpoint"):
-        learnt(LinearRegression())
+        learned(LinearRegression())
 
 
 def press():

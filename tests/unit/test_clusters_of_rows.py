@@ -271,7 +271,7 @@ def test_a_new_row_of_unknown_variance_has_no_interval():
     with pytest.raises(ParameterError, match=r"HC1 lets rows differ .*confidence"):
         model.predict(X, interval="prediction")
     display = LinearRegression(covariance="HC3").fit(X[:, :1], Y).plot(X[:, :1], Y)
-    assert list(display.bands) == ["95 % confidence band"]
+    assert list(display.bands) == ["95% confidence band"]
 
 
 @pytest.mark.parametrize("name", ["HC0", "HC1", "CR1"])

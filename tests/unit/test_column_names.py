@@ -23,7 +23,7 @@ mpl.use("agg")
 ROWS = [[1.0, 1], [2, 8], [1, 2], [4, 9], [0, 3], [5, 5], [3, 1], [6, 7], [2, 2], [3, 9]]
 X, Y = pd.DataFrame(ROWS, columns=["a", "b"]), np.array([0, 1, 0, 1, 1, 0, 0, 1, 0, 1])
 XOR = pd.DataFrame([[0.0, 0], [0, 1], [1, 0], [1, 1]], columns=["a", "b"])
-LEARNT = Perceptron(max_iter=9)
+LEARNED = Perceptron(max_iter=9)
 CYCLE = Perceptron(max_iter=99, shuffle=False)
 NORMAL = LogisticRegression(l2=1)
 LINE = LinearRegression()
@@ -33,10 +33,10 @@ FOREIGN = Theirs()
 
 #: what is called with the model, rows and labels
 FUNCTIONS = {
-    "predict": (LEARNT, lambda m, X, y: m.predict(X)),
-    "score": (LEARNT, lambda m, X, y: m.score(X, y)),
-    "bounds": (LEARNT, lambda m, X, y: m.bounds(X, y)),
-    "calibrate": (LEARNT, linsep.calibrate),
+    "predict": (LEARNED, lambda m, X, y: m.predict(X)),
+    "score": (LEARNED, lambda m, X, y: m.score(X, y)),
+    "bounds": (LEARNED, lambda m, X, y: m.bounds(X, y)),
+    "calibrate": (LEARNED, linsep.calibrate),
     "predict_proba": (NORMAL, lambda m, X, y: m.predict_proba(X)),
     "decision_function of naive Bayes": (BAYES, lambda m, X, y: m.decision_function(X)),
     "kernel": (KERNEL, lambda m, X, y: m.predict(X)),
@@ -44,23 +44,23 @@ FUNCTIONS = {
     "assumptions": (LINE, lambda m, X, y: m.assumptions(X, y)),
 } | {
     f"{name} of {kind}": (model, lambda m, X, y, name=name: getattr(linsep, name)(m, X, y))
-    for kind, model in {"linsep": LEARNT, "probabilities": NORMAL, "scikit-learn": FOREIGN}.items()
+    for kind, model in {"linsep": LEARNED, "probabilities": NORMAL, "scikit-learn": FOREIGN}.items()
     for name in (
         "functional_margin", "geometric_margin", "cosine_margin", "l1_margin", "margin_distribution"
     )
 } | {
     f"unsigned_margin of {kind}": (model, lambda m, X, y: linsep.unsigned_margin(m, X))
-    for kind, model in {"linsep": LEARNT, "scikit-learn": FOREIGN}.items()
+    for kind, model in {"linsep": LEARNED, "scikit-learn": FOREIGN}.items()
 }  # fmt: skip
 #: pictures, and the model that they draw
 PICTURES = {
     "AssumptionsDisplay": LINE,
-    "AugmentationDisplay": LEARNT,
-    "BoundDisplay": LEARNT,
-    "DecisionDisplay": LEARNT,
+    "AugmentationDisplay": LEARNED,
+    "BoundDisplay": LEARNED,
+    "DecisionDisplay": LEARNED,
     "KernelDisplay": KERNEL,
     "LogisticDisplay": NORMAL,
-    "MarginDisplay": LEARNT,
+    "MarginDisplay": LEARNED,
     "ReliabilityDisplay": NORMAL,
 }
 FUNCTIONS |= {
@@ -72,7 +72,7 @@ FUNCTIONS["RegressionDisplay"] = (
     lambda m, X, y: plot.RegressionDisplay.from_estimator(m, X, y, feature=0),
 )
 FUNCTIONS["MarginDisplay of test rows"] = (
-    LEARNT,
+    LEARNED,
     lambda m, X, y: (
         plot.MarginDisplay.from_estimator(m, X.to_numpy(), y, X_test=X, y_test=y)
         if isinstance(X, pd.DataFrame)

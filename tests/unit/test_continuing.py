@@ -115,7 +115,7 @@ def test_rows_of_weight_zero_may_come_alone():
     assert parts.fitted_run().state.rounds == whole.fitted_run().state.rounds == 20
 
 
-def test_a_row_that_winnow_refuses_is_seen_before_any_is_learnt():
+def test_a_row_that_winnow_refuses_is_seen_before_any_is_learned():
     X, y = np.abs(blobs(20, 3, 2)[0]), np.arange(20) % 2
     X[4, 1] = -0.5
     model = Winnow()

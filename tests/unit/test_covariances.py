@@ -119,15 +119,15 @@ def test_whole_matrices_in_exact_fractions(rule, seed):
 
 
 @pytest.mark.parametrize("weight", [1.0, 2.5])
-def test_full_arow_is_ridge_regression_on_the_rows_that_it_learnt(weight):
+def test_full_arow_is_ridge_regression_on_the_rows_that_it_learned(weight):
     A, b = blobs(80, 5, 2, spread=4.0, seed=3)
-    model, learnt = AROW(r=0.3, covariance_type="full"), []
+    model, learned = AROW(r=0.3, covariance_type="full"), []
     for row in range(80):
         before = model.n_updates_ if row else 0
         model.partial_fit(A[[row]], b[[row]], classes=[0, 1], sample_weight=[weight])
-        learnt += [row] * (model.n_updates_ - before)
-    assert 20 < len(learnt) < 80
-    Z, sides = np.column_stack([A, np.ones(80)])[learnt], 2.0 * b[learnt] - 1
+        learned += [row] * (model.n_updates_ - before)
+    assert 20 < len(learned) < 80
+    Z, sides = np.column_stack([A, np.ones(80)])[learned], 2.0 * b[learned] - 1
     solved = np.linalg.solve(0.3 * np.eye(6) + weight * Z.T @ Z, weight * Z.T @ sides)
     assert [*model.coef_[0], *model.intercept_] == pytest.approx(solved, rel=1e-9)
     sigma = np.linalg.inv(np.eye(6) + weight * Z.T @ Z / 0.3)
@@ -310,7 +310,7 @@ def test_what_a_matrix_means_may_not_change():
 def test_scw_with_any_c(loss, C):
     model = once(SCW(C=C, loss=loss)).fit(X, y)
     assert np.isfinite(model.coef_).all()
-    # With C infinite a row is right with the probability asked for, as soon as it is learnt.
+    # With C infinite a row is right with the probability asked for, as soon as it is learned.
     if np.inf == C:
         alone = SCW(C=C, loss=loss, eta=0.8, covariance_type="full")
         alone.partial_fit(X[:1], y[:1], classes=[0, 1])

@@ -33,7 +33,7 @@ from linsep.cross_validation import (
     Folds,
     in_threads,
     kept,
-    labelled_rows,
+    labeled_rows,
     mean_and_error,
     out_of_fold,
     predictions_by_fold,
@@ -131,7 +131,7 @@ def test_groups_are_not_divided(data, folds, splitter):
 
 
 def test_time_and_classes_that_come_late(data):
-    """Rows of classes that a fold has not learnt are wrong, and have no probability."""
+    """Rows of classes that a fold has not learned are wrong, and have no probability."""
     X, y, *_ = data
     order = np.argsort(y == "c", kind="stable")
     X, y = X[order], y[order]
@@ -240,7 +240,7 @@ def test_kernel_values_that_folds_share_give_the_same_models(multiclass, weighte
     how = {"kernel": "poly", "degree": 2, "max_iter": 4, "keep": "average"}
     model = KernelPerceptron(**how, multiclass=multiclass)
     source = ArraySource(X, y, weights if weighted else None)
-    rows = labelled_rows(*kept(source))
+    rows = labeled_rows(*kept(source))
     splits = Folds(4).splits(rows)
     shared = SharedKernels([model], rows)
     (found,) = predictions_by_fold([model], rows, splits, shared.predict)
@@ -259,7 +259,7 @@ def test_kernel_values_that_folds_share_give_the_same_margins(multiclass):
     rng = np.random.default_rng(1)
     X, y = rng.integers(-3, 4, (60, 2)).astype(float), rng.integers(0, 3, 60)
     model = KernelSoftMargin(gamma=0.2, multiclass=multiclass)
-    rows = labelled_rows(*kept(ArraySource(X, y)))
+    rows = labeled_rows(*kept(ArraySource(X, y)))
     splits = Folds(4).splits(rows)
     (found,) = predictions_by_fold([model], rows, splits, SharedKernels([model], rows).predict)
     for (training, test), part in zip(splits, found, strict=True):

@@ -77,7 +77,7 @@ def test_every_row_is_read(path, block, monkeypatch):
     assert source.where(0) == "a.csv line 1".replace("a.csv", str(path))
     assert source.where(3).endswith("line 4")
     assert source.recipe()["header"] is False
-    again = open_source(path, recipe=source.recipe(), labelled=False)
+    again = open_source(path, recipe=source.recipe(), labeled=False)
     assert sum(len(b.X) for b in again.batches()) == 4
     path.write_text("5,3,setosa\n4,x,setosa\n")
     with pytest.raises(DataError, match="line 2, column 'column_2' holds 'x'"):
@@ -122,7 +122,7 @@ def test_a_model_is_that_of_the_same_rows_with_names(tmp_path):
 def test_commands_notice_it(path, command):
     assert_refused(
         *command.split(), "setosa", cwd=path.parent,
-        said="linsep: a.csv line 1 seems to be no header row: 'setosa' is a value of its column, "
+        said="linsep: warning: a.csv line 1 seems to be no header row: 'setosa' is a value of its column, "
              "too: read it as a row with --no-header or as names of columns with --header.",
     )  # fmt: skip
 
@@ -154,7 +154,7 @@ def test_a_model_reads_its_own_data_again(path):
     assert here(*["score", "m", "a.csv"], cwd=path.parent).returncode == 0
     source = open_source(path, target="2020", header=True)
     list(source.batches())
-    assert list(open_source(path, recipe=source.recipe(), labelled=False).batches())
+    assert list(open_source(path, recipe=source.recipe(), labeled=False).batches())
 
 
 MARK = "\ufeff"

@@ -123,7 +123,7 @@ def test_a_quote_that_is_open_for_too_long_is_named(tmp_path, monkeypatch):
 @pytest.mark.parametrize("command", ["fit a.csv --target y", "split a.csv --target y --test 0.5"])
 def test_commands_refuse_a_quote_that_is_never_closed(tmp_path, command):
     (tmp_path / "a.csv").write_text('y,t\n0,p\n1,"q\n0,r\n')
-    said = "linsep: a.csv line 3 opens a quote that is never closed" + CLOSE
+    said = "linsep: error: a.csv line 3 opens a quote that is never closed" + CLOSE
     said = said.replace("quotes=False", "--no-quotes")
     assert_refused(*command.split(), cwd=tmp_path, said=said)
 
@@ -162,7 +162,7 @@ def test_quotes_may_be_text(tmp_path, blocks):
     list(source.batches())
     assert [name.removeprefix("t=") for name in source.feature_names] == sorted(VALUES)
     assert source.recipe()["quotes"] is False
-    again = open_source(path, recipe=source.recipe(), labelled=False)
+    again = open_source(path, recipe=source.recipe(), labeled=False)
     pairs = zip(source.batches(), again.batches(), strict=True)
     assert all((one.X != other.X).nnz == 0 for one, other in pairs)
     assert "quotes" not in open_source(path, recipe=source.recipe(), quotes=True).recipe()
@@ -207,7 +207,7 @@ def test_a_quote_that_is_never_closed_loses_no_line_of_a_split(tmp_path, monkeyp
 @pytest.mark.parametrize("text", BAD, ids=range(len(BAD)))
 def test_split_names_what_fit_names(tmp_path, text):
     (tmp_path / "a.csv").write_text(text)
-    said = "linsep: " + BAD[text].replace("quotes=False", "--no-quotes")
+    said = "linsep: error: " + BAD[text].replace("quotes=False", "--no-quotes")
     assert_refused("split", "a.csv", "--in-order", "--test", "0.3", cwd=tmp_path, said=said)
 
 

@@ -153,7 +153,7 @@ SITUATIONS = {
         "a,y\nKöln,0\n".encode() + "Köln,1\n".encode("latin-1"), "line 3, .* but line 2 is: save"
     ),
     "dates": Refused("a,b,y\n1,2024-01-31,0\n3,2024-02-01,1\n", "'b' holds dates .*date="),
-    "percentages": Refused("a,b,y\n1,5 %,0\n3,6 %,1\n", "numbers in another spelling .*units=True"),
+    "percentages": Refused("a,b,y\n1,5%,0\n3,6%,1\n", "numbers in another spelling .*units=True"),
     "thousands": Refused('a,b,y\n1,"1,234",0\n3,"2,345",1\n', "another spelling .*thousands="),
     "thousands, said": Read('a,b,y\n1,"1,234",0\n3,"2,345",1\n', {"thousands": ","},
                             {"thousands": ","}),
@@ -206,7 +206,7 @@ def test_what_is_read(tmp_path, name):
     np.testing.assert_array_equal(np.concatenate(found), X.to_numpy())
     assert np.concatenate([b.y for b in batches]).tolist() == y.tolist()
     if how.get("missing") != "drop":  # of which a row without a value has no prediction
-        again = open_source(path, recipe=source.recipe(), labelled=False, format=how.get("format"))
+        again = open_source(path, recipe=source.recipe(), labeled=False, format=how.get("format"))
         assert sum(batch.X.shape[0] for batch in again.batches()) == len(frame)
 
 

@@ -161,7 +161,7 @@ def test_a_falling_rate_may_pass_a_point_twice():
 
 
 def test_steps_lost_in_rounding_have_arrived():
-    # Between two neighbours of 1/3 the points go to and fro, and no rate would help.
+    # Between two neighbors of 1/3 the points go to and fro, and no rate would help.
     third = np.float64(1) / 3
     found = minimize(
         lambda x: (x - third) ** 2,

@@ -106,8 +106,8 @@ def test_the_model_is_that_of_the_same_texts_in_arrays(mails):
     same = Perceptron(max_iter=5).fit(X, [label for _, label in rows])
     np.testing.assert_array_equal(fitted.coef_, same.coef_)
     vocabulary = open_source(mails, text={"text": Text(vocabulary=True)})
-    learnt = Perceptron(max_iter=5).fit(vocabulary)
-    assert "text:cash" in learnt.feature_names_in_
+    learned = Perceptron(max_iter=5).fit(vocabulary)
+    assert "text:cash" in learned.feature_names_in_
 
 
 def test_messages_of_any_make_are_read():

@@ -1,4 +1,4 @@
-"""Early stopping: after a trial without the held-out rows, all rows are learnt."""
+"""Early stopping: after a trial without the held-out rows, all rows are learned."""
 
 from contextlib import suppress
 
@@ -35,8 +35,8 @@ def as_given(X, y, form):
     return (source,)
 
 
-def learnt(model):
-    """All that a fit has learnt, and how."""
+def learned(model):
+    """All that a fit has learned, and how."""
     arrays, facts = model.get_state()
     training = facts["training"] | {"trial": None, "stop_reason": None}
     training["passes"] = [report[:-1] for report in training["passes"]]
@@ -58,12 +58,12 @@ def learnt(model):
     ],
     ids=str,
 )
-def test_all_rows_are_learnt_in_the_passes_of_the_trial(model, form):
+def test_all_rows_are_learned_in_the_passes_of_the_trial(model, form):
     X, y = noisy()
     found = clone(model).set_params(max_iter=12, **STOPPING).fit(*as_given(X, y, form))
     trial = found.fitted_run().trial
     expected = clone(model).set_params(max_iter=len(trial)).fit(*as_given(X, y, form))
-    assert learnt(found) == learnt(expected)
+    assert learned(found) == learned(expected)
     assert found.n_iter_ == len(trial) == len(found.validation_scores_)
     assert found.fitted_run().reports[0].rows == 150 > trial[0].rows
     assert found.stop_reason_ == ("early_stop" if len(trial) < 12 else "max_iter")
@@ -75,11 +75,11 @@ def test_initial_weights_count_in_both_runs(keep):
     first = Perceptron(keep=keep, warm_start=True, max_iter=2).fit(X[:100], y[:100])
     stopped = copied(first).set_params(max_iter=9, **STOPPING).fit(X, y)
     plain = copied(first).set_params(max_iter=stopped.n_iter_).fit(X, y)
-    assert learnt(stopped) == learnt(plain)
+    assert learned(stopped) == learned(plain)
 
 
 def copied(model):
-    """Another model that has learnt the same."""
+    """Another model that has learned the same."""
     other = clone(model)
     arrays, facts = model.get_state()
     other.set_state(arrays, facts)
@@ -91,7 +91,7 @@ def test_rows_of_weight_zero_are_skipped_in_both_runs():
     counted = np.arange(150) % 4 / 2.0
     found = Perceptron(keep="average", max_iter=9, **STOPPING).fit(X, y, sample_weight=counted)
     plain = Perceptron(keep="average", max_iter=found.n_iter_).fit(X, y, sample_weight=counted)
-    assert learnt(found) == learnt(plain)
+    assert learned(found) == learned(plain)
 
 
 @pytest.mark.parametrize("stop", [False, True], ids=["Ctrl-C", "callback"])
@@ -114,7 +114,7 @@ def test_a_trial_that_is_stopped_leaves_its_best_weights(stop):
     assert ("rows were held out" if stop else "interrupted") in why
 
 
-def test_a_run_over_all_rows_that_is_stopped_keeps_what_it_has_learnt():
+def test_a_run_over_all_rows_that_is_stopped_keeps_what_it_has_learned():
     X, y = noisy()
     model = Perceptron(keep="average", max_iter=9, **STOPPING)
     tried = len(clone(model).fit(X, y).validation_scores_)
@@ -146,7 +146,7 @@ def test_a_trial_is_saved_with_the_model(tmp_path):
     assert loaded.stop_sentence_ == model.stop_sentence_
     assert "as many passes were made as without the held-out rows" in model.stop_sentence_
     assert loaded.bounds(X, y).kept == model.bounds(X, y).kept
-    assert learnt(loaded.set_params(early_stopping=False).partial_fit(X, y)) == learnt(
+    assert learned(loaded.set_params(early_stopping=False).partial_fit(X, y)) == learned(
         model.set_params(early_stopping=False).partial_fit(X, y)
     )
 

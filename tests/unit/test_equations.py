@@ -123,15 +123,15 @@ def test_log_odds():
 
 @pytest.mark.parametrize("learner", [Perceptron(max_iter=5), LogisticRegression(l2=1.0)])
 def test_the_scaling_of_a_table_is_part_of_the_equation(learner, tmp_path):
-    table = FRAME[TWO].assign(colour=np.where(FRAME["sl"][TWO] > 6, "red", "blue"))
+    table = FRAME[TWO].assign(color=np.where(FRAME["sl"][TWO] > 6, "red", "blue"))
     table.assign(kind=SPECIES[TWO]).to_csv(tmp_path / "t.csv", index=False)
     source = linsep.open_source(tmp_path / "t.csv", target="kind", scale="standard")
     model = learner.fit(source)
     text = str(model.equation_)
     frame = table.assign(**{
-        name: (table["colour"] == name.split("=")[1]).astype(float)
+        name: (table["color"] == name.split("=")[1]).astype(float)
         for name in model.feature_names_in_[4:]
-    }).drop(columns="colour")  # fmt: skip
+    }).drop(columns="color")  # fmt: skip
     known = np.asarray(model.decision_function(source))
     if "log-odds" in text:
         assert side(text.split(" = ", 1)[1], frame) == pytest.approx(known, abs=0.05)

@@ -374,8 +374,8 @@ def test_other_learners_learn_from_formulas(learner):
     assert set(scale) == (set(model.feature_names_in_) if learner != "naive-bayes" else set())
     if scale:
         _, rows = matrix("x * C(rank)", PEOPLE)
-        centres, spreads = np.array(list(scale.values())).T
-        np.testing.assert_allclose(centres, rows.mean(axis=0), atol=1e-12)
+        centers, spreads = np.array(list(scale.values())).T
+        np.testing.assert_allclose(centers, rows.mean(axis=0), atol=1e-12)
         np.testing.assert_allclose(spreads, rows.std(axis=0))
 
 

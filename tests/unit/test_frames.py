@@ -74,15 +74,15 @@ def test_a_frame_is_read_as_the_file_with_its_columns(people, tmp_path, form, op
 
 def test_a_recipe_reads_frames(people, tmp_path):
     people.to_csv(tmp_path / "people.csv", index=False)
-    learnt = open_source(tmp_path / "people.csv", target="label", scale="standard")
-    X, _ = rows(learnt)
-    unlabelled = people.drop(columns="label")[["weight", "city", "member", "height", "age"]]
-    again = open_source(unlabelled, recipe=learnt.recipe(), labelled=False)
+    learned = open_source(tmp_path / "people.csv", target="label", scale="standard")
+    X, _ = rows(learned)
+    unlabeled = people.drop(columns="label")[["weight", "city", "member", "height", "age"]]
+    again = open_source(unlabeled, recipe=learned.recipe(), labeled=False)
     (batch,) = again.batches()
     assert batch.y is None
     assert batch.X.toarray() == pytest.approx(X)
     with pytest.raises(DataError, match=r"the table has no column 'age', which the model was"):
-        open_source(people.drop(columns="age"), recipe=learnt.recipe())
+        open_source(people.drop(columns="age"), recipe=learned.recipe())
 
 
 @pytest.mark.parametrize("values", [["low", "mid", "high"], [10, 2, 1], [2.5, 1.0, 0.5]])
@@ -206,7 +206,7 @@ def test_estimators_take_frames_with_text(people, learner, form):
     assert fitted.feature_names_in_.tolist() == of_source.feature_names_in_.tolist()
     assert fitted.predict(frame).tolist() == of_source.predict(frame).tolist()
     assert fitted.score(frame, y) == of_source.score(X, y) > 0.7
-    with pytest.raises(DataError, match="no column 'city', which the model was learnt from"):
+    with pytest.raises(DataError, match="no column 'city', which the model was learned from"):
         fitted.predict(X.drop(columns="city"))
 
 

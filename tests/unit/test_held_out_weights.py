@@ -25,7 +25,7 @@ def held_out(model, y, fraction):
     "model", [Perceptron(**OPTIONS), KernelPerceptron(kernel="linear", **OPTIONS)]
 )
 def test_a_score_by_hand(model):
-    """One side is learnt: of the rows held out, those at -9 are wrong."""
+    """One side is learned: of the rows held out, those at -9 are wrong."""
     y = np.array([0, 0, 0, 0, 1, 1, 1, 1])
     held = held_out(model, y, 0.5)
     X = np.where(y == 1, 1.0, -1.0)[:, None]

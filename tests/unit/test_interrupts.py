@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP: what was learnt is kept, once, and nothing is left behind."""
+"""Ctrl-C, SIGTERM and SIGHUP: what was learned is kept, once, and nothing is left behind."""
 
 # ruff: noqa: PT012 - a signal comes between statements
 
@@ -261,7 +261,7 @@ def test_the_campaign_notices_a_fit_that_is_torn(tmp_path, monkeypatch):
     assert any(outcome.wrong and "not the weights of" in outcome.wrong for outcome in outcomes)
 
 
-def test_a_pass_in_which_nothing_was_learnt_is_not_counted(monkeypatch):
+def test_a_pass_in_which_nothing_was_learned_is_not_counted(monkeypatch):
     X, y = presses.BY_NAME["perceptron from memory"].data()
     one_pass = linsep.learners.passes.one_pass
 

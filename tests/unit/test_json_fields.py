@@ -1,4 +1,4 @@
-"""Fields of JSON lines: a misspelt name does not pass for a missing value."""
+"""Fields of JSON lines: a misspelled name does not pass for a missing value."""
 
 import json
 
@@ -13,7 +13,7 @@ from linsep.sources.tables.json_lines import FieldNames
 pytestmark = pytest.mark.compiled
 
 ROWS = [{"height": k % 7, "city": "ab"[k % 2], "y": k % 2} for k in range(60)]
-MISSPELT = {"hieght": 1, "city": "a", "y": 0}
+MISSPELLED = {"hieght": 1, "city": "a", "y": 0}
 
 
 def lines(folder, rows, name="a.jsonl"):
@@ -39,18 +39,18 @@ def test_a_column_that_no_record_has_is_refused(folder, missing):
     path = lines(
         folder, [{"hieght" if k == "height" else k: v for k, v in r.items()} for r in ROWS]
     )
-    with pytest.raises(DataError, match="has no column 'height', which the model was learnt"):
-        model.predict(open_source(path, recipe=model.recipe_, labelled=False))
-    late = lines(folder, [MISSPELT] * 30 + [{"height": None, "city": "a"}])
+    with pytest.raises(DataError, match="has no column 'height', which the model was learned"):
+        model.predict(open_source(path, recipe=model.recipe_, labeled=False))
+    late = lines(folder, [MISSPELLED] * 30 + [{"height": None, "city": "a"}])
     if missing in ("zero", "mean"):
-        source = open_source(late, recipe=model.recipe_, labelled=False)
+        source = open_source(late, recipe=model.recipe_, labeled=False)
         assert model.predict(source).size == 31
 
 
 def test_missing_values_and_unknown_fields_are_counted(folder):
     model = model_of(folder, missing="mean")
     rows = [{**row, "id": 1} for row in ROWS]
-    rows[40] = MISSPELT
+    rows[40] = MISSPELLED
     path = lines(folder, rows)
     source = open_source(path, recipe=model.recipe_)
     for _ in range(2):
@@ -62,7 +62,7 @@ def test_missing_values_and_unknown_fields_are_counted(folder):
 @pytest.mark.parametrize("how", [{}, {"exclude": "city"}])
 def test_a_field_that_the_first_block_lacks_is_refused(tmp_path, monkeypatch, how):
     monkeypatch.setattr(text_file, "BLOCK_BYTES", 64)
-    path = lines(tmp_path, [*ROWS, MISSPELT])
+    path = lines(tmp_path, [*ROWS, MISSPELLED])
     source = open_source(path, target="y", missing="mean", **how)
     with pytest.raises(DataError, match="line 61 has a field 'hieght' that the first lines lack"):
         list(source.batches())
@@ -77,7 +77,7 @@ def test_names_with_escaped_letters_are_known(folder):
     model = Perceptron(max_iter=2).fit(source)
     assert model.feature_names_in_.tolist() == ["größe", 'q"']
     other = lines(folder, [*rows, {"größe": 1, "été": 2}], "b.jsonl")
-    source = open_source(other, recipe=model.recipe_, labelled=False)
+    source = open_source(other, recipe=model.recipe_, labeled=False)
     model.predict(source)
     assert source.filled == {'q"': 1}
     assert source.ignored == {"y": f"{other} line 1", "été": f"{other} line 41"}

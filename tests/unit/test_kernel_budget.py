@@ -64,7 +64,7 @@ def test_what_is_given_up_without_loss_changes_nothing(keep):
     )
 
 
-def test_a_stream_is_learnt_within_its_budget():
+def test_a_stream_is_learned_within_its_budget():
     rng = np.random.default_rng(2)
     model = KernelPerceptron(kernel="rbf", gamma=1.0, budget=50, keep="average")
     for _ in range(8):

@@ -13,7 +13,7 @@ from linsep.errors import DataError, ParameterError
 from linsep.learners import kernel_rows as grams, kernel_rows as kernel_feed, passes as loop
 
 
-def test_a_matrix_that_no_kernel_has_is_learnt_with_a_warning():
+def test_a_matrix_that_no_kernel_has_is_learned_with_a_warning():
     X, y = rows(13, 2)
     gram = X @ X.T
     gram[0, 0] = -5.0

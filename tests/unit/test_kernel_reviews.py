@@ -97,7 +97,7 @@ def test_rows_are_counted_on_after_loading(tmp_path):
     )
 
 
-def test_a_table_is_learnt_without_a_warning_about_names(tmp_path):
+def test_a_table_is_learned_without_a_warning_about_names(tmp_path):
     X, y = rows()
     frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(y=y)
     frame.to_csv(tmp_path / "t.csv", index=False)

@@ -45,8 +45,8 @@ def test_parts_of_the_lanes_give_the_same_tree(counts):
 
 
 @given(st.lists(st.integers(0, 200), min_size=1, max_size=9), st.integers(2, 4))
-def test_neighbouring_parts_can_be_added_anywhere(counts, fan):
-    """Pieces of neighbours are added up, and those of such groups again."""
+def test_neighboring_parts_can_be_added_anywhere(counts, fan):
+    """Pieces of neighbors are added up, and those of such groups again."""
     parts, first = [], 0
     for count in counts:
         part = Tree(grown, first)

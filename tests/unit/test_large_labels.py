@@ -1,4 +1,4 @@
-"""Labels with more digits than a float holds: refused, never merged with their neighbours."""
+"""Labels with more digits than a float holds: refused, never merged with their neighbors."""
 
 import numpy as np
 import pandas as pd
@@ -80,6 +80,6 @@ def test_objects_that_numpy_would_round_are_refused(other):
         GaussianNaiveBayes().fit(np.arange(6.0)[:, None], y)
 
 
-def test_objects_are_scored_as_they_are_learnt():
+def test_objects_are_scored_as_they_are_learned():
     X, y = np.arange(6.0)[:, None], np.array([1, 1, 1, 2.0, 2.0, True + True], dtype=object)
     assert GaussianNaiveBayes().fit(X, y).score(X, y) == 1

@@ -26,7 +26,7 @@ TEXTS = st.text(LETTERS, max_size=90)
 NUMBER = st.one_of(
     st.floats(allow_nan=False).map("{:.6g}".format),
     st.integers(-(10**18), 10**18).map("{:,}".format),
-    st.floats(0, 1).map(lambda share: f"{100 * share:.2f} %"),
+    st.floats(0, 1).map(lambda share: f"{100 * share:.2f}%"),
 )  # fmt: skip
 
 
@@ -195,7 +195,7 @@ def test_numbers_are_told_from_names():
     for text in (
         "-1.5",
         "1,200",
-        "95.5 %",
+        "95.5%",
         "0.1 to 0.3",
         "<0.001",
         "1e-300",

@@ -151,7 +151,7 @@ def test_passes_are_not_made_again(tmp_path, monkeypatch):
     whole = len(passes)
     passes.clear()
     _, times = ended(fit, tmp_path / "c", 2)
-    # each process standardises the features anew, by one pass
+    # each process standardizes the features anew, by one pass
     assert len(passes) <= whole + times
 
 

@@ -115,7 +115,7 @@ def test_rows_of_a_source_of_arrays_are_refused_too():
         Perceptron().fit(ArraySource(STAMPS[:, None], Y))
 
 
-def test_whole_numbers_that_are_doubles_are_learnt():
+def test_whole_numbers_that_are_doubles_are_learned():
     X = np.array([[2**53], [2**60], [-(2**62)], [0]])
     assert Perceptron(max_iter=1).fit(X, [0, 1, 0, 1]).n_features_in_ == 1
 

@@ -24,7 +24,7 @@ MODELS = [
 
 
 def taught(model, mode, folder):
-    """The model, learnt from half of the rows and loaded with arrays that are the file's."""
+    """The model, learned from half of the rows and loaded with arrays that are the file's."""
     rows = abs(X) if isinstance(model, linsep.Winnow) else X
     joblib.dump(copy.deepcopy(model).partial_fit(rows[:20], Y[:20], [0, 1]), folder / "m.joblib")
     return rows, joblib.load(folder / "m.joblib", mmap_mode=mode)

@@ -171,7 +171,7 @@ def with_header(path, change):
     ],
     ids=["nan", "infinity", "integers", "bool", "float32"],
 )
-def test_weights_that_no_run_could_have_learnt(tmp_path, wrong):
+def test_weights_that_no_run_could_have_learned(tmp_path, wrong):
     path = tmp_path / "m.linsep"
     linsep.save(Perceptron().fit(X, CODES), path)
     assert linsep.load(rewritten(path)).coef_.shape == (3, 5)

@@ -85,7 +85,7 @@ def test_a_mark_behind_the_first_rows_is_named(path, monkeypatch):
 def test_models_store_them(path):
     model = Perceptron().fit(open_source(path, target="y", null_values=["?"], missing="zero"))
     assert model.recipe_["null_values"] == ["?"]
-    again = open_source(path, recipe=model.recipe_, labelled=False)
+    again = open_source(path, recipe=model.recipe_, labeled=False)
     assert len(model.predict(again)) == 6
     assert (
         "null_values" not in open_source(path, target="y", exclude="age", missing="zero").recipe()

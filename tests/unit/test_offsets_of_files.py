@@ -131,7 +131,7 @@ def test_command_line(rows: pd.DataFrame, path: str, tmp_path: object) -> None:
     for command in ("predict", "score"):
         done = here(command, model, str(tmp_path / "without.csv"), cwd=tmp_path)
         assert done.returncode != 0
-        assert "has no column 'o' of offsets, with which the model learnt: add it." in done.stderr
+        assert "has no column 'o' of offsets, with which the model learned: add it." in done.stderr
     done = here("fit", path, *options[:2], "--exclude", "v", "--offset", "o", cwd=tmp_path)
     assert done.returncode != 0
     assert "which only linear and logistic regressions learn with" in done.stderr

@@ -39,7 +39,7 @@ def test_large_orders_read_memory_in_stretches_but_mix_sorted_labels():
     assert 0.1 < shares.min() < shares.max() < 0.9
 
 
-def test_neighbours_of_one_class_need_more_mixing():
+def test_neighbors_of_one_class_need_more_mixing():
     rng = np.random.default_rng(0)
     mixed, by_class = rng.integers(0, 3, 1000), np.repeat([0, 1, 2], 300)
     rare = (np.arange(1000) % 50 == 0).astype(int)

@@ -236,7 +236,7 @@ def versions(A, b):
             yield np.column_stack([model.coef_, model.intercept_])
 
 
-def test_rows_that_are_right_are_learnt_and_prove_no_separation():
+def test_rows_that_are_right_are_learned_and_prove_no_separation():
     A, b = [[2.0, 0.0], [0.0, 2.0], [3.0, 1.0]], [1, 0, 1]
     model = OnlineLogistic(shuffle=False).fit(A, b)
     assert (model.mistakes_[-1], str(model.stop_reason_)) == (0, "clean")

@@ -44,7 +44,7 @@ ANYWHERE = {
     "reference level of nothing": ({"reference_level": {"rank": "1"}}, "has no text column 'rank'"),
     "reference level of numbers": ({"reference_level": {"age": "1"}}, "'age' holds numbers, which"),
     "no such level": ({"reference_level": {"town": "Rom"}}, "has no value 'Rom' to be the ref"),
-    "hashed and counted": ({"hash_bits": 4, "min_count": 2}, "learnt, not hashed: leave out has"),
+    "hashed and counted": ({"hash_bits": 4, "min_count": 2}, "learned, not hashed: leave out has"),
     "decimal": ({"decimal": "xy"}, "decimal is 'xy': give one character, such as ',' or '.'"),
     "thousands": ({"thousands": "1"}, "thousands is '1': give one character"),
     "both": ({"decimal": ",", "thousands": ","}, "are both ',': choose two characters"),

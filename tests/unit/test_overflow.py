@@ -87,7 +87,7 @@ def test_least_squares_go_as_far_as_numbers_do():
 
 @pytest.mark.parametrize("size", [1e100, 1e140, 1e-100])
 @pytest.mark.parametrize("model", [*MODELS[:5], LinearRegression()], ids=str)
-def test_what_is_learnt_of_large_values_can_be_saved_and_loaded(model, size, tmp_path):
+def test_what_is_learned_of_large_values_can_be_saved_and_loaded(model, size, tmp_path):
     X = spread(size)
     found = clone(model)
     with warnings.catch_warnings():

@@ -62,7 +62,7 @@ def facts(model):
 
 
 def both_ways(monkeypatch, model, *given, **options):
-    """Return what a fit with passes ahead learnt, what one without learnt, and whether there were
+    """Return what a fit with passes ahead learned, what one without learned, and whether there were
     any.
     """
     made, go_ahead = [], passes.go_ahead

@@ -181,7 +181,7 @@ def test_runs_repeat_to_the_bit_and_seeds_differ(scheme):
 
 
 def without_a_score(n=200, k=1, seed=0):
-    """Rows that have values in two columns only which every row learnt left empty."""
+    """Rows that have values in two columns only which every row learned left empty."""
     rng = np.random.default_rng(seed)
     return np.hstack([np.zeros((n, k)), rng.integers(-9, 10, (n, 2)) / 4 + 10 * np.eye(n, 2)])
 
@@ -215,16 +215,16 @@ def test_random_ties_depend_on_the_seed_and_the_row_alone(k, multiclass):
 TEXTS = [f"{number}c" for number in range(200)]
 
 
-@pytest.mark.parametrize(("kernel", "learnt", "rows"), [
+@pytest.mark.parametrize(("kernel", "learned", "rows"), [
     ("linear", np.eye(2, 4), without_a_score(200, 2)),
     (lambda a, b: a @ b, np.eye(2, 4), without_a_score(200, 2)),
     (Spectrum(1), ["ab", "xy"], TEXTS),
     (lambda a, b: float(a == b), ["ab", "xy"], TEXTS),
     (lambda a, b: float(a == b), [b"ab", b"xy"], [text.encode() for text in TEXTS]),
 ])  # fmt: skip
-def test_random_ties_of_kernel_machines_depend_on_the_seed_and_the_row_alone(kernel, learnt, rows):
+def test_random_ties_of_kernel_machines_depend_on_the_seed_and_the_row_alone(kernel, learned, rows):
     one, other = (
-        KernelPerceptron(kernel=kernel, tie="random", random_state=seed).fit(learnt, [0, 1])
+        KernelPerceptron(kernel=kernel, tie="random", random_state=seed).fit(learned, [0, 1])
         for seed in (1, 2)
     )
     drawn = one.predict(rows).tolist()

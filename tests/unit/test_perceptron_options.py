@@ -65,7 +65,7 @@ def test_initial_weights_of_two_classes_come_as_row_or_vector():
     assert Perceptron().fit(X, y, -found.coef_, -found.intercept_).n_updates_ > 0
 
 
-def test_an_intercept_that_is_not_learnt_cannot_be_given():
+def test_an_intercept_that_is_not_learned_cannot_be_given():
     X, y = blobs(20, 3, 2)
     with pytest.raises(ValueError, match=r"intercept_init.*fit_intercept"):
         Perceptron(fit_intercept=False).fit(X, y, intercept_init=[1.0])
@@ -148,7 +148,7 @@ def test_early_stopping_keeps_the_best_weights(multiclass):
     assert weights(onward) == weights(model)
 
 
-def test_held_out_rows_are_never_learnt_and_come_from_every_class():
+def test_held_out_rows_are_never_learned_and_come_from_every_class():
     X, y = noisy()
     model = Perceptron(early_stopping=True, validation_fraction=0.25, max_iter=1).fit(X, y)
     held = HoldOut(0.25, 4, model.draw_seed()).draw(y.astype(np.int32))
@@ -240,7 +240,7 @@ class CtrlC:
         ("on_fit_task_begin", 0, 0),
     ],
 )
-def test_an_interrupting_callback_leaves_what_was_learnt(hook, task, passes):
+def test_an_interrupting_callback_leaves_what_was_learned(hook, task, passes):
     X, y = blobs(40, spread=9.0)
     model = Perceptron(shuffle=False).set_callbacks(CtrlC(hook, task))
     with pytest.raises(KeyboardInterrupt):
@@ -254,7 +254,7 @@ def test_an_interrupting_callback_leaves_what_was_learnt(hook, task, passes):
     assert model.predict(X).shape == (40,)
 
 
-def test_an_interrupted_pass_counts_what_it_learnt(monkeypatch):
+def test_an_interrupted_pass_counts_what_it_learned(monkeypatch):
     X, y = blobs(40, spread=9.0)
     row_batches = ArrayStream.row_batches
 

@@ -51,9 +51,9 @@ CLASSIFIERS = {
 
 
 def agreement(shown, model, n=1000):
-    """The share of random places whose region has the colour of the class predicted there.
+    """The share of random places whose region has the color of the class predicted there.
 
-    Places whose neighbours on the grid are of several classes are left out: the boundary runs
+    Places whose neighbors on the grid are of several classes are left out: the boundary runs
     through their cell.
     """
     rng = np.random.default_rng(0)
@@ -74,7 +74,7 @@ def agreement(shown, model, n=1000):
 @pytest.mark.parametrize(
     ("name", "classes"), some([(name, k) for k in (2, 3) for name in CLASSIFIERS], 2)
 )
-def test_regions_have_the_colour_of_the_class_predicted(name, classes):
+def test_regions_have_the_color_of_the_class_predicted(name, classes):
     chosen = classes > SPECIES
     X, y = IRIS[chosen][:, [0, 2]], SPECIES[chosen]
     model = CLASSIFIERS[name].fit(X, y)
@@ -144,8 +144,8 @@ def test_several_classes_are_drawn_where_their_weights_differ():
     assert np.linalg.norm(drawn) == pytest.approx(np.linalg.norm(weights))  # of three, all of it
     assert agreement(shown, model) == 1.0
     bayes = DecisionDisplay.from_estimator(GaussianNaiveBayes().fit(IRIS, SPECIES), IRIS, SPECIES)
-    centred = IRIS - IRIS.mean(axis=0)
-    first = np.linalg.svd(centred)[2][0]
+    centered = IRIS - IRIS.mean(axis=0)
+    first = np.linalg.svd(centered)[2][0]
     assert "principal components" in bayes.ax_.get_title()
     assert abs(bayes.plane.across @ first) == pytest.approx(1.0)
 
@@ -259,11 +259,11 @@ def test_the_path_of_the_weights_of_the_notes():
     assert xor.ax_.get_title() == "no weights satisfy every row"
 
 
-def test_the_centre_of_the_solutions_has_the_largest_cosine_margin():
+def test_the_center_of_the_solutions_has_the_largest_cosine_margin():
     X, y = IRIS[:, 2:] - [2.5, 0.8], SPECIES == 0
     shown = WeightSpaceDisplay.from_data(X, y)
-    centre = np.array([shown.centre_.get_xdata()[1], shown.centre_.get_ydata()[1]])
-    best = linsep.cosine_margin(centre, X, np.where(y, 1, -1))
+    center = np.array([shown.center_.get_xdata()[1], shown.center_.get_ydata()[1]])
+    best = linsep.cosine_margin(center, X, np.where(y, 1, -1))
     others = np.random.default_rng(0).standard_normal((500, 2))
     assert best > 0
     assert best >= max(linsep.cosine_margin(w, X, np.where(y, 1, -1)) for w in others)

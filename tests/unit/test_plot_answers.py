@@ -1,4 +1,4 @@
-"""Pictures of answers to labelled rows: scikit-learn's numbers, weights, ties, many classes."""
+"""Pictures of answers to labeled rows: scikit-learn's numbers, weights, ties, many classes."""
 
 import io
 
@@ -72,7 +72,7 @@ def test_lift_is_that_of_the_highest_scores():
     model = linsep.Perceptron(max_iter=1).fit(scores[:, None], scores > 10)
     model.decision_function = np.ravel
     display = drawn("Gain", model, scores[:, None], y)
-    assert "lift 2.5 in the first 10 %" in display.curves_[0].get_label()  # one of four
+    assert "lift 2.5 in the first 10%" in display.curves_[0].get_label()  # one of four
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -109,7 +109,7 @@ def test_a_confusion_matrix_counts_rows_or_weights():
         expected = metrics.confusion_matrix(y, model.predict(X), sample_weight=given)
         assert np.allclose(display.counts, expected)
         share = expected[0, 0] / expected[0].sum()
-        assert display.texts_[0].get_text().endswith(f"\n{100 * share:.0f} %")
+        assert display.texts_[0].get_text().endswith(f"\n{100 * share:.0f}%")
 
 
 def test_many_classes_are_a_mean_and_the_most_confused():

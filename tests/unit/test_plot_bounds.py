@@ -95,7 +95,7 @@ def test_far_bounds_have_a_logarithmic_axis_and_errors_a_mark():
     ("model", "X", "said"),
     [
         (Perceptron(schedule="inverse", max_iter=3), IRIS, "its rate is not constant"),
-        (Perceptron(max_iter=3), IRIS[:, :3], "are not what was learnt"),
+        (Perceptron(max_iter=3), IRIS[:, :3], "are not what was learned"),
         (OtherPerceptron(), IRIS, "Perceptron has no mistake bounds"),
     ],
 )

@@ -54,7 +54,7 @@ def test_more_weights_are_projected_on_two_principal_components():
     drawn = shown.path_.get_xydata()
     assert np.abs(drawn) == pytest.approx(np.abs(components.transform(shown.path)))
     share = 100 * components.explained_variance_ratio_.sum()
-    assert f"3 weights, projected on their two principal components\n({share:.3g} %" in (
+    assert f"3 weights, projected on their two principal components\n({share:.3g}%" in (
         shown.ax_.get_title()
     )
     starts = np.append(0, shown.ends[:-1])

@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 import linsep
 from linsep import KernelPerceptron, Perceptron, SoftMargin
 from linsep.plot import DecisionDisplay
-from linsep.plot.display import MOST_DOTS, colours
+from linsep.plot.display import MOST_DOTS, colors
 
 pytestmark = pytest.mark.compiled
 IRIS, SPECIES = load_iris(return_X_y=True)
@@ -91,11 +91,11 @@ def test_no_regions_where_most_rows_would_lie_in_the_color_of_another_class():
     shown = DecisionDisplay.from_estimator(model, X, y)
     assert shown.regions_ is None
     assert not shown.borders_
-    assert "no regions: 53.03 % of the rows would lie" in shown.ax_.get_title()
+    assert "no regions: 53.03% of the rows would lie" in shown.ax_.get_title()
     asked = DecisionDisplay.from_estimator(model, X, y, regions=True)
     share = float((drawn_at(asked) != model.predict(X)).mean())
     assert round(share, 4) == 0.5303
-    assert f"slice: {100 * share:.2f} % of the rows lie" in asked.ax_.get_title()
+    assert f"slice: {100 * share:.2f}% of the rows lie" in asked.ax_.get_title()
     exact = DecisionDisplay.from_estimator(Perceptron(keep="average").fit(IRIS, SPECIES), IRIS)
     assert exact.regions_ is not None  # the weights of three classes are in the plane
     assert "slice" not in exact.ax_.get_title()
@@ -112,17 +112,17 @@ class Inside(ClassifierMixin, BaseEstimator):
         return self.classes_[(np.square(np.asarray(X)).sum(axis=1) < 2).astype(int)]
 
 
-@pytest.mark.parametrize("labelled", [False, True])
+@pytest.mark.parametrize("labeled", [False, True])
 @pytest.mark.parametrize("features", [None, [0, 2]])
 @pytest.mark.parametrize(
     "model", [Inside(), DecisionTreeClassifier(random_state=0), GaussianNB(), SVC()]
 )
-def test_a_slice_says_how_many_rows_it_misplaces(model, features, labelled):
+def test_a_slice_says_how_many_rows_it_misplaces(model, features, labeled):
     X = np.random.default_rng(0).normal(size=(300, 4))
     y = (np.square(X).sum(axis=1) < 2) + 2 * (X[:, 0] > 1) * (not isinstance(model, Inside))
     model.fit(X, y)
     shown = DecisionDisplay.from_estimator(
-        model, X, y if labelled else None, features=features, regions=True
+        model, X, y if labeled else None, features=features, regions=True
     )
     share = float((drawn_at(shown) != model.predict(X)).mean())
     said = re.search(r"slice: ([\d.]+) % of the rows", shown.ax_.get_title())
@@ -148,7 +148,7 @@ def test_many_rows_are_densities_by_class_with_mistakes_over_them():
     for k, (cells, there) in enumerate(zip(shown.points_, drawn, strict=True)):
         own = cells.get_offsets()[there]
         assert np.linalg.norm(own.mean(axis=0) - X[y == k].mean(axis=0)) < 1.0
-        assert cells.get_cmap()(1.0)[:3] == pytest.approx(to_rgba(colours(3)[k])[:3])
+        assert cells.get_cmap()(1.0)[:3] == pytest.approx(to_rgba(colors(3)[k])[:3])
     wrong = X[model.predict(X) != y]
     dots = shown.mistakes_.get_offsets()
     assert len(dots) == MOST_DOTS

@@ -43,7 +43,7 @@ POINTS, CODES = make_blobs(60, centers=3, n_features=2, random_state=0)
 POINTS = np.abs(POINTS)  # whole numbers from 0 for CategoricalNB
 
 
-def learnt(name, k):
+def learned(name, k):
     """A classifier of k classes with labels of text, and its rows."""
     rows = k > CODES
     X, y = POINTS[rows], NAMES[CODES[rows]]
@@ -55,7 +55,7 @@ def learnt(name, k):
 
 @pytest.mark.parametrize(("name", "k"), CASES)
 def test_every_classifier_is_drawn_as_it_decides(name, k):
-    model, X, y = learnt(name, k)
+    model, X, y = learned(name, k)
     shown = DecisionDisplay.from_estimator(model, X, y, resolution=20)
     places = np.stack(np.meshgrid(shown.xs, shown.ys), axis=-1).reshape(-1, 2)
     said = np.searchsorted(model.classes_, model.predict(places)).reshape(20, 20)
@@ -98,7 +98,7 @@ def test_other_pictures_are_drawn_or_refused(name):
     rowless = name in ("WeightImageDisplay", "CoefficientDisplay", "LearningCurveDisplay")
     drawn = []
     for kind, k in KINDS.items():
-        model, X, y = learnt(kind, k)
+        model, X, y = learned(kind, k)
         how = {"shape": (1, 2)} if name == "WeightImageDisplay" else {}
         with suppress(LinsepError, TypeError):  # the latter for what is no estimator of linsep
             shown = draw(model, **how) if rowless else draw(model, X, y)
@@ -130,7 +130,7 @@ def test_a_classifier_that_only_predicts():
 
 
 def test_a_threshold_of_another_probability_is_drawn():
-    model, X, y = learnt("FixedThresholdClassifier", 2)
+    model, X, y = learned("FixedThresholdClassifier", 2)
     model.set_params(threshold=0.9, pos_label="bee", response_method="predict_proba").fit(X, y)
     shown = DecisionDisplay.from_estimator(model, X, y)
     found = shown.curve_.get_paths()[0].vertices

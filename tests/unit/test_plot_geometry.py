@@ -111,7 +111,7 @@ def test_more_features_are_drawn_in_the_plane_of_the_weights_and_the_update(stor
     assert "4 features, in the plane of w and the update" in shown.ax_.get_title()
 
 
-def test_rows_of_length_one_are_drawn_as_they_are_learnt():
+def test_rows_of_length_one_are_drawn_as_they_are_learned():
     X, y = IRIS[:, :2], SPECIES == 0
     model = Perceptron(shuffle=False, normalize=True)
     shown = UpdateDisplay.from_estimator(model, X, y, mistake=2)

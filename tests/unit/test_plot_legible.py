@@ -20,7 +20,7 @@ from linsep.plot import (
     RocDisplay,
     WeightImageDisplay,
 )
-from linsep.plot.display import MARKERS, colours, with_minus
+from linsep.plot.display import MARKERS, colors, with_minus
 from pictures import faults
 
 pytestmark = pytest.mark.compiled
@@ -74,7 +74,7 @@ def test_lab_is_that_of_the_standard():
 @pytest.mark.parametrize("seen", SEEN.values(), ids=SEEN)
 @pytest.mark.parametrize("n", range(2, 11))
 def test_anyone_can_tell_ten_classes_apart(n, seen):
-    assert nearest(colours(n), seen) >= 15.0
+    assert nearest(colors(n), seen) >= 15.0
     assert len(set(MARKERS[:n])) == n
 
 

@@ -41,7 +41,7 @@ def test_the_curve_and_its_band_are_those_of_statsmodels(level):
     assert high == pytest.approx(found["mean_ci_upper"].to_numpy()[1:-1], rel=1e-5)
     place = shown.threshold_.get_xdata()[0]
     assert fit.predict([[1.0, place]]) == pytest.approx(0.5)
-    assert f"{100 * level:g} % confidence band" in [t.get_text() for t in shown.legend_.get_texts()]
+    assert f"{100 * level:g}% confidence band" in [t.get_text() for t in shown.legend_.get_texts()]
 
 
 def test_one_of_several_features_with_a_dependent_one():

@@ -36,7 +36,7 @@ def test_bands_are_the_intervals_of_the_estimator(of):
     y = 3 * x[:, 0] + rng.standard_normal(40)
     model = LinearRegression().fit(x, y)
     shown = RegressionDisplay.from_estimator(model, x, y, level=0.9)
-    drawn = shown.bands_[f"90 % {of} band"].get_paths()[0].vertices
+    drawn = shown.bands_[f"90% {of} band"].get_paths()[0].vertices
     found = model.predict(shown.grid[:, None], interval=of, level=0.9)
     for ends in (found.low, found.high):
         assert all(

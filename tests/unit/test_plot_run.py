@@ -336,9 +336,9 @@ def test_runs_that_cannot_be_repeated_or_are_too_long_are_refused():
     started = Perceptron(max_iter=3).fit(X, y, coef_init=[9.0, 1.0])
     shown = RunDisplay.from_estimator(started, X, y, coef_init=[9.0, 1.0])
     assert shown.frames[0].after.tolist() == [[0.0, 9.0, 1.0]]
-    learnt = Perceptron().fit(X, y).partial_fit(X, y)
+    learned = Perceptron().fit(X, y).partial_fit(X, y)
     with pytest.raises(DataError, match="cannot be drawn row by row, because"):
-        RunDisplay.from_estimator(learnt, X, y)
+        RunDisplay.from_estimator(learned, X, y)
     many = KernelPerceptron(kernel="rbf", gamma=1.0, max_iter=100).fit(X, SPECIES)
     with pytest.raises(DataError, match=r"too long a run for an animation.*max_iter.*fewer rows"):
         RunDisplay.from_estimator(many, X, SPECIES)

@@ -104,7 +104,7 @@ def test_the_path_is_drawn_over_c():
     words = [text.get_text() for text in display.legends_[0].get_texts()]
     assert words[0] == rows.columns[largest]
     assert len(words) == 2
-    assert display.ax_.get_title() == "2 smaller weights in grey"
+    assert display.ax_.get_title() == "2 smaller weights in gray"
     words = [text.get_text() for text in display.legends_[1].get_texts()]
     assert words == ["on the margin", "inside the margin", "errors", "constant from here on"]
     assert [line.get_xdata()[0] for line in display.final_] == [path.Cs[path.final]] * 2

@@ -1,4 +1,4 @@
-"""Parsed rows that somebody else could have written are not learnt."""
+"""Parsed rows that somebody else could have written are not learned."""
 
 import grp
 import os
@@ -32,7 +32,7 @@ def rows(tmp_path):
     return path
 
 
-def learnt(path, cache):
+def learned(path, cache):
     source = open_source(path, cache=cache)
     source.memory_bytes = 0
     model = Perceptron(max_iter=2).fit(source)
@@ -41,18 +41,18 @@ def learnt(path, cache):
 
 def planted(rows, cache):
     """The cache of other rows in place of the cache of ``rows``."""
-    _, kept = learnt(rows, cache)
+    _, kept = learned(rows, cache)
     options = open_source(rows).options() | {"version": linsep.__version__}
     key, text = stream.source_key([str(rows)], options), rows.read_text()
     other = rows.with_name("other.svm")
     other.write_text(text.replace("0 1:", "9 1:"))
     kept.unlink()
     with mock.patch.object(stream, "source_key", return_value=key):
-        learnt(other, cache)
+        learned(other, cache)
     return kept
 
 
-def test_a_planted_cache_is_learnt_where_it_is_trusted(rows, tmp_path):
+def test_a_planted_cache_is_learned_where_it_is_trusted(rows, tmp_path):
     # What the tests below refuse would else be taken for the rows.
     planted(rows, tmp_path / "cache")
     source = open_source(rows, cache=tmp_path / "cache")
@@ -61,8 +61,8 @@ def test_a_planted_cache_is_learnt_where_it_is_trusted(rows, tmp_path):
 
 
 @pytest.mark.parametrize("who", ["others can write", "somebody else", "writable file", "link"])
-def test_a_planted_cache_is_not_learnt(rows, tmp_path, who):
-    expected, _ = learnt(rows, None)
+def test_a_planted_cache_is_not_learned(rows, tmp_path, who):
+    expected, _ = learned(rows, None)
     cache = tmp_path / "cache"
     kept = planted(rows, cache)
     if who == "others can write":
@@ -77,7 +77,7 @@ def test_a_planted_cache_is_not_learnt(rows, tmp_path, who):
         kept.rename(tmp_path / "elsewhere")
         kept.symlink_to(tmp_path / "elsewhere")
     with warnings.catch_warnings(record=True, action="always") as heard:
-        assert [learnt(rows, cache)[0], learnt(rows, cache)[0]] == [expected, expected]
+        assert [learned(rows, cache)[0], learned(rows, cache)[0]] == [expected, expected]
     if who in ("writable file", "link"):
         assert not heard
         assert stat.S_IMODE(kept.lstat().st_mode) == 0o600  # made again
@@ -95,7 +95,7 @@ def test_a_refused_cache_is_one_line_of_a_command(rows, tmp_path):
     fit = here("fit", "rows.svm", "--model", "m", "--cache", cache, cwd=tmp_path)
     assert fit.returncode == 0
     assert fit.stderr == (
-        f"linsep: Parsed rows are not kept in {cache}/linsep-rows, because others can write in "
+        f"linsep: warning: Parsed rows are not kept in {cache}/linsep-rows, because others can write in "
         f"{cache} (its mode is 777): choose another folder with --cache.\n"
     )
     assert linsep.load(tmp_path / "m").n_features_in_ == 2

@@ -86,7 +86,7 @@ def test_batches_recipes_and_files_give_the_same_bits(products, tmp_path):
     recipe = json.loads(json.dumps(whole.recipe()))
     parts = TableSource([pa.table(PEOPLE)], target="y", products=products, batch_rows=17)
     some = PEOPLE[PEOPLE.city == "Bonn"].iloc[::-1]
-    again = open_source(some.drop(columns="y"), recipe=recipe, labelled=False)
+    again = open_source(some.drop(columns="y"), recipe=recipe, labeled=False)
     PEOPLE.iloc[:100].to_csv(tmp_path / "1.csv", index=False)
     PEOPLE.iloc[100:].to_csv(tmp_path / "2.csv", index=False)
     files = open_source(tmp_path, target="y", products=products)
@@ -139,7 +139,7 @@ def test_values_that_are_unseen_or_rare():
     assert (rows[:, names.index(rare[1])] == few.x * first).all()
 
 
-def test_scaled_and_filled_numbers_are_multiplied_as_they_are_learnt():
+def test_scaled_and_filled_numbers_are_multiplied_as_they_are_learned():
     frame = PEOPLE[["y", "x", "z", "city"]].copy()
     frame.loc[3, "x"], frame.loc[5, "city"] = np.nan, None
     source = open_source(

@@ -47,7 +47,7 @@ def test_features_are_those_of_scikit_learn(min_count):
     names = [n.replace("town_infrequent_sklearn", "town=(rare)").replace("town_", "town=")
              for n in theirs.get_feature_names_out()]  # fmt: skip
     assert source.feature_names == names
-    again = open_source(NEW, recipe=source.recipe(), labelled=False)
+    again = open_source(NEW, recipe=source.recipe(), labeled=False)
     assert (rows_of(again) == theirs.transform(NEW[["town"]])).all()
     assert again.unseen == {"town": 2}
 
@@ -93,7 +93,7 @@ def test_reference_levels(level, names):
     source = open_source(SALES, target="sold", min_count=3, reference_level=level)
     rows_of(source)
     assert source.feature_names == ["size", *names]
-    again = open_source(NEW, recipe=source.recipe(), labelled=False)
+    again = open_source(NEW, recipe=source.recipe(), labeled=False)
     found = pd.DataFrame(rows_of(again), columns=again.feature_names)
     assert found.get("town=(rare)", pd.Series([0, 0, 0, 0, 0])).tolist() in (
         [0, 1, 1, 0, 0], [0, 0, 0, 0, 0]
@@ -118,7 +118,7 @@ def test_a_column_of_rare_values_only():
         ({"min_count": 2.5}, "min_count is 2.5: give a number of rows"),
         (
             {"min_count": 3, "hash_bits": 8},
-            "Rows with a value are counted where values are learnt, not hashed: leave out "
+            "Rows with a value are counted where values are learned, not hashed: leave out "
             "hash_bits or leave out min_count",
         ),
         (

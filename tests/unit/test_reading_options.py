@@ -233,7 +233,7 @@ def test_types_and_spellings_are_the_same_in_every_format(tmp_path, form):
         [12, 1, 19783, 10001, 1, 0, 0],
     ]
     assert source.feature_names == ["price", "share", "day", "zip", "rank=1", "rank=2", "rank=4"]
-    again = open_source(SHOP.drop(columns="y"), recipe=source.recipe(), labelled=False)
+    again = open_source(SHOP.drop(columns="y"), recipe=source.recipe(), labeled=False)
     assert [b.X.toarray().tolist() for b in again.batches()] == [X]
 
 

@@ -133,9 +133,9 @@ def test_convert_mends_lines(tmp_path):
     (tmp_path / "sorted.svm").write_text("+1 1:0.5 3:1\n-1 2:1\n+1 1:1 5:2\n-1 1:1 4:1000\n")
     done = here("convert", "a.svm", "b.svm", cwd=tmp_path)
     assert (done.returncode, done.stderr.splitlines()) == (0, [
-        "linsep: 2 lines had unsorted indices, which were sorted.",
-        "linsep: 1 line had a pair twice, which was taken once.",
-        "linsep: the groups of a ranking (qid) of 2 lines are left out.",
+        "linsep: warning: 2 lines had unsorted indices, which were sorted.",
+        "linsep: warning: 1 line had a pair twice, which was taken once.",
+        "linsep: warning: the groups of a ranking (qid) of 2 lines are left out.",
     ])  # fmt: skip
     (X, y), (wanted, labels) = map(
         load_svmlight_file, (tmp_path / "b.svm", tmp_path / "sorted.svm")

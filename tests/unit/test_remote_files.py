@@ -218,10 +218,10 @@ def test_content_encoding_that_the_name_does_not_say(serve):
     rows_of(f"{server.url}/x.csv.gz", "x.csv.gz")
 
 
-def test_rows_as_they_are_learnt_are_not_read_from_afar(serve):
+def test_rows_as_they_are_learned_are_not_read_from_afar(serve):
     server = serve()
     server.files["/a.rows"] = b"x"
-    said = r"/a\.rows holds rows as they are learnt.*: copy it to this machine"
+    said = r"/a\.rows holds rows as they are learned.*: copy it to this machine"
     with pytest.raises(DataError, match=said):
         open_source(f"{server.url}/a.rows")
 

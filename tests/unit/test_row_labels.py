@@ -1,4 +1,4 @@
-"""Row numbers and labels that pandas writes beside the columns are not learnt from unnoticed."""
+"""Row numbers and labels that pandas writes beside the columns are not learned from unnoticed."""
 
 import numpy as np
 import pandas as pd

@@ -179,7 +179,9 @@ def test_svmlight_text_and_strings(tmp_path):
     assert linsep.score(model, str(tmp_path / "iris.svm")) == linsep.score(
         model, open_source(tmp_path / "iris.svm", recipe=model.recipe_)
     )
-    with pytest.raises(DataError, match="'site' is no column, because the model learnt rows whose"):
+    with pytest.raises(
+        DataError, match="'site' is no column, because the model learned rows whose"
+    ):
         linsep.score(model, tmp_path / "iris.svm", groups="site")
     words, kinds = ["aab", "aba", "bbc", "cbb"] * 5, [0, 0, 1, 1] * 5
     strings = linsep.KernelPerceptron(kernel=linsep.kernels.Spectrum(2), max_iter=5).fit(
@@ -222,14 +224,14 @@ def test_rows_of_unknown_labels_count_as_wrong(flats):
         ("pair", {"target": "kind"}, TypeError, r"target is 'kind', but \(X, y\) has no columns"),
         ("pair", {"groups": "house"}, TypeError, r"\(X, y\) has no columns.*give one value a row"),
         ("array", {}, TypeError, r"type ndarray, and .* give rows and labels as \(X, y\)"),
-        ("unlabelled", {}, DataError, "no column 'kind', the labels that the model"),
+        ("unlabeled", {}, DataError, "no column 'kind', the labels that the model"),
     ],
 )  # fmt: skip
 def test_refusals(flats, data, options, error, sentence):
     model = fitted(flats, "kind", "perceptron")
     forms = {
         "flats": flats, "cheap": flats[flats.kind == "cheap"], "array": np.ones((3, 2)),
-        "pair": (flats[FEATURES], flats.kind), "unlabelled": flats[FEATURES],
+        "pair": (flats[FEATURES], flats.kind), "unlabeled": flats[FEATURES],
     }  # fmt: skip
     with pytest.raises(error, match=sentence):
         linsep.score(model, forms[data], **options)
@@ -241,7 +243,9 @@ def test_models_of_arrays_take_rows_and_labels():
     found = linsep.score(model, (X, y), metrics="accuracy")
     assert found["metrics"]["accuracy"]["value"] == pytest.approx(model.score(X, y))
     assert list(found["metrics"]) == ["accuracy"]
-    with pytest.raises(TypeError, match=r"the model learnt arrays: give rows and labels as \(X, y"):
+    with pytest.raises(
+        TypeError, match=r"the model learned arrays: give rows and labels as \(X, y"
+    ):
         linsep.score(model, pd.DataFrame(X).assign(y=y), target="y")
     with pytest.raises(TypeError, match="type LogisticRegression: give a fitted estimator of lin"):
         linsep.score(LogisticRegression().fit(X[:, :1], y), (X[:, :1], y))
@@ -254,10 +258,10 @@ def test_models_of_arrays_take_rows_and_labels():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("--metrics roc_auc,log_loss", r"metric +value +95 % interval +baseline\nROC AUC +0\."),
+        ("--metrics roc_auc,log_loss", r"metric +value +95% interval +baseline\nROC AUC +0\."),
         (
             "--metrics accuracy",
-            "interval +[0-9.]+ % to [0-9.]+ % .95 % interval, 1,000 resam",
+            "interval +[0-9.]+ % to [0-9.]+ % .95% interval, 1,000 resam",
         ),
         ("", r"class +rows +recall +precision +as +little +much\nlittle +\d+ "),
     ],

@@ -151,7 +151,7 @@ def rows_predicted(client):
 
 
 def test_the_end_under_load(tmp_path):
-    """SIGTERM ends within five seconds, whatever waits or comes; what was learnt stays."""
+    """SIGTERM ends within five seconds, whatever waits or comes; what was learned stays."""
     array_model(tmp_path, features=40)
     rows = [[1.0] * 40] * 9_999
     predict = json.dumps({"rows": rows}).encode()
@@ -165,12 +165,12 @@ def test_the_end_under_load(tmp_path):
                 try:
                     if learns:
                         ids = [f"{next(number)}" for _ in range(2_000)]
-                        learnt = {
+                        learned = {
                             "ids": ids,
                             "rows": rows[:2_000],
                             "labels": ["class 0", "class 1"] * 1_000,
                         }
-                        status, found, _ = own.ask("POST", "/learn", json.dumps(learnt))
+                        status, found, _ = own.ask("POST", "/learn", json.dumps(learned))
                         if status == 200:
                             acknowledged.append(found["rows"])
                     else:
@@ -197,7 +197,7 @@ def test_the_end_under_load(tmp_path):
     assert (code, said) == (0, "")
     assert took < 20  # as above
     with process(tmp_path, *words, lines=4, LINSEP_TOKEN=TOKEN) as (server, client):
-        assert client.get("/model")["rows_learnt"] >= max(acknowledged)
+        assert client.get("/model")["rows_learned"] >= max(acknowledged)
 
 
 def test_hosts_of_strangers_are_refused(tmp_path):

@@ -52,7 +52,7 @@ def test_the_snapshot_of_another_log_is_no_part_of_this_one(tmp_path, model):
     found, said = served_weights(model, tmp_path / "A" / "s.log")
     assert found == other
     assert len(said) == 1
-    assert "s.log-2.linsep is not the snapshot that s.log names: its rows are learnt" in said[0]
+    assert "s.log-2.linsep is not the snapshot that s.log names: its rows are learned" in said[0]
 
 
 def test_a_snapshot_that_is_damaged_is_passed_over(tmp_path, model):
@@ -94,7 +94,7 @@ def test_a_link_to_a_log_is_that_log(tmp_path, model):
     ):
         pass
     with serving(model, token=TOKEN, log=link) as client:
-        assert client.learn(["new"], ROWS[:1], ["b"]) == {"learnt": 1, "known": 0, "rows": 2}
+        assert client.learn(["new"], ROWS[:1], ["b"]) == {"learned": 1, "duplicates": 0, "rows": 2}
     assert [path.name for path in (tmp_path / "other").iterdir()] == ["link.log"]
     assert (tmp_path / "s.log-2.linsep").exists()
 
@@ -130,7 +130,7 @@ def test_the_version_is_that_of_the_scores(model):
 
     def learn():
         served.model.partial_fit(np.array(ROWS[1:2]), ["a"])
-        served.learnt += 1
+        served.learned += 1
 
     with closing(Bodies(Limits())) as bodies:
         before = served.model.decision_function(ROWS[:1]).tolist()
@@ -140,7 +140,7 @@ def test_the_version_is_that_of_the_scores(model):
     assert served.model.decision_function(ROWS[:1]).tolist() != before
 
 
-def test_the_version_after_rows_that_were_learnt(tmp_path, model):
+def test_the_version_after_rows_that_were_learned(tmp_path, model):
     with serving(model, token=TOKEN, log=tmp_path / "s.log") as client:
         body = b'{"ids": ["0"], "rows": [[1, 2]], "labels": ["b"]}'
         for number in (1, 1):  # the second time the row is known

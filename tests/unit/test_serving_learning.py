@@ -1,4 +1,4 @@
-"""Rows learnt over HTTP: the model is, to the bit, what partial_fit makes of the log row by row."""
+"""Rows learned over HTTP: the model is bit-identical to partial_fit on the log, row by row."""
 
 import json
 import sqlite3
@@ -71,13 +71,13 @@ def test_the_model_is_a_replay_to_the_bit_before_and_after_restarts(name, tmp_pa
     sent = 0
     for sizes in ([1, 2, 7], [20, 1], [13]):  # three servers, one after the other
         with serving(path, **how) as client:
-            assert client.get("/model")["rows_learnt"] == sent
+            assert client.get("/model")["rows_learned"] == sent
             for size in sizes:
                 part = slice(sent, sent + size)
                 ids = [f"row {k}" for k in range(sent, sent + size)]
                 answer = client.learn(ids, X[part].tolist(), y[part].tolist())
                 sent += size
-                assert answer == {"learnt": size, "known": 0, "rows": sent}
+                assert answer == {"learned": size, "duplicates": 0, "rows": sent}
             expected = replayed(path, X[:sent], y[:sent])
             assert state_of(client.server.served.model) == state_of(expected)
             assert client.predict(X.tolist())["predictions"] == expected.predict(X).tolist()
@@ -85,13 +85,13 @@ def test_the_model_is_a_replay_to_the_bit_before_and_after_restarts(name, tmp_pa
             assert state_of(found) == state_of(expected)
     snapshots = [p.name for p in tmp_path.glob("log.db-*")]
     assert snapshots == [f"log.db-{sent}.linsep"]
-    # Without its snapshot, all rows are learnt again.
+    # Without its snapshot, all rows are learned again.
     (tmp_path / snapshots[0]).unlink()
     with serving(path, **how) as client:
         assert state_of(client.server.served.model) == state_of(expected)
 
 
-def test_many_clients_at_once_are_learnt_in_the_order_of_the_log(tmp_path):
+def test_many_clients_at_once_are_learned_in_the_order_of_the_log(tmp_path):
     path, (X, y) = fitted(MODELS["average"], tmp_path), rows_of(2, 240)
     with serving(path, token=TOKEN, log=tmp_path / "log.db") as client:
 
@@ -123,23 +123,27 @@ def test_ids_make_retries_safe(tmp_path):
     path, (X, y) = fitted(MODELS["average"], tmp_path), rows_of(3, 4)
     rows, labels, log = X.tolist(), y.tolist(), tmp_path / "log.db"
     with serving(path, token=TOKEN, log=log) as client:
-        assert client.learn(["a", "b"], rows[:2], labels[:2])["learnt"] == 2
+        assert client.learn(["a", "b"], rows[:2], labels[:2])["learned"] == 2
         again = client.learn(["b", "c", "a"], [rows[1], rows[2], rows[0]],
                              [labels[1], labels[2], labels[0]])  # fmt: skip
-        assert again == {"learnt": 1, "known": 2, "rows": 3}
+        assert again == {"learned": 1, "duplicates": 2, "rows": 3}
         sent = {"ids": ["d", "a"], "rows": [rows[3], rows[3]], "labels": [labels[3]] * 2}
         status, why = client.refused("/learn", sent)
         assert (status, why) == (
             409,
-            "ids[1] is 'a', the id of another row that was learnt: give each row its own id.",
+            "ids[1] is 'a', the id of another row that was learned: give each row its own id.",
         )
     with serving(path, token=TOKEN, log=log) as client:  # another server knows them, too
-        assert client.learn(["a"], rows[:1], labels[:1]) == {"learnt": 0, "known": 1, "rows": 3}
+        assert client.learn(["a"], rows[:1], labels[:1]) == {
+            "learned": 0,
+            "duplicates": 1,
+            "rows": 3,
+        }
         other = next(label for label in CLASSES if label != labels[0])
         sent = {"ids": ["a"], "rows": rows[:1], "labels": [other]}
         assert client.refused("/learn", sent)[0] == 409
         metrics = client.get("/metrics").decode()
-        assert "linsep_rows_known_total 1.0\n" in metrics
+        assert "linsep_rows_duplicate_total 1.0\n" in metrics
         assert "linsep_log_rows 3.0\n" in metrics
     assert [id for (id,) in rows_in(log, "id")] == ["a", "b", "c"]
 
@@ -157,8 +161,8 @@ def test_the_same_row_may_be_written_differently(tmp_path):
         model = linsep.Perceptron(max_iter=2).fit(source)
         path, label = linsep.save(model, tmp_path / f"{name}.linsep"), model.classes_[0].item()
         with serving(path, token=TOKEN, log=tmp_path / f"{name}.log") as client:
-            learnt = [client.learn(["a"], [row], [label])["learnt"] for row in written]
-            assert learnt == [1, 0, 0, 0]
+            learned = [client.learn(["a"], [row], [label])["learned"] for row in written]
+            assert learned == [1, 0, 0, 0]
             other = [2, *written[0][1:]]
             for changed in ({"rows": [other]}, {"labels": [model.classes_[1].item()]}):
                 sent = {"ids": ["a"], "rows": [written[0]], "labels": [label]} | changed
@@ -169,7 +173,7 @@ def test_the_same_row_may_be_written_differently(tmp_path):
                 assert "rows[0] is nested too deeply" in client.refused("/learn", sent)[1]
 
 
-def test_rows_that_cannot_be_learnt_are_not_logged(tmp_path):
+def test_rows_that_cannot_be_learned_are_not_logged(tmp_path):
     path, (X, y) = fitted(linsep.Perceptron(max_iter=2), tmp_path), rows_of(4, 3)
     fine = {"ids": ["x"], "rows": X[:1].tolist(), "labels": [y[0]]}
     deep = json.loads("[" * 900 + "]" * 900)
@@ -198,10 +202,10 @@ def test_rows_that_cannot_be_learnt_are_not_logged(tmp_path):
             assert (found[0], why in found[1]) == (status, True), found
         twice = {"ids": ["x", "x"], "rows": X[:2].tolist(), "labels": y[:2].tolist()}
         assert "ids[1] is 'x' again" in client.refused("/learn", twice)[1]
-        # The rest of the request is not learnt either, and later requests are.
+        # The rest of the request is not learned either, and later requests are.
         mixed = {"ids": ["p", "q"], "rows": [X[0].tolist(), [1e308] * 4], "labels": ["a", "b"]}
         status, why = client.refused("/learn", mixed)
-        assert (status, why.endswith("nothing of the request was learnt.")) == (422, True)
+        assert (status, why.endswith("nothing of the request was learned.")) == (422, True)
         assert client.learn(["x"], X[:1].tolist(), [y[0]])["rows"] == 2
         found = state_of(client.server.served.model)
     rows = np.array([X[1] * 1e-3, X[0]])
@@ -241,7 +245,7 @@ def test_a_row_that_would_spoil_the_weights_is_refused(tmp_path):
         for label in CLASSES:  # two of these are mistakes
             sent = {"ids": [label], "rows": rows[:1], "labels": [label]}
             client.ask("POST", "/learn", json.dumps(sent), "application/json")
-        assert client.get("/model")["rows_learnt"] < 4
+        assert client.get("/model")["rows_learned"] < 4
         assert fine["rows"] == 1
         assert len(client.predict(X.tolist())["predictions"]) == 40
         found = state_of(client.server.served.model)
@@ -376,8 +380,8 @@ def test_a_full_disk_is_a_sentence_and_learning_goes_on(tmp_path, monkeypatch):
         big = sent | {"ids": [f"{k:0200}" for k in range(200)], "rows": [rows[1]] * 200,
                       "labels": [labels[1]] * 200}  # fmt: skip
         status, why = client.refused("/learn", big)
-        assert (status, "full" in why, why.endswith("nothing was learnt.")) == (503, True, True)
-        assert client.get("/model")["rows_learnt"] == 1
+        assert (status, "full" in why, why.endswith("nothing was learned.")) == (503, True, True)
+        assert client.get("/model")["rows_learned"] == 1
         db.execute("PRAGMA max_page_count = 1000000")
         client.learn(["b", "c"], rows[1:], labels[1:])
         found = state_of(client.server.served.model)
@@ -394,12 +398,16 @@ def test_faults_that_nobody_foresaw_leave_no_request_waiting(tmp_path, monkeypat
         sent = {"ids": ["a"], "rows": rows[:1], "labels": labels[:1]}
         assert client.refused("/learn", sent)[0] == 500
         monkeypatch.setattr(learning, "_publish", publish)
-        # The row is in the log but not in the model: no other row may be learnt in front of it.
+        # The row is in the log but not in the model: no other row may be learned in front of it.
         status, why = client.refused("/learn", sent | {"ids": ["b"]})
         assert (status, why) == (503, "The model is behind its log: start the server again.")
         assert "ZeroDivisionError" in client.said[0]
     with serving(path, token=TOKEN, log=tmp_path / "log.db") as client:
-        assert client.learn(["a"], rows[:1], labels[:1]) == {"learnt": 0, "known": 1, "rows": 1}
+        assert client.learn(["a"], rows[:1], labels[:1]) == {
+            "learned": 0,
+            "duplicates": 1,
+            "rows": 1,
+        }
         assert state_of(client.server.served.model) == state_of(replayed(path, X[:1], y[:1]))
 
 

@@ -69,7 +69,7 @@ def test_a_second_server_through_a_hard_link_is_refused(tmp_path, model):
         status, sentence = client.refused("/learn", body)
         assert (status, "s.log is a file with 2 names" in sentence) == (503, True)
         link.unlink()
-        assert client.learn(**body) == {"learnt": 1, "known": 0, "rows": 2}
+        assert client.learn(**body) == {"learned": 1, "duplicates": 0, "rows": 2}
     assert ids_of(log) == ["0", "1"]
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "m.linsep", "s.log", "s.log-2.linsep", "s.log.lock",
@@ -91,7 +91,11 @@ def test_what_is_removed_beside_a_log_is_noticed_before_the_next_answer(tmp_path
         assert client.predict(ROWS[:1])["predictions"] == ["a"]
     assert ids_of(log) == ["0"]
     with serving(model, token=TOKEN, log=log) as client:
-        assert client.learn(["0", "1"], ROWS, ["a", "b"]) == {"learnt": 1, "known": 1, "rows": 2}
+        assert client.learn(["0", "1"], ROWS, ["a", "b"]) == {
+            "learned": 1,
+            "duplicates": 1,
+            "rows": 2,
+        }
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere SQLite's locks are in the way")

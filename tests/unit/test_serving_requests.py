@@ -130,7 +130,7 @@ def test_what_is_asked_for(client):
     assert found["scores"][0] == found["scores"][2] == client.predict([ROW], "?scores")["scores"][0]
     assert set(client.predict([ROW], "?scores")) == {"predictions", "scores", "classes"}
     for query, why in {
-        "?colour=1": "'colour': known are scores, probabilities, explanations",
+        "?color=1": "'color': known are scores, probabilities, explanations",
         "?scores=maybe": "scores is 'maybe': choose true or false",
         "?probabilities=1": "without probabilities: ask for scores, or learn",
         "?missing=drop": "missing is 'drop': choose error or skip",
@@ -202,7 +202,7 @@ def test_tables_are_limited_as_well(tmp_path):
             ),
             (b'{"w": ' + b"[" * 990 + b"]" * 990 + b"}", "application/jsonl", 422, "Line 1 of"),
             (b"w=1", "application/x-www-form-urlencoded", 415, "The Content-Type is 'app"),
-            (b"1 1:2\n", "text/plain", 415, "The model was learnt from a table"),
+            (b"1 1:2\n", "text/plain", 415, "The model was learned from a table"),
         ]:
             found = client.refused("/predict", body, kind)
             assert (found[0], why in found[1]) == (status, True), found

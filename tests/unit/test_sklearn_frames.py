@@ -74,7 +74,7 @@ def test_weights_are_routed(people, learner):
     ("change", "sentence"),
     [
         (
-            {"fee": "5 %"},
+            {"fee": "5%"},
             r"linsep.fit\(frame, target=..., units=true\)|linsep.fit\(frame, .*units=True",
         ),
         ({"day": pd.Timestamp("2024-01-31")}, r"linsep.fit\(frame, target=..., (date|exclude)="),

@@ -1,4 +1,4 @@
-"""Other bytes under the same name, size and time: parsed rows of before are never learnt."""
+"""Other bytes under the same name, size and time: parsed rows of before are never learned."""
 
 import os
 import shutil

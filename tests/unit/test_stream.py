@@ -103,19 +103,19 @@ def test_files_give_the_weights_of_memory(
     X, y = load_svmlight(path)
     expected = Perceptron(**settings).fit(X, y)
     for _ in range(2):  # the second time from the cache of the first
-        learnt = Perceptron(**settings).fit(source_of(path, memory_bytes, tmp_path / "cache"))
-        assert same(learnt, expected)
-        assert learnt.mistakes_.tolist() == expected.mistakes_.tolist()
-        assert learnt.stop_reason_ == expected.stop_reason_
-        assert learnt.progressive_accuracy_ == expected.progressive_accuracy_
-        assert np.array_equal(learnt.classes_, expected.classes_)
-        assert learnt.n_features_in_ == FEATURES
+        learned = Perceptron(**settings).fit(source_of(path, memory_bytes, tmp_path / "cache"))
+        assert same(learned, expected)
+        assert learned.mistakes_.tolist() == expected.mistakes_.tolist()
+        assert learned.stop_reason_ == expected.stop_reason_
+        assert learned.progressive_accuracy_ == expected.progressive_accuracy_
+        assert np.array_equal(learned.classes_, expected.classes_)
+        assert learned.n_features_in_ == FEATURES
     if (
         settings["max_iter"] > 1
         and "early_stopping" not in options
         and "class_weight" not in options
     ):
-        assert learnt.training_accuracy_ == pytest.approx(learnt.score(X, y), abs=1e-12)
+        assert learned.training_accuracy_ == pytest.approx(learned.score(X, y), abs=1e-12)
 
 
 def test_full_permutations_of_few_rows_come_from_the_spool_too(text, monkeypatch):
@@ -139,10 +139,10 @@ def test_sizes_at_which_orders_change(extra, order, early_stopping):
     expected = Perceptron(**options).fit(X, y)
     source = ArraySource(X, y, batch_rows=1000)
     source.memory_bytes = 0
-    learnt = Perceptron(**options).fit(source)
-    assert same(learnt, expected)
-    assert learnt.mistakes_.tolist() == expected.mistakes_.tolist()
-    assert len(learnt.mistakes_) == 4
+    learned = Perceptron(**options).fit(source)
+    assert same(learned, expected)
+    assert learned.mistakes_.tolist() == expected.mistakes_.tolist()
+    assert len(learned.mistakes_) == 4
     assert not same(expected, Perceptron(**options | {"shuffle": False}).fit(X, y))
 
 
@@ -163,9 +163,9 @@ def test_a_class_seen_late_makes_the_pass_start_again(tmp_path, max_iter):
     y[:50] = 0  # and the first batch holds one class only
     path = tmp_path / "late.svm"
     path.write_text("".join(lines(X, y)))
-    learnt = Perceptron(max_iter=max_iter).fit(source_of(path, 0))
-    assert same(learnt, Perceptron(max_iter=max_iter).fit(*load_svmlight(path)))
-    assert learnt.classes_.tolist() == [0, 1, 2]
+    learned = Perceptron(max_iter=max_iter).fit(source_of(path, 0))
+    assert same(learned, Perceptron(max_iter=max_iter).fit(*load_svmlight(path)))
+    assert learned.classes_.tolist() == [0, 1, 2]
 
 
 def test_several_files_are_one_stream(tmp_path):
@@ -193,8 +193,8 @@ def test_a_changed_file_is_read_again(text, tmp_path):
     Perceptron(max_iter=3).fit(source_of(path, 0, cache))
     with open(path, "a") as file:
         file.write("1 1:5 12:-4\n")
-    learnt = Perceptron(max_iter=3).fit(source_of(path, 0, cache))
-    assert same(learnt, Perceptron(max_iter=3).fit(*load_svmlight(path)))
+    learned = Perceptron(max_iter=3).fit(source_of(path, 0, cache))
+    assert same(learned, Perceptron(max_iter=3).fit(*load_svmlight(path)))
     assert len(list(cache.rglob("*.rows"))) == 1
 
 
@@ -218,8 +218,8 @@ def test_without_room_for_a_cache_only_unshuffled_passes_go_on(text, monkeypatch
     path = text(2)
     expected = Perceptron(max_iter=3, shuffle=False).fit(*load_svmlight(path))
     monkeypatch.setattr(linsep.rows.source_stream, "RowCacheWriter", full)
-    learnt = Perceptron(max_iter=3, shuffle=False).fit(source_of(path, 0))
-    assert same(learnt, expected)
+    learned = Perceptron(max_iter=3, shuffle=False).fit(source_of(path, 0))
+    assert same(learned, expected)
     with pytest.raises(LinsepError, match="no space left"):
         Perceptron(max_iter=3).fit(source_of(path, 0))
 
@@ -263,8 +263,8 @@ def test_initial_weights_and_warm_start_work_with_files(text):
     path = text(2)
     X, y = load_svmlight(path)
     start = {"coef_init": np.ones((1, FEATURES)), "intercept_init": [2.0]}
-    learnt = Perceptron(max_iter=1).fit(open_source(path), **start)
-    assert same(learnt, Perceptron(max_iter=1).fit(X, y, **start))
+    learned = Perceptron(max_iter=1).fit(open_source(path), **start)
+    assert same(learned, Perceptron(max_iter=1).fit(X, y, **start))
     warm, expected = (Perceptron(max_iter=2, warm_start=True) for _ in range(2))
     for _ in range(2):
         warm.fit(open_source(path))
@@ -272,7 +272,7 @@ def test_initial_weights_and_warm_start_work_with_files(text):
     assert same(warm, expected)
 
 
-def test_an_interrupted_run_keeps_what_was_learnt(text, monkeypatch):
+def test_an_interrupted_run_keeps_what_was_learned(text, monkeypatch):
     path = text(2)
     row_batches = linsep.rows.source_stream.SourceStream.row_batches
 

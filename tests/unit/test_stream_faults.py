@@ -119,23 +119,23 @@ def flip(path, at):
 )
 def test_a_class_seen_late(file, options, memory_bytes):
     path = file(LATE)
-    learnt = Perceptron(**{"max_iter": 3} | options).fit(source_of(path, None, memory_bytes))
+    learned = Perceptron(**{"max_iter": 3} | options).fit(source_of(path, None, memory_bytes))
     expected = in_memory(path, **options)
-    assert weights(learnt) == weights(expected)
-    assert learnt.mistakes_.tolist() == expected.mistakes_.tolist()
-    assert learnt.n_updates_ == expected.n_updates_
+    assert weights(learned) == weights(expected)
+    assert learned.mistakes_.tolist() == expected.mistakes_.tolist()
+    assert learned.n_updates_ == expected.n_updates_
 
 
 def test_a_warm_start_knows_the_classes_of_the_last_fit(file):
     paths = file(Y, "all.svm"), file(LATE, "late.svm")
-    learnt, expected = (Perceptron(max_iter=2, warm_start=True) for _ in "ab")
+    learned, expected = (Perceptron(max_iter=2, warm_start=True) for _ in "ab")
     for path in paths:
-        learnt.fit(source_of(path))
+        learned.fit(source_of(path))
         expected.fit(*load_svmlight(path))
-    assert weights(learnt) == weights(expected)
+    assert weights(learned) == weights(expected)
     with pytest.raises(ValueError, match="warm_start needs the classes of the last fit"):
-        learnt.fit(source_of(file(BINARY)))
-    assert weights(learnt) == weights(expected)
+        learned.fit(source_of(file(BINARY)))
+    assert weights(learned) == weights(expected)
 
 
 @pytest.mark.compiled
@@ -153,17 +153,17 @@ def test_a_warm_start_knows_the_classes_of_the_last_fit(file):
 )
 def test_a_damaged_cache_changes_nothing(file, tmp_path, where, options):
     path, cache = file(Y), tmp_path / "cache"
-    learnt, expected = (Perceptron(**{"max_iter": 3} | options) for _ in "ab")
+    learned, expected = (Perceptron(**{"max_iter": 3} | options) for _ in "ab")
     from_file(path, cache)
     (row_cache,) = cache.rglob("*.rows")
     for _ in range(2):  # warm_start goes on from here
         flip(row_cache, where)
         damaged = row_cache.read_bytes()
-        learnt.fit(source_of(path, cache))
+        learned.fit(source_of(path, cache))
         expected.fit(*load_svmlight(path))
-        assert weights(learnt) == weights(expected)
-        assert learnt.mistakes_.tolist() == expected.mistakes_.tolist()
-        if learnt.max_iter == 1:  # one pass needs no cache, but would have read it
+        assert weights(learned) == weights(expected)
+        assert learned.mistakes_.tolist() == expected.mistakes_.tolist()
+        if learned.max_iter == 1:  # one pass needs no cache, but would have read it
             assert where > 0.9 or not row_cache.exists()
             break
         assert row_cache.read_bytes() != damaged
@@ -174,7 +174,7 @@ def test_a_damaged_cache_changes_nothing(file, tmp_path, where, options):
     [
         ({}, 4),
         ({"early_stopping": True}, 4),
-        ({"early_stopping": True, "keep": "average"}, 8),  # damaged while all rows are learnt
+        ({"early_stopping": True, "keep": "average"}, 8),  # damaged while all rows are learned
     ],
     ids=str,
 )
@@ -195,13 +195,13 @@ def test_a_cache_damaged_between_passes(file, tmp_path, monkeypatch, how, passes
     passes = []
     model = Perceptron(max_iter=4, **how)
     model.set_callbacks(Counting(passes))
-    learnt = model.fit(source_of(path, cache))
+    learned = model.fit(source_of(path, cache))
     assert damaged
     assert passes == list(range(passes_made))
     expected = in_memory(path, max_iter=4, **how)
-    assert weights(learnt) == weights(expected)
-    assert learnt.mistakes_.tolist() == expected.mistakes_.tolist()
-    assert learnt.training_accuracy_ is not None
+    assert weights(learned) == weights(expected)
+    assert learned.mistakes_.tolist() == expected.mistakes_.tolist()
+    assert learned.training_accuracy_ is not None
 
 
 def test_a_cache_damaged_after_learning_leaves_a_sample_to_measure_on(file, tmp_path, monkeypatch):
@@ -250,10 +250,10 @@ def test_without_room_only_unshuffled_passes_go_on(file, tmp_path, monkeypatch, 
         raise RowCacheError("The cache cannot be written: no space left.")
 
     monkeypatch.setattr(RowCacheWriter, call, full)
-    learnt = from_file(path, cache, shuffle=False)
+    learned = from_file(path, cache, shuffle=False)
     expected = in_memory(path, shuffle=False)
-    assert weights(learnt) == weights(expected)
-    assert learnt.training_accuracy_ == expected.score(*load_svmlight(path))
+    assert weights(learned) == weights(expected)
+    assert learned.training_accuracy_ == expected.score(*load_svmlight(path))
     for options in ({}, {"shuffle": False, "early_stopping": True}):
         with pytest.raises(RowCacheError, match="no space left"):
             from_file(path, cache, **options)
@@ -391,10 +391,10 @@ def test_labels_of_every_type(labels):
     for memory_bytes in (0, 1 << 20):
         source = ArraySource(X, labels, batch_rows=7)
         source.memory_bytes = memory_bytes
-        learnt = Perceptron(max_iter=3).fit(source)
-        assert learnt.classes_.tolist() == expected.classes_.tolist()
-        assert learnt.classes_.dtype.kind == labels.dtype.kind
-        assert weights(learnt) == weights(expected)
+        learned = Perceptron(max_iter=3).fit(source)
+        assert learned.classes_.tolist() == expected.classes_.tolist()
+        assert learned.classes_.dtype.kind == labels.dtype.kind
+        assert weights(learned) == weights(expected)
 
 
 def test_weights_for_classes_that_are_not_there_are_refused(file):
@@ -419,9 +419,9 @@ def test_initial_weights_of_another_width_are_filled_with_zeros(file):
         expected = Perceptron(max_iter=2).fit(X, y, coef_init=wide)
         for chunk_bytes in (60, 1 << 20):
             source = source_of(path, chunk_bytes=chunk_bytes)
-            learnt = Perceptron(max_iter=2).fit(source, coef_init=coef)
-            assert weights(learnt) == weights(expected)
-            assert learnt.n_features_in_ == wide.shape[1]
+            learned = Perceptron(max_iter=2).fit(source, coef_init=coef)
+            assert weights(learned) == weights(expected)
+            assert learned.n_features_in_ == wide.shape[1]
     for wrong in (np.ones((2, FEATURES)), np.ones((1, 1, FEATURES))):
         with pytest.raises(ValueError, match="coef_init has shape"):
             Perceptron().fit(source_of(path), coef_init=wrong)
@@ -437,7 +437,7 @@ def test_a_refused_start_leaves_the_last_fit(file):
 
 @pytest.mark.parametrize("rows", [90, ROWS])  # below and above SMALL
 def test_rows_sorted_by_class_are_not_read_all_at_once(file, monkeypatch, rows):
-    # Neighbours of one class are dealt from 256 blocks, however many bytes those take.
+    # Neighbors of one class are dealt from 256 blocks, however many bytes those take.
     by_class = np.argsort(Y[:rows], kind="stable")
     X = np.random.default_rng(3).integers(-9, 10, (rows, 40)).astype(float)
     monkeypatch.setattr(linsep.rows.source_stream, "BATCH_BYTES", 64 * 40 * 8)
@@ -452,6 +452,6 @@ def test_rows_sorted_by_class_are_not_read_all_at_once(file, monkeypatch, rows):
         return row_batch(stream, batch, *rest)
 
     monkeypatch.setattr(SourceStream, "_row_batch", noted)
-    learnt = Perceptron(max_iter=3).fit(source)
-    assert weights(learnt) == weights(expected)
+    learned = Perceptron(max_iter=3).fit(source)
+    assert weights(learned) == weights(expected)
     assert max(batches) <= 64

@@ -99,15 +99,15 @@ def test_a_recipe_reads_new_files_the_same_way(tmp_path, missing, hash_bits):
 
 def test_a_recipe_counts_unknown_values_and_ignores_other_columns(tmp_path):
     old = write(tmp_path, {"a": [1, 2], "t": ["p", "q"], "u": ["m", "m"], "y": [0, 1]}, "csv")
-    learnt = TableSource([old], target="y")
-    list(learnt.batches())
+    learned = TableSource([old], target="y")
+    list(learned.batches())
     new = write(
         tmp_path,
         {"z": [9, 9, 9], "u": ["m", "m", "m"], "t": ["r", "q", "s"], "a": [5, 6, 7]},
         "csv",
         "new",
     )
-    source = TableSource([new], target=None, recipe=learnt.recipe(), require_target=False)
+    source = TableSource([new], target=None, recipe=learned.recipe(), require_target=False)
     for _ in range(2):
         (batch,) = source.batches()
         assert batch.y is None

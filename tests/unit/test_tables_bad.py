@@ -388,7 +388,7 @@ def test_recipe_and_new_file(tmp_path):
     recipe = TableSource([path], target="y").recipe()
     new = written(tmp_path, "b,c,y\n1,1,0\n", "new.csv")
     assert refusal(new, recipe=recipe) == (
-        "new.csv has no columns 'a', 't', which the model was learnt from: add them.")  # fmt: skip
+        "new.csv has no columns 'a', 't', which the model was learned from: add them.")  # fmt: skip
     text = parquet(tmp_path, {"a": ["x"], "b": [1], "t": ["p"], "y": [1]})
     assert refusal(text, recipe=recipe).startswith("a.parquet, column 'a' holds string where")
 

@@ -351,10 +351,10 @@ def test_rows_are_named_by_their_lines(folder):
 
 
 def test_text_columns_widen_the_rows(folder):
-    (folder / "text.csv").write_text("a,colour,id,kind\n1,red,7,x\n2,blue,8,y\n3,red,9,y\n")
+    (folder / "text.csv").write_text("a,color,id,kind\n1,red,7,x\n2,blue,8,y\n3,red,9,y\n")
     rows, columns = names("text.csv", "--target", "kind", "--row-names", "id", cwd=folder)
     assert rows == ["7", "8", "9"]
-    assert columns == ["a", "colour=blue", "colour=red"]
+    assert columns == ["a", "color=blue", "color=red"]
 
 
 @pytest.mark.parametrize("learner", ["margin", "winnow", "balanced-winnow", "pa"])

@@ -100,7 +100,7 @@ def test_other_estimators(tmp_path):
         source = open_source(path, recipe=ours.recipe_)
         expected = theirs.score(pd.DataFrame(X, columns=NAMES), y, weights)
         assert ours.score(source) == pytest.approx(expected, abs=1e-14)
-        plain = open_source(path, recipe=ours.recipe_, labelled=False)
+        plain = open_source(path, recipe=ours.recipe_, labeled=False)
         assert [batch.weights for batch in plain.batches()] == [None]
 
 

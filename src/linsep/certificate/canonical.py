@@ -4,7 +4,7 @@ So what is hashed is what is checked. All numbers are little-endian. Three seque
 SHA-256 each, row by row:
 
 - heads: the number of the row's label, in order of first appearance, and the number of its *runs*,
-  the longest stretches of neighbouring columns with nonzero values; 32 bits each;
+  the longest stretches of neighboring columns with nonzero values; 32 bits each;
 - runs: the first column and the length of each; 32 bits each;
 - nonzero values: the 64 bits of the double that equals each. A number that equals no double is the
   word ``sign << 63 | 0x7ff8 << 48 | p << 24 | q``, then the p words of its numerator and the q
@@ -31,7 +31,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import linsep
-from linsep.certificate.numbers import Labelled, labelled_rows, same_as_doubles, tidy
+from linsep.certificate.numbers import Labeled, labeled_rows, same_as_doubles, tidy
 from linsep.errors import DataError
 
 HEADER = b"linsep rows 1\n"
@@ -246,7 +246,7 @@ class Reading:
 
     def __init__(self, X: Any, y: Any = None) -> None:
         several = hasattr(X, "coded") or (y is None and hasattr(X, "exactly"))
-        self._given = X if several else labelled_rows(X, y)
+        self._given = X if several else labeled_rows(X, y)
         self.canonical = Canonical()
         self.doubles = True
 
@@ -274,7 +274,7 @@ class Reading:
     def _coded(self) -> Iterator[tuple[Any, np.ndarray, np.ndarray]]:
         """Yield batches of rows, the labels, and the index of each row's label."""
         given = self._given
-        if isinstance(given, Labelled):
+        if isinstance(given, Labeled):
             yield given.X, given.classes, given.codes
         elif hasattr(given, "coded"):
             yield from ((X, given.classes, codes) for X, codes in given.coded())

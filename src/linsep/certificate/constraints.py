@@ -293,7 +293,7 @@ class Weights:
 
 
 class Membership:
-    """Exact test of which constraints lie outside a space, vectorised where floats are exact.
+    """Exact test of which constraints lie outside a space, vectorized where floats are exact.
 
     The remainder of a row is a sum over columns, in each *free* column (one without a pivot). If a
     free column is zero in all rows of the space, the row itself must be zero there. Elsewhere

@@ -65,7 +65,7 @@ def exact_rows(X: Any) -> Any:
     return _stacked([_of_objects(given[:, j], j) for j in range(given.shape[1])])
 
 
-class Labelled(NamedTuple):
+class Labeled(NamedTuple):
     """Rows, the sorted labels, each row's index into them, and feature names or None."""
 
     X: Any
@@ -74,7 +74,7 @@ class Labelled(NamedTuple):
     names: list[str] | None
 
 
-def labelled_rows(X: Any, y: Any) -> Labelled:
+def labeled_rows(X: Any, y: Any) -> Labeled:
     """Return rows and labels; ValueError for missing values and different lengths."""
     if y is None:
         raise ValueError("Give the labels y beside X: without them there is nothing to separate.")
@@ -83,7 +83,7 @@ def labelled_rows(X: Any, y: Any) -> Labelled:
     y = labels_of(y)
     check_consistent_length(rows, y)
     classes, codes = np.unique(y, return_inverse=True)
-    return Labelled(rows, classes, codes, names)
+    return Labeled(rows, classes, codes, names)
 
 
 def tidy(X: Any) -> Any:

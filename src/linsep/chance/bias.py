@@ -19,7 +19,7 @@ FACTOR = 1.5
 GRID = np.linspace(-8.4, 8.4, 57)
 #: largest signal; logarithms of signals that are looked for, and where a search starts
 MOST_SIGNAL, LOG_SIGNALS, STARTS = 20.0, (-7.0, log(20.0)), (1.0, 0.25, 2.5, 5.0)
-#: log-likelihood of a row without columns, of two classes of which one has 30 % of the rows
+#: log-likelihood of a row without columns, of two classes of which one has 30% of the rows
 UNEQUAL = 0.61
 #: residual of the equations that counts as none
 SOLVED = 1e-7

@@ -78,14 +78,14 @@ def phase_transition(intercept: float = 0.0, signal: float = 0.0) -> float:
     return float(best.fun)
 
 
-def normal_nodes(*centres: float, width: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+def normal_nodes(*centers: float, width: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
     """Return places and weights that integrate over the standard normal distribution.
 
-    Panels are short around ``centres`` where an integrand changes within a ``width``, and grow with
+    Panels are short around ``centers`` where an integrand changes within a ``width``, and grow with
     the distance from them.
     """
     steps = width * np.append(0.0, 2.0 ** np.arange(20))
-    ends = [end for centre in centres for end in (centre + steps, centre - steps)]
+    ends = [end for center in centers for end in (center + steps, center - steps)]
     edges = np.unique(np.clip(np.concatenate([np.linspace(-FAR, FAR, 25), *ends]), -FAR, FAR))
     nodes, weights = leggauss(NODES)
     half, middle = np.diff(edges)[:, None] / 2, (edges[1:] + edges[:-1])[:, None] / 2

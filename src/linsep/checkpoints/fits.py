@@ -23,7 +23,7 @@ from linsep.sources.remote.file import located
 LONGEST = 90
 #: where an object is in memory, in its text
 PLACE = re.compile(r" at 0x[0-9a-fA-F]+")
-#: parameters that do not change what is learnt
+#: parameters that do not change what is learned
 FREE = ("verbose", "n_jobs")
 #: what to say of a difference that has no two sides to show
 OTHERS = {
@@ -225,7 +225,7 @@ class SavedFit(Saving):
             ) from None
 
     def check_arrays(self, X: Any, *labels: np.ndarray) -> None:
-        """Raise CheckpointError if the run to go on with learnt other rows."""
+        """Raise CheckpointError if the run to go on with learned other rows."""
         self.agree(rows=of_arrays(X, *labels))
 
     def check_source(self, source: Any, whole: bool = True) -> None:

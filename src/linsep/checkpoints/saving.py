@@ -217,7 +217,7 @@ class Saving:
         """Raise CheckpointError if the run to go on with had other settings than these."""
 
     def check_arrays(self, X: Any, *labels: np.ndarray) -> None:
-        """Raise CheckpointError if the run to go on with learnt other rows."""
+        """Raise CheckpointError if the run to go on with learned other rows."""
 
     def check_source(self, source: Any, whole: bool = True) -> None:
         """Raise CheckpointError if the run to go on with read other files, or in another way;

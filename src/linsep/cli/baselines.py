@@ -51,8 +51,8 @@ def _of_classes(model: Any, summary: dict[str, Any]) -> list[str]:
 
 def _of_weighed_classes(model: Any, summary: dict[str, Any]) -> list[str]:
     """Return the same where classes have weights, which trade accuracy for recall."""
-    learnt, test = getattr(model, "training_balanced_accuracy_", None), summary["test"]
-    each = [("training", learnt, 1 / len(model.classes_))]
+    learned, test = getattr(model, "training_balanced_accuracy_", None), summary["test"]
+    each = [("training", learned, 1 / len(model.classes_))]
     if test is not None:
         of_test = test["metrics"]["balanced_accuracy"]
         each.append(("test", of_test["value"], of_test["baseline"]))

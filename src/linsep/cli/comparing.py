@@ -124,7 +124,7 @@ def compare_and_learn(
     as_json: bool, source: Source,
 ) -> None:  # fmt: skip
     """Compare in folds, learn the chosen model from all rows if it is asked for, and print."""
-    from linsep.cross_validation import kept, labelled_rows
+    from linsep.cross_validation import kept, labeled_rows
     from linsep.tuning import compare
 
     started, files = perf_counter(), source
@@ -132,7 +132,7 @@ def compare_and_learn(
     asked.folds.check(source.grouped)
     with watching(source), told_once():
         source, batch = kept(source)
-        rows = labelled_rows(source, batch, classify=asked.learners != ["linear"])
+        rows = labeled_rows(source, batch, classify=asked.learners != ["linear"])
         found = compare(some, rows, asked.folds, asked.compared)
         chosen = (found.simplest if asked.one_se else found.ranked[0]).candidate
         if model is not None or test:

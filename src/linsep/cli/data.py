@@ -171,7 +171,7 @@ def convert(
         writer = reader = _table_writer(paths, how | {"index_base": index_base}, files)
     else:
         reader = open_source(
-            data, **how, **files, index_base=index_base, labelled=written != "parquet"
+            data, **how, **files, index_base=index_base, labeled=written != "parquet"
         )
         if isinstance(reader, SvmlightSource):
             reader.mends = True
@@ -240,7 +240,7 @@ def _print(rows: int, lost: list[str], out: Path, seconds: float, as_json: bool)
         ]
     )
     for sentence in lost:
-        note(f"{sentence}.")
+        note(f"{sentence}.", "warning")
 
 
 def share(text: Any) -> Fraction:
@@ -378,7 +378,7 @@ def _kind(paths: list[File], format: str | None, column: str | None) -> str:
             "convert, such as texts.parquet, and split that."
         )
     if kind == "rows":
-        raise DataError(f"{paths[0]} holds rows as they are learnt: split what it was made from.")
+        raise DataError(f"{paths[0]} holds rows as they are learned: split what it was made from.")
     if kind in ("svmlight", "vw") and column is not None:
         raise DataError(
             f"{paths[0]} has labels first and no columns: leave out the options of columns; its "

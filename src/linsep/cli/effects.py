@@ -46,8 +46,8 @@ def effects(
             f"{model} is a {type(fitted).__name__}, and effects on probabilities are those of a "
             "logistic regression."
         )
-    labelled = True if getattr(fitted, "recipe_", {}).get("weight") else None
-    source = open_like(fitted, model, data, **files, labelled=labelled)
+    labeled = True if getattr(fitted, "recipe_", {}).get("weight") else None
+    source = open_like(fitted, model, data, **files, labeled=labeled)
     with watching(source):
         table = fitted.marginal_effects(source, at=where, level=level)
     if as_json:

@@ -157,12 +157,12 @@ def wrong_use(problem: Any, *command: str) -> str:
     return f"{message[0].lower()}{message[1:]}; `{where} --help` says more."
 
 
-def note(message: str) -> None:
-    """Print one line to stderr, beside the results."""
+def note(message: str, kind: str = "") -> None:
+    """Print one line to stderr, of a ``kind``: "warning", "error", or none for a note."""
     if sys.stderr is not None:
         with suppress(OSError):  # stderr is closed
             line = all_shown(named(" ".join(message.splitlines())))
-            print("linsep:", escaped(line), file=sys.stderr)
+            print("linsep:", *([f"{kind}:"] if kind else []), escaped(line), file=sys.stderr)
 
 
 @contextmanager
@@ -201,12 +201,13 @@ def _noting_warnings() -> Iterator[None]:
 def note_warning(warning: Warning) -> None:
     """Print a warning in one line, its hints as options."""
     refusal = getattr(warning, "refusal", None)
-    note(refusal.render(lambda hint: hint.render(in_options)) if refusal else str(warning))
+    text = refusal.render(lambda hint: hint.render(in_options)) if refusal else str(warning)
+    note(text, "warning")
 
 
 def fail(message: str, code: int = 1) -> None:
     """Print the reason in one line and end the command."""
-    note(message)
+    note(message, "error" if code in (1, 2, INTERNAL_ERROR) else "")
     raise click.exceptions.Exit(code) from None
 
 

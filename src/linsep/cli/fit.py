@@ -102,7 +102,7 @@ class Place:
         self._how = {name: value for name, value in given.items() if value is not None}
         if self._how and address is None:
             name = next(iter(self._how)).replace("_", "-")
-            raise click.BadParameter(f"--{name} needs --dask, where shards are learnt.")
+            raise click.BadParameter(f"--{name} needs --dask, where shards are learned.")
 
     def fit(self, estimator: Any, source: Source, arguments: dict[str, Any]) -> None:
         """Fit the estimator to the source."""
@@ -272,7 +272,7 @@ def _finish(
     validated: dict[str, Any] | None, choice: "Choice", chosen_for: str | None,
 ) -> None:  # fmt: skip
     """Calibrate, choose a threshold, save, test and print the summary."""
-    # Save and report what was learnt, even if Ctrl-C is pressed again.
+    # Save and report what was learned, even if Ctrl-C is pressed again.
     with interrupts_deferred() as pressed:
         made = Calibrated()
         if whole:
@@ -297,9 +297,9 @@ def _finish(
             chosen_for=chosen_for,
         )
         if calibrate and not made.told and not made.error:
-            note(f"the model is not calibrated: {report.interruption(estimator)}.")
+            note(f"the model is not calibrated: {report.interruption(estimator)}.", "warning")
         if choice.rule is not None and not hasattr(estimator, "threshold_") and not made.error:
-            note(f"the model has no threshold: {report.interruption(estimator)}.")
+            note(f"the model has no threshold: {report.interruption(estimator)}.", "warning")
         code = interrupted_code()
         pressed.forget()
     for error in filter(None, (made.error, tested.error)):
@@ -404,14 +404,14 @@ def _print_summary(
         if curve:
             report.print_curve(summary)
     for message in summary["warnings"]:
-        note(message)
+        note(message, "warning")
 
 
 def _fitted(
     estimator: Any, source: Source, start: InitialWeights, place: Place,
     saved: Checkpoint | None,
 ) -> bool:  # fmt: skip
-    """Learn; return False if Ctrl-C ended it after something was learnt, unless that is saved in a
+    """Learn; return False if Ctrl-C ended it after something was learned, unless that is saved in a
     checkpoint.
     """
     arguments = start.arguments | ({} if saved is None else {"checkpoint": saved})
@@ -422,8 +422,8 @@ def _fitted(
             place.fit(estimator, source, arguments)
             start.check_width(estimator.n_features_in_)
     except KeyboardInterrupt:
-        learnt = getattr(estimator, "stop_reason_", None) is not None
-        if saved is not None or not learnt or not hasattr(estimator, "recipe_"):
+        learned = getattr(estimator, "stop_reason_", None) is not None
+        if saved is not None or not learned or not hasattr(estimator, "recipe_"):
             raise
         return False
     return True
@@ -442,10 +442,10 @@ def _check_calibration(data: list[str] | None, method: str | None, learner: str)
 
 def _calibrated(
     estimator: Any, data: list[str] | None, method: str | None, reading: Reading,
-    choice: "Choice", learnt: Source,
+    choice: "Choice", learned: Source,
 ) -> Calibrated:  # fmt: skip
     """Calibrate a fitted model and choose its threshold, if it was asked for."""
-    told, source = None, learnt
+    told, source = None, learned
     try:
         with interrupts_allowed():
             if data:

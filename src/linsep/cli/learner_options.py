@@ -377,7 +377,7 @@ def _not_of(learner: str, option: str, owners: list[str]) -> str:
 
 
 def options_of_model(model: Any) -> str:
-    """Return the options of ``linsep fit`` that a model was learnt with, without defaults.
+    """Return the options of ``linsep fit`` that a model was learned with, without defaults.
 
     A kernel object has no option; it is shown on a line of its own.
     """
@@ -465,7 +465,7 @@ class InitialWeights:
     Parameters
     ----------
     vectors : list of lists of float, one for two classes, else one for each class or pair; the
-        intercept is the first of a list if one is learnt. Or None.
+        intercept is the first of a list if one is learned. Or None.
     learner : str, its name on the command line
     estimator : the learner
     source : the data

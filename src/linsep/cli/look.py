@@ -66,7 +66,7 @@ class Look(NamedTuple):
 
 def _look(given: dict[str, Any]) -> Look:
     look = Look(**given)
-    with look.colors():  # an unknown one is told before anything is read or learnt
+    with look.colors():  # an unknown one is told before anything is read or learned
         return look
 
 

@@ -167,17 +167,17 @@ def _print_heaviest(machine: dict[str, Any], what: str) -> None:
 
 
 def _training_pairs(model: Any, summary: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return how a model was learnt, as pairs of a heading and a text."""
+    """Return how a model was learned, as pairs of a heading and a text."""
     if is_regression(model):
         return [
-            ("learnt", report.learnt_text(summary)),
+            ("learned", report.learned_text(summary)),
             *report.text_pairs(model),
             *report.equation_pairs(model),
             *report.threshold_pairs(summary),
             ("inference", "`linsep summary` shows estimates, their errors and tests"),
         ]
     return [
-        ("learnt", report.learnt_text(summary)),
+        ("learned", report.learned_text(summary)),
         *report.text_pairs(model),
         *report.equation_pairs(model),
         *kernel_pairs(summary),
@@ -231,7 +231,7 @@ def audit(
         )
     left_out = getattr(estimator, "recipe_", {}).get("missing") == "drop"
     missing = "skip" if left_out else "error"  # rows keep the numbers that they have in the files
-    source = open_like(estimator, model, data, labelled=False, missing=missing, **files)
+    source = open_like(estimator, model, data, labeled=False, missing=missing, **files)
     found = explained(estimator, source, row - 1)
     if as_json:
         print_json(found)
@@ -292,7 +292,7 @@ def export(model: Path, file: Path, *, force: bool) -> None:
     )
     if hasattr(estimator, "predict_proba") and not rule.probabilities:
         which = "Calibrated" if hasattr(estimator, "calibration_") else "One-vs-rest"
-        note(f"{which} probabilities are not exported; labels are the same.")
+        note(f"{which} probabilities are not exported; labels are the same.", "warning")
 
 
 def _residual_rows(model: Any, X: Any, y: np.ndarray) -> list[dict[str, float]]:
@@ -571,8 +571,8 @@ def _drawn(
     picture = display(shown.display)
     if data is None:
         return picture.from_estimator(estimator, **choices)
-    labelled = None if kind == "decision" else True
-    source = open_like(estimator, path, data, **files, labelled=labelled)
+    labeled = None if kind == "decision" else True
+    source = open_like(estimator, path, data, **files, labeled=labeled)
     never_overwrite(source.paths, output)
     if shown.rows == "scored":
         with watching(source):

@@ -523,7 +523,7 @@ def _files(format_flag: str) -> Gathered:
         ),
         Option(
             "--units/--no-units", section="Data", default=None,
-            help="Read 5 %, $5, (5) and numbers with other signs, digits and spaces as numbers.",
+            help="Read 5%, $5, (5) and numbers with other signs, digits and spaces as numbers.",
         ),
         Option(
             "--comment", section="Data", metavar="TEXT",
@@ -712,7 +712,7 @@ def _typed(name: str, value: Any) -> Any:
     return value
 
 
-# What is learnt, and how.
+# What is learned, and how.
 
 
 class LearnerName(click.ParamType):

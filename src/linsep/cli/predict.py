@@ -72,7 +72,7 @@ def predict(
     beside = one_of(scores, probabilities)
     refuse_beside(estimator, model, beside, interval)
     cut = None if threshold is None else threshold_given(estimator, model, threshold)
-    source = open_like(estimator, model, data, **files, labelled=False, missing=missing)
+    source = open_like(estimator, model, data, **files, labeled=False, missing=missing)
     never_overwrite([*source.paths, model], output)
     # A progress bar would mix with predictions on the same terminal.
     seen = nullcontext() if output is None and on_terminal() else watching(source)
@@ -87,11 +87,11 @@ def predict(
             out.write(answers)
     unread = [estimator.recipe_.get(name) for name in ("target", "weight")]
     for heading, text in gap_pairs(gaps_of(source, unread), estimator.recipe_):
-        note(f"{heading} {text}.")
+        note(f"{heading} {text}.", "warning")
     if source.skipped:
-        note(f"no prediction for {counted(source.skipped, 'row')} with missing values.")
+        note(f"no prediction for {counted(source.skipped, 'row')} with missing values.", "warning")
     if prediction.unknown:
-        note(f"{unknown_text(prediction.unknown, estimator)}.")
+        note(f"{unknown_text(prediction.unknown, estimator)}.", "warning")
 
 
 def refuse_beside(model: Any, path: Path, beside: str | None, interval: str | None) -> None:

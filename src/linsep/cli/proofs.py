@@ -360,7 +360,7 @@ def _check(claim: Any, recipe: dict[str, Any] | None, source: Source, limit: flo
     """Check a claim about rows that are read by the user's options."""
     from linsep.certificate.checking import Check
 
-    difference = _difference(recipe, source.recipe(), LEARNT)
+    difference = _difference(recipe, source.recipe(), LEARNED)
     if difference is None:
         checked = claim.verify(source, time_limit=limit)
         if not checked:
@@ -377,7 +377,7 @@ FIRST = ("format", "target", "exclude", "missing", "hash_bits")
 #: settings of a recipe that do not change numbers
 STORAGE = (*OF_CSV, "dtype")
 #: settings known only after all rows have been read
-LEARNT = ("target_kind", "text", "rare", "seen")
+LEARNED = ("target_kind", "text", "rare", "seen")
 
 
 def _difference(
@@ -487,7 +487,7 @@ def _recipe(model: Any, path: Path | None) -> Any:
     """Return how a model's data are read; DataError if they were no files."""
     if not hasattr(model, "recipe_"):
         raise DataError(
-            f"{path} was not learnt from a file: use linsep.geometric_margin in Python."
+            f"{path} was not learned from a file: use linsep.geometric_margin in Python."
         )
     return model.recipe_
 

@@ -1,4 +1,4 @@
-"""How commands read DATA: as options say, or as a model was learnt; here, or on a cluster."""
+"""How commands read DATA: as options say, or as a model was learned; here, or on a cluster."""
 
 import os
 from collections import Counter
@@ -56,13 +56,13 @@ class Reading(NamedTuple):
 
     def check(self, source: Source, **others: list[str] | None) -> None:
         """Report other files that cannot be read as the source is, before learning, and tell if
-        they are learnt from. ``others`` are the values of options by name.
+        they are learned from. ``others`` are the values of options by name.
         """
         for name, data in others.items():
             if data:
                 group = self.group if name == "test" else None
                 recipe = recipe_with(source.layout(), group=group)
-                _tell_learnt(name, source, open_source(data, recipe=recipe, **self.files))
+                _tell_learned(name, source, open_source(data, recipe=recipe, **self.files))
 
     def like(self, model: Any, path: Path | None, data: list[str]) -> Source:
         """Open other files for a model."""
@@ -80,14 +80,15 @@ _LEARNS = {
 }
 
 
-def _tell_learnt(option: str, source: Source, other: Source) -> None:
-    """Tell that a file of an option, ``other``, is one that a model is learnt from."""
-    learnt = set(map(_whole, source.paths))
-    both = [path for path in other.paths if _whole(path) in learnt]
+def _tell_learned(option: str, source: Source, other: Source) -> None:
+    """Tell that a file of an option, ``other``, is one that a model is learned from."""
+    learned = set(map(_whole, source.paths))
+    both = [path for path in other.paths if _whole(path) in learned]
     if both:
         note(
-            f"{flag_of(option)} {both[0]} is learnt from, too: it does not tell "
-            f"{_LEARNS[option]}; `linsep split` holds rows out."
+            f"{flag_of(option)} {both[0]} is learned from, too: it does not tell "
+            f"{_LEARNS[option]}; `linsep split` holds rows out.",
+            "warning",
         )
 
 
@@ -109,7 +110,8 @@ def _tell_absent(source: Source, given: dict[str, Any]) -> None:
         if absent:
             note(
                 f"No namespace of the first {_ROWS:,} rows begins with {_shown(absent)} "
-                f"({flag_of(name)}); there are {_shown(there.decode(errors='replace'))}."
+                f"({flag_of(name)}); there are {_shown(there.decode(errors='replace'))}.",
+                "warning",
             )
 
 
@@ -122,7 +124,10 @@ def _tell_repeated(source: Source) -> None:
     counts = Counter(map(_whole, source.paths))
     for path in {_whole(path): path for path in source.paths}.values():
         if (count := counts[_whole(path)]) > 1:
-            note(f"{path} is given {count} times, and each of its rows counts {count} times.")
+            note(
+                f"{path} is given {count} times, and each of its rows counts {count} times.",
+                "warning",
+            )
 
 
 def _whole(path: File) -> str:
@@ -150,7 +155,7 @@ def open_like(
     """
     if not hasattr(model, "recipe_"):
         raise DataError(
-            f"{path} was not learnt from a file, so linsep does not know how to read one for it; "
+            f"{path} was not learned from a file, so linsep does not know how to read one for it; "
             "use it in Python."
         )
     return open_source(data, recipe=recipe_with(model.recipe_, group=group), **how)

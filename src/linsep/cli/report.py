@@ -35,7 +35,7 @@ WEIGHTS = {
     "best": "best weights",
 }  # fmt: skip
 # If values exceed the smallest range of a column by this factor, suggest scaling. Of 24 tables
-# (`make bench BENCH=tables`) this finds the ten that scaling improves by 2 % and more.
+# (`make bench BENCH=tables`) this finds the ten that scaling improves by 2% and more.
 UNEVEN = 50
 
 
@@ -254,7 +254,7 @@ def training_text(model: Any, summary: dict[str, Any]) -> str:
     if summary["training_sampled"]:
         which = f" of {rows:,} rows drawn evenly"
     elif rows > summary["rows"]:
-        which, rest = f" of {rows:,} rows", f" ({rows - summary['rows']:,} were not learnt)"
+        which, rest = f" of {rows:,} rows", f" ({rows - summary['rows']:,} were not learned)"
     weights = f", {WEIGHTS[model.keep]}" if "keep" in model.get_params() else ""
     baseline = percent(summary["training_baseline"])
     return f"{percent(right)}{which} right{rest}{weights}; baseline {baseline}"
@@ -298,18 +298,18 @@ def _run_pairs(model: Any, summary: dict[str, Any]) -> list[tuple[str, str]]:
         then = "rows kept from learning (best pass)"
         if model.fitted_run().trial is not None:
             made = f"{summary['passes']:,} pass{'es' * (summary['passes'] != 1)}"
-            then = f"best pass; then learnt from all rows in {made}"
+            then = f"best pass; then learned from all rows in {made}"
         pairs.append(("held out", f"{percent(held_out)} right, {then}"))
     if summary.get("progressive_accuracy") is not None:
         share = percent(summary["progressive_accuracy"])
-        pairs.append(("progressive", f"{share} right, first pass, each row before it was learnt"))
+        pairs.append(("progressive", f"{share} right, first pass, each row before it was learned"))
     why = interruption(model) if summary["interrupted"] else "the rows were not kept"
     measured = f"not measured: {why}; `linsep score` reads them again"
     return [
         *pairs,
         ("training", measured if training is None else training_text(model, summary)),
         *metric_pairs(summary),
-        ("learnt", learnt_text(summary)),
+        ("learned", learned_text(summary)),
         *chosen_pairs(summary),
         *equation_pairs(model),
         *recipe_pairs(model),
@@ -356,7 +356,7 @@ def _estimation_pairs(model: Any, summary: dict[str, Any]) -> list[tuple[str, st
     return [
         *([("training", training_text(model, summary))] if measured else []),
         *(metric_pairs(summary) if hasattr(model, "classes_") else []),
-        ("learnt", learnt_text(summary)),
+        ("learned", learned_text(summary)),
         *threshold_pairs(summary),
         *recipe_pairs(model),
         *gap_pairs(summary, getattr(model, "recipe_", {})),
@@ -386,7 +386,7 @@ def print_curve(summary: dict[str, Any]) -> None:
     )
 
 
-def learnt_text(summary: dict[str, Any]) -> str:
+def learned_text(summary: dict[str, Any]) -> str:
     """Return learner, classes if any, rows and features in one line."""
     labels, rows, features = summary["classes"], summary["rows"], summary["features"]
     parts = [
@@ -419,7 +419,7 @@ def passes_text(summary: dict[str, Any]) -> str:
 def stopped_text(model: Any) -> str:
     """Return why the last fit ended."""
     if model.stop_reason_ is None:
-        return "not by itself: it learnt rows as they were given"
+        return "not by itself: it learned rows as they were given"
     sentence = model.stop_sentence_
     if model.stop_reason_ == StopReason.MAX_ITER:
         advice = "; `linsep separate` says if rows are separable"

@@ -77,7 +77,7 @@ def _interval_pairs(result: dict[str, Any], name: str) -> list[tuple[str, str]]:
     return [
         (
             "interval",
-            f"{low} to {high} ({100 * about['level']:g} % interval, {resamples} resamples of "
+            f"{low} to {high} ({100 * about['level']:g}% interval, {resamples} resamples of "
             f"{what}){drawn}",
         )
     ]
@@ -106,7 +106,7 @@ def _print_metrics(result: dict[str, Any], without: str) -> int:
         rows.append([title, value, between, baseline])
     if not rows:
         return 0
-    level = f"{100 * result['intervals']['level']:g} % interval"
+    level = f"{100 * result['intervals']['level']:g}% interval"
     print()
     print_table(["metric", "value", level, "baseline"], rows)
     return len(rows) + 2

@@ -108,7 +108,7 @@ def _announce(server: Any, host: str) -> None:
     ]  # fmt: skip
     if server.learning is not None:
         rows = server.learning.log.n_rows
-        pairs.append(("log", f"{server.learning.log.path}, {counted(rows, 'row')} learnt"))
+        pairs.append(("log", f"{server.learning.log.path}, {counted(rows, 'row')} learned"))
     print_pairs(pairs)
     print("         Ctrl-C ends it", flush=True)
 

@@ -97,7 +97,7 @@ def read_rows(
 ) -> tuple[Source, np.ndarray, np.ndarray, Sequence[str]]:
     """Return the source, all of its rows, their labels and their names.
 
-    ``names`` is a column of a table that is not learnt from, or None to name rows by their lines;
+    ``names`` is a column of a table that is not learned from, or None to name rows by their lines;
     the other arguments are those of :func:`linsep.open_source`.
     """
     how["format"] = format

@@ -64,7 +64,7 @@ def tune(
     class_weight: list[str] | None, reference: str | None, columns: dict[str, Any],
     folds: Any, metric: str | None, one_se: bool, parameters: dict[str, Any],
 ) -> None:  # fmt: skip
-    """Compare models on rows of DATA that they have not learnt, and learn the best.
+    """Compare models on rows of DATA that they have not learned, and learn the best.
 
     Example: linsep tune train.csv --target species --learner pa --grid C=0.01,0.1,1 --model m
     """
@@ -221,7 +221,7 @@ def print_tune(found: dict[str, Any], recipe: dict[str, Any]) -> None:
         ("best", ", ".join(f"{name}={value_text(v)}" for name, v in found["best"].items())),
         (
             "held out",
-            f"{_with_error(first)} % of {rows} right; baseline {percent(found['baseline'])}",
+            f"{_with_error(first)}% of {rows} right; baseline {percent(found['baseline'])}",
         ),
     ]
     if found["test"] is not None:
@@ -229,7 +229,7 @@ def print_tune(found: dict[str, Any], recipe: dict[str, Any]) -> None:
                               f"{report.baseline_text(found['test'])}"))  # fmt: skip
         pairs += report.metric_pairs(found)
     pairs += [
-        ("learnt", f"{counted(len(models), 'model')} of {found['learner']}{spared}, "
+        ("learned", f"{counted(len(models), 'model')} of {found['learner']}{spared}, "
                    f"{found['passes']:,} passes over "
                    f"{counted(found['rows'] - found['held_out_rows'], 'row')}"),
         *gap_pairs(found, recipe),

@@ -35,7 +35,7 @@ FOLDS = options.Gathered(
     (
         Option(
             "--cv", section="Validation", **number(at_least=2),
-            help="Cross-validate in so many folds: each is predicted by a model that has learnt "
+            help="Cross-validate in so many folds: each is predicted by a model that has learned "
             "from the others.",
         ),
         Option(
@@ -74,7 +74,7 @@ def metric_named(name: str) -> "Metric":
 def with_error(name: str, mean: float, error: float, unit: bool = False) -> str:
     """Return a metric and its standard error: in percent, or to four digits."""
     if metric_named(name).is_share:
-        return f"{100 * mean:.2f} ± {100 * error:.2f}{' %' * unit}"
+        return f"{100 * mean:.2f} ± {100 * error:.2f}{'%' * unit}"
     return f"{mean:.4g} ± {error:.2g}"
 
 

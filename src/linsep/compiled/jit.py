@@ -54,8 +54,8 @@ class PieceCompiler(CompilerBase):
     """Compile a function that is only ever inlined, as far as its callers need it: the steps numba
     takes for any function, which end in a :class:`_Piece`.
 
-    numba optimises such a function as a whole and makes machine code of it, which nobody calls:
-    LLVM optimises it again wherever it is inlined. Without both, a loop compiles in two thirds of
+    numba optimizes such a function as a whole and makes machine code of it, which nobody calls:
+    LLVM optimizes it again wherever it is inlined. Without both, a loop compiles in two thirds of
     the time, to the same code.
     """
 

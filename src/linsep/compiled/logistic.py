@@ -14,36 +14,36 @@ TINY = 1e-300
 
 
 @generic(0)
-def standardise(rows, first, Z, centres, scales):
-    """Write (x - centre) * scale of the rows from ``first`` on to Z.
+def standardize(rows, first, Z, centers, scales):
+    """Write (x - center) * scale of the rows from ``first`` on to Z.
 
-    The difference is computed first, so that a spread far below the centre keeps its digits.
+    The difference is computed first, so that a spread far below the center keeps its digits.
     """
 
 
-@standardise.when(Dense)
-def _standardise_dense(rows, first, Z, centres, scales):
+@standardize.when(Dense)
+def _standardize_dense(rows, first, Z, centers, scales):
     for i in range(U(Z.shape[0])):
         for j in range(U(rows.values.shape[1])):
-            Z[i, j] = (rows.values[U(first) + i, j] - centres[j]) * scales[j]
+            Z[i, j] = (rows.values[U(first) + i, j] - centers[j]) * scales[j]
 
 
-@standardise.when(Csr)
-def _standardise_sparse(rows, first, Z, centres, scales):
+@standardize.when(Csr)
+def _standardize_sparse(rows, first, Z, centers, scales):
     Z[:] = 0.0
     for i in range(Z.shape[0]):
         for at in range(U(rows.starts[first + i]), U(rows.starts[first + i + 1])):
             Z[U(i), U(rows.columns[at])] += rows.values[at]
-        for j in range(U(centres.size)):
-            Z[U(i), j] = (Z[U(i), j] - centres[j]) * scales[j]
+        for j in range(U(centers.size)):
+            Z[U(i), j] = (Z[U(i), j] - centers[j]) * scales[j]
 
 
 @compiled
-def standardised(rows, first, Z, centres, scales):
-    """Fill Z with (x - centre) * scale for every feature, and 1 in a column beyond the last."""
-    standardise(rows, first, Z, centres, scales)
+def standardized(rows, first, Z, centers, scales):
+    """Fill Z with (x - center) * scale for every feature, and 1 in a column beyond the last."""
+    standardize(rows, first, Z, centers, scales)
     for i in range(U(Z.shape[0])):
-        for j in range(U(centres.size), U(Z.shape[1])):
+        for j in range(U(centers.size), U(Z.shape[1])):
             Z[i, j] = 1.0
 
 
@@ -81,7 +81,7 @@ def two_classes(scores, codes, weights, first, residuals, curvature):
 @compiled
 def two_class_terms(columns, codes, weights, b):
     """Return the log-likelihood of two classes at the weights b, its gradient, the information, and
-    the score and the curvature of each row. ``columns`` are those of the standardised rows.
+    the score and the curvature of each row. ``columns`` are those of the standardized rows.
     """
     scores = np.dot(b, columns)
     residuals, curvature = np.empty(scores.size), np.empty(scores.size)

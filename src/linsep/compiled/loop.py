@@ -1,5 +1,5 @@
 """The pass loop: learn from rows in a given order, by any scheme and rule; the order of rows, and
-scores of what was learnt.
+scores of what was learned.
 """
 
 from typing import NamedTuple
@@ -199,7 +199,7 @@ AHEAD = 6
 
 @compiled
 def pass_loop(scheme, rule, keep, W, bias, rows, codes, importance, order, now, tally):
-    """Learn from the rows listed in ``order``; return how many were learnt.
+    """Learn from the rows listed in ``order``; return how many were learned.
 
     Parameters
     ----------
@@ -210,13 +210,13 @@ def pass_loop(scheme, rule, keep, W, bias, rows, codes, importance, order, now, 
     codes : int32 class of each row
     importance : float64 weight of each row, or empty where all are 1
     order : int64 row numbers
-    now : number of rows learnt before
+    now : number of rows learned before
     tally : int64 counts [mistakes, updates, errors], updated in place
 
     Returns
     -------
     Fewer than ``order.size`` if the next row has no finite score, or a feature without a weight;
-    nothing has been learnt from that row.
+    nothing has been learned from that row.
     """
     scheme, rule, keep = borrow(scheme), borrow(rule), borrow(keep)
     rows, W = borrow(rows), borrow(W)
@@ -241,18 +241,18 @@ def pass_loop(scheme, rule, keep, W, bias, rows, codes, importance, order, now, 
 @compiled
 def passes_loop(scheme, rule, keep, W, bias, rows, codes, importance, orders, now, tallies):
     """Make a pass in each of the ``orders``, up to the first without a mistake, as
-    :func:`pass_loop` does; return how many rows were learnt. ``tallies`` has a row for each pass.
+    :func:`pass_loop` does; return how many rows were learned. ``tallies`` has a row for each pass.
     """
-    learnt = 0
+    learned = 0
     for k in range(orders.shape[0]):
         done = pass_loop(
-            scheme, rule, keep, W, bias, rows, codes, importance, orders[k], now + learnt,
+            scheme, rule, keep, W, bias, rows, codes, importance, orders[k], now + learned,
             tallies[k],
         )  # fmt: skip
-        learnt += done
+        learned += done
         if done < orders.shape[1] or tallies[k, MISTAKES] == 0:
             break
-    return learnt
+    return learned
 
 
 @compiled

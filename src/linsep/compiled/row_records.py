@@ -24,7 +24,7 @@ from linsep.compiled.loop import BLOCK
 CHECKSUM_LANES = 64
 LEFT, RIGHT, AGAIN = np.uint64(13), np.uint64(7), np.uint64(17)
 # The lanes are combined by a different step of full period: with the same one, swapping a word
-# with its neighbour one lane back and one step on would go undetected.
+# with its neighbor one lane back and one step on would go undetected.
 FOLD_LEFT, FOLD_RIGHT = np.uint64(7), np.uint64(9)
 
 
@@ -161,7 +161,7 @@ def pack_dense(values, width, value_size, codes, weights, first, sizes, block, n
 
 @compiled
 def plan_reads(blocks, offsets, n_rows, per_row, per_value, gulp, runs):
-    """Plan the reads of a file for ``blocks``, with one read for neighbouring blocks.
+    """Plan the reads of a file for ``blocks``, with one read for neighboring blocks.
 
     Records go one after another into a buffer; once it holds ``gulp`` bytes it is emptied, and
     filled again from its start. Each row of ``runs``, int64 of shape (len(blocks), 4), becomes

@@ -1,7 +1,7 @@
 """Row primitives: dense, sparse and scaled rows, and the operations of a learner on one row.
 
 Everything else is written in terms of these. The last weight belongs to the constant feature
-``bias`` (1 with an intercept, 0 without): an intercept is learnt as one more weight, so no rule
+``bias`` (1 with an intercept, 0 without): an intercept is learned as one more weight, so no rule
 treats it specially.
 """
 
@@ -423,7 +423,7 @@ def _careful_scale(rows, i):
 
 
 class Block(NamedTuple):
-    """Rows known by their kernel values only, learnt one after another.
+    """Rows known by their kernel values only, learned one after another.
 
     In the space of a kernel the weights are sum_j a_j phi(x_j), so every example is a feature of
     its own with weight a_j, which a step changes. A step needs only the score of a row, and the
@@ -432,7 +432,7 @@ class Block(NamedTuple):
     ``scores`` has the shape of the weights, (rows,) or (rows, columns), and is updated as they
     change; row i is the feature ``features[i]``, and ``gram[places[i]]`` has its kernel values with
     all rows. Where ``places[i]`` is -1, a change is not yet in the scores: it is added to ``owed``,
-    of shape (1,) or (1, columns), ``waiting[0]`` is i, and no other row is learnt.
+    of shape (1,) or (1, columns), ``waiting[0]`` is i, and no other row is learned.
     """
 
     scores: np.ndarray

@@ -349,7 +349,7 @@ def _deferred_nudge(weights, j, amount):
 
 @generic(0)
 def scattered(weights):
-    """Return whether weights of neighbouring features are far apart in memory, so that it pays to
+    """Return whether weights of neighboring features are far apart in memory, so that it pays to
     skip zeros; adjacent ones are added faster than tested.
     """
 

@@ -327,7 +327,7 @@ class Description:
         self.source: Source | TableDescription
         if not self._is_table:
             how: Any = {name: value for name, value in self._typed.items() if name != "target"}
-            self.source = open_source(data, target=target, labelled=False, **how)
+            self.source = open_source(data, target=target, labeled=False, **how)
             return
         if index_base is not None:
             message = f"{paths[0]} is a table, whose columns have names"
@@ -401,9 +401,9 @@ class Description:
                 marked = spelling.pop("null_values", None) and [
                     c["name"] for c in columns if "null_values" in (c.get("read_with") or ())
                 ]
-                without, labelled = [*out, *words, *(marked or [])], found["rows"] - own["missing"]
+                without, labeled = [*out, *words, *(marked or [])], found["rows"] - own["missing"]
                 found["separable"] = at_a_glance(
-                    self.source.sample, labelled, target, without, spelling
+                    self.source.sample, labeled, target, without, spelling
                 )
         return found
 

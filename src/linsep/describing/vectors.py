@@ -33,7 +33,7 @@ class VectorDescription:
         self._features = Features()
         self._sample = SpreadSample(Batch.rows)
         self._labels: Counter[float] = Counter()
-        self._unlabelled = 0
+        self._unlabeled = 0
         self._weights = [np.inf, -np.inf]
 
     def describe(self) -> dict[str, Any]:
@@ -47,7 +47,7 @@ class VectorDescription:
                 self._high = max(self._high, float(X.data.max()))
             self._features.add(X, self.rows)
             if batch.y is None:
-                self._unlabelled += n
+                self._unlabeled += n
             else:
                 values, counts = np.unique(batch.y, return_counts=True)
                 self._labels.update(dict(zip(values.tolist(), counts.tolist(), strict=True)))
@@ -76,7 +76,7 @@ class VectorDescription:
     @property
     def labels(self) -> Counter[float] | None:
         """How often each label occurs; None if rows have none."""
-        return None if self._unlabelled else self._labels
+        return None if self._unlabeled else self._labels
 
     def _named(self, column: int) -> str:
         known = self._source.feature_names

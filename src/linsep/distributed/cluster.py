@@ -276,7 +276,7 @@ class Cluster:
         now and then, to raise what ends the wait.
 
         ``futures`` is emptied, so that results can be released which nobody else holds. If one
-        fails, or on Ctrl-C, the others are cancelled.
+        fails, or on Ctrl-C, the others are canceled.
         """
         left, alone = dict(enumerate(futures)), time.monotonic()
         futures.clear()
@@ -354,7 +354,7 @@ def _in_a_sentence(problem: BaseException) -> BaseException:
         )
     if isinstance(problem, LOST):
         return LostCluster(
-            "The scheduler of the cluster was lost, or cancelled the tasks "
+            "The scheduler of the cluster was lost, or canceled the tasks "
             f"({type(problem).__name__})",
             "start it again and try again",
         )

@@ -57,9 +57,9 @@ def fit(
     Parameters
     ----------
     estimator : a learner that is ``mixable``, such as Perceptron; a regression; GaussianNaiveBayes
-        Regressions are those of one machine, to the bit. Online learners learn by iterative
-        parameter mixing (McDonald, Hall and Mann 2010): in every pass each shard is learnt from the
-        same weights, and what the shards have learnt is mixed. ``keep="average"`` mixes averages.
+        Regressions are bit-identical to a fit in one process. Online learners use iterative
+        parameter mixing (McDonald, Hall and Mann 2010): in every pass each shard starts from the
+        same weights, and the weights of the shards are mixed. ``keep="average"`` mixes averages.
         Variances, scales and what else belongs to weights are mixed, too (docs/how-to/cluster.md).
     source : Source, or Dask Array or DataFrame of shape (rows, features)
         Files, opened by :func:`linsep.open_source`; or numbers, of which a partition is a shard.
@@ -89,7 +89,7 @@ def fit(
     Raises
     ------
     ParameterError
-        If the estimator or a parameter of it cannot be learnt in shards.
+        If the estimator or a parameter of it cannot be learned in shards.
     ClusterError
         If no worker answers, versions differ, a task ended more workers than Dask allows (its
         ``allowed-failures``), or the scheduler was lost.

@@ -190,7 +190,7 @@ class ClusterLanes(Lanes):
         return tasks
 
     def _added(self, tasks: list[Any], size: int, add: Add) -> Any:
-        """Return the sum; workers add those of neighbours first, so that the client gets few."""
+        """Return the sum; workers add those of neighbors first, so that the client gets few."""
         firsts = [unit.first for unit in self.units(size).values()]
         while len(tasks) > FAN:
             groups = [slice(k, k + FAN) for k in range(0, len(tasks), FAN)]

@@ -12,7 +12,7 @@ import numpy as np
 from linsep.batches import Batch, weight_totals
 from linsep.checkpoints.saving import Saving
 from linsep.distributed.lanes import ClusterLanes
-from linsep.distributed.regressions import Codes, check_shards, labelled
+from linsep.distributed.regressions import Codes, check_shards, labeled
 from linsep.distributed.rows import ShardedRows, measure
 from linsep.estimators._common import labels
 from linsep.inference.robust import CLUSTERED
@@ -61,7 +61,7 @@ class Placed(NamedTuple):
 
 @dataclass(frozen=True)
 class BatchCut:
-    """Lanes of ``size`` rows, in which a standardisation may have replaced columns."""
+    """Lanes of ``size`` rows, in which a standardization may have replaced columns."""
 
     size: int
     placed: Placed
@@ -94,7 +94,7 @@ class LogisticLanes(RowLanes):
         self._shards, self._placed, self._how = shards, placed, how
 
     def replaced(self, how: Standardization) -> "LogisticLanes":
-        """Return the lanes with the columns that a standardisation replaces."""
+        """Return the lanes with the columns that a standardization replaces."""
         if how.straight is None:
             return self
         return LogisticLanes(self._shards, how.batches(self.batches), self._placed, how)
@@ -211,4 +211,4 @@ def fit_logistic(estimator: Any, rows: ShardedRows, source: Any, saving: Saving)
     finally:
         if files is not None:
             files.doing = None
-    measure(estimator, rows, lanes.blocks, labelled, totals)
+    measure(estimator, rows, lanes.blocks, labeled, totals)

@@ -39,7 +39,7 @@ def fit_online(
     learn = _learning(estimator, rows, shared, coded, holders)
     fit_mixed(estimator, setting, learn, len(coded), rows.weighted, **start, saving=saving)
     estimator.progress_.stage = "measuring"
-    measure(estimator, rows, coded, _labelled, totals)
+    measure(estimator, rows, coded, _labeled, totals)
 
 
 def _coded(setting: Setting, rows: ShardRows, width: int, name: str) -> Batch:
@@ -49,7 +49,7 @@ def _coded(setting: Setting, rows: ShardRows, width: int, name: str) -> Batch:
     return setting.coded(rows.batch)
 
 
-def _learnt(
+def _learned(
     setting: Setting, k: int, rows: Batch, start: Arrays, number: int, name: str
 ) -> ShardSums:
     try:
@@ -69,7 +69,7 @@ def _learning(
         progress.total = sum(sizes)
         weights = cluster.submit("mixed weights", given, start, priority=FIRST)
         parts = [
-            cluster.submit("learn shard", _learnt, shared, k, each, weights, number, name, at=at)
+            cluster.submit("learn shard", _learned, shared, k, each, weights, number, name, at=at)
             for k, (each, name, at) in enumerate(zip(coded, rows.names, holders, strict=True))
         ]
 
@@ -84,6 +84,6 @@ def _learning(
     return learn
 
 
-def _labelled(model: Any, rows: Batch) -> Batch:
+def _labeled(model: Any, rows: Batch) -> Batch:
     """Return the rows of a shard with their labels."""
     return rows._replace(y=model.classes_[model.codes_turned(rows.y)])

@@ -81,9 +81,9 @@ def fit_naive_bayes(estimator: Any, rows: ShardedRows, source: Any, saving: Savi
         raise no_weight()
     lanes = ClusterLanes(rows, Codes(classes))
     naive_bayes.fit_lanes(estimator, classes, lanes, counted)
-    measure(estimator, rows, lanes.blocks, labelled, totals)
+    measure(estimator, rows, lanes.blocks, labeled, totals)
 
 
-def labelled(model: Any, block: Batch) -> Batch:
+def labeled(model: Any, block: Batch) -> Batch:
     """Return the rows of a block with their labels."""
     return block._replace(y=model.classes_[block.y])

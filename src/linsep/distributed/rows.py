@@ -20,7 +20,7 @@ from linsep.sources.tables.files import all_dropped
 #: importance of tasks: what uses rows comes before reading more
 FIRST = 10
 #: returns the rows of a shard with labels, given a fitted estimator
-Labelled = Callable[[Any, Any], Batch]
+Labeled = Callable[[Any, Any], Batch]
 
 
 class Described(NamedTuple):
@@ -154,13 +154,13 @@ def rows_of_source(
 
 
 def measure(
-    estimator: Any, rows: ShardedRows, futures: list[Any], labelled: Labelled, totals: np.ndarray
+    estimator: Any, rows: ShardedRows, futures: list[Any], labeled: Labeled, totals: np.ndarray
 ) -> None:
     """Set the training accuracy on all rows, and the share of the most frequent class.
 
     Parameters
     ----------
-    futures : of what ``labelled`` turns into rows with labels, given the estimator
+    futures : of what ``labeled`` turns into rows with labels, given the estimator
     totals : array of shape (classes,), summed row weights
     """
     model = copy(estimator)
@@ -168,7 +168,7 @@ def measure(
         model.__dict__.pop(name, None)
     shared = rows.cluster.submit("share model", given, model, priority=FIRST)
     tasks = [
-        rows.cluster.submit("score shard", _right, shared, labelled, future, at=at)
+        rows.cluster.submit("score shard", _right, shared, labeled, future, at=at)
         for future, at in zip(futures, rows.cluster.holders(futures), strict=True)
     ]
     right, total = fsum(rows.cluster.results(tasks)), float(totals.sum())
@@ -177,9 +177,9 @@ def measure(
     estimator.training_baseline_ = float(totals.max() / (total or 1.0))
 
 
-def _right(model: Any, labelled: Labelled, part: Any) -> float:
+def _right(model: Any, labeled: Labeled, part: Any) -> float:
     """Return the weight of the rows of a shard that are predicted correctly."""
-    rows = labelled(model, part)
+    rows = labeled(model, part)
     if not rows.y.size:
         return 0.0
     compared = model.predictions(ArraySource(rows.X, rows.y, rows.weights)).compared()

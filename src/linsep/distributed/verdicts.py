@@ -1,7 +1,7 @@
 """Verdicts of separation on a cluster: workers answer what is asked of all rows.
 
 A worker keeps the lanes of rows that begin in its shard. Its part of an answer is merged with those
-of its neighbours on the workers, eight at a time; the client gets the whole.
+of its neighbors on the workers, eight at a time; the client gets the whole.
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -85,7 +85,7 @@ def to_onnx(estimator: Any) -> Any:
     Returns
     -------
     onnx.ModelProto
-        Inputs are the columns that the model was learnt from if that was a table: float64 (NaN is
+        Inputs are the columns that the model was learned from if that was a table: float64 (NaN is
         missing) or text (one that training has not seen is missing) of shape (rows, 1), by their
         names. Else the input is ``X``, float64 of shape (rows, features). Outputs are ``label`` of
         shape (rows,), whole numbers also for labels such as 1.0, and ``scores`` as

@@ -280,9 +280,9 @@ def predictions(graph: Graph, model: Any, X: str) -> Predicted:
     if hasattr(model, "fitted_run") and isinstance(model.fitted_run().keeping, KeepVote):
         scores = vote_fractions(graph, model, rows, rule)
     else:
-        coef, intercept, centre = weights_of(model)
-        if centre is not None:
-            rows = rows._replace(X=graph.op("Sub", X, centre))
+        coef, intercept, center = weights_of(model)
+        if center is not None:
+            rows = rows._replace(X=graph.op("Sub", X, center))
         scores = rows.scores(graph, coef.T, intercept)
     if rule.name == "pairs":
         return won_pairs(graph, rule, scores)
@@ -290,7 +290,7 @@ def predictions(graph: Graph, model: Any, X: str) -> Predicted:
 
 
 def weights_of(model: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Return weights, intercepts and a centre, of support vectors if there is a kernel."""
+    """Return weights, intercepts and a center, of support vectors if there is a kernel."""
     if not hasattr(model, "kernel_"):
         return linear_scores(model)
     sign = -1.0 if is_turned(model) else 1.0

@@ -85,7 +85,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Scoring:
-    """Linear scores <w, x> + b, of features from which the columns subtract a centre if products at
+    """Linear scores <w, x> + b, of features from which the columns subtract a center if products at
     zero would lose digits.
 
     Attributes
@@ -161,7 +161,7 @@ def kind_of(model: Any) -> str:
 def fitted(model: Any) -> Any:
     """Return the model to export, naive Bayes as a logistic regression, after checking it."""
     kind = kind_of(model)
-    check_is_fitted(model, msg="This %(name)s has learnt nothing to export: call fit first.")
+    check_is_fitted(model, msg="This %(name)s has learned nothing to export: call fit first.")
     if hasattr(model, "check_same_parameters"):
         model.check_same_parameters("export")
     if hasattr(model, "to_logistic"):
@@ -255,33 +255,33 @@ def read_scoring(model: Any) -> Scoring:
             f"A {kind} that votes has no weights of columns: only ONNX can hold it (model.onnx)",
             learn_with(keep="average"),
         )
-    (coef, intercept, centre), columns = linear_scores(model), read_columns(model)
-    if centre is not None:
-        columns, centre = _subtracting(columns, centre)
-        intercept = intercept - coef @ centre
+    (coef, intercept, center), columns = linear_scores(model), read_columns(model)
+    if center is not None:
+        columns, center = _subtracting(columns, center)
+        intercept = intercept - coef @ center
     return Scoring(rule_of(model), coef, intercept, columns)
 
 
-def _subtracting(columns: "ModelColumns", centre: np.ndarray) -> tuple["ModelColumns", np.ndarray]:
-    """Return columns of numbers that subtract their centre, and the centres of other columns:
+def _subtracting(columns: "ModelColumns", center: np.ndarray) -> tuple["ModelColumns", np.ndarray]:
+    """Return columns of numbers that subtract their center, and the centers of other columns:
     values of text, and scaled ones, are near zero.
     """
-    scaled, left = any(c.divide is not None for c in columns.numeric), centre.copy()
+    scaled, left = any(c.divide is not None for c in columns.numeric), center.copy()
     numeric = list(columns.numeric)
     for j, column in enumerate(numeric):
         if column.divide is None and not (columns.single and scaled):
-            numeric[j], left[j] = replace(column, subtract=float(centre[j])), 0.0
+            numeric[j], left[j] = replace(column, subtract=float(center[j])), 0.0
     return replace(columns, numeric=numeric), left
 
 
 def linear_scores(model: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Return weights and intercepts of the scores, and the centre to subtract from features, None
+    """Return weights and intercepts of the scores, and the center to subtract from features, None
     for zero; of two classes they are for the larger.
     """
     one_target(model, "an export")
     coef = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64))
     around = in_use(model)
-    centre = None if around is None else around.wide
+    center = None if around is None else around.wide
     intercept = model.intercept_ if around is None else around.at
     if isinstance(model, LinearRegression) and model.solution_.far:
         return coef, np.array([model.solution_.at_means]), model.solution_.means
@@ -294,10 +294,10 @@ def linear_scores(model: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None
     classes = getattr(model, "classes_", np.empty(0)).tolist()
     if len(classes) < 3 or hasattr(model, "multiclass"):
         sign = -1.0 if is_turned(model) else 1.0
-        return sign * coef, sign * intercept, centre
+        return sign * coef, sign * intercept, center
     # Rows of weights are those of the other classes in order; the reference has weights of zero.
     reference = classes.index(model.reference_)
-    return np.insert(coef, reference, 0.0, axis=0), np.insert(intercept, reference, 0.0), centre
+    return np.insert(coef, reference, 0.0, axis=0), np.insert(intercept, reference, 0.0), center
 
 
 def read_columns(model: Any) -> ModelColumns:

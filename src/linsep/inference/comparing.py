@@ -278,7 +278,7 @@ def _definitions(model: Any) -> dict[str, str]:
 
 
 def _of_column(recipe: dict[str, Any], column: str) -> str:
-    """Return what was done to a column before it was learnt from."""
+    """Return what was done to a column before it was learned from."""
     done = {
         key: recipe[key][column]
         for key in ("scale", "means", "converted", "rare", "words")

@@ -225,7 +225,7 @@ def check_size(rows: int, features: int) -> None:
         )
 
 
-def partial_residuals(X: Any, coef: np.ndarray, working: np.ndarray, centred: bool) -> np.ndarray:
+def partial_residuals(X: Any, coef: np.ndarray, working: np.ndarray, centered: bool) -> np.ndarray:
     """Return the partial residuals of each feature, of shape (rows, features).
 
     Parameters
@@ -233,14 +233,14 @@ def partial_residuals(X: Any, coef: np.ndarray, working: np.ndarray, centred: bo
     X : array or sparse matrix of shape (rows, features)
     coef : array of shape (features,), NaN for features left out
     working : array of shape (rows,), the working residuals
-    centred : bool, whether the part of each feature has the mean zero
+    centered : bool, whether the part of each feature has the mean zero
     """
     parts = np.array(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
-    if centred:
+    if centered:
         parts -= parts.mean(axis=0)
     with np.errstate(over="ignore", invalid="ignore"):
         parts *= coef
-        if centred:
+        if centered:
             parts -= parts.mean(axis=0)  # of the rounding error of the first mean
     return parts + working[:, None]
 

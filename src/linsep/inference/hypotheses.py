@@ -282,7 +282,7 @@ def contrasts(
     errors = np.where(known & (errors > 0.0), errors, np.nan)
     t, degrees = estimates / errors, model._degrees
     p, reach = np.atleast_1d(t_tail(t, degrees)), t_reach(level, degrees) * errors
-    percent = f"{100 * level:.6g} %"
+    percent = f"{100 * level:.6g}%"
     columns = {
         "contrast": texts, "estimate": estimates, "standard_error": errors,
         model._statistic: t, "p_value": p, "adjusted_p_value": holm(p),

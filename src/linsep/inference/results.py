@@ -272,7 +272,7 @@ class HasInference(HasEquation):
         Parameters
         ----------
         X, y, sample_weight : the rows of the fit, as they were given to it
-            Or a source, a file or a data frame with the columns that were learnt from, which have
+            Or a source, a file or a data frame with the columns that were learned from, which have
             their own y. In memory.
 
         Returns

@@ -2,7 +2,7 @@
 
 The signature of rows 0, 1, ... is the sum of B^i h(y_i, w_i) modulo 2^64, where h mixes the bits of
 y, or of the number of its class, of the offset and of the weight (S. Vigna's splitmix64). Those of
-neighbours are joined as polynomials are, so that it does not depend on batches, nor on who reads
+neighbors are joined as polynomials are, so that it does not depend on batches, nor on who reads
 them. Rows of weight 0 do not count. The features do not enter: models of the same rows have others.
 """
 
@@ -22,7 +22,7 @@ _DIGITS = 16
 
 
 class Signature(NamedTuple):
-    """The signature of neighbouring rows.
+    """The signature of neighboring rows.
 
     Attributes
     ----------

@@ -1,5 +1,5 @@
 """Kernels: inner products in an implicit feature space. The base class, the form of rows that it
-works on, and what combines kernels: sums, products, multiples, normalised kernels, and a constant.
+works on, and what combines kernels: sums, products, multiples, normalized kernels, and a constant.
 """
 
 from __future__ import annotations

@@ -210,15 +210,15 @@ class Precomputed(Kernel):
         return GramRows(X, np.arange(len(X)))
 
     def _gram(self, A: Any, B: Any) -> np.ndarray:
-        if B.learnt != A.learnt or (B.numbers.size and B.numbers.max() >= A.learnt):
+        if B.learned != A.learned or (B.numbers.size and B.numbers.max() >= A.learned):
             raise DataError(
                 f"A Gram matrix of shape {A.shape} meets rows of one of shape {B.shape}: to learn "
-                "it must be square, to predict it needs a column for every row learnt."
+                "it must be square, to predict it needs a column for every row learned."
             )
         return A.values[np.ix_(A.numbers, B.numbers)].astype(np.float64)
 
     def _diagonal(self, A: Any) -> np.ndarray:
-        if A.numbers.size and A.numbers.max() >= A.learnt:
+        if A.numbers.size and A.numbers.max() >= A.learned:
             raise DataError(
                 f"A Gram matrix of shape {A.shape} has no diagonal: to learn it must be square."
             )
@@ -243,14 +243,14 @@ class GramRows:
         return self.values if ready and all_of_them else None
 
     @property
-    def learnt(self) -> int:
+    def learned(self) -> int:
         """Number of training rows."""
         return int(self.values.shape[1])
 
     @property
     def shape(self) -> tuple[int, int]:
         """(rows, training rows)."""
-        return len(self.numbers), self.learnt
+        return len(self.numbers), self.learned
 
     def __getitem__(self, key: Any) -> GramRows:
         return GramRows(self.values, self.numbers[key])

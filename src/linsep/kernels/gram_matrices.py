@@ -120,14 +120,14 @@ def alignment(K: Any, y: Any, X: Any = None, *, centered: bool = True) -> float:
         Labels of two classes or more.
     X : rows of the type the Kernel takes
     centered : bool, default True
-        Centre the features first. Otherwise a kernel whose features have a large common mean seems
+        Center the features first. Otherwise a kernel whose features have a large common mean seems
         to fit any labels, or none.
 
     Returns
     -------
     float
         1 if the Gram matrix is the ideal one, about 0 if it is unrelated to the labels; also 0 if a
-        centred matrix is all zeros.
+        centered matrix is all zeros.
 
     Raises
     ------

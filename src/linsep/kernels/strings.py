@@ -458,10 +458,10 @@ class Mismatch(OnCounts):
         own = letters_of([self.alphabet], self).text
         same_kind(own, rows.text)
         matrix, grams = counted(rows, self.p)
-        return _neighbours(matrix, grams, np.unique(own), self.mismatches)
+        return _neighbors(matrix, grams, np.unique(own), self.mismatches)
 
 
-def _neighbours(matrix: sp.csr_array, grams: np.ndarray, own: np.ndarray, most: int) -> Counts:
+def _neighbors(matrix: sp.csr_array, grams: np.ndarray, own: np.ndarray, most: int) -> Counts:
     """Return counts of the strings that differ from substrings in at most ``most`` letters, changed
     to ``own`` ones.
     """

@@ -79,7 +79,7 @@ def _sentences_of_line(header: dict[str, float], n: int) -> list[str]:
         "The line makes the sum of the squared residuals, the red sticks, as small as possible."
     ]
     if "R²" in header and np.isfinite(header["R²"]):
-        said.append(f"It explains {100 * header['R²']:.1f} % of the variance of {n} points.")
+        said.append(f"It explains {100 * header['R²']:.1f}% of the variance of {n} points.")
     return said
 
 

@@ -29,14 +29,14 @@ def curve_of(scene: Scene) -> dict[str, Any]:
     likelihood has no maximum: then the slopes of its first steps show how it runs away.
     """
     X, y = scene.X[:, :1].tolist(), scene.codes
-    Z, centre, width = _standardized(X, y)
+    Z, center, width = _standardized(X, y)
     verdict: Any = linsep.separation(scene.X[:, :1], np.array(y))
     slopes = [slope / width for slope in _runaway(Z, y)]
     curves = [] if verdict.kind != "overlapping" else [_curve("likelihood", Z, y, False)]
     curves.append(_curve("Firth", Z, y, True))
     for curve in curves:
         b, w = curve["weights"]
-        curve["weights"] = [b - w * centre / width, w / width]
+        curve["weights"] = [b - w * center / width, w / width]
     names = scene.class_names
     said = [f"The curve is the probability of class {names[1]}."]
     if verdict.kind == "overlapping":
@@ -71,9 +71,9 @@ def curve_of(scene: Scene) -> dict[str, Any]:
 
 def firth_of(X: list[list[float]], y: list[int]) -> tuple[float, float]:
     """Return intercept and weight of Firth's curve; DataError if there is none."""
-    Z, centre, width = _standardized(X, y)
+    Z, center, width = _standardized(X, y)
     b, w = _curve("Firth", Z, y, True)["weights"]
-    return b - w * centre / width, w / width
+    return b - w * center / width, w / width
 
 
 def _standardized(X: list[list[float]], y: list[int]) -> tuple[list[list[float]], float, float]:
@@ -84,8 +84,8 @@ def _standardized(X: list[list[float]], y: list[int]) -> tuple[list[list[float]]
         raise DataError("Place points of the first two classes: the curve is their probability.")
     if len({row[0] for row in X}) < 2:
         raise DataError("Place points at two different places of the horizontal axis at least.")
-    centre, width = float(np.mean(X)), float(np.std(X)) or 1.0
-    return [[(x - centre) / width] for (x,) in X], centre, width
+    center, width = float(np.mean(X)), float(np.std(X)) or 1.0
+    return [[(x - center) / width] for (x,) in X], center, width
 
 
 def _curve(name: str, Z: list[list[float]], y: list[int], firth: bool) -> dict[str, Any]:

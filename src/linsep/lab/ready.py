@@ -19,11 +19,11 @@ def _signs(load: Callable[..., Any], labels: tuple[str, ...] = ()) -> Points:
 
 
 def _clouds(gap: float, n: int = 40, seed: int = 3) -> Points:
-    """Return two clouds whose centres are ``gap`` apart."""
+    """Return two clouds whose centers are ``gap`` apart."""
     rng = np.random.default_rng(seed)
     codes = np.repeat([0, 1], n // 2)
-    centres = np.array([[-gap / 2, -gap / 4], [gap / 2, gap / 4]])
-    return rng.normal(centres[codes], 0.8), codes, (), XY
+    centers = np.array([[-gap / 2, -gap / 4], [gap / 2, gap / 4]])
+    return rng.normal(centers[codes], 0.8), codes, (), XY
 
 
 def _outlier() -> Points:
@@ -34,8 +34,8 @@ def _outlier() -> Points:
 def _four_clouds() -> Points:
     rng = np.random.default_rng(8)
     codes = np.repeat(np.arange(4), 12)
-    centres = np.array([[-2.0, -2.0], [2.5, -1.5], [-2.0, 2.0], [2.0, 2.5]])
-    return rng.normal(centres[codes], 0.55), codes, (), XY
+    centers = np.array([[-2.0, -2.0], [2.5, -1.5], [-2.0, 2.0], [2.0, 2.5]])
+    return rng.normal(centers[codes], 0.55), codes, (), XY
 
 
 def _moons() -> Points:

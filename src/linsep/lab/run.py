@@ -68,15 +68,15 @@ def trace_of(scene: Scene) -> Trace:
         )
     rule, scheme, codes = shown.rule_of(called.parameters), scheme_of(scene), dense_codes(scene)
     rows, k = unit_rows(scene.rows) if shown.unit else scene.rows, len(set(codes))
-    learnt = bool(called.parameters.get("fit_intercept", True))
+    learned = bool(called.parameters.get("fit_intercept", True))
     how = SCHEMES[scheme](k, "negative")
     first = how.weights(start(rule, how, 2, *called.weights()))
     steps = run(
-        rule, scheme, rows, codes, k, fit_intercept=learnt, max_iter=scene["rounds"],
+        rule, scheme, rows, codes, k, fit_intercept=learned, max_iter=scene["rounds"],
         orders=visiting_orders(scene), weights=first[0], intercept=first[1],
     )  # fmt: skip
     begun = vectors_of(*first)
-    recurs = recurrence(rule, scheme, scene, rows, codes, learnt, begun)
+    recurs = recurrence(rule, scheme, scene, rows, codes, learned, begun)
     ending = Ending(recurs, False, False, scheme == "native", "negative")
     ended = ending.before(steps)
     taken = list(islice(ended, scene["rounds"]))
@@ -86,7 +86,7 @@ def trace_of(scene: Scene) -> Trace:
     return Trace(
         list(trace_rows(taken, first, names, labels)), list(scene.features),
         classes, vector_names(classes, multiclass_of(scene)),
-        learnt or not rule.learns_intercept,
+        learned or not rule.learns_intercept,
         *ending.reason(taken, cut=next(ended, None) is not None), steps=taken, start=begun,
     )  # fmt: skip
 
@@ -97,7 +97,7 @@ def visiting_orders(scene: Scene) -> Callable[[int], list[int]]:
 
 
 def recurrence(
-    rule: Any, scheme: str, scene: Scene, rows: Any, codes: list[int], learnt: bool, begun: Vectors
+    rule: Any, scheme: str, scene: Scene, rows: Any, codes: list[int], learned: bool, begun: Vectors
 ) -> Callable[[Step], Any] | None:
     """Return the function from the last step of a pass to what recurred, or None if nothing is
     proved by weights that recur.
@@ -108,14 +108,14 @@ def recurrence(
     def inseparable(rows: Any, codes: Sequence[int], k: int) -> bool:
         try:
             return (
-                decided(joint_rows(rows, codes, learnt), monotonic() + TIME_LIMIT).kind
+                decided(joint_rows(rows, codes, learned), monotonic() + TIME_LIMIT).kind
                 != "separable"
             )
         except TimeoutError:
             return False
 
     k = len(set(codes))
-    found = Recurrence(rule, scheme, rows, codes, k, learnt, begun, inseparable)
+    found = Recurrence(rule, scheme, rows, codes, k, learned, begun, inseparable)
     return lambda last: found.after(vectors_of(last.weights, last.intercept), last.pass_number + 1)
 
 
@@ -191,7 +191,7 @@ def flattened(path: list[Vectors]) -> list[float]:
 
 
 def scheme_of(scene: Scene) -> str:
-    """Return the textbook's name of how the classes are learnt."""
+    """Return the textbook's name of how the classes are learned."""
     return "binary" if n_vectors(scene) == 1 else multiclass_of(scene)
 
 
@@ -358,7 +358,7 @@ def arguments_of(scene: Scene) -> Arguments:
 
 
 def multiclass_of(scene: Scene) -> str:
-    """Return how several classes are learnt: as the scene says, or if the learner has two sides
+    """Return how several classes are learned: as the scene says, or if the learner has two sides
     only, as it does by default.
     """
     declared = SHOWN[scene["learner"]].parameters["multiclass"]

@@ -173,7 +173,7 @@ _WITH_START = tuple(name for name, shown in SHOWN.items() if shown.how.start)
 SETTINGS: dict[str, Setting] = {
     one.name: one
     for one in (
-        _of_scene("room", "Room", "classes", "what is learnt from the points", ROOMS,
+        _of_scene("room", "Room", "classes", "what is learned from the points", ROOMS,
                   choices=ROOMS),
         _of_scene("cost", "C", 1.0, "cost of errors, against the squared weights", ("soft",),
                   slider=True, above=0.0, at_most=1e6),

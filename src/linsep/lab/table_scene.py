@@ -143,7 +143,7 @@ class _Table:
         while True:
             try:
                 self.names = self._header()
-                source = self._opened(labelled=False, exclude=list(self._refused))
+                source = self._opened(labeled=False, exclude=list(self._refused))
                 break
             except DataError as problem:
                 self._follow(problem)
@@ -201,7 +201,7 @@ class _Table:
 
     def _check_numbers(self, j: int) -> None:
         """Raise DataError, which names the row, unless a column is of numbers."""
-        for _ in self._of([j], labelled=False).batches():
+        for _ in self._of([j], labeled=False).batches():
             pass
 
     def _of(self, columns: list[int], **how: Any) -> Source:
@@ -255,4 +255,4 @@ def _projected(X: np.ndarray) -> tuple[np.ndarray, list[str]]:
     largest = np.abs(directions).argmax(axis=1)
     directions *= np.sign(directions[np.arange(len(directions)), largest])[:, None]
     shares = 100 * sizes**2 / (sizes**2).sum()
-    return Z @ directions[:2].T, [f"component {k + 1} ({shares[k]:.0f} %)" for k in (0, 1)]
+    return Z @ directions[:2].T, [f"component {k + 1} ({shares[k]:.0f}%)" for k in (0, 1)]

@@ -22,7 +22,7 @@ class ALMA(LinearClassifier):
     which need not be known.
 
     A correction counts as a mistake, also of a row on the right side. There is no joint rule for
-    several classes: they are learnt one against the rest, or in pairs.
+    several classes: they are learned one against the rest, or in pairs.
 
     Parameters
     ----------

@@ -10,10 +10,10 @@ from linsep.parameters import Control, Demonstration, parameter
 
 
 class AROW(ConfidenceClassifier):
-    """Adaptive regularization of weights: the more often a weight was learnt, the less it changes.
+    """Adaptive regularization of weights: the more often a weight was learned, the less it changes.
 
     Every weight has a mean, which scores, and a variance, 1 at first. A row z with a margin
-    m = y <w, z> below 1 is learnt: with v = sum of variance_j z_j^2, w_j grows by
+    m = y <w, z> below 1 is learned: with v = sum of variance_j z_j^2, w_j grows by
     y variance_j z_j (1 - m) / (v + r), and then the row counts as an observation of its weights
     with noise of variance r. So rare features take long steps, and frequent ones short steps. One
     pass is often enough, for text and other wide sparse data above all.
@@ -28,15 +28,15 @@ class AROW(ConfidenceClassifier):
     r : float, default=1.0
         Variance of the noise of a row; larger values learn less from each row.
     covariance_type : {"diagonal", "diagonal-drop", "full"}, default="diagonal"
-        How a row makes variances smaller. "diagonal" minimises the objective of the paper over
+        How a row makes variances smaller. "diagonal" minimizes the objective of the paper over
         variances: 1 / variance_j grows by z_j^2 / r. "diagonal-drop" takes the diagonal of the
         update of a whole covariance matrix: variance_j falls by variance_j^2 z_j^2 / (v + r).
         "full" keeps the matrix, the inverse of which grows by z z' / r, of at most 4,000 features:
         a row takes time proportional to its square. The weights are then those of ridge regression
-        with penalty r on the rows learnt, repeats counted.
+        with penalty r on the rows learned, repeats counted.
 
     Other parameters are those of :class:`linsep.Perceptron`. With the native rule of several
-    classes a row is learnt against its best rival, and v is the sum over both classes.
+    classes a row is learned against its best rival, and v is the sum over both classes.
 
     Attributes
     ----------

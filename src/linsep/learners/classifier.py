@@ -77,7 +77,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         X : array or sparse matrix of shape (rows, features), or a Source
             Not copied if float32 or float64 and C-contiguous, or CSR (a million int64 indices or
             fewer are); dense rows of several classes that are mostly zeros are packed. A source
-            (:func:`linsep.open_source`) is learnt as it is read, in constant memory, with the same
+            (:func:`linsep.open_source`) is learned as it is read, in constant memory, with the same
             weights; it has its own labels, so omit y.
         y : array of shape (rows,)
             Labels of any type; of two, the one that is not the ``reference`` is +1.
@@ -123,7 +123,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         if not self.warm_start:  # the rows are features, and not those of a source any more
             self.__dict__.pop("recipe_", None)
         X, y = self.checked_rows(X, y, learner, reset=True, checked=False)
-        classes, codes, counted = labels.labelled(self, y, sample_weight)
+        classes, codes, counted = labels.labeled(self, y, sample_weight)
         if self.early_stopping or not counted.all():  # skipped rows are not checked while learning
             with faults_named(X, self):
                 assert_all_finite(as_csr(X), input_name="X")
@@ -172,7 +172,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         learner, first = self.check_partial_fit(classes), not hasattr(self, "_run")
         check_beside(X, y=y, sample_weight=sample_weight)
         X, y = self.checked_rows(X, y, learner, reset=first, checked=True)
-        known, codes, counted = self._labelled_so_far(y, classes, sample_weight)
+        known, codes, counted = self._labeled_so_far(y, classes, sample_weight)
         stream = ArrayStream(X, codes, counted, seed=0, shuffle=False, unit=bool(self.normalize))
         try:
             learner.check(stream.rows)
@@ -268,7 +268,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
 
     @property
     def learns_intercept(self) -> bool:
-        """Whether the intercept is learnt, as the weight of a feature that is always 1."""
+        """Whether the intercept is learned, as the weight of a feature that is always 1."""
         return bool(self.fit_intercept)
 
     def twin(self) -> Any:

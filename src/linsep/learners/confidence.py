@@ -25,7 +25,7 @@ class ConfidenceLearner(Learner):
 
     What shards observe adds up: precisions (inverse variances) grow by the sum of what they grew by
     in the shards. The mean of a weight over shards counts each by that growth, so that a feature
-    that one shard alone has learnt keeps its weight. With matrices P_k of the shards, P_0 before
+    that one shard alone has learned keeps its weight. With matrices P_k of the shards, P_0 before
     and P afterwards, P w = P_0 w_0 + sum of (P_k w_k - P_0 w_0): the weights of one machine that
     made the same updates. (That product of normal distributions is not taken of variances without
     covariances: steps of shards along correlated features would add up, and grow from pass to
@@ -68,7 +68,7 @@ class ConfidenceLearner(Learner):
         return self.make_rule(Full(known, state.square(MIXED), room[:2], room[2]))
 
     def say(self, state: State, before: Arrays, after: Arrays) -> np.ndarray | None:
-        """Return what was learnt of each weight in the pass; None for matrices, which add."""
+        """Return what was learned of each weight in the pass; None for matrices, which add."""
         return None if self.moves_all_features else after[KNOWN] - before[KNOWN]
 
     def to_mix(self, state: State, arrays: Arrays) -> Arrays:

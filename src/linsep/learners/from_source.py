@@ -146,7 +146,7 @@ def fit_source(
             if hasattr(estimator, "_run"):
                 state = estimator.fitted_run().state
                 describe(estimator, run.stream, max(run.stream.n_features, state.n_features))
-                # After an interrupt, rows that were read but not learnt may have more features.
+                # After an interrupt, rows that were read but not learned may have more features.
                 state.grow(estimator.n_features_in_)
         estimator.progress_.stage = "measuring"
         warn_of_measurements(run.stream)

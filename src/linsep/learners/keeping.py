@@ -54,7 +54,7 @@ def count_mistakes(
     return watch.mistakes, int(tally[ERRORS]), rows
 
 
-Learnt = Callable[[], Iterator[RowBatch] | None]
+Learned = Callable[[], Iterator[RowBatch] | None]
 
 
 class KeepLast:
@@ -68,14 +68,14 @@ class KeepLast:
         return Last()
 
     def rows_at_once(self, state: State, longest: int) -> int | None:
-        """Return how many rows of at most ``longest`` values may be learnt at once; None: any."""
+        """Return how many rows of at most ``longest`` values may be learned at once; None: any."""
         return None
 
     def take(self, state: State) -> None:
         """Collect what the compiled loop recorded."""
 
-    def close_pass(self, state: State, learnt: Learnt, tie: str) -> None:
-        """Finish a pass; ``learnt`` returns its training rows, if kept."""
+    def close_pass(self, state: State, learned: Learned, tie: str) -> None:
+        """Finish a pass; ``learned`` returns its training rows, if kept."""
 
     def remember(self) -> Any:
         """Return what :meth:`put_back` needs to return to this moment."""
@@ -184,13 +184,13 @@ class KeepBest(KeepLast):
             state.per_machine("created"),
         )
 
-    def close_pass(self, state: State, learnt: Learnt, tie: str) -> None:
+    def close_pass(self, state: State, learned: Learned, tie: str) -> None:
         """Put candidates that make fewer mistakes in the pocket."""
         last = state.machine_rounds() - state.per_machine("created")
         longest = np.maximum(last, state.per_machine("record"))
         now = state.actual_weights()
         for candidate, survived in ((self._longest_surviving(state), longest), (now, last)):
-            rows = learnt()
+            rows = learned()
             if rows is None:  # the rows were not kept
                 return
             fewest = state.per_machine("pocket_mistakes", np.float64)

@@ -20,7 +20,7 @@ from linsep.estimators._common.labels import (
     brings_labels,
     check_two_classes,
     label_a_row,
-    labelled,
+    labeled,
 )
 from linsep.estimators._common.reading import describe_rows
 from linsep.kernels.base import Kernel
@@ -236,7 +236,7 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
         learner, kernel = self.learner(), self.chosen_kernel()
         rows = checked_for_kernel(self, kernel, X, reset=True)
         y = label_a_row(self, y, rows.shape[0])
-        classes, codes, counted = labelled(self, y, sample_weight)
+        classes, codes, counted = labeled(self, y, sample_weight)
         if kernel.takes == "gram" and (why := kernels.check_gram(rows)) is not None:
             warn_caller(kernels.NotPositiveSemidefiniteWarning(why))
         saving.check_arrays(rows, classes, codes, counted)
@@ -294,7 +294,7 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
         check_beside(X, y=y, sample_weight=sample_weight)
         rows = checked_for_kernel(self, kernel, X, reset=first)
         y = label_a_row(self, y, rows.shape[0])
-        known, codes, counted = self._labelled_so_far(y, classes, sample_weight)
+        known, codes, counted = self._labeled_so_far(y, classes, sample_weight)
         with interrupts_deferred():
             if first:
                 self._start(learner, kernel, known, rows)
@@ -417,7 +417,7 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
         return attributes | mine | {"kernel_": self.kernel_}
 
     def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return what was learnt as arrays and plain JSON: as :meth:`OnlineClassifier.get_state`
+        """Return what was learned as arrays and plain JSON: as :meth:`OnlineClassifier.get_state`
         does, with the support vectors: ``support.numbers``, and an array, the parts of a CSR matrix
         or JSON strings.
         """

@@ -2,7 +2,7 @@
 
 R. McDonald, K. Hall and G. Mann, Distributed training strategies for the structured perceptron,
 NAACL 2010, Figure 3. Which process learns a shard, and when, changes nothing: what the shards
-learnt is summed in a fixed tree over their order. What becomes of arrays beside the weights, such
+learned is summed in a fixed tree over their order. What becomes of arrays beside the weights, such
 as variances, a :class:`linsep.learners.state.Learner` declares.
 """
 
@@ -58,7 +58,7 @@ class Counts(NamedTuple):
 
 
 class ShardSums(NamedTuple):
-    """What some shards learnt in a pass, in the form in which their learner mixes it.
+    """What some shards learned in a pass, in the form in which their learner mixes it.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ def arrays_of(run: Run) -> Arrays:
 
 
 def sums_of(run: Run, start: Arrays, amount: int) -> tuple[Arrays, Arrays]:
-    """Return the sums and the largest values of one shard, which has learnt from ``start``."""
+    """Return the sums and the largest values of one shard, which has learned from ``start``."""
     state, learner = run.state, run.learner
     own = {"W": state.actual_weights()} | {name: state.array(name) for name in learner.beside}
     if "average" in start:
@@ -237,7 +237,7 @@ class Setting(NamedTuple):
     mixing: MixingName
 
     def coded(self, rows: Batch) -> Batch:
-        """Return rows as they are learnt, with codes of their labels, which are in ``classes``."""
+        """Return rows as they are learned, with codes of their labels, which are in ``classes``."""
         model, codes = self.estimator, labels.encode_with(rows.y, self.classes)
         assert codes is not None
         X = summed(rows.X) if model.normalize or model.learner().needs_lengths else rows.X
@@ -303,7 +303,7 @@ def refuse_unmixable(estimator: Any, mixing: str) -> None:
     name = type(estimator).__name__
     if not getattr(estimator, "mixable", False):
         raise ParameterError(
-            f"{name} cannot be learnt in shards: mixing is for learners whose updates add examples "
+            f"{name} cannot be fitted in shards: mixing is for learners whose updates add examples "
             "to the weights, such as Perceptron and AROW."
         )
     check_parameters(estimator)
@@ -312,11 +312,11 @@ def refuse_unmixable(estimator: Any, mixing: str) -> None:
         if value not in allowed:
             choices = " or ".join(map(repr, allowed))
             raise ParameterError(
-                f"{name} with {parameter}={value!r} cannot be learnt in shards: choose {choices}."
+                f"{name} with {parameter}={value!r} cannot be learned in shards: choose {choices}."
             )
     if callable(getattr(estimator, "learning_rate", None)):
         raise ParameterError(
-            f"{name} with a function as learning_rate cannot be learnt in shards: give a number."
+            f"{name} with a function as learning_rate cannot be learned in shards: give a number."
         )
     if mixing == "mistakes" and estimator.learner().of_weights == "sum":
         raise ParameterError(
@@ -425,7 +425,7 @@ def _passes(
                 return
     except (KeyboardInterrupt, GeneratorExit, LinsepError):  # the last if the cluster is lost
         if course.number and run.reports[-1].stop_reason is None:
-            progress.begin(course.number, None)  # what was learnt since the last mixture is lost
+            progress.begin(course.number, None)  # what was learned since the last mixture is lost
             saving.interrupted(course)
         raise
 

@@ -52,7 +52,7 @@ class OnlineClassifier(
 ):
     """Base of the classifiers that learn row by row, pass after pass.
 
-    What a fit has learnt is in one :class:`linsep.learners.passes.Run`, from which the fitted
+    What a fit has learned is in one :class:`linsep.learners.passes.Run`, from which the fitted
     attributes are computed.
     """
 
@@ -153,7 +153,7 @@ class OnlineClassifier(
 
     @property
     def progressive_accuracy_(self) -> float:
-        """Share of the first pass's rows predicted correctly before they were learnt."""
+        """Share of the first pass's rows predicted correctly before they were learned."""
         reports = self.fitted_run().reports
         if not reports:
             raise AttributeError("progressive_accuracy_ is known after fit, not partial_fit.")
@@ -170,7 +170,7 @@ class OnlineClassifier(
     @property
     def validation_curve_(self) -> np.ndarray:
         """Error rates of the weights kept after each pass without the held-out rows, shape (passes,
-        2): on the rows learnt and on those held out; only with early_stopping.
+        2): on the rows learned and on those held out; only with early_stopping.
         """
         self.validation_scores_  # noqa: B018  raises if there are none
         return 1.0 - np.array(
@@ -202,7 +202,7 @@ class OnlineClassifier(
         return other
 
     def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return what was learnt as arrays and plain JSON.
+        """Return what was learned as arrays and plain JSON.
 
         Returns
         -------
@@ -261,10 +261,10 @@ class OnlineClassifier(
             )
         return learner
 
-    def _labelled_so_far(
+    def _labeled_so_far(
         self, y: np.ndarray, classes: Any, sample_weight: Any
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """As :func:`labels.labelled`, with the classes of the first call to partial_fit."""
+        """As :func:`labels.labeled`, with the classes of the first call to partial_fit."""
         listed = list(classes) if isinstance(classes, Set) else classes
         known = np.unique(labels_of(listed)) if classes is not None else self.classes_
         if not np.array_equal(known, self.classes_ if hasattr(self, "_run") else known):
@@ -300,7 +300,7 @@ class OnlineClassifier(
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
     def new_state(self, learner: Learner, n_classes: int, n_features: int) -> State:
-        """Return a state that has learnt nothing."""
+        """Return a state that has learned nothing."""
         learner.check_width(n_features)
         intercept = bool(getattr(self, "fit_intercept", False))
         state = State(self.multiclass, n_classes, n_features, intercept, learner.fill)
@@ -310,7 +310,7 @@ class OnlineClassifier(
     def _begin(self, state: State, learner: Learner, classes: np.ndarray, fresh: bool) -> Run:
         """Hold a new run, with the parameters of now."""
         self.classes_, self.stop_reason_ = classes, None
-        self._learnt_with = self.get_params(deep=False)
+        self._learned_with = self.get_params(deep=False)
         self._forget_calibration()
         by_class = self.class_weight if isinstance(self.class_weight, dict) else {}
         self._run = Run(
@@ -324,7 +324,7 @@ class OnlineClassifier(
         return self._run
 
     def _forget_calibration(self) -> None:
-        """Forget probabilities and a threshold that were learnt for other weights."""
+        """Forget probabilities and a threshold that were learned for other weights."""
         for name in ("calibration_", "threshold_"):
             self.__dict__.pop(name, None)
 
@@ -363,7 +363,7 @@ class OnlineClassifier(
                 progress.tally[UPDATES] += close_pass(run, scheme)
             except Unlearnable as problem:
                 place = "" if problem.row is None else f"{row_text(problem.row).capitalize()}: "
-                raise ValueError(f"{place}{problem} (the rows before it were learnt).") from None
+                raise ValueError(f"{place}{problem} (the rows before it were learned).") from None
             finally:
                 run.state.n_updates += progress.updates
                 run.open_mistakes = (run.open_mistakes or 0) + progress.mistakes
@@ -413,7 +413,7 @@ class OnlineClassifier(
         except KeyboardInterrupt:
             self.stop_reason_ = self.stop_reason_ or StopReason.INTERRUPTED
             raise
-        except LinsepError:  # bad data: the weights learnt so far are not usable
+        except LinsepError:  # bad data: the weights learned so far are not usable
             del self._run
             raise
         root.call_on_fit_task_end(**known, reconstruction_attributes=self._snapshot)
@@ -448,7 +448,7 @@ class OnlineClassifier(
 
     def _snapshot(self) -> dict[str, Any]:
         """Return the attributes of a copy that predicts as if fit had ended here."""
-        return {"_run": self._run.snapshot(), "_learnt_with": self._learnt_with}
+        return {"_run": self._run.snapshot(), "_learned_with": self._learned_with}
 
     def _refusal(self, row: int | None, problem: LinsepError) -> ValueError:
         """Return the error for a row, with the feature's name if it has one."""

@@ -28,7 +28,7 @@ class OnlineLogistic(LinearClassifier):
 
     There is a step for every row, so only a row that is predicted wrong counts as a mistake, and a
     pass without one ends the run as "clean". The average of the weights predicts (``keep``).
-    Several classes are learnt by the softmax with ``multiclass="native"``.
+    Several classes are learned by the softmax with ``multiclass="native"``.
 
     Scores are log-odds, and there is :meth:`predict_proba`: of two classes
     1 / (1 + exp(-score)), of several the softmax of the scores; with "ovr" the probabilities of

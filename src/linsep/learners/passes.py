@@ -104,7 +104,7 @@ class Progress:
         self.tally = np.array([last.mistakes, last.updates, last.errors], np.int64)
 
     def begin_again(self, most_passes: int, rows_before: int) -> None:
-        """Start a run of so many passes over all rows, after a trial that learnt so many rows."""
+        """Start a run of so many passes over all rows, after a trial that learned so many rows."""
         self.pass_number, self.rows, self.tally, self.curve = 0, 0, nothing_counted(), []
         self.most_passes, self.rows_before, self.stage = most_passes, rows_before, "reading"
 
@@ -118,7 +118,7 @@ class Progress:
         self._resumed = False
 
     def of_pass(self, number: int) -> tuple[int, np.ndarray]:
-        """Return the rows learnt in a pass and their counts; nothing before it began."""
+        """Return the rows learned in a pass and their counts; nothing before it began."""
         if self.pass_number != number:
             return 0, nothing_counted()
         return self.rows, self.tally
@@ -153,8 +153,8 @@ NO_SCORES = Scores(None, None, None)
 
 
 class PassReport(NamedTuple):
-    """Report of one pass. ``errors`` counts rows predicted wrongly before they were learnt; for the
-    scores see :class:`Scores`.
+    """Report of one pass. ``errors`` counts rows predicted wrongly before the model learned them;
+    for the scores see :class:`Scores`.
     """
 
     number: int
@@ -184,7 +184,7 @@ class Run:
     weighted, left_out : bool
         Whether rows had weights, and whether some were held out or skipped.
     open_mistakes : int or None
-        Mistakes in the rows that ``partial_fit`` has learnt; None before the first.
+        Mistakes in the rows that ``partial_fit`` has learned; None before the first.
     cycle : :class:`linsep.certificate.cycles.Cycle` or None, the one that ended it
     mixture : :class:`linsep.learners.mixing.Mixture` or None, of a fit in shards
     trial : list of PassReport or None
@@ -261,7 +261,7 @@ class Course:
     run, stream, plan, progress : Run, RowStream, Plan, Progress
         Of a fit in shards, the stream is what is between two passes.
     number : int, passes that are over
-    learnt : bool, whether all rows of the next pass are learnt and its last update is made
+    learned : bool, whether all rows of the next pass are learned and its last update is made
     n_updates : int, updates in the passes that are over
     best, since_best : Best or None, and the passes since then
     detection : :class:`linsep.learners.cycle_detection.CycleDetection` or None
@@ -272,7 +272,7 @@ class Course:
         self, run: Run, stream: Any, plan: Plan, progress: Progress, number: int = 0
     ) -> None:
         self.run, self.stream, self.plan, self.progress = run, stream, plan, progress
-        self.number, self.learnt, self.n_updates = number, False, run.state.n_updates
+        self.number, self.learned, self.n_updates = number, False, run.state.n_updates
         self.best: Best | None = None
         self.since_best = 0
         self.detection: Any = None
@@ -292,7 +292,7 @@ class Course:
 
     def advance(self, passes: int = 1) -> None:
         """Count passes."""
-        self.number, self.learnt = self.number + passes, False
+        self.number, self.learned = self.number + passes, False
         self.n_updates = self.run.state.n_updates
 
 
@@ -450,7 +450,7 @@ def passes(course: Course, saving: Saving) -> Iterator[PassReport]:
     """Run passes, which change the state of the run; yield a report after each.
 
     The last report has the stop reason. On Ctrl-C a report of the unfinished pass, if any row was
-    learnt, is yielded with stop reason ``interrupted`` before KeyboardInterrupt is raised. With
+    learned, is yielded with stop reason ``interrupted`` before KeyboardInterrupt is raised. With
     ``patience``, the weights of the best held-out score are restored at the end, unless the run
     converged, which refers to the last weights. ``saving`` may continue an earlier run; then the
     passes that are over are not reported again, but for the last of a run that has ended.
@@ -531,20 +531,20 @@ def one_pass(course: Course, saving: Saving) -> Scores:
         interruption_point()
         saving.pause(course)
 
-    if not course.learnt:
+    if not course.learned:
         found = stream.row_batches(number, progress.rows)
         row_batches = timed(found, progress, stream.reads)
         for row_batch in checked(row_batches, run.learner) if number == 0 else row_batches:
             learn_batch(run, scheme, row_batch, progress, pause)
         check_some_rows(progress)
         progress.tally[UPDATES] += close_pass(run, scheme)
-        course.learnt = True
+        course.learned = True
     run.keeping.close_pass(run.state, stream.training_rows, tie)
     criterion = run.learner.criterion(run.state)
     if course.plan.patience is None:
         return Scores(None, None, criterion)
-    held_out, learnt = held_out_accuracy(run, stream, tie), stream.training_rows()
-    return Scores(held_out, None if learnt is None else accuracy(run, learnt, tie), criterion)
+    held_out, learned = held_out_accuracy(run, stream, tie), stream.training_rows()
+    return Scores(held_out, None if learned is None else accuracy(run, learned, tie), criterion)
 
 
 def after_pass(course: Course, scores: Scores) -> StopReason | None:
@@ -577,7 +577,7 @@ def after_pass(course: Course, scores: Scores) -> StopReason | None:
 
 
 def check_some_rows(progress: Progress) -> None:
-    """Raise DataError if no row was learnt in a pass."""
+    """Raise DataError if no row was learned in a pass."""
     if progress.rows == 0:
         raise DataError(
             "No row is left to learn from, for all have weight 0 or are held out",

@@ -29,7 +29,7 @@ class PassiveAggressive(LinearClassifier):
     Parameters
     ----------
     C : float, default=1.0
-        Largest step of PA-I (infinity: plain PA); a smaller C regularises more.
+        Largest step of PA-I (infinity: plain PA); a smaller C regularizes more.
     loss : {"hinge", "squared_hinge"}, default="hinge"
         "hinge" is PA-I, which bounds each step by C; "squared_hinge" is PA-II, which damps it by
         1 / (2C).
@@ -156,7 +156,7 @@ def most_errors(
         if not 0 < most < np.inf and np.isfinite(C):
             raise Unknown("C relative to the length of the rows is beyond floating point")
         if softened:
-            # The bound is in squared losses; weights that minimise the hinge are good enough.
+            # The bound is in squared losses; weights that minimize the hinge are good enough.
             best = best_comparator(problem, passes / softened, w)
             loss = passes / softened * best.squared_hinge
             total += (square + softened) * (best.square + loss)

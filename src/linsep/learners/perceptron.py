@@ -93,7 +93,7 @@ class Perceptron(LinearClassifier):
     early_stopping : bool, default=False
         Hold rows out and stop when their accuracy has not improved for ``n_iter_no_change``
         passes. With ``keep="last"`` the weights of the best pass are kept, unless the run
-        converged. Other weights, which depend less on the last rows, are then learnt anew from all
+        converged. Other weights, which depend less on the last rows, are then learned anew from all
         rows in as many passes, or in fewer if one makes no mistake. In the accuracy rows count by
         sample weight, not class weight.
     validation_fraction : float, default=0.1
@@ -128,7 +128,7 @@ class Perceptron(LinearClassifier):
     mistakes_ : array of shape (passes,), mistakes in each pass; with ovr and ovo, summed over
         the machines
     n_updates_ : int, number of updates
-    calibration_ : what :func:`linsep.calibrate` learnt; only then is there ``predict_proba``
+    calibration_ : what :func:`linsep.calibrate` learned; only then is there ``predict_proba``
     stop_reason_ : "converged", "clean" (without a mistake, but with scores of zero), "cycle",
         "max_iter", "early_stop" or "interrupted"; None after partial_fit
     stop_sentence_ : the stop reason as a sentence
@@ -313,7 +313,7 @@ class Schedule:
 
     @property
     def rows_at_once(self) -> int | None:
-        """Number of rows that can be learnt before more rates have to be computed."""
+        """Number of rows that can be learned before more rates have to be computed."""
         return self.COMPUTED_AHEAD // 2 if callable(self.rate) else None
 
     def compiled(self, updates: np.ndarray) -> Any:

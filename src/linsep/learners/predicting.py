@@ -109,7 +109,7 @@ class PredictsOnline(PlotsDecision, HasReference):
     """Scores, classes and accuracy on rows, by the weights that a run kept."""
 
     _run: Run
-    _learnt_with: dict[str, Any]
+    _learned_with: dict[str, Any]
     stop_reason_: StopReason | None
     training_accuracy_: float | None
 
@@ -195,8 +195,8 @@ class PredictsOnline(PlotsDecision, HasReference):
 
     @available_if(lambda model: hasattr(model, "calibration_") or model.scores_are_log_odds)
     def predict_proba(self, X: Any, missing: str | None = None) -> np.ndarray:
-        """Return the probabilities that :func:`linsep.calibrate` learnt; before, there are those of
-        :class:`linsep.OnlineLogistic` only.
+        """Return the probabilities that :func:`linsep.calibrate` fitted. Without calibration only
+        :class:`linsep.OnlineLogistic` has probabilities.
 
         Parameters
         ----------
@@ -245,7 +245,7 @@ class PredictsOnline(PlotsDecision, HasReference):
         Parameters
         ----------
         X : array or sparse matrix of shape (rows, features), Source, data frame, or path
-            A source, and a frame or file with the columns that were learnt from, have their own
+            A source, and a frame or file with the columns that were learned from, have their own
             labels: omit y and sample_weight.
         y : array of shape (rows,)
         sample_weight : array of shape (rows,), default ones

@@ -92,7 +92,7 @@ def check_literals(literals: Any, majority: Any = 1) -> None:
 def in_its_fit(model: Any) -> Any:
     """Return a shallow copy of a model with the parameters of its fit."""
     then = copy(model)
-    for name, value in model._learnt_with.items():
+    for name, value in model._learned_with.items():
         setattr(then, name, value)
     return then
 
@@ -149,7 +149,7 @@ def same_data(model: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
     X, y = checked_rows(features), np.asarray(y)
     if X.shape[1] != width or y.shape != (X.shape[0],):
         raise DataError(
-            f"X of shape {X.shape} and y of shape {y.shape} are not what was learnt: "
+            f"X of shape {X.shape} and y of shape {y.shape} are not what was learned: "
             f"{width} features and a label a row."
         )
     if features is given:
@@ -158,11 +158,11 @@ def same_data(model: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
     codes = labels.encode_with(y, known)
     if codes is None:
         unknown = labels.unknown_labels(y, known)
-        raise DataError(f"y has labels that were not learnt: {unknown}.")
+        raise DataError(f"y has labels that were not learned: {unknown}.")
     return X, model.codes_turned(codes)
 
 
-#: weights learnt from dense and from sparse rows differ by rounding
+#: weights learned from dense and from sparse rows differ by rounding
 TOLERANCE = 1e-6
 
 
@@ -171,7 +171,7 @@ def why_not_again(model: Any) -> str | None:
     if model.stop_reason_ == StopReason.INTERRUPTED:
         return "it was interrupted within a pass"
     if model._run.open_mistakes is not None and model._run.reports:
-        return "rows were learnt by fit and more by partial_fit"
+        return "rows were learned by fit and more by partial_fit"
     run = model._run
     if run.trial is None and run.keeping.steady and run.scored:
         return "it ended while rows were held out"
@@ -184,7 +184,7 @@ def refuse_others(model: Any, X: Any, y: Any) -> None:
     Dense and sparse rows are summed in different orders, so both are tried.
     """
     for rows in (X, other_form(X)):
-        again = learnt_again(model, rows, y)
+        again = learned_again(model, rows, y)
         if same_fit(again, model):
             return
     known, found = (f"{m.mistakes_.sum():,} mistakes in {m.n_iter_:,}" for m in (model, again))
@@ -194,14 +194,14 @@ def refuse_others(model: Any, X: Any, y: Any) -> None:
     )
 
 
-def learnt_again(model: Any, X: Any, y: Any) -> Any:
+def learned_again(model: Any, X: Any, y: Any) -> Any:
     """Return another estimator, fitted to X and y as the model was."""
     again = type(model)(**model.get_params(deep=False))
     again.warm_start, again.verbose = False, 0
     if model._run.open_mistakes is not None:
         return again.partial_fit(X, y, classes=model.classes_)
     again.max_iter, saving = model.n_iter_, Saving()
-    if model._run.trial is not None:  # then all rows were learnt
+    if model._run.trial is not None:  # then all rows were learned
         again.early_stopping = False
     saving.seed = model._run.seed
     if model._run.mixture is not None:

@@ -19,8 +19,8 @@ class SCW(ConfidenceClassifier):
 
     Weights are normally distributed, with mean 0 and variance 1 at first; the means score. The
     margin m = y <w, z> of a row then has the variance v = sum of variance_j z_j^2, and a row is
-    learnt unless it is right with a probability of at least ``eta``, which is m >= phi sqrt(v) for
-    the quantile phi of ``eta``. The new distribution minimises its divergence from the old one plus
+    learned unless it is right with a probability of at least ``eta``, which is m >= phi sqrt(v) for
+    the quantile phi of ``eta``. The new distribution minimizes its divergence from the old one plus
     C times the loss max(0, phi sqrt(v) - m). One pass is often enough, for text and other wide
     sparse data above all.
 
@@ -46,7 +46,7 @@ class SCW(ConfidenceClassifier):
         "diagonal": variances, of which 1 / variance_j grows as the diagonal of the inverse of the
         matrix does. "diagonal-drop": variances that are the diagonal of the matrix after each row.
     multiclass : {"ovr", "ovo"}, default="ovr"
-        How several classes are learnt.
+        How several classes are learned.
 
     Other parameters are those of :class:`linsep.Perceptron`.
 

@@ -18,7 +18,7 @@ class SecondOrderPerceptron(ConfidenceClassifier):
     proportional to the square of the number of features, which is 4,000 at most.
 
     The weights are those of :class:`linsep.AROW` with a whole covariance matrix and r = a if only
-    mistakes are learnt. The weight of a row (``sample_weight`` times ``class_weight``) multiplies
+    mistakes are learned. The weight of a row (``sample_weight`` times ``class_weight``) multiplies
     z z' and y z.
 
     Parameters
@@ -27,7 +27,7 @@ class SecondOrderPerceptron(ConfidenceClassifier):
         What the diagonal of A begins with: the penalty of ridge regression on the mistakes. Larger
         values are nearer to the perceptron.
     multiclass : {"ovr", "ovo"}, default="ovr"
-        How several classes are learnt.
+        How several classes are learned.
 
     Other parameters are those of :class:`linsep.Perceptron`.
 

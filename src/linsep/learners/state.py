@@ -24,7 +24,7 @@ from linsep.estimators._common.labels import pairs
 
 #: arrays by name
 Arrays = dict[str, np.ndarray]
-#: how arrays that shards have learnt become one: their changes add up, their mean, or the largest
+#: how arrays that shards have learned become one: their changes add up, their mean, or the largest
 Mix = Literal["sum", "mean", "largest"]
 #: function from row numbers to a 64-bit number each
 Draws = Callable[[np.ndarray], np.ndarray]
@@ -45,7 +45,7 @@ def columns_of(multiclass: str, n_classes: int) -> int:
 
 
 class Remembered(NamedTuple):
-    """Weights and counters of a :class:`State`: its arrays by name and the examples learnt."""
+    """Weights and counters of a :class:`State`: its arrays by name and the examples learned."""
 
     shaped: dict[str, np.ndarray]
     counts: dict[str, np.ndarray]
@@ -101,7 +101,7 @@ class State:
         self.W = np.full(self._shape(n_features), fill)
         self.W[-1] = 0.0
         self.n_updates = 0
-        #: number of examples learnt
+        #: number of examples learned
         self.rounds = 0
         #: whether a step of the native rule moves the weights of all classes, not of two
         self.moves_all_classes = False
@@ -393,7 +393,7 @@ def too_large(rows: Any, row: int, step: str) -> BadRow | None:
 
 
 class Unlearnable(LinsepError):
-    """A row that cannot be learnt. ``row`` is its number in the data, None if unknown; ``bad`` is
+    """A row that cannot be learned. ``row`` is its number in the data, None if unknown; ``bad`` is
     the learner's error, if any.
     """
 
@@ -483,14 +483,14 @@ class Learner:
         return self._rule
 
     def check(self, rows: Dense | Csr | Unit) -> None:
-        """Raise BadRow for the first row that cannot be learnt."""
+        """Raise BadRow for the first row that cannot be learned."""
 
     def complaint(self, rows: Dense | Csr | Unit, row: int) -> str:
         """Return why the loop stopped before this row."""
         return TOO_LARGE
 
     def check_updates(self, state: State) -> None:
-        """Raise if an invalid update was applied to the rows that were learnt."""
+        """Raise if an invalid update was applied to the rows that were learned."""
 
     def close_pass(self, state: State, scheme: Any, keep: Any) -> int:
         """Finish a pass and return the number of updates made now."""
@@ -518,7 +518,7 @@ class Learner:
         Parameters
         ----------
         state : what the arrays are of
-        before, after : what it began a pass with, and what it has learnt in it
+        before, after : what it began a pass with, and what it has learned in it
         """
         return None
 

@@ -1,6 +1,6 @@
-"""An online classifier in files: what it has learnt, and where its fit stands, and back.
+"""An online classifier in files: what it has learned, and where its fit stands, and back.
 
-Both are arrays and plain JSON. The arrays of what was learnt: ``coef`` and ``intercept`` to predict
+Both are arrays and plain JSON. The arrays of a trained model: ``coef`` and ``intercept`` to predict
 with, ``last.*`` the current weights as a state stores them, if those are others, ``weights.NAME.*``
 other arrays of their shape, ``weights.NAME.square`` those with a square for each of their columns,
 ``counts.NAME`` one number per machine, ``vote.*`` the changes of a vote, ``calibration.K`` its
@@ -64,7 +64,7 @@ def set_state(model: Any, arrays: Arrays, facts: dict[str, Any]) -> None:
     training = facts["training"]
     model.classes_ = classes_of(**facts["classes"])
     is_turned(model.reference, model.classes_)  # refuses one that is no class
-    model._learnt_with = model.get_params(deep=False)
+    model._learned_with = model.get_params(deep=False)
     model._run = _restored(model, arrays, training.pop("rounds"))
     if getattr(model, "kernel", None) is None:
         model.n_features_in_ = model._run.state.n_features
@@ -238,7 +238,7 @@ class SavedOnlineFit(SavedFit):
                 return
             self.agree(start=self._start)
             where = about["course"]
-            passed = where["number"] + (where["learnt"] is True)
+            passed = where["number"] + (where["learned"] is True)
             stream.resume(passed, _without_prefix("rows", arrays))
             restore_contents(arrays, where, course)
             if not stream.of_features and stream.n_features != run.state.n_features:
@@ -246,7 +246,7 @@ class SavedOnlineFit(SavedFit):
         self._at = course.number, progress.rows
         over = " over all rows" * (run.trial is not None)
         place = f"pass {course.number + 1}{over}, after {progress.rows:,} of its rows"
-        self.checkpoint.on_resume("all is learnt" if course.over else place)
+        self.checkpoint.on_resume("all is learned" if course.over else place)
 
     def pause(self, course: Course) -> None:
         """Save the run between two slices of rows, if it is time."""
@@ -305,7 +305,7 @@ def contents_of(course: Course) -> tuple[Arrays, Any]:
         arrays |= _with_prefix("cycle", detection.arrays())
     return arrays, {
         "number": course.number,
-        "learnt": course.learnt,
+        "learned": course.learned,
         "rows": rows,
         "features": state.n_features,
         "rounds": state.rounds,
@@ -330,7 +330,7 @@ def restore_contents(arrays: Arrays, about: dict[str, Any], course: Course) -> N
     state.n_features, state.n_updates = n_features, count(about["n_updates"])
     run.keeping.set_arrays(state, _without_prefix("kept", arrays))
     run.reports[:] = reports
-    course.number, course.learnt = number, about["learnt"] is True
+    course.number, course.learned = number, about["learned"] is True
     course.n_updates, course.since_best = state.n_updates, count(about["since_best"])
     if about["best"] is not None:
         score, rounds, kept = about["best"]

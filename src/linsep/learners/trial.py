@@ -1,5 +1,5 @@
 """Early stopping: a trial without the held-out rows finds how many passes help; then all rows are
-learnt in as many, where the weights to predict with are steady.
+learned in as many, where the weights to predict with are steady.
 
 Last weights are not: they depend on the last rows, and those of the pass that is best on held-out
 rows predict better than the last weights of all rows. Over 24 tables, with six splits each,

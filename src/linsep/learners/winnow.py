@@ -82,7 +82,7 @@ class Winnow(LinearClassifier):
         default=None,
         help="score that a positive row exceeds; half the number of features if not given",
     )
-    fit_intercept: ClassVar[bool] = True  # type: ignore[misc]  # minus the threshold, never learnt
+    fit_intercept: ClassVar[bool] = True  # type: ignore[misc]  # minus the threshold, never learned
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -96,7 +96,7 @@ class Winnow(LinearClassifier):
 
     @property
     def learns_intercept(self) -> bool:
-        """Whether the intercept is learnt: it is minus the threshold."""
+        """Whether the intercept is learned: it is minus the threshold."""
         return False
 
     def twin(self) -> Any:
@@ -181,7 +181,7 @@ class BalancedWinnow(LinearClassifier):
         """Return the learner of these parameters; raise ValueError if they are incompatible."""
         if self.threshold and not self.fit_intercept:
             raise ParameterError(
-                "The threshold is a part of the intercept, which is not learnt",
+                "The threshold is a part of the intercept, which is not learned",
                 hint("leave it at {}", threshold=0),
                 hint("set {}", fit_intercept=True),
             )

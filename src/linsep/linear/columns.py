@@ -55,7 +55,7 @@ class Ranges(NamedTuple):
         whole = (self.grids >= 0) & (self.tops <= digits)
         return ~(whole | (self.tops - self.grids <= digits - SPARE_BITS))
 
-    def centres(self) -> np.ndarray:
+    def centers(self) -> np.ndarray:
         """Floats that can be subtracted from all values without rounding; 0 if unknown.
 
         Sterbenz's lemma (Floating-Point Computation, 1974): x - c is exact for c/2 <= x <= 2c.
@@ -150,26 +150,26 @@ class ScaledColumns:
     ranges : Ranges, of y and the features
     fit_intercept : bool
     digits : int, number of reliable bits in the values of features
-    centred : bool
-        Whether to subtract centres, where that is exact.
+    centered : bool
+        Whether to subtract centers, where that is exact.
 
     Attributes
     ----------
     exponents : int array of shape (width,), exponents of the powers of two that divide the columns
-    centres : array of shape (width,), subtracted before that
+    centers : array of shape (width,), subtracted before that
     order : list of int
         The order of elimination: the intercept, if any, the features, y.
     """
 
     def __init__(
-        self, ranges: Ranges, fit_intercept: bool, digits: int, *, centred: bool = False
+        self, ranges: Ranges, fit_intercept: bool, digits: int, *, centered: bool = False
     ) -> None:
         self.fit_intercept = fit_intercept
         width = 1 + ranges.low.size
-        self.centres = np.zeros(width)
-        if centred and fit_intercept:
-            self.centres[1:] = ranges.centres()
-        ends = [np.abs(end - self.centres[1:]) for end in (ranges.low, ranges.high)]
+        self.centers = np.zeros(width)
+        if centered and fit_intercept:
+            self.centers[1:] = ranges.centers()
+        ends = [np.abs(end - self.centers[1:]) for end in (ranges.low, ranges.high)]
         tops = np.concatenate([[0.0], np.maximum(*ends)])
         self.exponents = np.where(tops > 0, np.frexp(tops)[1], 0)
         self.order = [*([0] if fit_intercept else []), *range(2, width), 1]
@@ -270,23 +270,23 @@ class ScaledColumns:
         given = np.zeros((n, n - first))  # the column of y itself is not needed
         given[:, 1:] = floats(parts)[:, first:-1] * np.ldexp(1.0, -self.exponents[2:])
         if first:
-            # Centring a column subtracts a multiple of the intercept.
-            centres = np.ldexp(self.centres, -self.exponents)[self.order]
-            shifted = (parts * centres).sum(axis=1) if centres.any() else 0.0
+            # Centering a column subtracts a multiple of the intercept.
+            centers = np.ldexp(self.centers, -self.exponents)[self.order]
+            shifted = (parts * centers).sum(axis=1) if centers.any() else 0.0
             given[:, 0] = floats(parts[:, 0] - shifted)
         return given
 
     def about_means(self, G: Any) -> AboutMeans:
-        """Return the means of all columns, their rounding errors, and centred squared lengths.
+        """Return the means of all columns, their rounding errors, and centered squared lengths.
 
-        All are scaled; without an intercept the means are zero and nothing is centred.
+        All are scaled; without an intercept the means are zero and nothing is centered.
         """
         diagonal = np.arange(len(G))
         if not self.fit_intercept:
             return np.zeros(len(G)), np.zeros(len(G)), floats(G[diagonal, diagonal])
         means = G[0] / G[0, 0]
         own = floats(G[diagonal, diagonal] - G[0] * means)
-        means = means + np.ldexp(self.centres, -self.exponents)
+        means = means + np.ldexp(self.centers, -self.exponents)
         return floats(means), floats(means - floats(means)), np.where(self._same, 0.0, own)
 
 

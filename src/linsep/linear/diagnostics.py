@@ -202,7 +202,7 @@ def _verdict(p: float, against: str, undefined: str) -> str:
 
 
 def _reset(fit: LeastSquares, block: Batch, about: np.ndarray) -> Finding:
-    """Test linearity by squares and cubes of the centred predictions (RESET)."""
+    """Test linearity by squares and cubes of the centered predictions (RESET)."""
     f = p = np.nan
     undefined = undefined_residuals(fit)
     against = "no line: powers of the predictions explain more"
@@ -255,7 +255,7 @@ def _white(fit: LeastSquares, block: Batch, residuals: np.ndarray) -> Finding:
         X = np.asarray(block.dense(), dtype=np.float64)
         if fit.fit_intercept:
             scale = np.where(fit.spread, fit.spread, 1)
-            X = np.column_stack([np.ones(n), fit.centred(X) / scale])
+            X = np.column_stack([np.ones(n), fit.centered(X) / scale])
         first, second = np.triu_indices(X.shape[1])
         lm, p, undefined = _explained(fit, X[:, first] * X[:, second], residuals)
     return Finding(
@@ -343,15 +343,13 @@ def _shapiro_wilk(fit: LeastSquares, residuals: np.ndarray, copies: bool) -> Fin
 
 
 def _durbin_watson(fit: LeastSquares, residuals: np.ndarray, copies: bool) -> Finding:
-    """Measure the correlation of neighbouring residuals."""
+    """Measure the correlation of neighboring residuals."""
     dw, text = np.nan, undefined_residuals(fit)
     if not text and copies:
         text = "not defined: copies of a row have no order"
     if not text:
         dw = float(np.sum(np.diff(residuals) ** 2) / (residuals @ residuals))
-        text = (
-            f"2 if neighbouring rows are independent; their correlation is about {1 - dw / 2:.2f}"
-        )
+        text = f"2 if neighboring rows are independent; their correlation is about {1 - dw / 2:.2f}"
     return Finding(
         "independence", "Durbin-Watson", dw, np.nan, text,
         "Durbin and Watson, Biometrika 38, 1951, 159-177",

@@ -258,7 +258,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
                 setattr(self, name, getattr(first, name))
         self.__dict__.pop("_fitted", None)
         self._several, self.targets_ = several, several.names
-        self._learnt_with = self.get_params(deep=False)
+        self._learned_with = self.get_params(deep=False)
         self.coef_, self.intercept_ = several.each("coef_"), several.each("intercept_")
         return self
 
@@ -357,7 +357,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             fitted = replace(fitted, n_rows=round(fitted.total_weight), log_weights=0.0)
         if self.covariance is not None:
             fitted = self._with_robust(fitted, lanes)
-        self._target, self._learnt_with = target, self.get_params(deep=False)
+        self._target, self._learned_with = target, self.get_params(deep=False)
         self._fitted, self._two_values = fitted, fitted.two_values
         self.coef_, self.intercept_ = fitted.coef, fitted.intercept
 
@@ -369,7 +369,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         return replace(fitted, robust=Robust.of(work.name, found, fitted.n_rows, fitted.rank))
 
     def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return what the fit has learnt, for files: arrays, and facts as plain JSON.
+        """Return what the fit has learned, for files: arrays, and facts as plain JSON.
 
         Returns
         -------
@@ -457,7 +457,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         if facts["interrupted"] is True:
             self.stop_reason_ = StopReason.INTERRUPTED
         self.coef_, self.intercept_ = self._fitted.coef, self._fitted.intercept
-        self.n_features_in_, self._learnt_with = d, self.get_params(deep=False)
+        self.n_features_in_, self._learned_with = d, self.get_params(deep=False)
 
     def predict(
         self, X: Any, interval: str | None = None, level: float = 0.95,
@@ -477,7 +477,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             "skip" predicts NaN for a row with a missing value, instead of refusing the rows.
         offset : array of shape (rows,), or a number
             Added to predictions and ends of intervals of a model that was fitted with an offset,
-            which needs one; sources, and frames and files that hold the columns learnt from, bring
+            which needs one; sources, and frames and files that hold the columns learned from, bring
             their own.
 
         Returns
@@ -556,7 +556,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         Parameters
         ----------
         X : array or sparse matrix of shape (rows, features), or a Source, or a data frame or file
-            with the columns that were learnt from, which have their own y
+            with the columns that were learned from, which have their own y
         y : array of shape (rows,)
         sample_weight : array of shape (rows,), default ones
         offset : array of shape (rows,), or a number, as in :meth:`predict`

@@ -172,7 +172,7 @@ def design_matrix(block: Batch, width: int) -> Any:
 
 
 def products(
-    block: Batch, exponents: np.ndarray, centres: np.ndarray, zeros: Callable[[Any], Any]
+    block: Batch, exponents: np.ndarray, centers: np.ndarray, zeros: Callable[[Any], Any]
 ) -> Any:
     """Return the sums over rows of w z z' for the columns z = (1, y, features).
 
@@ -182,7 +182,7 @@ def products(
         At most ``ROWS`` rows.
     exponents : int array of shape (width,)
         Column j is multiplied by 2^-exponents[j], which scales its values to about 1.
-    centres : array of shape (width,)
+    centers : array of shape (width,)
         Subtracted from the columns first, without rounding; zero for columns with zeros.
     zeros : :func:`pairs` or :func:`balls`
 
@@ -190,7 +190,7 @@ def products(
     -------
     numbers of shape (width, width), whose only rounding errors are those of adding pairs or balls
     """
-    Z = _scaled(design_matrix(block, len(exponents)), exponents, centres)
+    Z = _scaled(design_matrix(block, len(exponents)), exponents, centers)
     left, total = list(slices(Z)), zeros((len(exponents), len(exponents)))
     if block.weights is not None:
         for b in _weighted(Z, block.weights):
@@ -243,10 +243,10 @@ def _like(Z: Any, values: np.ndarray) -> Any:
     return sp.csr_array((values, Z.indices, Z.indptr), shape=Z.shape)
 
 
-def _scaled(Z: Any, exponents: np.ndarray, centres: np.ndarray) -> Any:
+def _scaled(Z: Any, exponents: np.ndarray, centers: np.ndarray) -> Any:
     if sp.issparse(Z):
-        return _like(Z, np.ldexp(Z.data - centres[Z.indices], -exponents[Z.indices]))
-    return np.ldexp(Z - centres if centres.any() else Z, -exponents)
+        return _like(Z, np.ldexp(Z.data - centers[Z.indices], -exponents[Z.indices]))
+    return np.ldexp(Z - centers if centers.any() else Z, -exponents)
 
 
 def _dense(product: Any) -> np.ndarray:
@@ -294,7 +294,7 @@ class Rules(NamedTuple):
     roundings : array of shape (columns,)
         Length by which rounding may have changed each column; zero for exact values.
     next_to_nothing : array of shape (columns,)
-        Negligible squared lengths, relative to the columns (centred with an intercept).
+        Negligible squared lengths, relative to the columns (centered with an intercept).
     noise : float
         Length, relative to ``sizes``, below which sums of products are rounding errors.
     nothing : function of the columns kept and another

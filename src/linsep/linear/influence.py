@@ -256,7 +256,7 @@ def directions(fit: LeastSquares, X: Any, weights: np.ndarray) -> np.ndarray:
     features = fit.root[first:, 1:].T
 
     def of(rows: np.ndarray) -> np.ndarray:
-        parts = np.asarray(fit.centred(rows) @ features, dtype=np.float64)
+        parts = np.asarray(fit.centered(rows) @ features, dtype=np.float64)
         alike = np.full((len(parts), first), 1 / np.sqrt(fit.total_weight))
         return np.asarray(np.column_stack([alike, parts]) @ units)
 

@@ -107,7 +107,7 @@ class LeastSquares:
         Rounding errors of the means of y and the features: the mean of 1.7e15, 1.7e15 + 1, ... has
         more digits than a float.
     spread : array of shape (features,)
-        Square roots of the sums of squares of the features (centred with an intercept).
+        Square roots of the sums of squares of the features (centered with an intercept).
     residual_norm, y_norm, explained_norm : float
         Square roots of the weighted sums of squares of the residuals, of y and of the predictions,
         the latter two about the mean of y with an intercept. Unlike their squares they cannot
@@ -199,14 +199,14 @@ class LeastSquares:
         """Return predictions for rows X, an array or CSR matrix of shape (rows, features)."""
         if not self.far:
             return np.asarray(X @ self.coef, dtype=np.float64) + self.intercept
-        return self.mean_y + (self.centred(X) @ self.coef + self.means_rest[0])
+        return self.mean_y + (self.centered(X) @ self.coef + self.means_rest[0])
 
     def residuals(self, X: Any, y: np.ndarray) -> np.ndarray:
         """Return y minus the predictions, computed without cancellation at the means."""
         about = (y - self.mean_y) - self.means_rest[0]
-        return np.asarray(about - self.centred(X) @ self.coef, dtype=np.float64)
+        return np.asarray(about - self.centered(X) @ self.coef, dtype=np.float64)
 
-    def centred(self, X: Any) -> np.ndarray:
+    def centered(self, X: Any) -> np.ndarray:
         """Return the rows minus the means of the features."""
         X = X.toarray() if sp.issparse(X) else X
         return (X - self.means) - self.means_rest[1:]
@@ -214,7 +214,7 @@ class LeastSquares:
     def orthonormal(self, X: Any) -> np.ndarray:
         """Return the rows in orthonormal columns: ``root`` times [1, x], shape (rows, rank)."""
         first = int(self.fit_intercept)
-        found = self.centred(X) @ self.root[first:, 1:].T
+        found = self.centered(X) @ self.root[first:, 1:].T
         if not first:
             return np.asarray(found)
         return np.column_stack([np.full(len(found), self.root[0, 0]), found])

@@ -136,7 +136,7 @@ class SeveralTargets:
         return f"Linear regression of {', '.join(names)}", header, [*shared, *own]
 
     def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return what the fits have learnt, for files."""
+        """Return what the fits have learned, for files."""
         arrays, facts = {"correlations": self.correlations}, []
         for k, model in enumerate(self):
             own, said = model.get_state()

@@ -11,8 +11,8 @@ Three methods, each used only where it is accurate:
   LAPACK's estimate promises a loss of at most six of sixteen digits (1e6) and residuals exceed
   rounding errors; the residuals of the rows then restore the lost digits (iterative refinement:
   Higham, Accuracy and Stability of Numerical Algorithms, 2002, sections 12 and 20.5).
-- *doubled*: all other data, by sums of products of 106 bits of exactly centred columns. A QR
-  factorisation loses digits with the condition number, normal equations with its square; with twice
+- *doubled*: all other data, by sums of products of 106 bits of exactly centered columns. A QR
+  factorization loses digits with the condition number, normal equations with its square; with twice
   as many digits they are as accurate, and BLAS forms the sums in one pass over the rows in constant
   memory.
 """
@@ -92,7 +92,7 @@ def _memory() -> int:
 
 #: largest acceptable condition number of the correlation matrix
 WORST_CONDITION = 1e6
-#: smallest acceptable share of a sum of squares after centring
+#: smallest acceptable share of a sum of squares after centering
 LEAST_LEFT = 1e-3
 #: condition number below which, and unexplained share of variance above which, no refinement is
 #: needed
@@ -129,7 +129,7 @@ def _widened(matrix: np.ndarray, width: int) -> np.ndarray:
 
 
 class Shifted(NamedTuple):
-    """Columns 1, y and the features, minus ``shift`` (zero unless centred) and then divided by
+    """Columns 1, y and the features, minus ``shift`` (zero unless centered) and then divided by
     ``scale``, a power of two; features that are not in them are neither shifted nor scaled.
     """
 
@@ -137,15 +137,15 @@ class Shifted(NamedTuple):
     scale: np.ndarray
 
     @classmethod
-    def of_first(cls, first: Batch, centre: bool) -> "Shifted":
+    def of_first(cls, first: Batch, center: bool) -> "Shifted":
         """Shift by the means of the first lane, and scale columns that could overflow."""
         width = 2 + first.X.shape[1]
         shift = np.zeros(width)
-        if centre:
+        if center:
             shift[1] = np.mean(first.y)
         if not first.sparse:
             X = first.dense()
-            if centre:
+            if center:
                 shift[2:] = X.mean(axis=0, dtype=np.float64)
             tops = np.abs(X - shift[2:]).max(axis=0)
         else:
@@ -254,10 +254,10 @@ class Moments:
     dtype : that of the features
     """
 
-    def __init__(self, rows: Any, centre: bool) -> None:
+    def __init__(self, rows: Any, center: bool) -> None:
         first = rows.first()
         self._rows, self.dtype = rows, first.X.dtype
-        columns = Shifted.of_first(first, centre)
+        columns = Shifted.of_first(first, center)
         found: Products = rows.sum(columns, added_products)
         refuse_too_many(rows.width, FLOATS_BYTES)  # the last may be zero in the rows so far
         more = max(0, 2 + rows.width - len(found.total))  # features that are zero in all rows
@@ -287,7 +287,7 @@ class Solved:
         Coefficients of the columns 1, y (always -1) and the features; rows times beta are minus
         the residuals.
     inverse_root : array of shape (features, features)
-        A with A S A' = 1, where S are the centred sums of products of the features.
+        A with A S A' = 1, where S are the centered sums of products of the features.
     means : array of shape (1 + features,), of y and the features; zeros without an intercept
     spread : array of shape (features,), square roots of the diagonal of S
     rss, tss, explained : float
@@ -476,7 +476,7 @@ def _by_balls(found: list[Batch], fit_intercept: bool, l2: float) -> LeastSquare
     columns = ScaledColumns(ranges, fit_intercept, _digits(found[-1].X.dtype))
     with one_precision, ctx.workprec(PRECISION):
         if slices_suffice(ranges, found):
-            how = columns.exponents, columns.centres, balls
+            how = columns.exponents, columns.centers, balls
             G = reduce(operator.add, (products(part, *how) for part in _parts(found)))
         else:
             G = whole_products(found, columns.exponents)
@@ -517,8 +517,8 @@ def _doubled(rows: Lanes, moments: Moments, fit_intercept: bool, l2: float) -> L
     """Solve by sums of 106 bits."""
     refuse_too_many(rows.width, DOUBLED_BYTES)
     ranges = rows.sum(ranges_of, added_ranges).wider(1 + rows.width)
-    columns = ScaledColumns(ranges, fit_intercept, _digits(moments.dtype), centred=True)
-    G = rows.sum(Doubled(columns.exponents, columns.centres), operator.add)
+    columns = ScaledColumns(ranges, fit_intercept, _digits(moments.dtype), centered=True)
+    G = rows.sum(Doubled(columns.exponents, columns.centers), operator.add)
     about = columns.about_means(G)
     rules = columns.rules(G, about, noise=DOUBLED_TOLERANCE)
     done = eliminate(columns.penalized(columns.ordered(G), l2), pairs, rules)
@@ -541,10 +541,10 @@ def _check_digits(done: Elimination) -> None:
 
 
 class Doubled(NamedTuple):
-    """Sums of products of 106 bits, of columns minus centres over powers of two."""
+    """Sums of products of 106 bits, of columns minus centers over powers of two."""
 
     exponents: np.ndarray
-    centres: np.ndarray
+    centers: np.ndarray
 
     def __call__(self, lane: Batch) -> Pair:
         """Return those of a lane."""

@@ -1,5 +1,5 @@
-"""Maximise a log-likelihood: Newton's method, by a Cholesky factor or conjugate gradients, and
-L-BFGS. All maximise value(B) - penalty(B) in standardised features.
+"""Maximize a log-likelihood: Newton's method, by a Cholesky factor or conjugate gradients, and
+L-BFGS. All maximize value(B) - penalty(B) in standardized features.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ from linsep.logistic.outcomes import Report, no_report
 class Penalty(NamedTuple):
     """L2 penalty: half the weighted squared norm of the weights.
 
-    With several classes the weights of all classes, shifted to sum to zero, are penalised, so that
+    With several classes the weights of all classes, shifted to sum to zero, are penalized, so that
     the choice of the reference does not matter.
 
     Attributes
@@ -25,7 +25,7 @@ class Penalty(NamedTuple):
     share : 1 / classes for several classes, 0 for two
     levels : arrays of column numbers, of equal factors each
         Columns of the levels of a text column but one: the weights of all levels, shifted to sum to
-        zero, are penalised, so that the choice of the reference level does not matter.
+        zero, are penalized, so that the choice of the reference level does not matter.
     """
 
     factors: np.ndarray
@@ -225,7 +225,7 @@ class Goal(NamedTuple):
         Whether there are few enough weights for a Hessian.
     prove : bool
         Whether the existence of a maximum has to be proved.
-    penalised : bool
+    penalized : bool
         Whether a penalty makes the Hessian regular.
     only : bool
         Whether to stop once existence is proved.
@@ -236,7 +236,7 @@ class Goal(NamedTuple):
     max_iter: int
     factored: bool
     prove: bool
-    penalised: bool = False
+    penalized: bool = False
     only: bool = False
 
     def distance(self, gain: float) -> float:
@@ -321,7 +321,7 @@ def newton(
     likelihood: Likelihood, penalty: Penalty, start: np.ndarray, goal: Goal,
     report: Report = no_report,
 ) -> Ascent:  # fmt: skip
-    """Maximise by Newton's method with a Cholesky factor and step halving.
+    """Maximize by Newton's method with a Cholesky factor and step halving.
 
     The last step is taken even if it is tiny.
     """
@@ -339,7 +339,7 @@ def newton(
             return found._replace(distance=first, n_iter=n_iter - 1)
         if reason:
             gain = 0.5 * watch.gains[-1] + penalty.value(B + step) - penalty.value(B)
-            reason = reason if sure or goal.penalised else "stuck"
+            reason = reason if sure or goal.penalized else "stuck"
             report(B + step, point.value + gain, watch.distance)
             return Ascent(*known)._replace(B=B + step, value=point.value + gain, reason=reason)
         better = _searched(likelihood, penalty, B, point, step)
@@ -400,7 +400,7 @@ def lbfgs(
     likelihood: Likelihood, penalty: Penalty, start: np.ndarray, goal: Goal,
     report: Report = no_report,
 ) -> Ascent:  # fmt: skip
-    """Maximise by preconditioned L-BFGS (Byrd, Lu, Nocedal and Zhu 1995, scipy's): in coordinates
+    """Maximize by preconditioned L-BFGS (Byrd, Lu, Nocedal and Zhu 1995, scipy's): in coordinates
     in which the Hessian, updated now and then, is nearly the unit matrix.
     """
     preconditioner = None if goal.factored else Preconditioner(likelihood, penalty)
@@ -483,7 +483,7 @@ def newton_cg(
     likelihood: Likelihood, penalty: Penalty, start: np.ndarray, goal: Goal,
     report: Report = no_report, else_stuck: bool = False,
 ) -> Ascent:  # fmt: skip
-    """Maximise by Newton's method with conjugate gradients, for too many weights for a factor.
+    """Maximize by Newton's method with conjugate gradients, for too many weights for a factor.
 
     Inexact steps (Dembo and Steihaug 1983), preconditioned, with step halving. ``else_stuck``: end
     before a step for which the most conjugate gradients do not suffice.

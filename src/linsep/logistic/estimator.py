@@ -102,8 +102,8 @@ Intervals = Literal["wald", "profile"]
 
 
 #: attributes that a fit sets
-LEARNT = (
-    "coef_", "intercept_", "_centred", "_limits", "log_likelihood_", "null_log_likelihood_",
+LEARNED = (
+    "coef_", "intercept_", "_centered", "_limits", "log_likelihood_", "null_log_likelihood_",
     "_covariance", "_clusters", "n_iter_", "n_rows_", "stop_reason_", "stop_sentence_", "ascent_",
     "_intervals", "_gained", "_total_weight", "training_accuracy_", "training_rows_",
     "training_baseline_", "training_sampled_", "training_balanced_accuracy_", "threshold_",
@@ -133,9 +133,9 @@ class LogisticRegression(
         sum of x (y - p) until that step is no longer than ``tol``. With every solver the existence
         of the maximum is then proved, or decided by :func:`linsep.separation`.
     l2 : float, default=0.0
-        Maximise the log-likelihood - l2 / 2 times the sum of squared coefficients, without
+        Maximize the log-likelihood - l2 / 2 times the sum of squared coefficients, without
         intercepts. For several classes the coefficients of all classes, shifted to sum to zero, are
-        penalised, so that the reference does not matter. (scikit-learn's C is 1 / l2.)
+        penalized, so that the reference does not matter. (scikit-learn's C is 1 / l2.)
     penalty : {"firth"} or None, default=None
         "firth": maximize Firth's penalized likelihood, the log-likelihood + ``ln |I| / 2``, I the
         information, by Newton's method, for rows in memory and up to 2,500 weights. Its estimates
@@ -149,7 +149,7 @@ class LogisticRegression(
         penalty there always is a maximum, and separability is not checked.
     intervals : {"wald", "profile"} or None, default=None
         Intervals and p-values of the weights: Wald's (estimate -+ quantile times standard error) or
-        by profile of the (penalised) likelihood, for rows in memory and up to 2,500 weights, at the
+        by profile of the (penalized) likelihood, for rows in memory and up to 2,500 weights, at the
         cost of a few fits per weight. None: "profile" with Firth's penalty, else "wald".
     level : float, default=0.95
         Confidence level of the intervals in the summary and of profile intervals.
@@ -191,7 +191,7 @@ class LogisticRegression(
         (With more than 400 weights, if the sum of rows and weights, times the squared weights,
         exceeds 2e9: 1e-4 times the weight, or the first of 1e-2, 1e-3 and 1e-4 that has every row
         on its side.)
-        For columns far from zero against their spread, predictions are computed around the centre
+        For columns far from zero against their spread, predictions are computed around the center
         of the fit, where ``coef_ @ x + intercept_`` would lose digits.
     intercept_ : array of shape (1,) or (classes - 1,)
         -inf for a class whose rows all have weight 0: its probability is 0. (With two classes +inf
@@ -218,7 +218,7 @@ class LogisticRegression(
     param_names_ : list of str
     equation_ : the log-odds as an equation in the features and units of the data; print it
     separation_ : verdict of :func:`linsep.separation`, None if it was not needed
-    method_ : "maximum likelihood", "penalised likelihood" or "Firth"
+    method_ : "maximum likelihood", "penalized likelihood" or "Firth"
     ascent_ : :class:`linsep.descent.Descent`, of "gradient_ascent"; iterates with ``trace=True``
     stop_reason_ : "converged", "max_iter", "stuck", "separable", "quasi-separable", "undecided",
         "suspect", "interrupted" (by Ctrl-C) or "early_stop" (by a callback)
@@ -248,7 +248,7 @@ class LogisticRegression(
     )
     l2: float = parameter(default=0.0, at_least=0.0, help="penalty on squared coefficients")
     penalty: Literal["firth"] | None = parameter(
-        default=None, help="Firth's penalised likelihood: less bias, finite estimates"
+        default=None, help="Firth's penalized likelihood: less bias, finite estimates"
     )
     fit_intercept: bool = parameter(default=True, help="learn an intercept")
     reference: Any = None
@@ -463,7 +463,7 @@ class LogisticRegression(
     def _fit(
         self, rows: Rows | BatchRows, given: dict[str, Any], saving: Saving | None = None
     ) -> None:
-        """Maximise the likelihood, call callbacks, and keep the weights so far if stopped early."""
+        """Maximize the likelihood, call callbacks, and keep the weights so far if stopped early."""
         with interrupts_deferred(), one_blas_thread:
             task = rows.task(self)
             if task.groups is not None and self.covariance is not None:
@@ -522,14 +522,14 @@ class LogisticRegression(
 
     def _begin(self, known: FittedClasses) -> None:
         """Delete the attributes of an earlier fit, in case this one fails."""
-        for name in LEARNT:
+        for name in LEARNED:
             self.__dict__.pop(name, None)
-        self._learnt_with = self.get_params(deep=False)
+        self._learned_with = self.get_params(deep=False)
         self.classes_ = known.classes
         self.reference_ = self.classes_.tolist()[known.order[-1]]
         self.separation_, self.method_ = None, "maximum likelihood"
         if self.l2:
-            self.method_ = "penalised likelihood"
+            self.method_ = "penalized likelihood"
 
     def _found(self, task: Task, rows: Rows | BatchRows, steps: Steps) -> FitOutcome:
         """Return the fitted weights with their covariance or intervals."""
@@ -538,15 +538,15 @@ class LogisticRegression(
 
             self.method_ = "Firth"
             return by_firth(self, task, rows, steps)
-        found = self._maximised(task, rows, steps)
+        found = self._maximized(task, rows, steps)
         if self.intervals == "profile" and task.q:
             from linsep.logistic.profiles import with_profiles
 
             return with_profiles(self, task, rows, found, steps)
         return found
 
-    def _maximised(self, task: Task, rows: Rows | BatchRows, steps: Steps) -> FitOutcome:
-        """Maximise the (penalised) likelihood, or find its limit if there is no maximum."""
+    def _maximized(self, task: Task, rows: Rows | BatchRows, steps: Steps) -> FitOutcome:
+        """Maximize the (penalized) likelihood, or find its limit if there is no maximum."""
         if self.solver == "gradient_ascent" and task.q:
             rates = self.learning_rate, self.schedule, bool(self.trace)
             fit, self.ascent_ = gradient_ascent(task, *rates, steps)
@@ -587,10 +587,10 @@ class LogisticRegression(
         d = task.n_features
         fitted_ones = found.weights[:, d] if task.intercept else np.zeros(task.q)
         self.intercept_ = known.intercepts(fitted_ones)
-        centre, at = found.around or (None, fitted_ones)
+        center, at = found.around or (None, fitted_ones)
         found = widened(found, known)
         self.coef_ = found.weights[:, :d].copy()
-        self.keep_centred(centre, known.intercepts(at))
+        self.keep_centered(center, known.intercepts(at))
         self._intervals, self._gained = found.intervals, found.gained
         self._limits = found.limits
         self.log_likelihood_ = float(found.log_likelihood) + more
@@ -626,7 +626,7 @@ class LogisticRegression(
             "skip" gives a row with a missing value NaN, instead of refusing the rows.
         offset : array of shape (rows,), or a number
             As in the fit, of models that were fitted with offsets, which need one; sources, and
-            frames and files that hold the columns learnt from, bring their own.
+            frames and files that hold the columns learned from, bring their own.
 
         Returns
         -------

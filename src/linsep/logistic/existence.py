@@ -1,7 +1,7 @@
 """Prove in floats that a likelihood has a maximum, from a step of Newton's method.
 
 A row of class k gives the constraints a = (e_k - e_m) x z, one for each other class m, where z is
-the standardised row. At any weights B the gradient g is the sum of the constraints times
+the standardized row. At any weights B the gradient g is the sum of the constraints times
 l = w p_m > 0, and the Hessian H maps a step to the sum of constraints times c = w p_m (u - u_m),
 where the step changes the scores of the row by u_m, with mean u. So if the exact step H^-1 g moves
 no two scores of a row apart by 1 or more, all l - c are positive, and a strictly positive

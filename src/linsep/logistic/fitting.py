@@ -1,4 +1,4 @@
-"""Fit a logistic regression: standardisation, starting weights, maximisation."""
+"""Fit a logistic regression: standardization, starting weights, maximization."""
 
 from dataclasses import dataclass, replace
 from operator import add
@@ -49,7 +49,7 @@ class Fit:
         The inverse of the information, 0 for features left out; None with too many weights.
     n_iter : int
     reason, distance, proved, suspect : as in :class:`linsep.logistic.ascent.Ascent`
-    B : array of shape (q, width), the weights of the standardised features
+    B : array of shape (q, width), the weights of the standardized features
     standardization : Standardization
     ridge : int or None, the index of the vanishing ridge whose weights these are
     clusters : int or None, their number if the covariance is summed over clusters
@@ -70,7 +70,7 @@ class Fit:
 
     @property
     def around(self) -> Around:
-        """The scores at a centre of the raw features."""
+        """The scores at a center of the raw features."""
         return self.standardization.around(self.B)
 
     def outcome(self, limits: np.ndarray) -> FitOutcome:
@@ -90,12 +90,12 @@ def goal_of(task: Task) -> Goal:
     """Return the stopping criteria; existence of a maximum has to be proved unless l2 is given."""
     rows = task.n_rows / float(task.totals.sum())
     return Goal(
-        rows, task.tol, task.max_iter, task.factored, prove=not task.l2, penalised=task.l2 > 0.0
+        rows, task.tol, task.max_iter, task.factored, prove=not task.l2, penalized=task.l2 > 0.0
     )
 
 
 def fitted(task: Task, steps: Steps) -> Fit:
-    """Maximise the (penalised) likelihood.
+    """Maximize the (penalized) likelihood.
 
     The ascent starts from the weights fitted to a sample, so that all rows are read only a few
     times. It stops if there seems to be no maximum. A single class has probability 1.
@@ -114,7 +114,7 @@ def fitted(task: Task, steps: Steps) -> Fit:
     # conjugate gradients read the rows more often, so these have to be in memory
     slow = is_large(task) and whole and task.solver == "newton"
     if slow and task.l2:
-        found = _penalised(task, how, start, report)
+        found = _penalized(task, how, start, report)
     elif slow and column_without_maximum(task):
         found, ridge = _of_ridge(task, how, report)
     else:
@@ -123,8 +123,8 @@ def fitted(task: Task, steps: Steps) -> Fit:
     return replace(fit, ridge=ridge)
 
 
-def _penalised(task: Task, how: Standardization, start: np.ndarray, report: Report) -> Ascent:
-    """Maximise by conjugate gradients, for a penalty needs no Hessian, which is slow to sum; where
+def _penalized(task: Task, how: Standardization, start: np.ndarray, report: Report) -> Ascent:
+    """Maximize by conjugate gradients, for a penalty needs no Hessian, which is slow to sum; where
     they are slower than that, go on with it.
     """
     problem, goal = problem_of(task, how), goal_of(task)
@@ -146,7 +146,7 @@ def _of_ridge(task: Task, how: Standardization, report: Report) -> tuple[Ascent,
 
 
 def reporter(task: Task, how: Standardization, steps: Steps) -> Report:
-    """Return the callback for an ascent in standardised features."""
+    """Return the callback for an ascent in standardized features."""
     return steps.of(lambda B: how.raw(B, task.intercept), how.dependent, how.around)
 
 
@@ -161,7 +161,7 @@ def resume(task: Task, fit: Fit, steps: Steps) -> Fit:
 
 
 def estimate_scaling(task: Task, sample: Batches, whole: bool) -> Standardization:
-    """Return the standardisation; with too many weights, only a scaling."""
+    """Return the standardization; with too many weights, only a scaling."""
     if not task.factored:
         return preparing.sized(task.batches, task.n_features, not task.l2)
     form = task.n_features, task.intercept
@@ -197,9 +197,9 @@ def _nearly(task: Task, how: Standardization) -> bool:
 
 
 def problem_of(task: Task, how: Standardization) -> tuple[Likelihood, Penalty]:
-    """Return the likelihood to maximise and the penalty to subtract."""
+    """Return the likelihood to maximize and the penalty to subtract."""
     kind = SparseTerms if not task.factored and _sparse(task.batches) else Terms
-    terms = kind(task.q, how.centres, how.scales, task.intercept)
+    terms = kind(task.q, how.centers, how.scales, task.intercept)
     likelihood = Likelihood(lanes_as(task, how), terms, how.noise, task.journal)
     factors = np.zeros(task.width)
     factors[: task.n_features] = task.l2 * how.scales**2
@@ -208,7 +208,7 @@ def problem_of(task: Task, how: Standardization) -> tuple[Likelihood, Penalty]:
 
 
 def lanes_as(task: Task, how: Standardization) -> RowLanes:
-    """Return the rows of a task with the columns that the standardisation replaces."""
+    """Return the rows of a task with the columns that the standardization replaces."""
     return (task.lanes or RowLanes(task.batches)).replaced(how)
 
 
@@ -218,7 +218,7 @@ def _maximize(
     start: np.ndarray,
     report: Report = no_report,
 ) -> Ascent:
-    """Maximise with the solver of the task, then check that there is a maximum."""
+    """Maximize with the solver of the task, then check that there is a maximum."""
     problem, goal = problem_of(task, how), goal_of(task)
     if task.solver != "lbfgs":
         newton = ascent.newton if task.factored else ascent.newton_cg
@@ -270,7 +270,7 @@ def fit_of(task: Task, how: Standardization, found: Ascent) -> Fit:
 
 
 def raw_covariance(task: Task, how: Standardization, inverse: np.ndarray) -> np.ndarray:
-    """Return the inverse information of the raw features, from that of the standardised ones."""
+    """Return the inverse information of the raw features, from that of the standardized ones."""
     T = np.kron(np.eye(task.q), how.matrix(task.intercept))
     return np.asarray(T @ inverse @ T.T)
 
@@ -291,7 +291,7 @@ def inverted(H: np.ndarray) -> np.ndarray:
 def gradient_ascent(
     task: Task, learning_rate: Any, schedule: str, trace: bool, steps: Steps
 ) -> tuple[Fit, "Descent"]:
-    """Maximise from zero, in the raw features, then check that there is a maximum.
+    """Maximize from zero, in the raw features, then check that there is a maximum.
 
     Weights of dependent features stay at zero.
 
@@ -327,7 +327,7 @@ def _ascend(
     from linsep.descent import minimize
 
     plain = Standardization(np.zeros(task.n_features), np.ones(task.n_features))
-    terms = Terms(task.q, plain.centres, plain.scales, task.intercept)
+    terms = Terms(task.q, plain.centers, plain.scales, task.intercept)
     likelihood = Likelihood(lanes_as(task, plain), terms, journal=task.journal)
     factors = np.zeros(task.width)
     factors[: task.n_features] = task.l2

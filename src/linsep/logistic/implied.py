@@ -25,19 +25,19 @@ def implied(
     method : name of the method that gave the weights
     n_rows : number of training rows
     weights_against : function of the code of a reference
-        Weights of shape (classes, features), a centre, and log-odds at the centre.
+        Weights of shape (classes, features), a center, and log-odds at the center.
     nearer : function of rows, their log-odds against the reference, and its code
         Returns the log-odds of several classes where rounding costs digits against the reference.
     """
     model = LogisticRegression(reference=reference)
     known = FittedClasses(classes, order_of(reference, classes), totals)
-    coef, centre, at = weights_against(known.codes[-1])
+    coef, center, at = weights_against(known.codes[-1])
     coef, at = known.wide(coef[known.codes[:-1]], 0.0), known.intercepts(at[known.codes[:-1]])
     model.classes_, model._nearer = classes, nearer
-    model._learnt_with = model.get_params(deep=False)
+    model._learned_with = model.get_params(deep=False)
     model.reference_ = classes.tolist()[known.order[-1]]
-    model.coef_, model.intercept_ = coef, at - coef @ centre
-    model.keep_centred(centre, at)
+    model.coef_, model.intercept_ = coef, at - coef @ center
+    model.keep_centered(center, at)
     finite = np.full((len(known.codes) - 1, coef.shape[1] + 1), "finite", dtype="U9")
     model._limits = known.wide(finite, NO_WEIGHT)
     model._covariance, model.separation_, model.method_ = None, None, method

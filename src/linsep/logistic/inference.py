@@ -67,7 +67,7 @@ class LogisticResults(HasInference):
     n_features_in_: int
     fit_intercept: bool
     get_params: Any
-    _learnt_with: dict[str, Any]
+    _learned_with: dict[str, Any]
     _total_weight: float
     _saturated: float | None = None
     n_iter_: int
@@ -81,24 +81,24 @@ class LogisticResults(HasInference):
     _gained: float
     rows_signature_: str | None
 
-    _centred: "Centred | None" = None
+    _centered: "Centered | None" = None
     _nearer: Nearer | None = None
 
     def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return what the fit has learnt, for files: arrays, and facts as plain JSON.
+        """Return what the fit has learned, for files: arrays, and facts as plain JSON.
 
         Returns
         -------
         arrays : dict
             For q classes beside the reference, d features and w weights a class (d, or d + 1 with
             an intercept): ``coef`` of shape (q, d), ``intercept`` (q,), ``limits`` (q, w), numbers
-            of :data:`LIMITS`; ``covariance`` (q w, q w) if there is one; ``centre`` (d,) and
-            ``at_centre`` (q,) if scores are computed around a centre; ``low``, ``high`` and ``p``
+            of :data:`LIMITS`; ``covariance`` (q w, q w) if there is one; ``center`` (d,) and
+            ``at_center`` (q,) if scores are computed around a center; ``low``, ``high`` and ``p``
             (q, w) with the level in the name, of each level of profile intervals.
         facts : dict
             ``classes`` (``type`` and ``values``), ``reference``, ``fit`` (log-likelihoods, None if
             not known), ``n_rows``, ``total_weight``, ``n_iter``, ``method``, ``stop_reason``,
-            ``stop_sentence``, ``levels``, ``centred`` (bool), ``clusters`` (their number, or None),
+            ``stop_sentence``, ``levels``, ``centered`` (bool), ``clusters`` (how many, or None),
             ``separation`` (a verdict as text, or None) and ``signature`` (of the rows, 16
             hexadecimal digits, or None). If there are offsets, ``offset`` (true); of counts,
             ``saturated``, the log-likelihood of the saturated model.
@@ -106,7 +106,7 @@ class LogisticResults(HasInference):
         arrays = {"coef": self.coef_, "intercept": self.intercept_}
         arrays["limits"], around = _codes_of_limits(self._limits), in_use(self)
         if around is not None:
-            arrays |= {"centre": around.wide, "at_centre": around.at}
+            arrays |= {"center": around.wide, "at_center": around.at}
         if self._covariance is not None:
             arrays["covariance"] = self._covariance
         for level, ends in self._intervals.items():
@@ -122,7 +122,7 @@ class LogisticResults(HasInference):
             "stop_reason": self.stop_reason_,
             "stop_sentence": self.stop_sentence_,
             "levels": list(self._intervals),
-            "centred": around is not None,
+            "centered": around is not None,
             "clusters": self._clusters,
             **({"offset": True} if self._with_offset else {}),
             **({} if self._saturated is None else {"saturated": self._saturated}),
@@ -143,13 +143,13 @@ class LogisticResults(HasInference):
         self.reference_ = self.classes_.tolist()[last]
         q, d = self.classes_.size - 1, arrays["coef"].shape[1]
         width = d + bool(self.fit_intercept)
-        self._learnt_with = self.get_params(deep=False)
+        self._learned_with = self.get_params(deep=False)
         self.coef_ = finite(arrays, "coef", (q, d))
         self._limits = _limits_of_codes(arrays["limits"], (q, width))
         self.intercept_ = _intercepts(arrays["intercept"], self._limits)
-        if facts.get("centred"):  # files of earlier versions have no centre
-            at = _intercepts(arrays["at_centre"], self._limits)
-            self.keep_centred(finite(arrays, "centre", (d,)), at)
+        if facts.get("centered"):  # files of earlier versions have no center
+            at = _intercepts(arrays["at_center"], self._limits)
+            self.keep_centered(finite(arrays, "center", (d,)), at)
         self._covariance = None
         if "covariance" in arrays:
             self._covariance = _floats(arrays["covariance"], (q * width,) * 2, "covariance")
@@ -182,12 +182,12 @@ class LogisticResults(HasInference):
         self.rows_signature_ = signatures.checked(facts.get("signature"))  # older files have none
         self.n_features_in_, self._with_offset = d, offset_of_facts(facts)
 
-    def keep_centred(self, centre: np.ndarray | None, at: np.ndarray) -> None:
-        """Keep the scores ``at`` a centre for predictions where the raw intercept loses digits."""
-        self._centred = None
-        if centre is not None:
-            found = centred(self.coef_, centre, at, self.intercept_)
-            self._centred = found if found.columns.size else None
+    def keep_centered(self, center: np.ndarray | None, at: np.ndarray) -> None:
+        """Keep the scores ``at`` a center for predictions where the raw intercept loses digits."""
+        self._centered = None
+        if center is not None:
+            found = centered(self.coef_, center, at, self.intercept_)
+            self._centered = found if found.columns.size else None
 
     @property
     def deviance_(self) -> float:
@@ -276,7 +276,7 @@ class LogisticResults(HasInference):
         """The test against no features: 2 (l - l0), its degrees of freedom, p from chi-squared.
 
         NaN where ``aic_`` is. For separable data l is the supremum and p only a rough guide; with
-        Firth's penalty the penalised likelihoods are compared (Heinze and Schemper 2002).
+        Firth's penalty the penalized likelihoods are compared (Heinze and Schemper 2002).
         """
         df = int(self._estimated[:, : self.coef_.shape[1]].sum())
         if not self._inferable or np.isnan(self.log_likelihood_):
@@ -418,7 +418,7 @@ class LogisticResults(HasInference):
         """Return the confidence interval of each parameter.
 
         Wald intervals (estimate -+ quantile times standard error) are NaN without a standard error.
-        Profile intervals of the (penalised) likelihood are infinite where it does not fall enough,
+        Profile intervals of the (penalized) likelihood are infinite where it does not fall enough,
         and NaN if no maximum was reached.
 
         Parameters
@@ -493,7 +493,7 @@ class LogisticResults(HasInference):
         ----------
         X : array, sparse matrix or data frame of shape (rows, features), Source, or name of a file
             The rows to average over: usually those of the fit. Frames and files hold the columns
-            that were learnt from. A source is read twice, in constant memory.
+            that were learned from. A source is read twice, in constant memory.
         at : "overall", "mean" or dict of column to value, default="overall"
             "overall": effects at each row, averaged. "mean": at the means of all features, in which
             indicators are shares. ``{"age": 40, "sex": "f"}``: averaged over the rows, with these
@@ -595,13 +595,13 @@ class LogisticResults(HasInference):
                 notes.append(NOTHING)
             notes.append("The likelihood ratio, AIC and BIC are those of independent rows.")
         if l2 := fitted_parameter(self, "l2"):
-            notes.append(f"Penalised with l2={l2:g}: standard errors and tests are not known.")
+            notes.append(f"Penalized with l2={l2:g}: standard errors and tests are not known.")
         elif self._wide and self._covariance is None and not np.isnan(self.log_likelihood_):
             notes.append(
                 "Too many weights for standard errors, and to find columns that depend on others."
             )
         if self._intervals and profiles:
-            what = "penalised likelihood" if self.method_ == "Firth" else "likelihood"
+            what = "penalized likelihood" if self.method_ == "Firth" else "likelihood"
             notes.append(f"Intervals and p-values by the profile of the {what}, z by Wald.")
         if fitted_parameter(self, "class_weight") is not None:
             notes.append("Class weights count as numbers of rows, in errors and tests, too.")
@@ -687,25 +687,25 @@ def _floats(array: np.ndarray, shape: tuple[int, ...], name: str) -> np.ndarray:
     return array
 
 
-#: a column is centred if rounding of its products, of this size at the centre, costs 1e-13 or more
+#: a column is centered if rounding of its products, of this size at the center, costs 1e-13 or more
 FAR = 1024.0
 
 
-class Centred(NamedTuple):
+class Centered(NamedTuple):
     """Scores <w, x - c> + b, the same as <w, x> + b0 but for rounding.
 
     Attributes
     ----------
     coef : array of shape (scores, features)
-    columns : array of int, those in which the centre is not zero
-    centre : array of shape (columns,)
-    at : array of shape (scores,), the scores at the centre
+    columns : array of int, those in which the center is not zero
+    center : array of shape (columns,)
+    at : array of shape (scores,), the scores at the center
     intercept : array of shape (scores,), b0
     """
 
     coef: np.ndarray
     columns: np.ndarray
-    centre: np.ndarray
+    center: np.ndarray
     at: np.ndarray
     intercept: np.ndarray
 
@@ -716,7 +716,7 @@ class Centred(NamedTuple):
         far = np.zeros((X.shape[0], columns.size))
         chosen = X[:, columns[inside]]
         far[:, inside] = chosen.toarray() if sp.issparse(chosen) else chosen
-        far -= self.centre
+        far -= self.center
         coef[:, columns[inside]] = 0.0
         return np.asarray(X @ coef.T) + (far @ self.coef[:, columns].T + self.at)
 
@@ -727,37 +727,37 @@ class Centred(NamedTuple):
 
     @property
     def wide(self) -> np.ndarray:
-        """The centre of all columns."""
+        """The center of all columns."""
         found = np.zeros(self.coef.shape[1])
-        found[self.columns] = self.centre
+        found[self.columns] = self.center
         return found
 
 
-def centred(
-    coef: np.ndarray, centre: np.ndarray, at: np.ndarray, intercept: np.ndarray | None = None
-) -> Centred:
-    """Return the scores around the centre of the columns that are far from zero for their weights.
+def centered(
+    coef: np.ndarray, center: np.ndarray, at: np.ndarray, intercept: np.ndarray | None = None
+) -> Centered:
+    """Return the scores around the center of the columns that are far from zero for their weights.
 
     Parameters
     ----------
     coef : array of shape (scores, features)
-    centre : array of shape (features,)
-    at : array of shape (scores,), the scores at the centre
+    center : array of shape (features,)
+    at : array of shape (scores,), the scores at the center
     intercept : array of shape (scores,), the scores at zero, if they are known better than from
         these
     """
     with np.errstate(over="ignore"):
-        far = np.abs(coef * centre).max(axis=0, initial=0.0) > FAR
+        far = np.abs(coef * center).max(axis=0, initial=0.0) > FAR
     if intercept is None:
-        intercept = at - coef @ centre
-    at = at - coef[:, ~far] @ centre[~far]
+        intercept = at - coef @ center
+    at = at - coef[:, ~far] @ center[~far]
     columns = np.flatnonzero(far)
-    return Centred(coef.copy(), columns, centre[columns], at, intercept.copy())
+    return Centered(coef.copy(), columns, center[columns], at, intercept.copy())
 
 
-def in_use(model: Any) -> Centred | None:
-    """Return the centred scores of a fitted logistic regression; None if its weights suffice, or
+def in_use(model: Any) -> Centered | None:
+    """Return the centered scores of a fitted logistic regression; None if its weights suffice, or
     were changed since the fit.
     """
-    found = getattr(model, "_centred", None)
+    found = getattr(model, "_centered", None)
     return found if found is not None and found.belongs_to(model) else None

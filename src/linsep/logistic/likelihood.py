@@ -174,13 +174,13 @@ class Information:
 
 @dataclass(frozen=True)
 class Terms:
-    """Terms of the rows of a lane, in standardised features.
+    """Terms of the rows of a lane, in standardized features.
 
     Parameters
     ----------
     q : int, number of classes without the reference, and the code of the reference
-    centres, scales : arrays of shape (features,)
-        Features are standardised to (x - centre) * scale.
+    centers, scales : arrays of shape (features,)
+        Features are standardized to (x - center) * scale.
     intercept : bool
         Whether weights have one more column, for a constant 1.
     offsets : bool
@@ -188,7 +188,7 @@ class Terms:
     """
 
     q: int
-    centres: np.ndarray
+    centers: np.ndarray
     scales: np.ndarray
     intercept: bool
     offsets: bool = True
@@ -218,20 +218,20 @@ class Terms:
         return np.ascontiguousarray(B)
 
     def blocks(self, lane: Batch) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield the standardised rows of a lane in blocks, in a buffer that is reused; rows of
+        """Yield the standardized rows of a lane in blocks, in a buffer that is reused; rows of
         weight 0 are zero, because theirs may be beyond floating point.
         """
         most, rows, weights = self.block_rows, as_rows(lane.X), lane.importance
         room = np.empty((min(most, lane.size), self.width))
         for start in range(0, lane.size, most):
             Z = room[: min(most, lane.size - start)]
-            logistic.standardised(rows, start, Z, self.centres, self.scales)
+            logistic.standardized(rows, start, Z, self.centers, self.scales)
             if weights.size:
                 Z[weights[start : start + len(Z)] == 0] = 0.0
             yield start, Z
 
     def scores(self, lane: Batch, start: int, Z: np.ndarray, B: np.ndarray) -> np.ndarray:
-        """Return the scores of a block of standardised rows at the weights B, shape (rows, q)."""
+        """Return the scores of a block of standardized rows at the weights B, shape (rows, q)."""
         found = np.ascontiguousarray(Z @ B.T)
         if self.offsets and lane.offset is not None:
             found += lane.offset[start : start + len(Z), None]
@@ -240,7 +240,7 @@ class Terms:
     def residuals(
         self, lane: Batch, start: int, Z: np.ndarray, B: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[float, float, float]]:
-        """Return, for a block of standardised rows from row ``start`` of a lane on: class
+        """Return, for a block of standardized rows from row ``start`` of a lane on: class
         probabilities (of two classes the curvature), weighted residuals, what
         :meth:`Information.add` calls ``rest``, and sums.
         """
@@ -344,7 +344,7 @@ SPARSE_LANE_ROWS = 8192
 
 @dataclass(frozen=True)
 class SparseTerms(Terms):
-    """Terms of CSR rows with too many weights for a Hessian; features are not centred."""
+    """Terms of CSR rows with too many weights for a Hessian; features are not centered."""
 
     @property
     def lane_rows(self) -> int:
@@ -413,14 +413,14 @@ class Lost(list):
 
 
 class Likelihood:
-    """The log-likelihood of rows in standardised features.
+    """The log-likelihood of rows in standardized features.
 
     Parameters
     ----------
     lanes : RowLanes
     terms : Terms
     noise : array of shape (features,) or None
-        Errors of the standardised features, beside rounding.
+        Errors of the standardized features, beside rounding.
     journal : Journal or None
         Where the results of passes over the rows are recorded, and looked up instead of made.
     """

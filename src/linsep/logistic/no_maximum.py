@@ -57,7 +57,7 @@ class Limit:
         "sign not checked" or "not checked"
     log_likelihood : float, the supremum
     covariance : array of shape (q width, q width), NaN for estimates that are not finite
-    at : array of shape (q,), the scores at the centre
+    at : array of shape (q,), the scores at the center
     clusters : int or None, their number if the covariance is summed over clusters
     """
 
@@ -102,17 +102,17 @@ class Contrasts:
         sides = ((self.order[row], 1), (self.order[-1], -1))
         return {self.block[c] * self.width + j: s for c, s in sides if c in self.block}
 
-    def of(self, number: Any, centre: np.ndarray) -> np.ndarray:
+    def of(self, number: Any, center: np.ndarray) -> np.ndarray:
         """Convert numbers per weight of the verdict to an array like the regression's weights, with
-        intercepts at the centre, which are exact.
+        intercepts at the center, which are exact.
         """
         found = [
             [sum(s * number(i) for i, s in self.functional(row, j).items()) for j in self._all()]
             for row in range(len(self.order) - 1)
         ]
-        for j in np.flatnonzero(centre).tolist():
+        for j in np.flatnonzero(center).tolist():
             for line in found:
-                line[-1] += Fraction(line[j]) * Fraction(float(centre[j]))
+                line[-1] += Fraction(line[j]) * Fraction(float(center[j]))
         top = max((abs(x) for line in found for x in line), default=0) or 1
         return np.array([[float(x / top) for x in line] for line in found])
 
@@ -125,18 +125,18 @@ class Contrasts:
             return len(self.verdict.direction)
         return sum(int(np.count_nonzero(row)) for row in self.verdict.coef)
 
-    def direction(self, centre: np.ndarray) -> np.ndarray:
+    def direction(self, center: np.ndarray) -> np.ndarray:
         """Return a direction along which the likelihood keeps growing, scaled to maximum 1, with
-        intercepts at the centre.
+        intercepts at the center.
         """
         verdict = self.verdict
         if isinstance(verdict, QuasiSeparable):
-            return self.of(lambda i: verdict.direction.get(i, 0), centre)
+            return self.of(lambda i: verdict.direction.get(i, 0), center)
         d = verdict.subject.n_features
         flat: list[Any] = []
         for row, b in zip(verdict.coef, verdict.intercept, strict=True):
             flat += [*row[:d], *([b] if verdict.subject.fit_intercept else [])]
-        return self.of(lambda i: flat[i], centre)
+        return self.of(lambda i: flat[i], center)
 
     def _told(self, functions: list[dict[int, int]]) -> list[str] | None:
         """Return the limits of functions by the verdict, if it is about them or their negatives."""
@@ -204,7 +204,7 @@ def proves(verdict: Verdict) -> bool:
 
 def limit(
     contrasts: Contrasts, Z: np.ndarray, codes: np.ndarray, weights: np.ndarray, last: np.ndarray,
-    centre: np.ndarray, offset: np.ndarray, robust: Callable[[Scores], Robust] | None = None,
+    center: np.ndarray, offset: np.ndarray, robust: Callable[[Scores], Robust] | None = None,
     clusters: np.ndarray | None = None,
 ) -> Limit:  # fmt: skip
     """Compute the limit of the regression.
@@ -213,19 +213,19 @@ def limit(
     ----------
     contrasts : of a verdict on these rows, Separable or QuasiSeparable
     Z : array of shape (rows, width)
-        The rows less the centre, with a 1 for the intercept.
+        The rows less the center, with a 1 for the intercept.
     codes : array of shape (rows,), index of each row's class in the order of the contrasts
     weights : array of shape (rows,)
     last : array of shape (q, width)
-        Weights of a small ridge, with intercepts at the centre.
-    centre : array of shape (features,), zeros without an intercept
+        Weights of a small ridge, with intercepts at the center.
+    center : array of shape (features,), zeros without an intercept
     offset : array of shape (rows,)
     robust : function of the scores of the rows that returns the inner part of their covariance;
         None for that of the information
     clusters : array of shape (rows,), their numbers, or None
     """
     verdict, order, many = contrasts.verdict, contrasts.order, None
-    direction, limits = contrasts.direction(centre), contrasts.limits()
+    direction, limits = contrasts.direction(center), contrasts.limits()
     rows = np.arange(len(Z))
     scores = np.column_stack([Z @ direction.T, np.zeros(len(Z))])
     size = np.column_stack([np.abs(Z) @ np.abs(direction).T, np.zeros(len(Z))])
@@ -250,24 +250,24 @@ def limit(
             far = (needed / (own[:, None] - scores)[behind]).max(initial=0.0)
         W = B + max(0.0, float(far)) * direction
     fixed = limits == "finite"
-    if centre.any():  # the scores there may grow though those at zero do not
+    if center.any():  # the scores there may grow though those at zero do not
         fixed[:, -1] = False
-    found = _with_raw_intercepts(np.where(fixed, B, W), limits, value, covariance, centre)
+    found = _with_raw_intercepts(np.where(fixed, B, W), limits, value, covariance, center)
     return replace(found, clusters=many)
 
 
 def _with_raw_intercepts(
-    W: np.ndarray, limits: np.ndarray, value: float, covariance: np.ndarray, centre: np.ndarray
+    W: np.ndarray, limits: np.ndarray, value: float, covariance: np.ndarray, center: np.ndarray
 ) -> Limit:
-    """Return a limit whose intercepts are at the centre with those at zero."""
+    """Return a limit whose intercepts are at the center with those at zero."""
     at = W[:, -1].copy()
-    if centre.any():
+    if center.any():
         back = np.eye(W.shape[1])
-        back[-1, :-1] = -centre
+        back[-1, :-1] = -center
         T = np.kron(np.eye(len(W)), back)
         covariance = np.asarray(T @ covariance @ T.T)
         W = W.copy()
-        W[:, -1] = at - W[:, :-1] @ centre
+        W[:, -1] = at - W[:, :-1] @ center
     out = (limits != "finite").ravel()
     covariance[out] = covariance[:, out] = np.nan
     return Limit(W, limits, value, covariance, at)
@@ -342,7 +342,7 @@ class Choices(NamedTuple):
         """Return the weights of the greatest likelihood, shape (q, width), their log-likelihood,
         and the pseudo-inverse of their information.
 
-        Weights that the rows do not determine have minimum norm in standardised features.
+        Weights that the rows do not determine have minimum norm in standardized features.
         """
         q, width = self.allowed.shape[1] - 1, self.Z.shape[1]
         B = np.zeros((q, width))
@@ -482,7 +482,7 @@ class VerdictData(NamedTuple):
 def outcome_of_suspect(
     task: Task, given: Rows | BatchRows, fit: Fit, limits: np.ndarray, steps: Steps
 ) -> FitOutcome:
-    """Decide separability; if there is a maximum, go on maximising, else compute the limit.
+    """Decide separability; if there is a maximum, go on maximizing, else compute the limit.
 
     Coefficients without a finite estimate are those of a ridge that vanishes; with too many weights
     for a Hessian, or more rows than a source may keep in memory, all are. Exactly dependent
@@ -537,7 +537,7 @@ def predicting(task: Task, fit: Fit) -> Fit:
 
 
 def _by_ridges(task: Task, fit: Fit, how: Standardization) -> tuple[Fit, bool]:
-    """Return the fit with the weights of a vanishing ridge in features standardised so, and
+    """Return the fit with the weights of a vanishing ridge in features standardized so, and
     whether all rows are on the right side.
     """
     problem = problem_of(replace(task, l2=0.0), how)
@@ -576,18 +576,18 @@ def _verdict_data(task: Task, given: Rows | BatchRows, fit: Fit) -> VerdictData 
 
 
 def _around(task: Task, fit: Fit, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the weights of some columns around a centre, which is zero but for columns that are
+    """Return the weights of some columns around a center, which is zero but for columns that are
     far from zero against their spread.
     """
     weights, kept = fit.weights[:, columns], columns[: len(columns) - task.intercept]
     if fit.around is None:
         return weights, np.zeros(len(kept))
     (middle, at), scales = fit.around, fit.standardization.scales
-    centre = np.where(np.abs(middle * scales) > FAR, middle, 0.0)
-    near = np.where(centre, 0.0, middle)
-    if centre.any():
+    center = np.where(np.abs(middle * scales) > FAR, middle, 0.0)
+    near = np.where(center, 0.0, middle)
+    if center.any():
         weights[:, -1] = at - fit.weights[:, : task.n_features] @ near
-    return weights, centre[kept]
+    return weights, center[kept]
 
 
 def exactly_dependent(fit: Fit) -> list[int]:
@@ -614,8 +614,8 @@ def _without_maximum(asked: VerdictData, fit: Fit, limits: np.ndarray, verdict: 
     weights = rows.weights[counted] if rows.weights.size else np.ones(len(counted))
     offset = np.zeros(len(counted)) if rows.offset is None else rows.offset[counted]
     Z = rows.augmented(counted, every[:d], task.intercept)
-    last, centre = _around(task, fit, every)
-    Z[:, :d] -= centre
+    last, center = _around(task, fit, every)
+    Z[:, :d] -= center
     wide = Embedding(task, columns)
     if isinstance(verdict, Separable) and separates(last, Z, codes, offset):
         with interrupts_allowed():
@@ -630,10 +630,10 @@ def _without_maximum(asked: VerdictData, fit: Fit, limits: np.ndarray, verdict: 
             robust = partial(robust_of, task, width=len(columns))
         clusters = rows.clusters if task.covariance == CLUSTERED else None
         end = limit(
-            contrasts, kept, codes, weights, last, centre[features], offset, robust, clusters
+            contrasts, kept, codes, weights, last, center[features], offset, robust, clusters
         )  # fmt: skip
     middle = np.zeros(d)
-    middle[features] = centre[features]
+    middle[features] = center[features]
     lost[:, columns] = end.limits
     return FitOutcome(
         wide.flat(end.weights), lost, end.log_likelihood, wide.square(end.covariance),

@@ -78,11 +78,11 @@ class FitOutcome:
     distance : float, to the maximum from where the last step began, in standard errors; NaN if
         unknown
     intervals : {level: (low, high, p)} of profiles
-    gained : float, twice what the features add to the penalised log-likelihood
+    gained : float, twice what the features add to the penalized log-likelihood
     at_limit : bool, False if finite weights are those of a small ridge, not of the limit
     sharpness : Sharpness of a maximum that barely exists, or None
     stopped_in : "ascent", "verdict" or "intervals" if the fit was stopped from outside; else empty
-    around : a centre and the scores there, None if the raw weights are all there is
+    around : a center and the scores there, None if the raw weights are all there is
     clusters : int or None, their number if the covariance is summed over clusters
     """
 
@@ -167,7 +167,7 @@ class Steps:
         around: Callable[[np.ndarray], Around] = lambda B: None,
     ) -> Report:  # fmt: skip
         """Return the callback of an ascent; ``raw`` converts its weights to the raw features, and
-        ``around`` to scores at a centre.
+        ``around`` to scores at a center.
         """
 
         def report(B: np.ndarray, log_likelihood: float, distance: float) -> None:
@@ -365,7 +365,7 @@ def refuse_no_progress(reason: str, log_likelihood: float, null: float) -> None:
     if reason in ("stuck", "suspect", "undecided") and log_likelihood <= null * (1.0 - 1e-12):
         raise DataError(
             "No step from zero increases the likelihood in floating point, so nothing was "
-            "learnt: scale the features, or leave out those that nearly depend on others."
+            "learned: scale the features, or leave out those that nearly depend on others."
         )
 
 
@@ -429,12 +429,12 @@ def refuse_together(model: Any) -> None:
         raise ParameterError("Firth's penalty and l2 exclude each other", "leave one of them out")
     if model.penalty and model.warm_start:
         raise ParameterError(
-            "Firth's penalised likelihood may have several maxima, and its estimates are those "
+            "Firth's penalized likelihood may have several maxima, and its estimates are those "
             "reached from zero", hint("leave {} out", warm_start=None),
         )  # fmt: skip
     if model.penalty and model.solver != "newton":
         raise ParameterError(
-            "Firth's penalised likelihood is maximised by Newton's method only",
+            "Firth's penalized likelihood is maximized by Newton's method only",
             hint("take {}", solver="newton"),
         )
     refuse_robust(model)

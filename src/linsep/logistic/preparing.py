@@ -1,4 +1,4 @@
-"""Standardise features: centre, scale, and leave out or replace dependent ones."""
+"""Standardize features: center, scale, and leave out or replace dependent ones."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, nullcontext
@@ -42,7 +42,7 @@ class Orthogonalized(NamedTuple):
     ----------
     columns : tuple of int
         Indices of the features replaced.
-    centres : array of shape (features,)
+    centers : array of shape (features,)
         Subtracted from the features first, without rounding.
     units : int array of shape (features,)
         Exponents of the powers of two that then divide them.
@@ -51,13 +51,13 @@ class Orthogonalized(NamedTuple):
     """
 
     columns: tuple[int, ...]
-    centres: np.ndarray
+    centers: np.ndarray
     units: np.ndarray
     parts: Pair
 
     def of(self, X: np.ndarray) -> np.ndarray:
         """Return the new columns of some rows, shape (rows, columns)."""
-        return combined(np.ldexp(X - self.centres, -self.units), self.parts)
+        return combined(np.ldexp(X - self.centers, -self.units), self.parts)
 
     def raw(self, W: np.ndarray) -> np.ndarray:
         """Convert weights to the raw features.
@@ -72,8 +72,8 @@ class Orthogonalized(NamedTuple):
             new = new + _pair_times(self.parts[k][None, :], W[:, [j]])
         new.hi[:, :-1] = np.ldexp(new.hi[:, :-1], -self.units)
         new.lo[:, :-1] = np.ldexp(new.lo[:, :-1], -self.units)
-        for j in np.flatnonzero(self.centres).tolist():
-            new[:, -1] = new[:, -1] + _pair_times(new[:, j], np.full(len(W), -self.centres[j]))
+        for j in np.flatnonzero(self.centers).tolist():
+            new[:, -1] = new[:, -1] + _pair_times(new[:, j], np.full(len(W), -self.centers[j]))
         rest = W.copy()
         rest[:, list(self.columns)] = 0.0
         return (new + rest).hi
@@ -86,7 +86,7 @@ class Orthogonalized(NamedTuple):
             weight = np.ldexp(found[:, j], self.units[j])
             part = np.ldexp(self.parts.hi[k, :-1], -self.units)
             found[:, :-1] -= weight[:, None] * part
-            found[:, -1] -= weight * (self.parts.hi[k, -1] - part @ self.centres)
+            found[:, -1] -= weight * (self.parts.hi[k, -1] - part @ self.centers)
             found[:, j] = weight
         return found
 
@@ -135,12 +135,12 @@ class Columns:
         for X in blocks():
             self.n_rows += len(X)
             low, high = np.minimum(low, X.min(axis=0)), np.maximum(high, X.max(axis=0))
-        # a column whose values are within a factor of two is centred without rounding (Sterbenz)
+        # a column whose values are within a factor of two is centered without rounding (Sterbenz)
         far = (np.sign(low) == np.sign(high)) & (
             np.maximum(abs(low), abs(high)) <= 2.0 * np.minimum(abs(low), abs(high))
         )
-        self.centres = np.where(far & intercept, low, 0.0)
-        top = np.maximum(abs(low - self.centres), abs(high - self.centres))
+        self.centers = np.where(far & intercept, low, 0.0)
+        top = np.maximum(abs(low - self.centers), abs(high - self.centers))
         self.units = np.where(top > 0, np.frexp(top)[1], 0)
         self.parts = pairs((n_features, n_features + 1))
         self.parts.hi[:, :n_features] = np.eye(n_features)
@@ -160,7 +160,7 @@ class Columns:
         return G
 
     def _differences(self, X: np.ndarray) -> np.ndarray:
-        return np.ldexp(X - self.centres, -self.units)
+        return np.ldexp(X - self.centers, -self.units)
 
     def straighten(self) -> np.ndarray:
         """Replace columns until all those kept are far from the span of earlier ones.
@@ -225,7 +225,7 @@ class Columns:
         columns = tuple(sorted(self.replaced))
         if not columns:
             return None
-        return Orthogonalized(columns, self.centres, self.units, self.parts[list(columns)])
+        return Orthogonalized(columns, self.centers, self.units, self.parts[list(columns)])
 
 
 #: a relative Cholesky pivot above this proves that no column is dependent, even so nearly that
@@ -238,17 +238,17 @@ ORDINARY = 10
 
 
 class Standardization(NamedTuple):
-    """Standardisation of features to (x - centre) * scale, some replaced by residuals.
+    """Standardization of features to (x - center) * scale, some replaced by residuals.
 
     Attributes
     ----------
-    centres, scales : arrays of shape (features,); scale 0 leaves a feature out
+    centers, scales : arrays of shape (features,); scale 0 leaves a feature out
     dependent : indices of the features left out, as combinations of others
     nearly : indices of those among them that are only nearly combinations of others
     straight : Orthogonalized or None, the replacements of nearly dependent features
     """
 
-    centres: np.ndarray
+    centers: np.ndarray
     scales: np.ndarray
     dependent: tuple[int, ...] = ()
     nearly: tuple[int, ...] = ()
@@ -260,25 +260,25 @@ class Standardization(NamedTuple):
         W = np.zeros((len(B), d + 1))
         W[:, :d] = B[:, :d] * self.scales
         if intercept:
-            W[:, d] = B[:, d] - W[:, :d] @ self.centres
+            W[:, d] = B[:, d] - W[:, :d] @ self.centers
         if self.straight is not None:
             W = self.straight.raw(W)
         return W[:, : d + intercept]
 
     def around(self, B: np.ndarray) -> Around:
-        """Return a centre of the raw features, and the scores there, which lose no digits; None
+        """Return a center of the raw features, and the scores there, which lose no digits; None
         without an intercept.
         """
         d, straight = len(self.scales), self.straight
         if B.shape[1] == d:
             return None
         if straight is None:
-            return self.centres, B[:, d].copy()
+            return self.centers, B[:, d].copy()
         columns = list(straight.columns)
-        centre = self.centres.copy()
-        centre[columns] = straight.centres[columns]
-        values = straight.of(centre[None, :])[0] - self.centres[columns]
-        return centre, B[:, d] + B[:, columns] @ (values * self.scales[columns])
+        center = self.centers.copy()
+        center[columns] = straight.centers[columns]
+        values = straight.of(center[None, :])[0] - self.centers[columns]
+        return center, B[:, d] + B[:, columns] @ (values * self.scales[columns])
 
     def standard(self, W: np.ndarray, intercept: bool, around: Around = None) -> np.ndarray:
         """Convert weights of the raw features, whose scores are known at a point if ``around`` is
@@ -292,17 +292,17 @@ class Standardization(NamedTuple):
         B = W.copy()
         B[:, :d] = W[:, :d] / np.where(self.scales > 0, self.scales, np.inf)
         if intercept:
-            centre, at = around or (np.zeros(d), W[:, d])
-            B[:, d] = at + W[:, :d] @ (self.centres - centre)
+            center, at = around or (np.zeros(d), W[:, d])
+            B[:, d] = at + W[:, :d] @ (self.centers - center)
         return B
 
     def matrix(self, intercept: bool) -> np.ndarray:
-        """Return the matrix that converts standardised weights to the raw features."""
+        """Return the matrix that converts standardized weights to the raw features."""
         return self.raw(np.eye(len(self.scales) + intercept), intercept).T
 
     @property
     def noise(self) -> np.ndarray:
-        """Return the errors of the standardised values beside rounding: sums in pairs of floats are
+        """Return the errors of the standardized values beside rounding: sums in pairs of floats are
         accurate to 100 bits of their terms.
         """
         found = np.zeros(len(self.scales))
@@ -326,7 +326,7 @@ class Standardization(NamedTuple):
 
 def _with_new_columns(batch: Batch, straight: Orthogonalized) -> Batch:
     """Return the rows as float64, with the new columns in the place of those that they replace."""
-    columns, d = list(straight.columns), len(straight.centres)
+    columns, d = list(straight.columns), len(straight.centers)
     new = np.concatenate([straight.of(X) for X, _ in raw_blocks([batch], d)])
     X = batch.X.astype(np.float64)  # new columns have more digits than float32
     if not sp.issparse(X):
@@ -362,7 +362,7 @@ def _sampled(given: Iterator[Batch], most: int) -> tuple[Batches, bool]:
 def standardization(
     sample: Batches, everything: Batches, whole: bool, d: int, intercept: bool, find: bool,
 ) -> Standardization:  # fmt: skip
-    """Return the standardisation, computed from a sample if that suffices.
+    """Return the standardization, computed from a sample if that suffices.
 
     ``find`` says whether to find dependent features; otherwise none is left out.
 
@@ -371,20 +371,20 @@ def standardization(
     FeatureOverflow
         If the squared spread of a feature overflows or underflows.
     """
-    centres, scales = _moments(sample, d, intercept)
+    centers, scales = _moments(sample, d, intercept)
     if not find:
-        return Standardization(centres, np.where(scales > 0, scales, 1.0))
-    if _independent(sample, centres, scales, intercept):
-        return Standardization(centres, scales)
+        return Standardization(centers, np.where(scales > 0, scales, 1.0))
+    if _independent(sample, centers, scales, intercept):
+        return Standardization(centers, scales)
     if not whole:
-        centres, scales = _moments(everything, d, intercept)
-        if _independent(everything, centres, scales, intercept):
-            return Standardization(centres, scales)
-    return straightened(everything, centres, scales, intercept)
+        centers, scales = _moments(everything, d, intercept)
+        if _independent(everything, centers, scales, intercept):
+            return Standardization(centers, scales)
+    return straightened(everything, centers, scales, intercept)
 
 
 def sized(batches: Batches, d: int, find: bool) -> Standardization:
-    """Return the standardisation of very many features: none is centred, to keep zeros, and those
+    """Return the standardization of very many features: none is centered, to keep zeros, and those
     with very large or small values are divided by a power of two.
 
     ``find`` says whether to leave out features that are zero in all rows.
@@ -465,7 +465,7 @@ def raw_blocks(batches: Any, d: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         for start in range(0, lane.size, most):
             interruption_point()
             X = room[: min(most, lane.size - start)]
-            logistic.standardised(rows, start, X, none, one)
+            logistic.standardized(rows, start, X, none, one)
             known = lane.importance[start : start + len(X)]
             yield X, known if known.size else np.ones(len(X))
 
@@ -479,13 +479,13 @@ def _counted(batches: Batches, d: int) -> Iterator[np.ndarray]:
 
 
 def _independent(
-    batches: Batches, centres: np.ndarray, scales: np.ndarray, intercept: bool
+    batches: Batches, centers: np.ndarray, scales: np.ndarray, intercept: bool
 ) -> bool:
     """Return whether a Cholesky factor of the Gram matrix proves all columns independent."""
     if not (scales > 0).all():
         return False
     # offsets say nothing of the columns
-    terms = Terms(1, centres, scales, intercept, offsets=False)
+    terms = Terms(1, centers, scales, intercept, offsets=False)
     likelihood = Likelihood(RowLanes(batches), terms)
     gram = likelihood.at(np.zeros(likelihood.shape)).hessian
     assert gram is not None
@@ -498,40 +498,40 @@ def _independent(
 
 
 def whole(batches: Batches, d: int, intercept: bool) -> Standardization:
-    """Return the standardisation that leaves out only exactly dependent columns."""
+    """Return the standardization that leaves out only exactly dependent columns."""
     return straightened(batches, *_moments(batches, d, intercept), intercept, NOTHING)
 
 
 def of_all(batches: Batches, d: int, intercept: bool) -> Standardization:
-    """Return the standardisation of all columns, dependent or not; those of zeros and ones are only
-    centred.
+    """Return the standardization of all columns, dependent or not; those of zeros and ones are only
+    centered.
     """
-    centres, scales = _moments(batches, d, intercept)
+    centers, scales = _moments(batches, d, intercept)
     marks = scales > 0
     for batch in batches():
         if sp.issparse(batch.X):
             marks[batch.X.indices[(batch.X.data != 0.0) & (batch.X.data != 1.0)]] = False
         else:
             marks &= ((batch.X == 0.0) | (batch.X == 1.0)).all(axis=0)
-    return Standardization(centres, np.where(marks, 1.0, scales))
+    return Standardization(centers, np.where(marks, 1.0, scales))
 
 
 def straightened(
-    batches: Batches, centres: np.ndarray, scales: np.ndarray, intercept: bool, lost: float = LOST
+    batches: Batches, centers: np.ndarray, scales: np.ndarray, intercept: bool, lost: float = LOST
 ) -> Standardization:
-    """Return the standardisation that leaves out features dependent on earlier ones and replaces
+    """Return the standardization that leaves out features dependent on earlier ones and replaces
     nearly dependent ones.
 
     Residuals below the share ``lost`` of their terms are left out as well.
     """
-    columns = Columns(lambda: _counted(batches, len(centres)), len(centres), intercept, lost)
+    columns = Columns(lambda: _counted(batches, len(centers)), len(centers), intercept, lost)
     G = columns.straighten()
     straight, dependent = columns.straight(), tuple(sorted(columns.left_out))
-    centres, scales = centres.copy(), scales.copy()
+    centers, scales = centers.copy(), scales.copy()
     for j in straight.columns if straight else ():
         # residuals have means near zero and a moderate spread: see Columns
-        centres[j] = G[j, -1] / G[-1, -1] if intercept else 0.0
-        scales[j] = 1.0 / np.sqrt(G[j, j] / G[-1, -1] - centres[j] ** 2)
+        centers[j] = G[j, -1] / G[-1, -1] if intercept else 0.0
+        scales[j] = 1.0 / np.sqrt(G[j, j] / G[-1, -1] - centers[j] ** 2)
     scales[list(dependent)] = 0.0
     nearly = tuple(j for j in dependent if not columns.left_out[j])
-    return Standardization(centres, scales, dependent, nearly, straight)
+    return Standardization(centers, scales, dependent, nearly, straight)

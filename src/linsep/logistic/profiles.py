@@ -7,7 +7,7 @@ shrinkage in binomial-response generalized linear models, Biometrika 108, 2021);
 S. Bull, C. Mak and C. Greenwood, A modified score function estimator for multinomial logistic
 regression in small samples, Computational Statistics and Data Analysis 39 (2002).
 
-The profile at a value v is the largest (penalised) log-likelihood with one weight fixed at v. Twice
+The profile at a value v is the largest (penalized) log-likelihood with one weight fixed at v. Twice
 its difference to the maximum is approximately chi-squared with one degree of freedom, which tests a
 value; the values that are not rejected form an interval (D. Venzon and S. Moolgavkar, A method for
 computing profile-likelihood-based confidence intervals, Applied Statistics 37, 1988; with Firth's
@@ -44,7 +44,7 @@ from linsep.logistic.outcomes import (
 from linsep.logistic.preparing import Standardization, sampled, standardization
 from linsep.logistic.rows import MOST_WEIGHTS, BatchRows, FittedClasses, Rows, Task
 
-#: longest step of a weight, in standardised features, far from which a quadratic model is poor
+#: longest step of a weight, in standardized features, far from which a quadratic model is poor
 LONGEST = 5.0
 #: a step that gains less than this is the last; its own error is far smaller
 LEAST_GAIN = 1e-15
@@ -66,7 +66,7 @@ class Evaluated(NamedTuple):
 
     Attributes
     ----------
-    value : float, the penalised log-likelihood, -inf if the information is singular
+    value : float, the penalized log-likelihood, -inf if the information is singular
     log_likelihood : float
     slope : array of shape (weights,), the gradient of the value
     pull : array of shape (weights,), the penalty's part of the gradient
@@ -105,17 +105,17 @@ class Maximum(NamedTuple):
 
 
 class Objective:
-    """The log-likelihood of weights in standardised features, with Firth's penalty or without.
+    """The log-likelihood of weights in standardized features, with Firth's penalty or without.
 
     Parameters
     ----------
     likelihood : Likelihood
     used : array of bool of shape (width,), the independent columns
-    penalised : bool
+    penalized : bool
     """
 
-    def __init__(self, likelihood: Likelihood, used: np.ndarray, penalised: bool):
-        self.likelihood, self.penalised = likelihood, penalised
+    def __init__(self, likelihood: Likelihood, used: np.ndarray, penalized: bool):
+        self.likelihood, self.penalized = likelihood, penalized
         self.used = np.flatnonzero(np.tile(used, likelihood.q))
         self._few = _few_rows(likelihood, self.used)
 
@@ -143,7 +143,7 @@ class Objective:
         slope = point.gradient.ravel()[self.used]
         assert point.hessian is not None
         information = self._of_used(point.hessian)
-        if not self.penalised:
+        if not self.penalized:
             return Evaluated(point.value, point.value, slope, nothing, information)
         inverse = inverse_of(information)
         if inverse is None:
@@ -159,12 +159,12 @@ class Objective:
     def _at_few(
         self, columns: np.ndarray, codes: np.ndarray, weights: np.ndarray, b: np.ndarray
     ) -> Evaluated:
-        """Evaluate the objective of two classes for few rows, which are standardised."""
+        """Evaluate the objective of two classes for few rows, which are standardized."""
         value, slope, information, scores, curvature = logistic.two_class_terms(
             columns, codes, weights, b
         )
         nothing = np.zeros(len(b))
-        if not self.penalised:
+        if not self.penalized:
             return Evaluated(value, value, slope, nothing, information)
         inverse = inverse_of(information)
         if inverse is None:
@@ -177,7 +177,7 @@ class Objective:
 def _few_rows(
     likelihood: Likelihood, used: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Return the standardised columns of rows of two classes without offsets, their codes and
+    """Return the standardized columns of rows of two classes without offsets, their codes and
     weights, if they are one block.
     """
     batches = list(islice(likelihood.lanes.batches(), 2))
@@ -260,12 +260,12 @@ def _slopes_of_penalty(p: np.ndarray, H: np.ndarray) -> np.ndarray:
     return p * (own - 2 * Hp - (p * own).sum(axis=1, keepdims=True) + 2 * both) / 2
 
 
-def maximised(
+def maximized(
     objective: Objective, start: np.ndarray, free: np.ndarray | None = None, *,
     known: Evaluated | None = None, bend: np.ndarray | None = None, enough: float = LEAST_GAIN,
     tol: float = np.inf, max_iter: int = 500, report: Report = no_report,
 ) -> Maximum:  # fmt: skip
-    """Maximise an objective.
+    """Maximize an objective.
 
     Newton's method with step halving. The Hessian of the likelihood is the information; that of the
     penalty is approximated from changes of its gradient (symmetric rank-one updates; A. Conn,
@@ -352,10 +352,10 @@ def _updated(bend: np.ndarray, moved: np.ndarray, lost: np.ndarray) -> np.ndarra
     return bend + error[:, None] * (error / size)
 
 
-#: largest last step towards an end, as a share of the half-width of Wald's interval; its error is
+#: largest last step toward an end, as a share of the half-width of Wald's interval; its error is
 #: about the square
 CLOSE = 1e-5
-#: largest gain of the last step of a constrained maximisation
+#: largest gain of the last step of a constrained maximization
 PROFILE_GAIN = 1e-11
 MOST_POINTS = 100
 #: factor by which squared lengths of Newton steps to an end shrink at least, and that of the last,
@@ -416,7 +416,7 @@ class Profile:
         self.error = 0.0 if inverse is None else float(np.sqrt(of @ self.tangent))
 
     def at(self, value: float, near: Maximum) -> ProfilePoint:
-        """Return the profile at a value, maximised starting from ``near``."""
+        """Return the profile at a value, maximized starting from ``near``."""
         aside, start = value - self.of @ near.b, near.b
         start = start + aside / (self.of @ self.tangent) * self.tangent
         known = self.objective.at(start)
@@ -426,7 +426,7 @@ class Profile:
             all_known = [known, *map(self.objective.at, starts[1:])]
             best = int(np.argmax([known.value for known in all_known]))
             start, known = starts[best], all_known[best]
-        top = maximised(
+        top = maximized(
             self.objective,
             start,
             self.free,
@@ -540,22 +540,22 @@ def _orthogonal(of: np.ndarray) -> np.ndarray:
 RUNAWAY = ("+inf", "-inf", "infinite")
 
 
-def _opened(task: Task, penalised: bool) -> tuple[Objective, Standardization, np.ndarray]:
-    """Return the objective of a task, the standardisation, and the matrix that converts weights to
+def _opened(task: Task, penalized: bool) -> tuple[Objective, Standardization, np.ndarray]:
+    """Return the objective of a task, the standardization, and the matrix that converts weights to
     the raw features.
     """
     sample, whole = sampled(task.batches, max(20_000, 20 * task.q * task.width))
     form = task.n_features, task.intercept
     how = standardization(sample, task.batches, whole, *form, True)
-    terms = Terms(task.q, how.centres, how.scales, task.intercept)
+    terms = Terms(task.q, how.centers, how.scales, task.intercept)
     likelihood = Likelihood(lanes_as(task, how), terms, journal=task.journal)
     used = np.append(how.scales > 0.0, [True] * task.intercept)
-    objective = Objective(likelihood, used, penalised)
+    objective = Objective(likelihood, used, penalized)
     return objective, how, np.kron(np.eye(task.q), how.matrix(task.intercept))[:, objective.used]
 
 
 def firth_fitted(task: Task, level: float | None, steps: Steps) -> FitOutcome:
-    """Maximise Firth's penalised likelihood.
+    """Maximize Firth's penalized likelihood.
 
     Parameters
     ----------
@@ -563,15 +563,15 @@ def firth_fitted(task: Task, level: float | None, steps: Steps) -> FitOutcome:
     level : of the profile intervals, None for none
     steps : Steps; ``finished`` becomes the fit without intervals
     """
-    objective, how, raw = _opened(task, penalised=True)
+    objective, how, raw = _opened(task, penalized=True)
     flat, tol = _begun(task, objective), task.tol * float(task.totals.sum())
     report = steps.of(
         lambda b: (raw @ b).reshape(task.q, task.width), how.dependent,
         lambda b: how.around(objective.wide(b)),
     )  # fmt: skip
-    top = maximised(objective, flat, tol=tol, max_iter=task.max_iter, report=report)
+    top = maximized(objective, flat, tol=tol, max_iter=task.max_iter, report=report)
     constant = objective.used % task.width == task.n_features
-    none = maximised(objective, flat * constant, np.eye(objective.size)[:, constant])
+    none = maximized(objective, flat * constant, np.eye(objective.size)[:, constant])
     inverse = inverse_of(top.known.information)
     shape = task.q, task.width
     covariance = np.full(2 * (len(raw),), np.nan) if inverse is None else raw @ inverse @ raw.T
@@ -589,7 +589,7 @@ def firth_fitted(task: Task, level: float | None, steps: Steps) -> FitOutcome:
 
 
 def _begun(task: Task, objective: Objective) -> np.ndarray:
-    """Return the weights of the model without features, where the maximisation begins."""
+    """Return the weights of the model without features, where the maximization begins."""
     start = np.zeros((task.q, task.width))
     if task.intercept:
         start[:, -1] = task.null.intercepts
@@ -605,9 +605,9 @@ def held_at_zero(task: Task, terms: list[list[int]]) -> FirthTests:
     task : as for :func:`firth_fitted`
     terms : lists of features
     """
-    objective, _, raw = _opened(task, penalised=True)
+    objective, _, raw = _opened(task, penalized=True)
     begun, tol = _begun(task, objective), task.tol * float(task.totals.sum())
-    top, found = maximised(objective, begun, tol=tol, max_iter=task.max_iter), []
+    top, found = maximized(objective, begun, tol=tol, max_iter=task.max_iter), []
     for features in terms:
         places = np.arange(task.q)[:, None] * task.width + np.array(features)
         held = raw[places.ravel()]
@@ -619,7 +619,7 @@ def held_at_zero(task: Task, terms: list[list[int]]) -> FirthTests:
         starts = [free @ (free.T @ b) for b in (top.b, begun)]
         known = [objective.at(b) for b in starts]
         best = int(np.argmax([one.value for one in known]))
-        end = maximised(
+        end = maximized(
             objective, starts[best], free, known=known[best], bend=top.bend, tol=tol,
             max_iter=task.max_iter,
         )  # fmt: skip
@@ -630,9 +630,9 @@ def held_at_zero(task: Task, terms: list[list[int]]) -> FirthTests:
 
 def scored(model: Any, near: Any, task: Task, known: FittedClasses) -> Scored:
     """Return Rao's score statistic of the weights of a model, with zeros for the features that a
-    task has beyond its own; ``near`` has its scores around a centre, or is None.
+    task has beyond its own; ``near`` has its scores around a center, or is None.
     """
-    objective, how, _ = _opened(task, penalised=False)
+    objective, how, _ = _opened(task, penalized=False)
     d, weights = model.coef_.shape[1], np.zeros((task.q, task.width))
     weights[:, :d] = model.coef_[known.fitted]
     if task.intercept:
@@ -668,13 +668,13 @@ def profiled(
     steps : Steps
     around : a point and the scores there, if they are known
     """
-    objective, how, raw = _opened(task, penalised=False)
+    objective, how, raw = _opened(task, penalized=False)
     flat = how.standard(weights, task.intercept, around).ravel()[objective.used]
     if np.isin(limits, RUNAWAY).any():
         known = objective.at(flat)._replace(value=log_likelihood)
         top = Maximum(flat, known, np.zeros(2 * (len(flat),)), "converged", 0)
     else:
-        top = maximised(objective, flat, tol=task.tol * float(task.totals.sum()))
+        top = maximized(objective, flat, tol=task.tol * float(task.totals.sum()))
     _profile(objective, top, raw, level, limits, steps)
     return ends_of(steps, limits.shape)
 
@@ -701,7 +701,7 @@ def _in_memory(model: Any, task: Task, rows: Rows | BatchRows) -> Task:
     """Return the task with its rows in memory; raise ParameterError if they do not fit."""
     kept = rows.in_memory(task) if task.factored else None
     if kept is None:
-        what = "Firth's penalised likelihood is" if model.penalty else "Profile intervals are"
+        what = "Firth's penalized likelihood is" if model.penalty else "Profile intervals are"
         instead = (
             hint("take {} instead", l2=None) if model.penalty else hint("take {}", intervals="wald")
         )
@@ -714,7 +714,7 @@ def _in_memory(model: Any, task: Task, rows: Rows | BatchRows) -> Task:
 
 
 def by_firth(model: Any, task: Task, rows: Rows | BatchRows, steps: Steps) -> FitOutcome:
-    """Maximise Firth's penalised likelihood, which always has a maximum."""
+    """Maximize Firth's penalized likelihood, which always has a maximum."""
     profiles = model.intervals in (None, "profile")
     return firth_fitted(_in_memory(model, task, rows), model.level if profiles else None, steps)
 

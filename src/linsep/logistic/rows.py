@@ -105,7 +105,7 @@ class RowLanes:
         self.batches = batches
 
     def replaced(self, how: Any) -> "RowLanes":
-        """Return the lanes with the columns that a standardisation replaces."""
+        """Return the lanes with the columns that a standardization replaces."""
         return RowLanes(how.batches(self.batches))
 
     def sum(self, work: Work, add: Add, size: int) -> Any:
@@ -288,7 +288,7 @@ class Task:
     journal : Journal of the passes over the rows, or None
     lanes : RowLanes that others than this process sum, or None
     levels : column numbers of the levels of each text column that has a reference level
-    start : weights of the raw features to start from, and their scores at a centre, or None
+    start : weights of the raw features to start from, and their scores at a center, or None
     covariance : "HC0", "HC1", "CR1" or None, that of the information
     clustered : function that returns the batches with the numbers of the clusters, for "CR1"
     null : Null, the model without features

@@ -25,7 +25,7 @@ from linsep.logistic.rows import RowLanes, Task
 
 @dataclass(frozen=True)
 class RowScores:
-    """The scores of the rows of a lane at weights B, in standardised features.
+    """The scores of the rows of a lane at weights B, in standardized features.
 
     Attributes
     ----------

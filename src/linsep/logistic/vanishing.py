@@ -3,7 +3,7 @@
 As the factor of a ridge goes to zero, the weights of separable classes, divided by their length,
 converge to those of the widest margin (Rosset, Zhu and Hastie, Margin maximizing loss functions,
 NIPS 16, 2004), and the scores of the rows on a boundary to those of the limit. The weights of an
-unpenalised ascent come near only after very many steps; a ridge has one maximum, which Newton's
+unpenalized ascent come near only after very many steps; a ridge has one maximum, which Newton's
 method finds in a few steps from those of larger ridges.
 
 The more rows and weights, the longer the smallest ridges take, and the less these matter: with
@@ -89,7 +89,7 @@ def down_ridges(
         # weights grow as the logarithm of the factor
         begun = B if k < first + 2 else 2.0 * B - before
         tol = float(np.sqrt(GAIN * penalty.value(begun) * rows)) if k else FAR if large else NEAR
-        goal = Goal(rows, tol, STEPS, factored, prove=False, penalised=True)
+        goal = Goal(rows, tol, STEPS, factored, prove=False, penalized=True)
         found = climb(likelihood, penalty, begun, goal, report)
         before, B, n_iter = B, found.B, n_iter + found.n_iter
         right = large and separates(likelihood.moves(B))

@@ -107,8 +107,8 @@ def _of_table(model: Any, recipe: dict[str, Any], names: list[str]) -> list[Vari
     found = []
     flags = recipe.get("bool", ())
     for j, name in enumerate(recipe["numeric"]):
-        centre, spread = recipe.get("scale", {}).get(name, (0.0, 1.0))
-        ends = -centre / spread, (1.0 - centre) / spread, 1.0 / spread
+        center, spread = recipe.get("scale", {}).get(name, (0.0, 1.0))
+        ends = -center / spread, (1.0 - center) / spread, 1.0 / spread
         own = Variable(names[j], (j,), *ends, is_bool=name in flags, plain=j)
         found.append(own._replace(name=name, tangled=True) if name in tangled else own)
     shown, factors = names_in_recipe(recipe), factors_of(model)

@@ -107,7 +107,7 @@ class RunSummary(NamedTuple):
 def bounds_of_run(
     run: RunSummary, X: Any, y: Any, classes: np.ndarray, weights: Any = None
 ) -> Bounds:
-    """Return the bounds of a run on the rows that it learnt from."""
+    """Return the bounds of a run on the rows that it learned from."""
     case = Case(run, X, np.searchsorted(classes, labels_of(y)), len(classes), weights)
     check_consistent_length(case.Z, case.codes)
     found = run.learner.theorems(case)
@@ -151,7 +151,7 @@ class Case:
             w = np.append(w, 0.0)
         if self.n_classes > 2 or w.size != width or not np.isfinite(w).all():
             raise ValueError(
-                f"weights must be {width} finite numbers (the intercept last, if one is learnt) "
+                f"weights must be {width} finite numbers (the intercept last, if one is learned) "
                 f"and are for two classes: got shape {np.shape(weights)}, {self.n_classes} classes."
             )
         return w

@@ -32,7 +32,7 @@ class Bound:
         Bounds after one pass, after two, and so on up to ``value``, by the same theorem; None if
         ``value`` holds for any number of passes, or they are not computed.
     comparator : array or None
-        The weights w of a hinge bound of two classes, the intercept last if one is learnt.
+        The weights w of a hinge bound of two classes, the intercept last if one is learned.
     distance : float or None
         Their TD: how far the rows of a pass must be moved in total so that all have at least the
         margin 1/||w|| from w, rounded up.

@@ -287,7 +287,7 @@ class Linear(NamedTuple):
 
     One machine for two classes, the second being its positive side; else one per class, or with
     ``pairs`` one per pair of classes in the order (0, 1), (0, 2), ..., (1, 2), ... ``model`` is the
-    estimator that learnt them, if there is one.
+    estimator that learned them, if there is one.
     """
 
     coef: np.ndarray
@@ -299,7 +299,7 @@ class Linear(NamedTuple):
     model: Any = None
 
     def rows(self, X: Any) -> Any:
-        """Return X as float64, with rows of length 1 if the weights were learnt from such rows;
+        """Return X as float64, with rows of length 1 if the weights were learned from such rows;
         ValueError if its columns have other names than those of the fit.
         """
         given, X = X, self.model.features_of(X) if hasattr(self.model, "features_of") else X

@@ -238,7 +238,7 @@ def comparator_of_length(problem: Problem, long: float, given: np.ndarray | None
     ----------
     problem : the rows
     long : float > 0
-    given : weights that are scaled to this length; by default L-BFGS minimises a smoothed hinge on
+    given : weights that are scaled to this length; by default L-BFGS minimizes a smoothed hinge on
         the sphere, from several directions
     """
     starts = [given] if given is not None else _directions(problem)
@@ -316,7 +316,7 @@ def _solved(problem: Problem, price: float) -> list[np.ndarray]:
 def minimized(
     A: Any, smoothed: Callable[[np.ndarray, float], tuple[float, np.ndarray]]
 ) -> list[np.ndarray]:
-    """Return the weights that minimise an objective about the rows of A, by less and less smoothing
+    """Return the weights that minimize an objective about the rows of A, by less and less smoothing
     and with equilibrated columns; ``smoothed`` returns value and gradient at weights, by a width.
     """
     squares = np.ravel(A.multiply(A).sum(axis=0)) if sp.issparse(A) else (A**2).sum(axis=0)

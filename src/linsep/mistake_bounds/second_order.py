@@ -1,4 +1,4 @@
-"""Bounds of learners that keep the matrix of the rows they learnt: AROW with a whole covariance
+"""Bounds of learners that keep the matrix of the rows they learned: AROW with a whole covariance
 matrix, and the second-order perceptron.
 
 Both are, for any weights u and with H(u) their hinge loss in the rounds, of the form

@@ -18,7 +18,7 @@ from linsep.plot.display import (
     Display,
     check_drawable,
     class_handles,
-    colours,
+    colors,
     density_title,
     draw_dots,
     draw_rings,
@@ -30,7 +30,7 @@ from linsep.plot.display import (
     new_axes,
     shortened,
 )
-from linsep.plot.palettes import COLOURS
+from linsep.plot.palettes import COLORS
 from linsep.plot.plane import (
     box_around,
     completed,
@@ -220,7 +220,7 @@ class RunDisplay(Display):
     ) -> Self:
         """Draw the run that made a fitted model.
 
-        The rows are learnt again by :func:`linsep.trace`; the run is drawn if it makes the same
+        The rows are learned again by :func:`linsep.trace`; the run is drawn if it makes the same
         mistakes in every pass and ends with the same weights.
 
         Parameters
@@ -376,7 +376,7 @@ class RunDisplay(Display):
         if not most:
             return None
         low, high = (int(code) for code in self.decide(np.array([-1.0, 1.0])))
-        palette = colours(2)
+        palette = colors(2)
         drawn = self.ax_.contourf(
             self._xs, self._ys, scores, levels=[-1.01 * most, 0.0, 1.01 * most],
             colors=[palette[low], palette[high]], alpha=0.2, zorder=0,
@@ -412,7 +412,7 @@ class RunDisplay(Display):
         if codes.max() < 0:
             return
         self.regions_ = self.ax_.imshow(
-            np.ma.masked_less(codes, 0), cmap=ListedColormap(colours(n)), vmin=-0.5, vmax=n - 0.5,
+            np.ma.masked_less(codes, 0), cmap=ListedColormap(colors(n)), vmin=-0.5, vmax=n - 0.5,
             extent=(*self._xs[[0, -1]], *self._ys[[0, -1]]), origin="lower", alpha=0.25, zorder=0,
             aspect=self.ax_.get_aspect(), interpolation="nearest",
         )  # fmt: skip
@@ -429,7 +429,7 @@ class RunDisplay(Display):
             self.example_ = draw_rings(
                 self.ax_, places[now.rows], 9.0 * self._size, "-", "", width=2.2
             )
-            self.example_.set_edgecolor(COLOURS[5])
+            self.example_.set_edgecolor(COLORS[5])
             self._moving.append(self.example_)
 
     def _names(self) -> list[str]:
@@ -451,7 +451,7 @@ class RunDisplay(Display):
                 handles.append(before)
         return [
             *handles,
-            Line2D([], [], markeredgecolor=COLOURS[5], markersize=13, markeredgewidth=2.2,
+            Line2D([], [], markeredgecolor=COLORS[5], markersize=13, markeredgewidth=2.2,
                    label="row of the update", **ring),
             Line2D([], [], markeredgecolor=ink(), markersize=3 if many else 8, markeredgewidth=0.8,
                    label=_wrong_side(len(self.y)), **ring),

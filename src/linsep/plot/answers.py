@@ -1,4 +1,4 @@
-"""How good the answers to labelled rows are: which classes are taken for which, and what other
+"""How good the answers to labeled rows are: which classes are taken for which, and what other
 thresholds would give."""
 
 from textwrap import wrap
@@ -15,7 +15,7 @@ from linsep.estimators._common.thresholds import Cuts, Rule, Threshold, check_tw
 from linsep.plot.display import (
     Display,
     codes_of,
-    colours,
+    colors,
     ink,
     legend,
     limits,
@@ -26,7 +26,7 @@ from linsep.plot.display import (
     show_title,
     wrapped,
 )
-from linsep.plot.palettes import COLOURS, colour_map
+from linsep.plot.palettes import COLORS, color_map
 from linsep.scoring import Scored, scored
 
 #: classes beyond which a curve is the mean of the curves of all
@@ -46,13 +46,13 @@ FIRST_ROWS = 0.1
 
 
 def answers_of(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Scored:
-    """Return what a classifier says of labelled rows.
+    """Return what a classifier says of labeled rows.
 
     Parameters
     ----------
     estimator : fitted classifier, also of another library, with decision values or probabilities
     X : array, sparse matrix or data frame; or rows that have their labels, of a classifier of
-        linsep: a Source, or a file or frame with the columns that it learnt from
+        linsep: a Source, or a file or frame with the columns that it learned from
     y : array of shape (rows,), or None for rows with labels
     sample_weight : array of shape (rows,), or None
     """
@@ -250,10 +250,10 @@ class Curves(Display):
         if len(self.classes) > MOST_CURVES:
             self._draw_mean(kwargs)
         else:
-            for (label, one), colour in zip(
-                self.classes.items(), colours(len(self.classes)), strict=True
+            for (label, one), color in zip(
+                self.classes.items(), colors(len(self.classes)), strict=True
             ):
-                self._draw_class(label_text(label), one, colour, kwargs)
+                self._draw_class(label_text(label), one, color, kwargs)
         self.ax_.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
         self.legend_ = legend(self.ax_, [*self.curves_, self._dot(), self.baseline_])
         if ax is None:
@@ -268,13 +268,13 @@ class Curves(Display):
             return self.points_[0] if self.points_ else None
         return Line2D([], [], color=ink(), marker="o", ls="none", label="as predicted")
 
-    def _draw_class(self, name: str, one: Ranked, colour: Any, kwargs: dict[str, Any]) -> None:
-        look = {"color": colour, "linewidth": 1.5, "drawstyle": self._steps} | kwargs
+    def _draw_class(self, name: str, one: Ranked, color: Any, kwargs: dict[str, Any]) -> None:
+        look = {"color": color, "linewidth": 1.5, "drawstyle": self._steps} | kwargs
         (line,) = self.ax_.plot(*_thinned(*self._line(one)), **look)
         what, value = self._worth(one)
         line.set_label(wrapped(f"{name}: {what.format(f'{value:.3g}')}"))
         self.curves_.append(line)
-        look = {"color": colour, "marker": "o", "markersize": 7, "ls": "none", "zorder": 4}
+        look = {"color": color, "marker": "o", "markersize": 7, "ls": "none", "zorder": 4}
         (point,) = self.ax_.plot(*([x] for x in self._place(one)), **look)
         point.set(markeredgecolor=self.ax_.get_facecolor(), label="as predicted")
         self.points_.append(point)
@@ -286,13 +286,13 @@ class Curves(Display):
         heights = {label: self._height(one) for label, one in self.classes.items()}
         worth = {label: self._worth(one)[1] for label, one in self.classes.items()}
         what, _ = self._worth(next(iter(self.classes.values())))
-        ends = {max(worth, key=worth.__getitem__): ("highest", COLOURS[0])}
-        ends[min(worth, key=worth.__getitem__)] = ("lowest", COLOURS[5])
+        ends = {max(worth, key=worth.__getitem__): ("highest", COLORS[0])}
+        ends[min(worth, key=worth.__getitem__)] = ("lowest", COLORS[5])
         named = []
         for label, height in heights.items():
-            word, colour = ends.get(label, ("", ink()))
+            word, color = ends.get(label, ("", ink()))
             look = {"linewidth": 1.2 if word else 0.6, "alpha": 1.0 if word else 0.35}
-            (line,) = self.ax_.plot(GRID, height, color=colour, **look)
+            (line,) = self.ax_.plot(GRID, height, color=color, **look)
             line.set_label(wrapped(f"{word} {worth[label]:.3g}: {label_text(label)}"))
             self.others_.append(line)
             named += [line] if word else []
@@ -383,8 +383,8 @@ class PrecisionRecallDisplay(Curves):
         shares = [one.positive for one in self.classes.values()]
         look = {"color": ink(), "linewidth": 0.8, "ls": ":"}
         if 1 < len(shares) <= MOST_CURVES:
-            for share, colour in zip(shares, colours(len(shares)), strict=True):
-                line = self.ax_.axhline(share, **look | {"color": colour})
+            for share, color in zip(shares, colors(len(shares)), strict=True):
+                line = self.ax_.axhline(share, **look | {"color": color})
             line.set_label("chance: the share of the class")
             return line
         share = float(np.mean(shares))
@@ -421,7 +421,7 @@ class GainDisplay(Curves):
 
     def _worth(self, one: Ranked) -> tuple[str, float]:
         gain = float(np.interp(FIRST_ROWS, one.cuts.share, one.cuts.recall))
-        return f"lift {{}} in the first {100 * FIRST_ROWS:g} %", gain / FIRST_ROWS
+        return f"lift {{}} in the first {100 * FIRST_ROWS:g}%", gain / FIRST_ROWS
 
     def _baseline(self) -> Any:
         self.ax_.set(
@@ -539,8 +539,8 @@ class ThresholdDisplay(Display):
         ends = (-0.02, 1.02) if probability else limits(np.append(self.at, [self.used, self.usual]))
         look = {"linewidth": 1.5, "drawstyle": "steps-pre"} | kwargs
         self.curves_ = []
-        for (name, values), colour in zip(self.curves.items(), COLOURS, strict=False):
-            self.curves_ += self._step(self.ax_, values, ends, color=colour, label=name, **look)
+        for (name, values), color in zip(self.curves.items(), COLORS, strict=False):
+            self.curves_ += self._step(self.ax_, values, ends, color=color, label=name, **look)
         self.cost_: Any = None
         self.cost_ax_: Any = None
         if self.costs is not None:
@@ -571,11 +571,11 @@ class ThresholdDisplay(Display):
         self.cost_ax_ = self.ax_.twinx()
         missed = self.rule.removeprefix("cost=").replace(":", " a missed positive, ")
         (self.cost_,) = self._step(
-            self.cost_ax_, np.asarray(self.costs), ends, color=COLOURS[5], label="cost",
+            self.cost_ax_, np.asarray(self.costs), ends, color=COLORS[5], label="cost",
             **look | {"linewidth": 2.0},
         )  # fmt: skip
-        self.cost_ax_.set_ylabel(f"cost of a row ({missed} a false alarm)", color=COLOURS[5])
-        self.cost_ax_.tick_params(axis="y", colors=COLOURS[5])
+        self.cost_ax_.set_ylabel(f"cost of a row ({missed} a false alarm)", color=COLORS[5])
+        self.cost_ax_.tick_params(axis="y", colors=COLORS[5])
         # where all are predicted positive the cost may be many times that of predicting none
         costs = np.asarray(self.costs)
         self.cost_ax_.set_ylim(0, 1.1 * min(costs.max(), 2 * costs[-1]))
@@ -591,7 +591,7 @@ class ConfusionDisplay(Display):
     """Which classes are taken for which: a row a class, a column a prediction.
 
     Each cell has the number of rows, or their weight, and its share of the rows of the class, which
-    its colour shows. Of more than 20 classes those with the most mistakes are drawn. It is best
+    its color shows. Of more than 20 classes those with the most mistakes are drawn. It is best
     made with :meth:`from_estimator`.
 
     Parameters
@@ -662,7 +662,7 @@ class ConfusionDisplay(Display):
         ----------
         ax : matplotlib Axes, default None
         cmap : str or Colormap, default None
-            A colour map of matplotlib, from a share of 0 to a share of 1.
+            A color map of matplotlib, from a share of 0 to a share of 1.
         """
         self.figure_, self.ax_ = new_axes(ax)
         k = len(self.names)
@@ -672,13 +672,13 @@ class ConfusionDisplay(Display):
             self.counts, self.totals[:, None], out=np.zeros_like(self.counts),
             where=self.totals[:, None] > 0,
         )  # fmt: skip
-        cmap = colour_map("Blues") if cmap is None else cmap
+        cmap = color_map("Blues") if cmap is None else cmap
         self.image_ = self.ax_.imshow(shares, cmap=cmap, vmin=0.0, vmax=1.0)
         size = "medium" if k <= 4 else "small" if k <= 8 else 6.5
         self.texts_ = []
         for (row, column), count in np.ndenumerate(self.counts):
             share = shares[row, column]
-            text = f"{_amount(count)}\n{100 * share:.{int(share < 0.0995)}f} %" if count else "0"
+            text = f"{_amount(count)}\n{100 * share:.{int(share < 0.0995)}f}%" if count else "0"
             self.texts_.append(
                 self.ax_.text(
                     column, row, text, ha="center", va="center", fontsize=size,

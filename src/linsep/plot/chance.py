@@ -8,7 +8,7 @@ from linsep.chance.counting import Dichotomies
 from linsep.chance.transition import phase_transition
 from linsep.errors import DataError
 from linsep.plot.display import Display, ink, legend, new_axes, show_title
-from linsep.plot.palettes import COLOURS
+from linsep.plot.palettes import COLORS
 from linsep.words import counted
 
 #: rows for each weight, up to which a curve is drawn at least
@@ -89,7 +89,7 @@ class ChanceDisplay(Display):
         most = max(MOST_ROWS_A_WEIGHT * width, 1.2 * (self.n_distinct or 0))
         rows = np.unique(np.linspace(1, most, 400).round().astype(int))
         (self.curve_,) = self.ax_.plot(
-            rows / width, [self._probability(n) for n in rows.tolist()], color=COLOURS[0],
+            rows / width, [self._probability(n) for n in rows.tolist()], color=COLORS[0],
             label=f"random labels in {counted(self.n_dimensions, 'dimension')}",
         )  # fmt: skip
         self.capacity_ = self.ax_.axvline(
@@ -100,7 +100,7 @@ class ChanceDisplay(Display):
             about = ", or less" * self.bound
             (self.place_,) = self.ax_.plot(
                 [self.n_distinct / width], [self._probability(self.n_distinct)], "o", ls="",
-                color=COLOURS[5], zorder=3, clip_on=False,
+                color=COLORS[5], zorder=3, clip_on=False,
                 label=f"{counted(self.n_distinct, 'distinct row')}{about}",
             )  # fmt: skip
         self.ax_.set(
@@ -152,16 +152,16 @@ class PhaseTransitionDisplay(Display):
         self.figure_, self.ax_ = new_axes(ax)
         kappa = np.array([phase_transition(self.intercept, gamma) for gamma in SIGNALS])
         (self.curve_,) = self.ax_.plot(
-            SIGNALS, kappa, color=COLOURS[0], label="phase transition", zorder=3
+            SIGNALS, kappa, color=COLORS[0], label="phase transition", zorder=3
         )
         self.exists_ = self.ax_.fill_between(
-            SIGNALS, 0.0, kappa, color=COLOURS[0], alpha=0.15, linewidth=0,
+            SIGNALS, 0.0, kappa, color=COLORS[0], alpha=0.15, linewidth=0,
             label="an estimate exists",
         )  # fmt: skip
         self.place_: Any = None
         if self.ratio is not None:
             (self.place_,) = self.ax_.plot(
-                [self.signal], [self.ratio], "o", ls="", color=COLOURS[5], zorder=4,
+                [self.signal], [self.ratio], "o", ls="", color=COLORS[5], zorder=4,
                 label="the data",
             )  # fmt: skip
         self.ax_.set(

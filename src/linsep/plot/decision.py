@@ -15,7 +15,7 @@ from linsep.plot.display import (
     check_drawable,
     class_handles,
     codes_of,
-    colours,
+    colors,
     density_title,
     draw_dots,
     draw_rings,
@@ -53,7 +53,7 @@ class DecisionDisplay(Display):
 
     Two features are drawn as they are. Of more features, two classes are drawn along their scores,
     so that every row lies on the side of its prediction. Several classes are projected, and where
-    more than 5 % of the rows would lie in another class's color no regions are drawn; or two
+    more than 5% of the rows would lie in another class's color no regions are drawn; or two
     features are chosen. The title says how. It is best made with :meth:`from_estimator`.
 
     Parameters
@@ -222,7 +222,7 @@ class DecisionDisplay(Display):
         ax : matplotlib Axes, default None
         regions : bool, default None
             Whether to draw the regions and their boundary. None draws them unless they are a slice
-            through projected rows and more than 5 % of these lie in another class's color.
+            through projected rows and more than 5% of these lie in another class's color.
         alpha : float, default=0.25
             Opacity of the regions.
         size : float, default=22
@@ -259,7 +259,7 @@ class DecisionDisplay(Display):
         if not drawn:
             return
         self.regions_ = self.ax_.pcolormesh(
-            self.xs, self.ys, self.codes, cmap=ListedColormap(colours(n)), vmin=-0.5, vmax=n - 0.5,
+            self.xs, self.ys, self.codes, cmap=ListedColormap(colors(n)), vmin=-0.5, vmax=n - 0.5,
             shading="nearest", alpha=alpha, linewidth=0, rasterized=True, zorder=0,
         )  # fmt: skip
         if self.undecided is not None and self.undecided.any():
@@ -329,9 +329,9 @@ class DecisionDisplay(Display):
         """The weight vector as an arrow from the line, a fifth of the picture long at most."""
         if not np.any(self.plane.across):
             return  # along the scores of a classifier without weights
-        centre, size = np.array([self.xs.mean(), self.ys.mean()]), np.abs(normal).max()
+        center, size = np.array([self.xs.mean(), self.ys.mean()]), np.abs(normal).max()
         normal, offset = normal / size, offset / size  # whose squares are floats
-        foot = centre - (normal @ centre + offset) / (normal @ normal) * normal
+        foot = center - (normal @ center + offset) / (normal @ normal) * normal
         inside = self.xs[0] < foot[0] < self.xs[-1] and self.ys[0] < foot[1] < self.ys[-1]
         if not inside:
             return
@@ -482,7 +482,7 @@ def _sides(estimator: Any) -> tuple[float, float] | None:
 def _marked(
     estimator: Any, X: Any, codes: np.ndarray | None, marked: dict[str, Any] | None
 ) -> dict[str, np.ndarray]:
-    """Rows to mark: the support vectors, where X may be what was learnt, and those given."""
+    """Rows to mark: the support vectors, where X may be what was learned, and those given."""
     found = {}
     support = getattr(estimator, "support_", None)
     numbers = np.asarray([] if support is None else support)  # those of RFE are features

@@ -20,7 +20,7 @@ from linsep.plot.display import (
     new_grid,
     wrapped,
 )
-from linsep.plot.palettes import COLOURS
+from linsep.plot.palettes import COLORS
 from linsep.plot.plane import feature_position
 from linsep.plot.regression import draw_distances
 
@@ -44,7 +44,7 @@ class DiagnosticsDisplay(Display):
     residuals against leverages, with lines of equal Cook's distance and the numbers of the most
     influential rows. Partial residuals: those of one feature, with its line and a smooth one.
     Calibration, of classes: observed shares against the means of the probabilities in the groups of
-    Hosmer and Lemeshow, with Wilson's intervals of 95 %. It is best made with
+    Hosmer and Lemeshow, with Wilson's intervals of 95%. It is best made with
     :meth:`from_estimator` or :meth:`from_diagnostics`.
 
     Parameters
@@ -196,7 +196,7 @@ class DiagnosticsDisplay(Display):
         places, line = smooth(x, y, weights)
         if places.size:
             (self.smooth_[panel],) = self.axes_[panel].plot(
-                places, line, color=COLOURS[5], linewidth=1.8, zorder=5, label="smooth"
+                places, line, color=COLORS[5], linewidth=1.8, zorder=5, label="smooth"
             )
 
     def _draw_influence(self, size: float) -> None:
@@ -232,7 +232,7 @@ class DiagnosticsDisplay(Display):
         slope, middle = float(found.params[first + j]), float(x.mean()) if first else 0.0
         ends = np.array([x.min(), x.max()])
         (self.fitted_,) = ax.plot(
-            ends, slope * (ends - middle), color=COLOURS[0], linewidth=1.5, zorder=4, label="fitted"
+            ends, slope * (ends - middle), color=COLORS[0], linewidth=1.5, zorder=4, label="fitted"
         )
         with np.errstate(divide="ignore", invalid="ignore"):
             weights = found.pearson / found.working  # roots of those of the last step
@@ -256,7 +256,7 @@ class DiagnosticsDisplay(Display):
         ax.axline((0.0, 0.0), slope=1.0, color=ink(), linewidth=0.8, ls=":")
         reach = np.maximum([shares - (middle - half), (middle + half) - shares], 0.0)
         self.intervals_ = ax.errorbar(
-            test.expected / rows, shares, yerr=reach, color=COLOURS[0], ls="", marker="o",
+            test.expected / rows, shares, yerr=reach, color=COLORS[0], ls="", marker="o",
             markersize=5, elinewidth=1.0, capsize=2.0,
         )  # fmt: skip
         self.points_["calibration"] = self.intervals_.lines[0]

@@ -1,4 +1,4 @@
-"""What every picture shares: axes without pyplot, colours and marks of classes, rows as points or
+"""What every picture shares: axes without pyplot, colors and marks of classes, rows as points or
 as a density where there are too many, saving."""
 
 import re
@@ -16,12 +16,12 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from linsep.errors import DataError, LinsepError, ParameterError
 from linsep.estimators._common.labels import label_text, listed
-from linsep.plot.palettes import class_colours
+from linsep.plot.palettes import class_colors
 from linsep.validation.labels import labels_of
 from linsep.words import escaped, row_text
 
 #: of what has no name
-GREY = "#999999"
+GRAY = "#999999"
 MARKERS = "os^DvP*X<>hpd8H"
 #: characters in a line of a name
 LONGEST_LINE = 34
@@ -72,11 +72,11 @@ def new_grid(n: int, columns: int, width: float, height: float) -> tuple[Any, li
     return figure, list(grid[:n])
 
 
-def colours(n: int) -> list[Any]:
-    """Return ``n`` colours: those that anyone can tell apart, or beyond ten of the part of viridis
+def colors(n: int) -> list[Any]:
+    """Return ``n`` colors: those that anyone can tell apart, or beyond ten of the part of viridis
     that shows on the background of the style in use.
     """
-    if (found := class_colours(n)) is not None:
+    if (found := class_colors(n)) is not None:
         return found
     from matplotlib import colormaps
     from matplotlib.colors import to_rgb
@@ -86,18 +86,18 @@ def colours(n: int) -> list[Any]:
 
 
 def ink() -> Any:
-    """Return the colour of text, which shows on the background of the style in use."""
+    """Return the color of text, which shows on the background of the style in use."""
     from matplotlib import rcParams
 
     return rcParams["text.color"]
 
 
-def draw_arrow(ax: Any, tail: Any, tip: Any, *, colour: Any, **look: Any) -> Any:
+def draw_arrow(ax: Any, tail: Any, tip: Any, *, color: Any, **look: Any) -> Any:
     """Draw an arrow; return the Line2D of its shaft, which a legend can name."""
     look = {"linewidth": 1.5, "zorder": 4} | look
-    (shaft,) = ax.plot(*np.column_stack([tail, tip]), color=colour, **look)
+    (shaft,) = ax.plot(*np.column_stack([tail, tip]), color=color, **look)
     head = {
-        "arrowstyle": "-|>", "color": colour, "linewidth": 0, "shrinkA": 0, "shrinkB": 0,
+        "arrowstyle": "-|>", "color": color, "linewidth": 0, "shrinkA": 0, "shrinkB": 0,
         "mutation_scale": 14.0,
     }  # fmt: skip
     ax.annotate("", xy=tuple(tip), xytext=tuple(tail), arrowprops=head, zorder=4)
@@ -315,18 +315,18 @@ def draw_rows(
     classes : array of labels
     size : area of a point, in square points
     """
-    palette = [ink()] if codes is None else colours(len(classes))
+    palette = [ink()] if codes is None else colors(len(classes))
     own = np.zeros(len(points), int) if codes is None else codes
     if len(points) > MOST_POINTS:
         return _densities(ax, points, own, palette, 0.5 if codes is None else 1.0)
     edge = ax.get_facecolor()
     return [
         ax.scatter(
-            *points[own == k].T, s=size, color=[colour], linewidths=0.5,
+            *points[own == k].T, s=size, color=[color], linewidths=0.5,
             marker=MARKERS[k % len(MARKERS)], edgecolors=[edge], zorder=3,
             label=None if codes is None else wrapped(label_text(classes[k])),
         )
-        for k, colour in enumerate(palette)
+        for k, color in enumerate(palette)
     ]  # fmt: skip
 
 
@@ -340,9 +340,9 @@ def _densities(
     drawn = [
         ax.hexbin(
             *points[own == k].T, gridsize=60, bins="log", mincnt=0, linewidths=0, zorder=2,
-            extent=(*ends[0], *ends[1]), cmap=_shades(colour, most), rasterized=True,
+            extent=(*ends[0], *ends[1]), cmap=_shades(color, most), rasterized=True,
         )
-        for k, colour in enumerate(palette)
+        for k, color in enumerate(palette)
     ]  # fmt: skip
     counts = np.array([cells.get_array() for cells in drawn])
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1.0)
@@ -353,11 +353,11 @@ def _densities(
     return drawn
 
 
-def _shades(colour: Any, most: float) -> Any:
-    """Shades of a colour, of this opacity where rows are most dense."""
+def _shades(color: Any, most: float) -> Any:
+    """Shades of a color, of this opacity where rows are most dense."""
     from matplotlib.colors import LinearSegmentedColormap, to_rgba
 
-    full = to_rgba(colour)
+    full = to_rgba(color)
     ends = [(*full[:3], alpha) for alpha in (0.1, most)]
     return LinearSegmentedColormap.from_list("shades", ends)
 
@@ -368,8 +368,8 @@ def class_handles(drawn: list[Any], n_rows: int, classes: np.ndarray) -> list[An
 
     if n_rows > MOST_POINTS:
         patches = [
-            Patch(facecolor=colour, alpha=0.5, label=wrapped(label_text(label)))
-            for label, colour in zip(classes, colours(len(classes)), strict=True)
+            Patch(facecolor=color, alpha=0.5, label=wrapped(label_text(label)))
+            for label, color in zip(classes, colors(len(classes)), strict=True)
         ]
         return _first(patches)
     return _first([points for points in drawn if len(points.get_offsets())])

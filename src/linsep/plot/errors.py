@@ -6,8 +6,8 @@ import numpy as np
 
 from linsep.certificate.errors import FewestErrors
 from linsep.errors import DataError
-from linsep.plot.display import GREY, Display, legend, new_axes, show_title
-from linsep.plot.palettes import COLOURS
+from linsep.plot.display import GRAY, Display, legend, new_axes, show_title
+from linsep.plot.palettes import COLORS
 
 
 class FewestErrorsDisplay(Display):
@@ -67,11 +67,11 @@ class FewestErrorsDisplay(Display):
         seconds, low, high = self.seconds[shown], self.low[shown], self.high[shown]
         look: dict[str, Any] = {"drawstyle": "steps-post", "marker": ".", "markersize": 5}
         (self.high_,) = self.ax_.plot(
-            seconds, high, color=COLOURS[5], label="errors of a hyperplane", **look
+            seconds, high, color=COLORS[5], label="errors of a hyperplane", **look
         )
-        (self.low_,) = self.ax_.plot(seconds, low, color=COLOURS[0], label="proved least", **look)
+        (self.low_,) = self.ax_.plot(seconds, low, color=COLORS[0], label="proved least", **look)
         self.open_ = self.ax_.fill_between(
-            seconds, low, high, step="post", color=GREY, alpha=0.25, linewidth=0
+            seconds, low, high, step="post", color=GRAY, alpha=0.25, linewidth=0
         )
         self.ax_.set(xlabel="seconds", ylabel="errors", ylim=(0, None))
         self.legend_ = legend(self.ax_, [self.high_, self.low_])

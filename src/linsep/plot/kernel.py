@@ -1,4 +1,4 @@
-"""How alike rows are to a kernel, and what a kernel classifier learnt from that."""
+"""How alike rows are to a kernel, and what a kernel classifier learned from that."""
 
 from collections.abc import Sequence
 from dataclasses import field
@@ -18,14 +18,14 @@ from linsep.plot.display import (
     MARKERS,
     Display,
     codes_of,
-    colours,
+    colors,
     ink,
     literal,
     new_axes,
     show_title,
     wrapped,
 )
-from linsep.plot.palettes import COLOURS, colour_map
+from linsep.plot.palettes import COLORS, color_map
 from linsep.plot.plane import frame_like, grid_around
 from linsep.validation.labels import check_beside, labels_of
 
@@ -40,7 +40,7 @@ RESOLUTION = 50
 
 
 class KernelDisplay(Display):
-    """The Gram matrix of rows, ordered by class, its eigenvalues, and the function learnt.
+    """The Gram matrix of rows, ordered by class, its eigenvalues, and the function learned.
 
     For a classifier of two classes and two features, the third panel is the surface f(x), whose
     contour at 0 is the boundary. For a kernel on strings that counts substrings, it shows the
@@ -132,7 +132,7 @@ class KernelDisplay(Display):
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, *, top: int = 20, **kwargs: Any
     ) -> Self:
-        """Draw the Gram matrix of rows and what a kernel classifier learnt.
+        """Draw the Gram matrix of rows and what a kernel classifier learned.
 
         Parameters
         ----------
@@ -169,7 +169,7 @@ class KernelDisplay(Display):
         Parameters
         ----------
         cmap : str or Colormap, default None
-            A colour map of matplotlib for the values of the kernel.
+            A color map of matplotlib for the values of the kernel.
         """
         third = "3d" if self.values is not None else "rectilinear" if self.substrings else None
         self.figure_, first = new_axes(None)
@@ -183,7 +183,7 @@ class KernelDisplay(Display):
             for place, kind in zip(places, kinds, strict=True)
         ]
         self.ax_ = self.axes_[0]
-        self._draw_gram(colour_map("viridis") if cmap is None else cmap)
+        self._draw_gram(color_map("viridis") if cmap is None else cmap)
         self._draw_spectrum(self.axes_[1])
         self.surface_: Any = None
         self.boundary_: Any = None
@@ -222,13 +222,13 @@ class KernelDisplay(Display):
         rounding = n * np.finfo(np.float64).eps * np.abs(values).max()
         positive, negative = values[values > rounding], -values[values < -rounding][::-1]
         (self.eigenvalues_,) = ax.plot(
-            np.arange(1, len(positive) + 1), positive, color=COLOURS[0], marker="o", markersize=3,
+            np.arange(1, len(positive) + 1), positive, color=COLORS[0], marker="o", markersize=3,
             linewidth=0.8, label="eigenvalues",
         )  # fmt: skip
         self.negative_: Any = None
         if len(negative):
             (self.negative_,) = ax.plot(
-                np.arange(1, len(negative) + 1), negative, color=COLOURS[5], marker="x",
+                np.arange(1, len(negative) + 1), negative, color=COLORS[5], marker="x",
                 markersize=4, linewidth=0.8, ls="--", label="sizes of negative ones",
             )  # fmt: skip
             ax.legend(frameon=False, loc="upper right")
@@ -245,7 +245,7 @@ class KernelDisplay(Display):
         assert self.grid is not None
         assert self.values is not None
         assert self.points is not None
-        first, second = colours(2)
+        first, second = colors(2)
         shades = LinearSegmentedColormap.from_list("classes", [first, "#eeeeee", second])
         x, y = np.meshgrid(*self.grid)
         full = float(np.median(np.abs(self.values))) or 1.0  # that of a class from here on
@@ -258,11 +258,11 @@ class KernelDisplay(Display):
             self.boundary_ = ax.contour(x, y, self.values, levels=[0.0], colors=[ink()])
             ax.contour(x, y, self.values, levels=[0.0], colors=[ink()], offset=floor)
         codes = np.zeros(len(self.points), int) if self.y is None else self.y
-        for k, colour in enumerate((first, second)):
+        for k, color in enumerate((first, second)):
             own = self.points[codes == k]
             self.points_.append(
                 ax.scatter(
-                    *own.T, floor, color=[colour], marker=MARKERS[k], s=8, depthshade=False,
+                    *own.T, floor, color=[color], marker=MARKERS[k], s=8, depthshade=False,
                     label=wrapped(label_text(self.classes[k])),
                 )
             )  # fmt: skip
@@ -279,7 +279,7 @@ class KernelDisplay(Display):
 
         names, weights = zip(*self.substrings, strict=True)
         places, signs = np.arange(len(names))[::-1], np.array(weights) > 0
-        self.bars_ = ax.barh(places, weights, color=[colours(2)[int(sign)] for sign in signs])
+        self.bars_ = ax.barh(places, weights, color=[colors(2)[int(sign)] for sign in signs])
         for bar, sign in zip(self.bars_, signs, strict=True):
             bar.set_hatch("" if sign else "////")
             bar.set_edgecolor(ax.get_facecolor())
@@ -289,13 +289,13 @@ class KernelDisplay(Display):
         show_title(ax, "substrings of the largest weights")
         handles = [
             Patch(
-                facecolor=colour,
+                facecolor=color,
                 edgecolor=ax.get_facecolor(),
                 hatch=hatch,
                 label=wrapped(f"for {label}"),
             )
-            for colour, hatch, label in zip(
-                colours(2), ("////", ""), map(label_text, self.classes), strict=True
+            for color, hatch, label in zip(
+                colors(2), ("////", ""), map(label_text, self.classes), strict=True
             )
         ]
         ax.legend(

@@ -1,4 +1,4 @@
-"""The colours of pictures: those that anyone can tell apart, or a palette that is chosen."""
+"""The colors of pictures: those that anyone can tell apart, or a palette that is chosen."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -10,24 +10,24 @@ import numpy as np
 
 from linsep.errors import ParameterError
 
-#: ten colours that the colour-blind can tell apart: seven of Okabe and Ito (2008) and three darker
+#: ten colors that the color-blind can tell apart: seven of Okabe and Ito (2008) and three darker
 #: ones, chosen so that no pair is nearer than 15 in CIELAB to anyone
 DISTINCT = (
     "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#8B5A2B",
     "#7000D0", "#555555",
 )  # fmt: skip
-#: a colour map of more colours is not a list of them
+#: a color map of more colors is not a list of them
 MOST_LISTED = 20
 
 
 class Palette(NamedTuple):
-    """Colours, and the colour map that they are from or that runs through them.
+    """Colors, and the color map that they are from or that runs through them.
 
-    ``name`` is how it was given; ``listed`` says whether it has so many colours and no more.
+    ``name`` is how it was given; ``listed`` says whether it has so many colors and no more.
     """
 
     name: str
-    colours: tuple[Any, ...]
+    colors: tuple[Any, ...]
     map: Any
     listed: bool
 
@@ -68,7 +68,7 @@ def palette(colors: str | Sequence[Any]) -> Iterator[None]:
 
 
 def read_palette(colors: str | Sequence[Any]) -> Palette:
-    """Return a palette that is given by name or as colours; ParameterError if it is neither."""
+    """Return a palette that is given by name or as colors; ParameterError if it is neither."""
     from matplotlib import colormaps
     from matplotlib.colors import LinearSegmentedColormap, ListedColormap, is_color_like
 
@@ -91,37 +91,37 @@ def read_palette(colors: str | Sequence[Any]) -> Palette:
 
 
 class _InUse(Sequence[Any]):
-    """The colours in use, from the first again after the last."""
+    """The colors in use, from the first again after the last."""
 
     def __len__(self) -> int:
         chosen = _chosen.get()
-        return len(DISTINCT if chosen is None else chosen.colours)
+        return len(DISTINCT if chosen is None else chosen.colors)
 
     def __getitem__(self, k: Any) -> Any:
         chosen = _chosen.get()
-        own = DISTINCT if chosen is None else chosen.colours
+        own = DISTINCT if chosen is None else chosen.colors
         return own[k] if isinstance(k, slice) else own[k % len(own)]
 
 
-COLOURS = _InUse()
+COLORS = _InUse()
 
 
-def class_colours(n: int) -> list[Any] | None:
-    """Return a colour for each of ``n`` classes; None of more than are easily told apart."""
+def class_colors(n: int) -> list[Any] | None:
+    """Return a color for each of ``n`` classes; None of more than are easily told apart."""
     chosen = _chosen.get()
     if chosen is None:
         return list(DISTINCT[:n]) if n <= len(DISTINCT) else None
     if not chosen.listed:
         return [chosen.map(place) for place in np.linspace(0.0, 1.0, n)]
-    if n > len(chosen.colours):
+    if n > len(chosen.colors):
         raise ParameterError(
             f"The palette {chosen.name} has too few colors, and {n} are needed: name "
             "a color map such as viridis."
         )
-    return list(chosen.colours[:n])
+    return list(chosen.colors[:n])
 
 
-def colour_map(usual: str) -> Any:
-    """Return the colour map of the palette in use, or the usual one by its name."""
+def color_map(usual: str) -> Any:
+    """Return the color map of the palette in use, or the usual one by its name."""
     chosen = _chosen.get()
     return usual if chosen is None else chosen.map

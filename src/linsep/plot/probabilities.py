@@ -15,12 +15,12 @@ from linsep.logistic.delta import Curves
 from linsep.logistic.estimator import LogisticRegression
 from linsep.naive_bayes import GaussianNaiveBayes
 from linsep.plot.display import (
-    GREY,
+    GRAY,
     MARKERS,
     Display,
     class_handles,
     codes_of,
-    colours,
+    colors,
     density_title,
     draw_rows,
     ink,
@@ -31,7 +31,7 @@ from linsep.plot.display import (
     show_title,
     wrapped,
 )
-from linsep.plot.palettes import COLOURS
+from linsep.plot.palettes import COLORS
 from linsep.plot.plane import (
     along_feature,
     feature_position,
@@ -255,14 +255,14 @@ class LogisticDisplay(Display):
     def _draw_curve(self, probability: str) -> None:
         """Draw the curve, its band and the Gaussians."""
         (x,) = self.grid
-        colour = colours(len(self.classes))[self.shown]
+        color = colors(len(self.classes))[self.shown]
         self.half_ = self.ax_.axhline(0.5, color=ink(), linewidth=0.8, ls=":")
         (self.curve_,) = self.ax_.plot(x, self.values, color=ink(), linewidth=1.5, zorder=4)
         self.curve_.set_label(probability)
         if self.band is not None:
             self.band_ = self.ax_.fill_between(
-                x, *self.band, color=colour, alpha=0.3, linewidth=0,
-                label=f"{100 * self.level:g} % confidence band",
+                x, *self.band, color=color, alpha=0.3, linewidth=0,
+                label=f"{100 * self.level:g}% confidence band",
             )  # fmt: skip
         if self.threshold is not None and x[0] < self.threshold < x[-1]:
             (self.threshold_,) = self.ax_.plot(
@@ -296,7 +296,7 @@ class LogisticDisplay(Display):
         self.undetermined_.append(
             self.ax_.add_patch(
                 Rectangle(
-                    corner, width, 1.0, transform=transform, facecolor="none", edgecolor=GREY,
+                    corner, width, 1.0, transform=transform, facecolor="none", edgecolor=GRAY,
                     hatch="///", linewidth=0, zorder=0, label="not determined by the data",
                 )
             )
@@ -307,7 +307,7 @@ class LogisticDisplay(Display):
         from matplotlib.colors import to_rgb
         from matplotlib.patches import Polygon
 
-        shades, paper = colours(2), np.array(to_rgb(self.ax_.get_facecolor()))
+        shades, paper = colors(2), np.array(to_rgb(self.ax_.get_facecolor()))
         if np.isnan(self.values).any():
             self._hatch((0.0, 0.0), 1.0, self.ax_.transAxes)
         for k, corners in enumerate(certain):
@@ -326,19 +326,19 @@ class LogisticDisplay(Display):
         if self.gaussians is None:
             return
         scale = HIGHEST / self.gaussians.max()
-        looks = zip(self.gaussians, self.classes, COLOURS, ("-", "--"), strict=False)
-        for heights, label, colour, style in looks:
+        looks = zip(self.gaussians, self.classes, COLORS, ("-", "--"), strict=False)
+        for heights, label, color, style in looks:
             self.gaussians_ += self.ax_.plot(
-                x, scale * heights, color=colour, ls=style, linewidth=1.2,
+                x, scale * heights, color=color, ls=style, linewidth=1.2,
                 label=wrapped(f"Gaussian of {label_text(label)}"),
             )  # fmt: skip
-            self.ax_.fill_between(x, scale * heights, color=colour, alpha=0.15, linewidth=0)
+            self.ax_.fill_between(x, scale * heights, color=color, alpha=0.15, linewidth=0)
 
     def _draw_contours(self) -> None:
-        """Draw the probability as colours between those of the classes, with labelled contours."""
+        """Draw the probability as colors between those of the classes, with labeled contours."""
         from matplotlib.colors import LinearSegmentedColormap
 
-        first, second = colours(2)
+        first, second = colors(2)
         ends = (first, second) if self.shown else (second, first)
         shades = [ends[0], self.ax_.get_facecolor(), ends[1]]
         self.surface_ = self.ax_.pcolormesh(
@@ -534,7 +534,7 @@ class ReliabilityDisplay(Display):
         found, y = estimator.predict_proba(X), labels_of(y)
         classes = estimator.classes_
         if not np.isin(y, classes).all():
-            raise DataError("y has a label that the model never learnt: leave such rows out.")
+            raise DataError("y has a label that the model never learned: leave such rows out.")
         curves = {}
         for k, label in enumerate(classes):
             if classes.size == 2 and k == 0:
@@ -558,11 +558,11 @@ class ReliabilityDisplay(Display):
             (0.0, 0.0), slope=1.0, color=ink(), linewidth=0.8, linestyle=":", label="as predicted"
         )
         self.curves_ = []
-        shades = colours(len(self.curves))
-        for k, ((label, curve), colour) in enumerate(zip(self.curves.items(), shades, strict=True)):
+        shades = colors(len(self.curves))
+        for k, ((label, curve), color) in enumerate(zip(self.curves.items(), shades, strict=True)):
             name = f"{literal(label_text(label))}: Brier score {curve.brier:.3g}"
             mark = MARKERS[k % len(MARKERS)]
-            look = {"color": colour, "marker": mark, "markersize": 4, "label": name} | kwargs
+            look = {"color": color, "marker": mark, "markersize": 4, "label": name} | kwargs
             self.curves_ += self.ax_.plot(curve.predicted, curve.observed, **look)
         self.ax_.set(
             xlabel="predicted probability", ylabel="observed frequency",

@@ -26,7 +26,7 @@ from linsep.plot.display import (
     show_title,
     wrapped,
 )
-from linsep.plot.palettes import COLOURS
+from linsep.plot.palettes import COLORS
 from linsep.plot.plane import (
     along_feature,
     feature_position,
@@ -157,7 +157,7 @@ class RegressionDisplay(Display):
         robust = fitted_parameter(estimator, "covariance") is not None  # of rows, not of new ones
         for of in INTERVALS[: 1 if robust else 2]:
             found = estimator.predict(drawn, interval=of, level=level)
-            bands[f"{100 * level:g} % {of} band"] = (found.low, found.high)
+            bands[f"{100 * level:g}% {of} band"] = (found.low, found.high)
         others = f"{others_fixed(d - 1)}; rows moved accordingly"
         return cls(
             x=x, y=target if d == 1 else at + target - predicted, fitted=at, grid=grid,
@@ -183,18 +183,18 @@ class RegressionDisplay(Display):
         self.figure_, self.ax_ = new_axes(ax)
         self.bands_ = {
             name: self.ax_.fill_between(
-                self.grid, low, high, color=COLOURS[0], alpha=alpha, linewidth=0, label=name
+                self.grid, low, high, color=COLORS[0], alpha=alpha, linewidth=0, label=name
             )
             for (name, (low, high)), alpha in zip(self.bands.items(), (0.3, 0.12), strict=False)
             if np.isfinite(low).all()
         }
-        (self.line_,) = self.ax_.plot(self.grid, self.line, color=COLOURS[0], label="fitted")
+        (self.line_,) = self.ax_.plot(self.grid, self.line, color=COLORS[0], label="fitted")
         self.residuals_: Any = None
         self.squares_: Any = None
         if residuals if residuals is not None else len(self.x) <= MOST_STICKS:
             ends = np.stack([[self.x, self.fitted], [self.x, self.y]]).transpose(2, 0, 1)
             self.residuals_ = self.ax_.add_collection(
-                LineCollection(list(ends), colors=[COLOURS[5]], linewidths=0.8, label="residuals")
+                LineCollection(list(ends), colors=[COLORS[5]], linewidths=0.8, label="residuals")
             )
         self._draw_points()
         self.ax_.set(
@@ -208,7 +208,7 @@ class RegressionDisplay(Display):
                 for x, y, at in zip(self.x, self.y, self.fitted, strict=True)
             ]
             self.squares_ = self.ax_.add_collection(
-                PatchCollection(boxes, facecolor=COLOURS[5], alpha=0.15, label="squares")
+                PatchCollection(boxes, facecolor=COLORS[5], alpha=0.15, label="squares")
             )
         rows = self.points_ if len(self.x) <= MOST_POINTS else None
         drawn = (rows, self.line_, self.residuals_, *self.bands_.values())
@@ -233,7 +233,7 @@ class AssumptionsDisplay(Display):
     residuals against fitted values. Normality: standardized residuals against normal quantiles.
     Independence: residuals in the order of the rows. Influence: standardized residuals against
     leverages, with lines of equal Cook's distance. Lines join the means of up to ten groups of
-    neighbouring rows. It is best made with :meth:`from_estimator` or :meth:`from_assumptions`.
+    neighboring rows. It is best made with :meth:`from_estimator` or :meth:`from_assumptions`.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ class AssumptionsDisplay(Display):
     >>> X, y = load_diabetes(return_X_y=True)
     >>> display = AssumptionsDisplay.from_estimator(LinearRegression().fit(X, y), X, y)
     >>> print(display.conclusions_["independence"].get_text())
-    Durbin-Watson 2.029: 2 if neighbouring rows are
+    Durbin-Watson 2.029: 2 if neighboring rows are
         independent; their correlation is about -0.01
     """
 
@@ -334,8 +334,8 @@ class AssumptionsDisplay(Display):
             parts = np.array_split(points[np.argsort(points[:, 0], kind="stable")], groups)
             means = np.array([part.mean(axis=0) for part in parts])
             (self.means_[panel],) = ax.plot(
-                *means.T, color=COLOURS[5], linewidth=1.5, marker="D", markersize=4, zorder=4,
-                label="means of groups of neighbouring rows",
+                *means.T, color=COLORS[5], linewidth=1.5, marker="D", markersize=4, zorder=4,
+                label="means of groups of neighboring rows",
             )  # fmt: skip
         ax.set(xlabel=across, ylabel=up)
 
@@ -355,7 +355,7 @@ class AssumptionsDisplay(Display):
                 **look,
             )  # fmt: skip
         self.normal_ = ax.axline(
-            (0.0, 0.0), slope=1.0, color=COLOURS[0], linewidth=1.2, zorder=2,
+            (0.0, 0.0), slope=1.0, color=COLORS[0], linewidth=1.2, zorder=2,
             label="normal residuals",
         )  # fmt: skip
         ax.set(xlabel="normal quantile", ylabel="standardized residual")
@@ -411,7 +411,7 @@ def draw_distances(
     grid = np.linspace(first, min(1.0, max(first, limits[0][1])), 200)
     for distance, style in DISTANCES.items() if contours else ():
         reach = np.sqrt(distance * n_weights * (1 - grid) / grid)
-        look = {"color": COLOURS[0], "ls": style, "linewidth": 1.2}
+        look = {"color": COLORS[0], "ls": style, "linewidth": 1.2}
         upper = ax.plot(grid, reach, label=f"Cook's distance {distance:g}", **look)
         lines[distance] = upper + ax.plot(grid, -reach, **look)
     ax.set(xlim=(0.0, limits[0][1]), ylim=limits[1])

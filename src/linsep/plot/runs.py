@@ -20,7 +20,7 @@ from linsep.plot.display import (
     new_axes,
     show_title,
 )
-from linsep.plot.palettes import COLOURS
+from linsep.plot.palettes import COLORS
 from linsep.plot.plane import box_around, names_of, numbers_of, show_plane, weight_of
 from linsep.teaching import Convergence
 from linsep.teaching.textbook.perceptron import BatchPerceptron, Perceptron
@@ -46,7 +46,7 @@ class LearningCurveDisplay(Display):
     ----------
     mistakes : int array of shape (passes,)
     errors : array of shape (passes, 2) or None
-        The share of wrong predictions on the rows learnt and on those held out.
+        The share of wrong predictions on the rows learned and on those held out.
     criterion : array of shape (passes,) or None
         The perceptron criterion J_p at the start of each pass.
     best : int or None
@@ -58,7 +58,7 @@ class LearningCurveDisplay(Display):
     ----------
     ax_, figure_ : matplotlib Axes and Figure
     mistakes_ : Line2D
-    errors_ : list of Line2D, on the rows learnt and on those held out
+    errors_ : list of Line2D, on the rows learned and on those held out
     criterion_ : Line2D or None
     error_ax_ : the Axes of the errors or of J_p, on the right, or None
     kept_ : Line2D at the pass whose weights were kept, or None
@@ -124,7 +124,7 @@ class LearningCurveDisplay(Display):
         self.figure_, self.ax_ = new_axes(ax)
         passes = np.arange(1, len(self.mistakes) + 1)
         (self.mistakes_,) = self.ax_.plot(
-            passes, self.mistakes, color=COLOURS[0], marker="o", markersize=3, label="mistakes"
+            passes, self.mistakes, color=COLORS[0], marker="o", markersize=3, label="mistakes"
         )
         low, high = int(self.mistakes.min()), int(self.mistakes.max())
         if log if log is not None else 0 < 100 * low <= high:
@@ -158,19 +158,19 @@ class LearningCurveDisplay(Display):
     def _draw_errors(self, errors: np.ndarray) -> None:
         passes = np.arange(1, len(errors) + 1)  # more than those over all rows may be
         self.error_ax_ = self.ax_.twinx()
-        for share, colour, style, label in (
-            (errors[:, 0], COLOURS[1], "-", "error, rows learnt"),
-            (errors[:, 1], COLOURS[5], "--", "error, rows held out"),
+        for share, color, style, label in (
+            (errors[:, 0], COLORS[1], "-", "error, rows learned"),
+            (errors[:, 1], COLORS[5], "--", "error, rows held out"),
         ):
             self.errors_ += self.error_ax_.plot(
-                passes, share, color=colour, ls=style, marker=".", label=label
+                passes, share, color=color, ls=style, marker=".", label=label
             )
         self.error_ax_.set(ylabel="error", ylim=(0, None))
 
     def _draw_criterion(self, passes: np.ndarray, criterion: np.ndarray) -> None:
         self.error_ax_ = self.ax_.twinx()
         (self.criterion_,) = self.error_ax_.plot(
-            passes[: len(criterion)], criterion, color=COLOURS[1], ls="--", marker=".", label="J_p"
+            passes[: len(criterion)], criterion, color=COLORS[1], ls="--", marker=".", label="J_p"
         )
         self.error_ax_.set(ylabel="perceptron criterion J_p", ylim=(0, None))
 
@@ -231,7 +231,7 @@ class BoundDisplay(Display):
         ----------
         estimator : fitted online linear learner of this library
         X, y : the rows of the fit in their order, and their labels
-            They are learnt again; see the method ``bounds`` of the estimator.
+            They are learned again; see the method ``bounds`` of the estimator.
         rounds : bool, default=False
             Whether to draw every round of :func:`linsep.trace`, for small data, instead of passes.
         ax : matplotlib Axes, default None
@@ -289,14 +289,14 @@ class BoundDisplay(Display):
         for k, bound in enumerate(shown):
             by_pass = bound.by_pass or np.full(passes[-1], bound.value)
             (self.bounds_[bound.name],) = self.ax_.plot(
-                places, np.asarray(by_pass)[passes - 1], color=COLOURS[k % 7], ls=STYLES[k % 4],
+                places, np.asarray(by_pass)[passes - 1], color=COLORS[k % 7], ls=STYLES[k % 4],
                 drawstyle="default" if self.passes is None else "steps-mid",
                 label=f"{bound.name}: {whole_count(bound.value)}"
                 + " errors" * (bound.what == "errors"),
             )  # fmt: skip
             if bound.what != "mistakes" and bound.counted is not None:
                 (self.counted_[bound.what],) = self.ax_.plot(
-                    places[-1:], [bound.counted], color=COLOURS[k % 7], marker="D", ls="",
+                    places[-1:], [bound.counted], color=COLORS[k % 7], marker="D", ls="",
                     label=f"{bound.what}: {whole_count(bound.counted)}",
                 )  # fmt: skip
         largest = max(bound.value for bound in shown)
@@ -411,7 +411,7 @@ class ConvergenceDisplay(Display):
             self.region_ = self.ax_.fill_between(
                 places,
                 *curves,
-                color=COLOURS[2],
+                color=COLORS[2],
                 alpha=0.25,
                 linewidth=0,
                 label="where both must be",
@@ -420,19 +420,19 @@ class ConvergenceDisplay(Display):
                 limit, color=ink(), linewidth=0.8, ls=":", label=f"at most {int(limit):,} mistakes"
             )
         (self.most_,) = self.ax_.plot(
-            places, curves[1], color=COLOURS[0], ls="--", label="||w|| is at most"
+            places, curves[1], color=COLORS[0], ls="--", label="||w|| is at most"
         )
         marks = {"marker": "o", "markersize": 4} if made <= 60 else {}
         number = np.arange(log, made + 1)  # a logarithmic axis has no 0
         (self.lengths_,) = self.ax_.plot(
-            number, shown.lengths[int(log) :], color=COLOURS[0], label="||w||", **marks
+            number, shown.lengths[int(log) :], color=COLORS[0], label="||w||", **marks
         )
         marks = {"marker": "s", "markersize": 4} if made <= 60 else {}
         (self.products_,) = self.ax_.plot(
-            number, shown.products[int(log) :], color=COLOURS[5], label="<w, u>", **marks
+            number, shown.products[int(log) :], color=COLORS[5], label="<w, u>", **marks
         )
         (self.least_,) = self.ax_.plot(
-            places, curves[0], color=COLOURS[5], ls="-.", label="<w, u> is at least"
+            places, curves[0], color=COLORS[5], ls="-.", label="<w, u> is at least"
         )
         self.ax_.set(xlabel="mistakes", ylabel="<w, u> and ||w||")
         if log:
@@ -561,18 +561,18 @@ class CycleDisplay(Display):
         """
         self.figure_, self.ax_ = new_axes(ax)
         points, labels, said = self._projected()
-        look: dict[str, Any] = {"color": COLOURS[5], "linewidth": 0.6, "alpha": 0.5} | kwargs
+        look: dict[str, Any] = {"color": COLORS[5], "linewidth": 0.6, "alpha": 0.5} | kwargs
         many = len(points) - 1 > MOST_ARROWS
         (self.path_,) = self.ax_.plot(
             *points.T, marker="" if many else ".", label=f"{len(points) - 1:,} updates", **look
         )
         starts = np.append(0, self.ends[:-1])
         (self.passes_,) = self.ax_.plot(
-            *points[starts].T, color=COLOURS[0], marker="o", ls="", markersize=4, zorder=4,
+            *points[starts].T, color=COLORS[0], marker="o", ls="", markersize=4, zorder=4,
             label=f"start of {len(starts):,} pass{'es' * (len(starts) > 1)}",
         )  # fmt: skip
         (self.start_,) = self.ax_.plot(
-            *points[:1].T, color=COLOURS[2], marker="s", ls="", markersize=8, zorder=3,
+            *points[:1].T, color=COLORS[2], marker="s", ls="", markersize=8, zorder=3,
             label="weights that come back",
         )  # fmt: skip
         show_plane(self.ax_, labels, *box_around(points))
@@ -586,19 +586,19 @@ class CycleDisplay(Display):
         """The points to draw, the labels of the axes, and what is said of them."""
         if len(self.names) == 2:
             return self.path, (weight_of(self.names[0]), weight_of(self.names[1])), ""
-        centred = self.path - self.path.mean(axis=0)
-        _, sizes, directions = np.linalg.svd(centred, full_matrices=False)
+        centered = self.path - self.path.mean(axis=0)
+        _, sizes, directions = np.linalg.svd(centered, full_matrices=False)
         share = float((sizes[:2] ** 2).sum() / (sizes**2).sum())
         said = f"{len(self.names):,} weights, projected on their two principal components"
-        said += f"\n({100 * share:.3g} % of their variance)"
-        return centred @ directions[:2].T, ("first component", "second component"), said
+        said += f"\n({100 * share:.3g}% of their variance)"
+        return centered @ directions[:2].T, ("first component", "second component"), said
 
     def _draw_arrows(self, points: np.ndarray) -> None:
         """Bent arrows, so that steps there and back lie side by side."""
         steps = len(points) - 1
         shown = np.unique(np.linspace(0, steps - 1, min(steps, MOST_ARROWS)).astype(int))
         look = {
-            "arrowstyle": "-|>", "color": COLOURS[5], "connectionstyle": "arc3,rad=0.12",
+            "arrowstyle": "-|>", "color": COLORS[5], "connectionstyle": "arc3,rad=0.12",
             "shrinkA": 3, "shrinkB": 3,
         }  # fmt: skip
         self.arrows_ = [

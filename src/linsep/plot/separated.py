@@ -63,15 +63,15 @@ class Question:
     def __init__(self, rows: Any, is_shown: np.ndarray, intercept: bool):
         rows = rows.toarray() if sp.issparse(rows) else np.asarray(rows)
         self._intercept = intercept
-        self._centre = rows.mean(axis=0) if intercept else np.zeros(rows.shape[1])
-        spread = np.abs(rows - self._centre).max(axis=0)
+        self._center = rows.mean(axis=0) if intercept else np.zeros(rows.shape[1])
+        spread = np.abs(rows - self._center).max(axis=0)
         self._spread = np.where(spread > 0, spread, 1.0)
         signed = self._scaled(rows) * np.where(is_shown, 1.0, -1.0)[:, None]
         self._cone = np.unique(signed / np.abs(signed).max(axis=1, initial=1e-300)[:, None], axis=0)
 
     def _scaled(self, rows: np.ndarray) -> np.ndarray:
-        """Return rows, centred and scaled, with the constant feature if there is an intercept."""
-        scaled = (rows - self._centre) / self._spread
+        """Return rows, centered and scaled, with the constant feature if there is an intercept."""
+        scaled = (rows - self._center) / self._spread
         return np.column_stack([scaled, np.ones(len(rows))]) if self._intercept else scaled
 
     def certain(self, ends: np.ndarray, corners: np.ndarray) -> Certain:

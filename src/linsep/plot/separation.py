@@ -23,7 +23,7 @@ from linsep.plot.display import (
     show_title,
     wrapped,
 )
-from linsep.plot.palettes import COLOURS
+from linsep.plot.palettes import COLORS
 from linsep.plot.plane import (
     Plane,
     box_around,
@@ -212,17 +212,17 @@ class SeparationDisplay(Display):
         self.hulls_ = [
             self.ax_.add_patch(
                 Polygon(
-                    convex_hull(ends), facecolor=(colour, 0.25), edgecolor=colour, linewidth=1.5,
+                    convex_hull(ends), facecolor=(color, 0.25), edgecolor=color, linewidth=1.5,
                     ls=style, zorder=2.5, label=wrapped(f"hull of {name}{more}"),
                 )
             )
-            for ends, colour, style, name in zip(
-                self.hulls, COLOURS, ("--", "-"), self.sides, strict=False
+            for ends, color, style, name in zip(
+                self.hulls, COLORS, ("--", "-"), self.sides, strict=False
             )
         ]  # fmt: skip
         if self.common is not None:
             (self.common_,) = self.ax_.plot(
-                *self.common[:, None], color=COLOURS[5], marker="*", ls="", markersize=15,
+                *self.common[:, None], color=COLORS[5], marker="*", ls="", markersize=15,
                 fillstyle="none", zorder=5, label="point of both hulls",
             )  # fmt: skip
 
@@ -418,14 +418,14 @@ class MarginDisplay(Display):
         """
         self.figure_, self.ax_ = new_axes(ax)
         self.curves_ = []
-        for (name, margins), colour, style in zip(
-            self.margins.items(), COLOURS, ("-", "--", ":", "-."), strict=False
+        for (name, margins), color, style in zip(
+            self.margins.items(), COLORS, ("-", "--", ":", "-."), strict=False
         ):
             ordered = np.sort(margins)
             shares = np.arange(len(ordered) + 1) / len(ordered)
             wrong = float((ordered <= 0).mean())
-            look = {"color": colour, "ls": style, "drawstyle": "steps-post"} | kwargs
-            label = f"{name}: {100 * wrong:.3g} % at most 0"
+            look = {"color": color, "ls": style, "drawstyle": "steps-post"} | kwargs
+            label = f"{name}: {100 * wrong:.3g}% at most 0"
             self.curves_ += self.ax_.plot(
                 np.append(ordered[0], ordered), shares, label=label, **look
             )
@@ -434,7 +434,7 @@ class MarginDisplay(Display):
         if self.certified is not None:
             low, high = (float(end) for end in self.certified)
             self.certified_ = self.ax_.axvspan(
-                low, max(high, np.nextafter(low, np.inf)), color=COLOURS[2], alpha=0.8,
+                low, max(high, np.nextafter(low, np.inf)), color=COLORS[2], alpha=0.8,
                 label=f"widest margin of all: {low:.4g}",
             )  # fmt: skip
         self.ax_.set(xlabel="geometric margin", ylabel="share of the rows", ylim=(0, 1.02))

@@ -6,7 +6,7 @@ import numpy as np
 
 from linsep.estimators._common.explaining import machine_names
 from linsep.plot.display import (
-    GREY,
+    GRAY,
     Display,
     check_drawable,
     ink,
@@ -16,11 +16,11 @@ from linsep.plot.display import (
     shortened,
     show_title,
 )
-from linsep.plot.palettes import COLOURS
+from linsep.plot.palettes import COLORS
 from linsep.soft_margins.path import SoftMarginPath
 from linsep.soft_margins.problem import relative_gap
 
-#: weights or machines with a colour and a name; others are grey
+#: weights or machines with a color and a name; others are gray
 MOST_NAMED = 7
 #: characters of a name
 LONGEST_NAME = 24
@@ -98,9 +98,9 @@ class GapDisplay(Display):
         self.gaps_: list[Any] = []
         for k, name in enumerate(self.machines):
             own = self.trace[self.trace[:, 0] == k, 1:]
-            steps, colour = np.arange(1, len(own) + 1), COLOURS[k % MOST_NAMED]
+            steps, color = np.arange(1, len(own) + 1), COLORS[k % MOST_NAMED]
             pair = [name, ""] if several else ["objective", "lower bound"]
-            look: dict[str, Any] = {"marker": ".", "markersize": 5, "color": colour}
+            look: dict[str, Any] = {"marker": ".", "markersize": 5, "color": color}
             bounds = np.where(own[:, 1] > 0, own[:, 1], np.nan)  # others say nothing
             self.objectives_ += self.ax_.plot(steps, own[:, 0], label=_named(pair[0]), **look)
             self.bounds_ += self.ax_.plot(steps, bounds, ls="--", label=pair[1], **look)
@@ -133,7 +133,7 @@ class SoftMarginPathDisplay(Display):
     ----------
     figure_ : matplotlib Figure
     ax_, count_ax_ : Axes of the weights, and of the numbers of rows below them
-    weights_ : list of Line2D, the largest first, at most seven of them in colour
+    weights_ : list of Line2D, the largest first, at most seven of them in color
     bounded_, free_ : PolyCollection of the numbers of support vectors, free ones on top
     errors_ : Line2D of the rows that are predicted wrongly
     final_ : list of Line2D at the C from which on nothing changes, or empty
@@ -174,10 +174,10 @@ class SoftMarginPathDisplay(Display):
         path, top = self.path, min(top, MOST_NAMED)
         order = np.argsort(-np.abs(path.coef[-1]), kind="stable")
         names = path.feature_names
-        grey: dict[str, Any] = {"color": GREY, "linewidth": 0.6, "zorder": 1}
+        gray: dict[str, Any] = {"color": GRAY, "linewidth": 0.6, "zorder": 1}
         self.weights_: list[Any] = []
         for place, j in enumerate(order.tolist()):
-            look = {"color": COLOURS[place], "label": _named(names[j])} if place < top else grey
+            look = {"color": COLORS[place], "label": _named(names[j])} if place < top else gray
             self.weights_ += self.ax_.plot(path.Cs, path.coef[:, j], **look)
         self.ax_.axhline(0.0, color=ink(), linewidth=0.6)
         self.ax_.set(xscale="log", ylabel="weight")
@@ -189,7 +189,7 @@ class SoftMarginPathDisplay(Display):
                 ax.axvline(path.Cs[path.final], **look) for ax in (self.ax_, self.count_ax_)
             ]
         left = len(order) - top
-        show_title(self.ax_, f"{left:,} smaller weights in grey" if left > 0 else "")
+        show_title(self.ax_, f"{left:,} smaller weights in gray" if left > 0 else "")
         self.legends_ = [
             legend(self.ax_, self.weights_[:top]),
             legend(self.count_ax_, [self.free_, self.bounded_, self.errors_, *self.final_[1:]]),
@@ -203,12 +203,12 @@ class SoftMarginPathDisplay(Display):
         self.bounded_: Any = None
         if path.models[0].loss == "hinge":
             self.bounded_ = ax.fill_between(
-                path.Cs, 0, path.bounded, color=COLOURS[4], alpha=0.6, linewidth=0,
+                path.Cs, 0, path.bounded, color=COLORS[4], alpha=0.6, linewidth=0,
                 label="inside the margin",
             )  # fmt: skip
         on = "on the margin" if self.bounded_ is not None else "support vectors"
         self.free_ = ax.fill_between(
-            path.Cs, path.bounded, path.bounded + path.free, color=COLOURS[1], alpha=0.8,
+            path.Cs, path.bounded, path.bounded + path.free, color=COLORS[1], alpha=0.8,
             linewidth=0, label=on,
         )  # fmt: skip
         (self.errors_,) = ax.plot(path.Cs, path.errors, color=ink(), linewidth=1.2, label="errors")

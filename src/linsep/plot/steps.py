@@ -23,7 +23,7 @@ from linsep.plot.display import (
     show_title,
     two_classes,
 )
-from linsep.plot.palettes import COLOURS, colour_map
+from linsep.plot.palettes import COLORS, color_map
 from linsep.plot.plane import (
     Plane,
     box_around,
@@ -52,7 +52,7 @@ class Update(NamedTuple):
     mistake, round : int
         Its number among the mistakes and among the rounds, counted from 1.
     row : int
-        The row learnt.
+        The row learned.
     before, change, after : arrays of shape (features + 1,)
         The weights, the intercept last; ``after = before + change``.
     """
@@ -79,7 +79,7 @@ class UpdateDisplay(Display):
     updates : list of Update
         A picture each.
     rows : array or CSR matrix of shape (rows, features)
-        As they are learnt, with the constant if there is one other feature.
+        As they are learned, with the constant if there is one other feature.
     y : int array of shape (rows,)
         The numbers of their classes.
     classes : array of two labels
@@ -261,24 +261,24 @@ class UpdateDisplay(Display):
     def _change(self, ax: Any, before: np.ndarray, after: np.ndarray) -> None:
         """The update from the tip of the old weights, and from the origin where that differs."""
         width = 1.5 if np.any(before) else 4.0  # shows beside the new weights
-        look = {"colour": COLOURS[5], "ls": "-.", "label": "update", "linewidth": width}
+        look = {"color": COLORS[5], "ls": "-.", "label": "update", "linewidth": width}
         self.changes_.append(draw_arrow(ax, before, after, **look))
         if np.any(before):
-            look = {"colour": COLOURS[5], "ls": ":", "label": "update, from the origin"}
+            look = {"color": COLORS[5], "ls": ":", "label": "update, from the origin"}
             self.reflected_.append(draw_arrow(ax, 0 * before, after - before, **look))
 
     def _weights(
         self, ax: Any, tip: np.ndarray, line: tuple[np.ndarray, np.ndarray] | None, *, old: bool
     ) -> None:
         """Weights as an arrow from the origin, and their line by its ends."""
-        colour, ls, name = (ink(), "--", "before") if old else (COLOURS[2], "-", "after")
+        color, ls, name = (ink(), "--", "before") if old else (COLORS[2], "-", "after")
         arrows, lines = (
             (self.old_weights_, self.old_lines_) if old else (self.new_weights_, self.new_lines_)
         )
         if np.any(tip):
-            arrows.append(draw_arrow(ax, 0 * tip, tip, colour=colour, ls=ls, label=f"w {name}"))
+            arrows.append(draw_arrow(ax, 0 * tip, tip, color=color, ls=ls, label=f"w {name}"))
         if line is not None:
-            lines += ax.plot(*line, color=colour, ls=ls, linewidth=1.0, label=f"line {name}")
+            lines += ax.plot(*line, color=color, ls=ls, linewidth=1.0, label=f"line {name}")
 
     def _handles(self) -> list[Any]:
         """What the legend names, in the order in which it happens."""
@@ -395,7 +395,7 @@ class DescentDisplay(Display):
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw descents on the function that they minimised.
+        """Draw descents on the function that they minimized.
 
         Parameters
         ----------
@@ -453,7 +453,7 @@ class DescentDisplay(Display):
                 *self.grid,
                 self.values,
                 levels=heights,
-                cmap=colour_map("viridis"),
+                cmap=color_map("viridis"),
                 linewidths=0.7,
             )
             self.ax_.set(xlabel="first weight", ylabel="second weight")
@@ -461,7 +461,7 @@ class DescentDisplay(Display):
         for k, (name, path) in enumerate(self.paths.items()):
             y = self.heights[name] if len(self.grid) == 1 else path[:, 1]
             self.paths_ += self.ax_.plot(
-                path[:, 0], y, color=COLOURS[(5, 0, 1, 2)[k % 4]], linewidth=1.0, markersize=4,
+                path[:, 0], y, color=COLORS[(5, 0, 1, 2)[k % 4]], linewidth=1.0, markersize=4,
                 marker=MARKS[k % len(MARKS)], label=f"{name}: {len(path) - 1:,} steps",
             )  # fmt: skip
         self.legend_ = legend(self.ax_, self.paths_) if len(self.paths) > 1 else None

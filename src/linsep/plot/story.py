@@ -8,7 +8,7 @@ import numpy as np
 
 from linsep import textbook, trace as traced
 from linsep.errors import DataError, Hint
-from linsep.estimators._common.labels import is_turned, label_text, labelled
+from linsep.estimators._common.labels import is_turned, label_text, labeled
 from linsep.learners.proofs import why_not_again
 from linsep.learners.state import decision, predicted
 from linsep.plot.display import shortened, with_minus
@@ -40,7 +40,7 @@ class Frame(NamedTuple):
     Attributes
     ----------
     round : int
-        Number of examples learnt before the frame ends, 0 at the start.
+        Number of examples learned before the frame ends, 0 at the start.
     rows : list of int
         The rows that the weights are corrected by; empty in the first and the last frame.
     before, after : arrays of shape (weight vectors, weights)
@@ -268,7 +268,7 @@ def run_of(model: Any, X: Any, y: Any, given: dict[str, Any]) -> Trace:
 def _kernel_trace(model: Any, X: Any, y: Any, sample_weight: Any, row_names: Any) -> Trace:
     """Return the run of a kernel perceptron; its weights are those of the rows, then zeros."""
     rows, n = numbers_of(X), len(y)
-    classes, codes, importance = labelled(model, labels_of(y), sample_weight)
+    classes, codes, importance = labeled(model, labels_of(y), sample_weight)
     stream = ArrayStream(rows, codes, importance, model.draw_seed(), bool(model.shuffle))
     gram, texts = model.kernel_(rows).tolist(), [label_text(label) for label in classes]
     vectors = vector_names(texts, model.multiclass)

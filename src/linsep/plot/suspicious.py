@@ -5,7 +5,7 @@ from typing import Any, Self
 from linsep.errors import DataError
 from linsep.estimators._common.labels import label_text
 from linsep.plot.display import Display, literal, new_axes, shortened, show_title
-from linsep.plot.palettes import COLOURS
+from linsep.plot.palettes import COLORS
 from linsep.suspicious_labels import SuspiciousLabels
 
 #: characters of a label
@@ -72,7 +72,7 @@ class SuspiciousLabelsDisplay(Display):
             for one in shown
         ]
         places = range(len(shown))
-        self.bars_ = self.ax_.barh(places, [one.score for one in shown], color=COLOURS[0])
+        self.bars_ = self.ax_.barh(places, [one.score for one in shown], color=COLORS[0])
         self.ax_.set_yticks(places, names)
         self.ax_.invert_yaxis()
         self.ax_.set(xlabel="score", xlim=(0, 1))

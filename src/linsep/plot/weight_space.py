@@ -25,12 +25,12 @@ from linsep.plot.display import (
     two_classes,
     wrapped,
 )
-from linsep.plot.palettes import COLOURS
+from linsep.plot.palettes import COLORS
 from linsep.plot.plane import line_ends, names_of, numbers_of, same_scale, weight_of
 from linsep.validation.labels import check_beside
 from linsep.validation.values import check_columns
 
-#: more lines than that are a grey mass
+#: more lines than that are a gray mass
 MOST_LINES = 500
 #: cells in each direction of a density in space
 CELLS = 40
@@ -60,7 +60,7 @@ class WeightSpaceDisplay(Display):
     ax_, figure_ : matplotlib Axes and Figure
     lines_ : LineCollection, the boundary of every half-plane
     region_ : Polygon of the solution region, or None where there is none
-    centre_ : Line2D along the weights of the largest cosine margin, or None
+    center_ : Line2D along the weights of the largest cosine margin, or None
     path_ : Line2D of the weights of the run, or None
     start_, end_ : Line2D of the first and the last weights, or None
     legend_ : Legend
@@ -128,7 +128,7 @@ class WeightSpaceDisplay(Display):
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, *, ax: Any = None, **kwargs: Any
     ) -> Self:
-        """Draw the weight space of rows with the weights that a classifier has learnt."""
+        """Draw the weight space of rows with the weights that a classifier has learned."""
         check_is_fitted(estimator)
         known = linear_of(estimator)
         check_columns(estimator, X)
@@ -164,7 +164,7 @@ class WeightSpaceDisplay(Display):
         if cone is not None:
             corners = 4 * reach * np.array([[0.0, 0.0], *cone])
             self.region_ = self.ax_.add_patch(
-                Polygon(corners, color=COLOURS[2], alpha=0.3, linewidth=0, label="solutions")
+                Polygon(corners, color=COLORS[2], alpha=0.3, linewidth=0, label="solutions")
             )
         directions = np.column_stack([-self.reflected[:, 1], self.reflected[:, 0]])
         lengths = np.linalg.norm(directions, axis=1)
@@ -176,25 +176,25 @@ class WeightSpaceDisplay(Display):
                 label="rows",
             )
         )  # fmt: skip
-        self._draw_centre(cone, reach)
+        self._draw_center(cone, reach)
         self._draw_path()
         self.ax_.set(
             xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal",
             xlabel=wrapped(weight_of(self.names[0])), ylabel=wrapped(weight_of(self.names[1])),
         )  # fmt: skip
         self.ax_.set_title("" if cone is not None else "no weights satisfy every row")
-        drawn = (self.region_, self.lines_, self.centre_, self.path_, self.start_, self.end_)
+        drawn = (self.region_, self.lines_, self.center_, self.path_, self.start_, self.end_)
         self.legend_ = legend(self.ax_, drawn)
         return self
 
-    def _draw_centre(self, cone: np.ndarray | None, reach: float) -> None:
+    def _draw_center(self, cone: np.ndarray | None, reach: float) -> None:
         """The weights of the largest cosine margin: their angle with every line is the widest."""
-        self.centre_: Any = None
+        self.center_: Any = None
         middle = np.zeros(2) if cone is None else cone.sum(axis=0)
         if np.any(middle):
             end = 3 * reach * middle / np.linalg.norm(middle)
-            (self.centre_,) = self.ax_.plot(
-                [0, end[0]], [0, end[1]], color=COLOURS[2], linewidth=1.5,
+            (self.center_,) = self.ax_.plot(
+                [0, end[0]], [0, end[1]], color=COLORS[2], linewidth=1.5,
                 label="largest cosine margin",
             )  # fmt: skip
 
@@ -206,15 +206,15 @@ class WeightSpaceDisplay(Display):
             return
         if len(self.path) > 1:
             (self.path_,) = self.ax_.plot(
-                *self.path.T, color=COLOURS[5], linewidth=1.0, marker=".", markersize=4,
+                *self.path.T, color=COLORS[5], linewidth=1.0, marker=".", markersize=4,
                 label="weights, round by round",
             )  # fmt: skip
         (self.end_,) = self.ax_.plot(
-            *self.path[-1:].T, color=COLOURS[5], marker="o", ls="", label="last weights"
+            *self.path[-1:].T, color=COLORS[5], marker="o", ls="", label="last weights"
         )
         if len(self.path) > 1:
             (self.start_,) = self.ax_.plot(
-                *self.path[:1].T, color=COLOURS[0], marker="s", ls="", label="first weights"
+                *self.path[:1].T, color=COLORS[0], marker="s", ls="", label="first weights"
             )
 
     def _cone(self) -> np.ndarray | None:
@@ -381,14 +381,14 @@ class AugmentationDisplay(Display):
             )  # fmt: skip
         if near:
             (self.cut_,) = self.ax_.plot(
-                *cut[:, None], color=COLOURS[5], marker="D", ls="", markersize=8, zorder=5,
+                *cut[:, None], color=COLORS[5], marker="D", ls="", markersize=8, zorder=5,
                 fillstyle="none", label=f"boundary: {cut[0]:.4g}",
             )  # fmt: skip
         self.ax_.set(xlim=xs, ylim=ys, xlabel=wrapped(self.names[0]), ylabel="constant feature")
         if same_scale(xs, ys) and np.any(self.weights):
             self.ax_.set_aspect("equal")
             self.normal_ = draw_arrow(
-                self.ax_, 0 * tip, tip, colour=COLOURS[2], label="w and the intercept"
+                self.ax_, 0 * tip, tip, color=COLORS[2], label="w and the intercept"
             )
 
     def _histogram(self, k: int, xs: np.ndarray) -> Any:
@@ -396,7 +396,7 @@ class AugmentationDisplay(Display):
         counts, edges = np.histogram(self.rows[self.y == k], bins=4 * CELLS, range=tuple(xs))
         tall = 1.0 + 0.4 * counts / max(1, counts.max(initial=0))
         return self.ax_.stairs(
-            tall, edges, baseline=1.0, fill=True, color=COLOURS[k], alpha=0.5,
+            tall, edges, baseline=1.0, fill=True, color=COLORS[k], alpha=0.5,
             label=wrapped(label_text(self.classes[k])),
         )  # fmt: skip
 
@@ -417,9 +417,9 @@ class AugmentationDisplay(Display):
         if ends is not None:
             cut = np.column_stack([ends, np.ones(2)])
             self.plane_ = self.ax_.add_collection3d(
-                Poly3DCollection([[(0.0, 0.0, 0.0), *map(tuple, cut)]], facecolor=(COLOURS[2], 0.3))
+                Poly3DCollection([[(0.0, 0.0, 0.0), *map(tuple, cut)]], facecolor=(COLORS[2], 0.3))
             )
-            (self.cut_,) = self.ax_.plot(*cut.T, color=COLOURS[5], linewidth=2.0, label="boundary")
+            (self.cut_,) = self.ax_.plot(*cut.T, color=COLORS[5], linewidth=2.0, label="boundary")
         self.ax_.set(xlim=xs, ylim=ys, zlim=(0.0, 1.2))
         self.ax_.set(
             xlabel=wrapped(self.names[0]), ylabel=wrapped(self.names[1]), zlabel="constant feature"
@@ -441,7 +441,7 @@ class AugmentationDisplay(Display):
             own, shares = _occupied_cells(own)
             look = {"alpha": 0.1 + 0.6 * shares, "linewidths": 0}
         return self.ax_.scatter(
-            *own.T, np.ones(len(own)), s=size, color=[COLOURS[k]] * len(own), marker=MARKERS[k],
+            *own.T, np.ones(len(own)), s=size, color=[COLORS[k]] * len(own), marker=MARKERS[k],
             depthshade=False, label=wrapped(label_text(self.classes[k])), **look,
         )  # fmt: skip
 
@@ -464,12 +464,12 @@ class AugmentationDisplay(Display):
 
         handles = class_handles(self.points_, len(self.rows), self.classes)
         if self.plane_ is not None:
-            handles.append(Patch(facecolor=COLOURS[2], alpha=0.3, label="separator"))
+            handles.append(Patch(facecolor=COLORS[2], alpha=0.3, label="separator"))
         return [*handles, self.line_, self.cut_, self.normal_]
 
 
 def _occupied_cells(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The centres of the cells that have points, and how dense they are, from 0 to 1."""
+    """The centers of the cells that have points, and how dense they are, from 0 to 1."""
     counts, xs, ys = np.histogram2d(points[:, 0], points[:, 1], bins=CELLS)
     i, j = np.nonzero(counts)
     found = np.log1p(counts[i, j])

@@ -23,7 +23,7 @@ from linsep.plot.display import (
     show_title,
     with_minus,
 )
-from linsep.plot.palettes import COLOURS, colour_map
+from linsep.plot.palettes import COLORS, color_map
 
 #: characters of a name
 LONGEST_NAME = 40
@@ -210,9 +210,9 @@ class CoefficientDisplay(Display):
         places = np.arange(len(self.names))[::-1]  # the first on top
         inside, whole = np.isfinite(estimates), np.isfinite(low) & np.isfinite(high)
         self.intervals_ = self.ax_.hlines(
-            places[whole], low[whole], high[whole], color=COLOURS[0], linewidth=1.5
+            places[whole], low[whole], high[whole], color=COLORS[0], linewidth=1.5
         )
-        look: dict[str, Any] = {"color": COLOURS[0], "marker": "o", "ls": ""} | kwargs
+        look: dict[str, Any] = {"color": COLORS[0], "marker": "o", "ls": ""} | kwargs
         (self.points_,) = self.ax_.plot(estimates[inside], places[inside], **look)
         self.ax_.set_yticks(places, [literal(shortened(n, LONGEST_NAME)) for n in self.names])
         self.ax_.set_ylim(-0.7, len(self.names) - 0.3)
@@ -249,11 +249,11 @@ class CoefficientDisplay(Display):
     def _arrows(self, place: int, word: str, ends: list[float], neutral: float) -> None:
         """Draw arrows to the ends of the axis that an interval and its estimate reach."""
         low, high, estimate = ends
-        colour = COLOURS[5] if np.isinf(estimate) else COLOURS[0]
+        color = COLORS[5] if np.isinf(estimate) else COLORS[0]
         sides = {int(np.sign(x)) for x in (low, high, estimate) if np.isinf(x)}
         tails = [x for x in (low, high) if np.isfinite(x)]
         if tails and sides:
-            look = {"color": colour, "marker": "|", "markersize": 7}
+            look = {"color": color, "marker": "|", "markersize": 7}
             self.ax_.plot(tails, [place] * len(tails), **look)
         elif np.isfinite(estimate):
             tails = [estimate]
@@ -265,7 +265,7 @@ class CoefficientDisplay(Display):
                 said = word
             tip = self._inset(side, 8.0 + 8.0 * len(said))
             head = "-|>" if estimate == side * np.inf else "->"
-            look = {"arrowstyle": head, "color": colour, "linewidth": 1.5}
+            look = {"arrowstyle": head, "color": color, "linewidth": 1.5}
             whence = (tails[0], place) if tails else (-SHORT * side, 0.0)
             self.arrows_.append(
                 self.ax_.annotate(
@@ -278,7 +278,7 @@ class CoefficientDisplay(Display):
                 self.ax_.annotate(
                     said, (float(side > 0), place), xycoords=self.ax_.get_yaxis_transform(),
                     xytext=(-4 * side, 0), textcoords="offset points", va="center",
-                    ha="right" if side > 0 else "left", color=colour, size="large",
+                    ha="right" if side > 0 else "left", color=color, size="large",
                 )
             )  # fmt: skip
 
@@ -321,7 +321,7 @@ class CoefficientDisplay(Display):
         if self.level is None:
             what = "weight, with a standard deviation on either side"
         elif some:
-            what = f"{what}, with its {100 * self.level:g} % interval"
+            what = f"{what}, with its {100 * self.level:g}% interval"
         self.ax_.set_xlabel(what)
 
     def _say(self, place: int, word: str, neutral: float) -> None:
@@ -365,7 +365,7 @@ def _is_intercept(name: str) -> bool:
 class WeightImageDisplay(Display):
     """The weights of a linear classifier of images, an image for each class or pair of classes.
 
-    Positive and negative weights have colours of their own, on the same scale in all images. It is
+    Positive and negative weights have colors of their own, on the same scale in all images. It is
     best made with :meth:`from_estimator`.
 
     Parameters
@@ -445,13 +445,13 @@ class WeightImageDisplay(Display):
         columns : int, default=5
             How many images stand beside each other.
         cmap : str or Colormap, default None
-            A colour map of matplotlib, whose middle stands for 0. None: that of the palette, else
+            A color map of matplotlib, whose middle stands for 0. None: that of the palette, else
             white between blue for weights below 0 and red for those above.
         """
         self.figure_, self.axes_ = new_grid(len(self.images), columns, 1.5, 1.7)
         largest = float(np.abs(self.images).max()) or 1.0
         self.images_ = []
-        cmap = colour_map("RdBu_r") if cmap is None else cmap
+        cmap = color_map("RdBu_r") if cmap is None else cmap
         for ax, image, name in zip(self.axes_, self.images, self.titles, strict=True):
             self.images_.append(ax.imshow(image, cmap=cmap, vmin=-largest, vmax=largest))
             ax.set_axis_off()

@@ -152,9 +152,9 @@ class VectorWriter:
 
     def write(self, file: Any) -> None:
         """Write all rows to a binary file; DataError for too many features."""
-        source, width, labelled, weighted = self._source, 0, True, False
+        source, width, labeled, weighted = self._source, 0, True, False
         for batch in unrounded(source):
-            width, labelled = max(width, batch.X.shape[1]), labelled and batch.y is not None
+            width, labeled = max(width, batch.X.shape[1]), labeled and batch.y is not None
             weighted = weighted or (batch.weights is not None and bool((batch.weights != 1).any()))
             if width > MOST_FEATURES:
                 raise DataError(
@@ -162,14 +162,14 @@ class VectorWriter:
                     "would be columns: write svmlight text, or choose fewer hash bits."
                 )
         base = source.recipe().get("index_base", 0)
-        names = ["label"] * labelled + ["weight"] * weighted + [str(k + base) for k in range(width)]
+        names = ["label"] * labeled + ["weight"] * weighted + [str(k + base) for k in range(width)]
         writer = None
         rows = rows_at_once(len(names), _VALUES, _VALUES)
         try:
             for batch in source.batches():
                 for start in range(0, batch.X.shape[0], rows):
                     part = slice(start, start + rows)
-                    table = pa.table(_columns(batch, part, width, labelled, weighted), names)
+                    table = pa.table(_columns(batch, part, width, labeled, weighted), names)
                     writer = writer or pq.ParquetWriter(file, table.schema)
                     writer.write_table(table)
                 self.rows += batch.X.shape[0]
@@ -178,11 +178,11 @@ class VectorWriter:
                 writer.close()
 
 
-def _columns(batch: Any, part: slice, width: int, labelled: bool, weighted: bool) -> list[Any]:
+def _columns(batch: Any, part: slice, width: int, labeled: bool, weighted: bool) -> list[Any]:
     dense = np.zeros((batch.X[part].shape[0], width), batch.X.dtype, order="F")
     some = batch.X[part]
     dense[:, : some.shape[1]] = some.toarray() if sp.issparse(some) else some
-    found: list[Any] = [batch.y[part]] if labelled else []
+    found: list[Any] = [batch.y[part]] if labeled else []
     if weighted:
         found.append(batch.weights[part])
     return [*found, *dense.T]

@@ -104,7 +104,7 @@ CompiledRows = Dense | Csr | Unit | Block
 VALUES_PER_SLICE = 1 << 24
 #: up to so many rows are permuted one by one; larger data in blocks, which a disk reads at once
 SMALL = 16_384
-#: blocks that are interleaved where neighbouring rows are of many classes, and where of one
+#: blocks that are interleaved where neighboring rows are of many classes, and where of one
 FEW, MANY = 2, 256
 
 
@@ -114,7 +114,7 @@ def shuffled_blocks(n_rows: int, seed: int, pass_number: int) -> np.ndarray:
 
 
 class ClassRuns:
-    """Measures in the first pass how well the classes of neighbouring rows are mixed."""
+    """Measures in the first pass how well the classes of neighboring rows are mixed."""
 
     def __init__(self) -> None:
         self._counts = np.zeros(0, dtype=np.int64)
@@ -133,7 +133,7 @@ class ClassRuns:
 
     @property
     def group_size(self) -> int:
-        """Number of blocks to interleave: many if neighbouring rows share a class too often.
+        """Number of blocks to interleave: many if neighboring rows share a class too often.
 
         That is if the class changes less than half as often as in a random order.
         """
@@ -403,5 +403,5 @@ class ArrayStream(MemoryStream):
         return self._row_batch(self.order(0))
 
     def every_row(self) -> Iterator[RowBatch]:
-        """Yield one batch: all rows in the given order, including those not learnt."""
+        """Yield one batch: all rows in the given order, including those not learned."""
         return self._row_batch(range(self.codes.size))

@@ -375,7 +375,7 @@ class SourceStream(RowStream):
         return self._cached(self._sequential()) if self.row_cache is not None else None
 
     def every_row(self) -> Iterator[RowBatch] | None:
-        """Return all rows in given order, learnt or not, with their own weights (without those of
+        """Return all rows in given order, learned or not, with their own weights (without those of
         their classes); None when they were not kept.
         """
         if self._memory is not None and self._fed is not None:
@@ -414,12 +414,12 @@ class SourceStream(RowStream):
         return batch._replace(y=self.book.codes[batch.y])
 
     def _row_batch(
-        self, batch: Batch, order: np.ndarray, first: int | None, which: str = "learnt"
+        self, batch: Batch, order: np.ndarray, first: int | None, which: str = "learned"
     ) -> RowBatch:
         weights = self._weights(batch.y, batch.importance)
         if weights.size and which != "all":
             order = order[weights[order] > 0]
-        if which != "learnt":  # in a score classes do not weigh
+        if which != "learned":  # in a score classes do not weigh
             weights = batch.importance
         rows = as_rows(batch.X, self._unit)
         return RowBatch(rows, batch.y, weights, order, batch.X.shape[1], first)
@@ -447,7 +447,7 @@ class SourceStream(RowStream):
         if self._memory is not None:
             self.start()  # rows that fit in memory are now streamed as an array
 
-    def _sequential(self, which: str = "learnt", draw: bool = False) -> RowBatches:
+    def _sequential(self, which: str = "learned", draw: bool = False) -> RowBatches:
         assert self.row_cache is not None
         for numbered in self.row_cache.iterate(BATCH_BYTES):
             batch = self._coded(numbered)

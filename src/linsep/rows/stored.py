@@ -153,7 +153,7 @@ def _rows_of(blocks: np.ndarray, n_rows: int) -> np.ndarray:
 
 
 class Sample:
-    """Every k-th row, learnt or not, and of each class the number and the weight of all rows.
+    """Every k-th row, learned or not, and of each class the number and the weight of all rows.
 
     ``k`` is a power of two that grows with the stream, so that the sample does not depend on the
     batches.

@@ -1,4 +1,4 @@
-"""What predictions of labelled rows are worth.
+"""What predictions of labeled rows are worth.
 
 ``rows`` collects what a model says of rows, ``metrics`` asks scikit-learn for their metrics and for
 those of a baseline, ``intervals`` resamples rows or groups for their intervals, and ``scores``

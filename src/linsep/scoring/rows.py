@@ -1,4 +1,4 @@
-"""Labelled rows and what a model says of them, collected in one reading."""
+"""Labeled rows and what a model says of them, collected in one reading."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ MOST_ROWS, MOST_SCORES = 1 << 21, 1 << 24
 
 
 class Scored(NamedTuple):
-    """What a classifier says of labelled rows, in their order.
+    """What a classifier says of labeled rows, in their order.
 
     Attributes
     ----------

@@ -36,12 +36,12 @@ def score(
     groups: Any = None,
     offset: Any = None,
 ) -> dict[str, Any]:
-    """Return what the predictions of a model are worth on labelled rows, as plain JSON.
+    """Return what the predictions of a model are worth on labeled rows, as plain JSON.
 
     Parameters
     ----------
     model : fitted estimator of linsep, or the path of a saved one
-    data : a data frame, files, folders, globs or addresses with the columns that the model learnt
+    data : a data frame, files, folders, globs or addresses with the columns that the model learned
         from, read as its training data were; a :class:`Source`; or a tuple of two, (X, y)
     target : name of the label column, by default that of the training data
     metrics : name or names of the metrics to return, by default all: of classes "accuracy",
@@ -50,7 +50,7 @@ def score(
         the positive class; of several classes the mean over each against the others; of more than
         100 classes only if named); of numbers "r2", "rmse", "mae" and "max_error"
     sample_weight : what each row counts: one number a row, or the name of a column; by default the
-        column that the model learnt with, if there was one
+        column that the model learned with, if there was one
     groups : rows that belong together: one value a row, or the name of a column. Intervals are then
         those of whole groups
     offset : one number a row of (X, y), of regressions that were fitted with offsets; other data
@@ -124,7 +124,7 @@ def _refuse_columns(**given: Any) -> None:
 def _opened(
     model: Any, data: Any, target: str | None, weight: str | None, group: str | None
 ) -> Source:
-    """Open data as a model was learnt, with columns of other names for labels and weights."""
+    """Open data as a model was learned, with columns of other names for labels and weights."""
     named = {"target": target, "weight": weight, "group": group}
     if isinstance(data, Source):
         _refuse_columns(**named)
@@ -133,7 +133,7 @@ def _opened(
     if recipe["format"] == "arrays" or not (is_frame(data) or isinstance(data, str | Path | list)):
         raise TypeError(
             f"data is of type {type(data).__name__}, and the model "
-            + ("learnt arrays" if recipe["format"] == "arrays" else "learnt a table or files")
+            + ("learned arrays" if recipe["format"] == "arrays" else "learned a table or files")
             + ": give rows and labels as (X, y)."
         )
     return open_source(data, recipe=recipe_with(recipe, **named), target=target)
@@ -153,15 +153,15 @@ def recipe_with(
         return recipe
     if recipe["format"] != "table":
         raise DataError(
-            f"'{next(iter(named.values()))}' is no column, because the model learnt rows whose "
+            f"'{next(iter(named.values()))}' is no column, because the model learned rows whose "
             "columns have no names: leave it out."
         )
     found = recipe | named
     if target is not None:  # in the place of counts
         found |= dict.fromkeys({"successes", "trials"} & recipe.keys())
-    learnt = recipe.get("target")
-    if target not in (None, learnt):  # it is read as the other one was
-        called = {learnt: target}
+    learned = recipe.get("target")
+    if target not in (None, learned):  # it is read as the other one was
+        called = {learned: target}
         found["categorical"] = [called.get(n, n) for n in recipe.get("categorical", ())]
         how = recipe.get("converted", {}).items()
         found["converted"] = {called.get(n, n): kind for n, kind in how}

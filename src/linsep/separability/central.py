@@ -1,6 +1,6 @@
 """Points of a cone of full dimension, in floats, where linear functions have the other sign.
 
-The analytic centre of the cone A u >= 0 is where the sum of the logarithms of A u less half the
+The analytic center of the cone A u >= 0 is where the sum of the logarithms of A u less half the
 squared length of u is largest. A step from there, in the metric of the barrier (Nesterov and
 Nemirovskii, Interior-Point Polynomial Algorithms, 1994), against the value of a function ends on
 the boundary of the cone; if the function changes its sign on the way, it has both.
@@ -13,14 +13,14 @@ from linsep.separability.time_limit import check_time
 
 #: most products of numbers in a step of Newton's method
 MOST_PRODUCTS = 2e9
-#: Newton steps to the centre; decrement that is near enough
+#: Newton steps to the center; decrement that is near enough
 STEPS, NEAR = 30, 1e-3
-#: share of the value at the centre that the value of the other sign has at least
+#: share of the value at the center that the value of the other sign has at least
 CLEAR = 1e-6
 
 
-def beyond_centre(A: np.ndarray, goals: np.ndarray, inside: np.ndarray) -> np.ndarray:
-    """Return a point for every function where its sign is not that at the centre.
+def beyond_center(A: np.ndarray, goals: np.ndarray, inside: np.ndarray) -> np.ndarray:
+    """Return a point for every function where its sign is not that at the center.
 
     The points are halfway between where the function is zero and the boundary of the cone.
 
@@ -41,10 +41,10 @@ def beyond_centre(A: np.ndarray, goals: np.ndarray, inside: np.ndarray) -> np.nd
     with np.errstate(all="ignore"):
         lengths = np.sqrt((A**2).sum(axis=1, keepdims=True))
         A = A / np.where(lengths > 0, lengths, 1.0)
-        centre = _centre(A, inside)
-        if centre is None:
+        center = _center(A, inside)
+        if center is None:
             return nothing
-        u, factor = centre
+        u, factor = center
         values = goals @ u
         ways = sla.cho_solve(factor, goals.T, check_finite=False) * -np.sign(values)
         nearer = -(A @ ways) / (A @ u)[:, None]
@@ -56,8 +56,8 @@ def beyond_centre(A: np.ndarray, goals: np.ndarray, inside: np.ndarray) -> np.nd
         return np.where(seen[:, None], points, np.nan)
 
 
-def _centre(A: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, bool]] | None:
-    """Return the centre and a factor of the Hessian there, or None if floats fail."""
+def _center(A: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, bool]] | None:
+    """Return the center and a factor of the Hessian there, or None if floats fail."""
     n, d = A.shape
     u = u * np.sqrt(1.0 / max(float(u @ u), 1e-300))
     for _ in range(STEPS):

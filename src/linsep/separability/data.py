@@ -18,7 +18,7 @@ from linsep.batches import Batch, joined as one_batch
 from linsep.certificate.canonical import sha256_of
 from linsep.certificate.constraints import UNIT, Membership, Question
 from linsep.certificate.integers import Row, floats_of, whole_row
-from linsep.certificate.numbers import labelled_rows, padded, same_as_doubles
+from linsep.certificate.numbers import labeled_rows, padded, same_as_doubles
 from linsep.errors import DataError, NoRows
 from linsep.lanes import in_lanes
 from linsep.separability.time_limit import check_time, within_time
@@ -113,8 +113,8 @@ class Data(ABC):
     ) -> Answer:
         """Return what one reading of all rows finds out.
 
-        Rows may be in several places. Each computes its ``part`` of the answer, from neighbouring
-        lanes; neighbouring parts are merged in order, in groups of any size, and the last of them
+        Rows may be in several places. Each computes its ``part`` of the answer, from neighboring
+        lanes; neighboring parts are merged in order, in groups of any size, and the last of them
         is the answer. It must not depend on the places: they begin where lanes begin. Both
         functions and the answers can be pickled.
         """
@@ -286,7 +286,7 @@ def data_of(X: Any, y: Any = None) -> Data:
     if y is None and hasattr(X, "batches"):
         return _from_source(X)
     with faults_named(X, exact=True):
-        rows, classes, codes, names = labelled_rows(X, y)
+        rows, classes, codes, names = labeled_rows(X, y)
     check_two_classes(classes)
     whole = Batch(rows, codes)
     data = LocalData(lambda: [whole], classes, rows.shape, names)

@@ -209,7 +209,7 @@ def decide(
     warn_of_many_classes(data.classes, data.n_rows)
     tolerance = WIDTH if margin == "max" else None
     labels, codes = data.labels(), range(len(data.classes))
-    # many small factorisations: threads cost more
+    # many small factorizations: threads cost more
     with limited(task), one_blas_thread:
         whole = subject_of(data, fit_intercept, columns, data.sha256())
 
@@ -378,7 +378,7 @@ def _semidefinite(K: np.ndarray, rounding: float) -> bool:
 
 
 def spanning(K: np.ndarray) -> tuple[int, ...]:
-    """Return rows whose images span the space up to rounding, by pivoted Cholesky factorisation.
+    """Return rows whose images span the space up to rounding, by pivoted Cholesky factorization.
 
     What weights over these rows separate is separable.
     """

@@ -250,7 +250,7 @@ class ByProducts:
 
 
 class ByLeastSquares:
-    """Shortest affine combinations by an orthogonal factorisation: slower, in full precision."""
+    """Shortest affine combinations by an orthogonal factorization: slower, in full precision."""
 
     def __init__(self, rows: np.ndarray, groups: np.ndarray) -> None:
         self.rows, self.groups = rows, groups

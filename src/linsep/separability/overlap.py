@@ -1,6 +1,6 @@
 """Rows that clearly overlap: one more of them than weights, whose combination vanishes.
 
-Weights that minimise the squared hinge loss, the sum of ``max(0, 1 - A w)^2``, either separate some
+Weights that minimize the squared hinge loss, the sum of ``max(0, 1 - A w)^2``, either separate some
 rows, or the losses ``max(0, 1 - A w)`` are multipliers of a combination that vanishes: the slope of
 the loss at its minimum. Newton's method finds it in few steps (Mangasarian, A finite Newton method
 for classification, 2002). By Caratheodory's theorem (1907) rows are removed until one more than
@@ -64,8 +64,8 @@ def _some_overlap(data: Data, question: Question) -> tuple[bool, np.ndarray]:
     size = question.size
     number = _lowest(data, question, None, DRAWN * size)[1]
     A = _floats(data, question, number)
-    centre, scale = _standard(A, question)
-    A = _moved(A, centre, scale)
+    center, scale = _standard(A, question)
+    A = _moved(A, center, scale)
     w, losses = squared_hinge(A, np.zeros(size), SMOOTH)
     first = number[:0]
     for _ in range(ROUNDS):
@@ -75,7 +75,7 @@ def _some_overlap(data: Data, question: Question) -> tuple[bool, np.ndarray]:
             used = corner(A[losses > 0], losses[losses > 0])
             return (False, number[:0]) if used is None else (True, number[losses > 0][used])
         weights = w / scale
-        weights[-1] -= centre @ weights
+        weights[-1] -= center @ weights
         value, more = _lowest(data, question, weights, ADDED * size)
         first = np.union1d(number[losses > 0], more)
         if not value.size or value.min() >= 0:
@@ -84,7 +84,7 @@ def _some_overlap(data: Data, question: Question) -> tuple[bool, np.ndarray]:
         more = np.setdiff1d(more, number[kept])
         if not more.size:
             break
-        A = np.vstack([A[kept], _moved(_floats(data, question, more), centre, scale)])
+        A = np.vstack([A[kept], _moved(_floats(data, question, more), center, scale)])
         number = np.append(number[kept], more)
         losses = np.maximum(0.0, 1.0 - A @ w)
     return False, first
@@ -144,16 +144,16 @@ def _floats(data: Data, question: Question, numbers: np.ndarray) -> np.ndarray:
 def _standard(A: np.ndarray, question: Question) -> tuple[np.ndarray, np.ndarray]:
     """Return what is subtracted from columns, if there is an intercept, and what divides them."""
     X = A * A[:, -1:] if question.intercept else A
-    centre = X.mean(axis=0) if question.intercept else np.zeros(A.shape[1])
-    scale = np.sqrt(((X - centre) ** 2).mean(axis=0))
+    center = X.mean(axis=0) if question.intercept else np.zeros(A.shape[1])
+    scale = np.sqrt(((X - center) ** 2).mean(axis=0))
     if question.intercept:
-        centre[-1] = 0.0
-    return centre, np.where(scale > 0, scale, 1.0)
+        center[-1] = 0.0
+    return center, np.where(scale > 0, scale, 1.0)
 
 
-def _moved(A: np.ndarray, centre: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """Return constraints of standardised columns; LinAlgError if floats cannot hold them."""
-    moved = (A - A[:, -1:] * centre) / scale
+def _moved(A: np.ndarray, center: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """Return constraints of standardized columns; LinAlgError if floats cannot hold them."""
+    moved = (A - A[:, -1:] * center) / scale
     if not np.isfinite(moved).all():
         raise LinAlgError("an overflow")
     return moved

@@ -39,7 +39,7 @@ class Silent(highspy.Highs):
 def solved(
     cost: np.ndarray, A: Any, rows: tuple[Any, Any], bounds: tuple[Any, Any], tolerance: float
 ) -> Solution | None:
-    """Minimise ``cost x`` with ``A x`` and ``x`` between bounds; None if the solver gives up.
+    """Minimize ``cost x`` with ``A x`` and ``x`` between bounds; None if the solver gives up.
 
     Variables that nothing depends on are left out: most columns of hashed words are empty.
 
@@ -148,7 +148,7 @@ def equilibrated(A: Any) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray]:
 def split(A: Any) -> Split | None:
     """Find the largest set of rows that a weight vector makes positive, with no row negative.
 
-    Maximises the sum of s over w and 0 <= s <= 1, subject to ``A w >= s``. The dual variables are
+    Maximizes the sum of s over w and 0 <= s <= 1, subject to ``A w >= s``. The dual variables are
     the multipliers. None if the solver gives up.
     """
     if not A.shape[1]:
@@ -170,7 +170,7 @@ def split(A: Any) -> Split | None:
 def pushes(A: sp.csr_matrix) -> Iterator[tuple[np.ndarray, Split | None]]:
     """Yield weights with no row negative, and None; at the end weights and the :class:`Split`.
 
-    Faster than :func:`split`, by programs without a variable per row: each maximises the sum over
+    Faster than :func:`split`, by programs without a variable per row: each maximizes the sum over
     the rows that are not free yet, until the sum is zero and the dual variables are the
     multipliers. Ends early if a program fails.
     """
@@ -193,7 +193,7 @@ def pushes(A: sp.csr_matrix) -> Iterator[tuple[np.ndarray, Split | None]]:
 
 
 def _pushed(scaled: sp.csr_matrix, counted: np.ndarray) -> Solution | None:
-    """Solve Konis' program (2007): maximise the sum of counted ``A w >= 0`` over |w| <= 1."""
+    """Solve Konis' program (2007): maximize the sum of counted ``A w >= 0`` over |w| <= 1."""
     cost = -np.ravel(scaled[counted].sum(axis=0))
     return solved(cost, scaled, (0.0, np.inf), (-1.0, 1.0), COARSE)
 

@@ -23,7 +23,7 @@ from linsep.batches import Batch
 from linsep.certificate.constraints import Membership, Question, question_of
 from linsep.certificate.integers import Row, Space, dot, in_lowest_terms
 from linsep.certificate.verdicts import QuasiSeparable, Separable
-from linsep.separability.central import MOST_PRODUCTS, beyond_centre
+from linsep.separability.central import MOST_PRODUCTS, beyond_center
 from linsep.separability.data import (
     Data,
     Scan,
@@ -376,7 +376,7 @@ class Cone:
     def look_for_both_signs(self, functions: list[Row], corners: bool = True) -> None:
         """Look for weights of the cone that show both signs of as many linear functions as is easy.
 
-        Floats guess the weights: from the centre of the cone and, for few constraints, from corners
+        Floats guess the weights: from the center of the cone and, for few constraints, from corners
         of linear programs; integers near them are checked on all rows.
 
         Parameters
@@ -386,7 +386,7 @@ class Cone:
             Whether to solve linear programs.
         """
         functions = [f for f in functions if dot(f, self._found[0])]
-        for guess in (self._beyond_centre, self._corners)[: 1 + corners]:
+        for guess in (self._beyond_center, self._corners)[: 1 + corners]:
             open_ones = [f for f in functions if not self.has_both_signs(f)]
             if not open_ones:
                 return
@@ -413,8 +413,8 @@ class Cone:
                 self._found.append(found)
                 return
 
-    def _beyond_centre(self, functions: list[Row]) -> np.ndarray:
-        """Guess weights of the cone where functions have not their sign at its centre.
+    def _beyond_center(self, functions: list[Row]) -> np.ndarray:
+        """Guess weights of the cone where functions have not their sign at its center.
 
         Returns
         -------
@@ -437,7 +437,7 @@ class Cone:
             found = np.ravel(sparse_floats(self._found[:1], question.size).toarray())
             inside = found[free] / scale[free]
             if all(np.isfinite(part).all() for part in (rows, goals, inside)):
-                nothing[:, free] = beyond_centre(rows, goals, inside) * scale[free]
+                nothing[:, free] = beyond_center(rows, goals, inside) * scale[free]
                 nothing[:, list(self.boundary.rows)] = 0.0
         return nothing
 

@@ -136,7 +136,7 @@ def quick_weights(
 ) -> tuple[np.ndarray | None, np.ndarray]:
     """Return weights that are positive on all rows, or None, and each row's distance to 1.
 
-    Minimises the squared hinge loss ``sum max(0, 1 - A w)^2`` over rows of length 1 by L-BFGS. Its
+    Minimizes the squared hinge loss ``sum max(0, 1 - A w)^2`` over rows of length 1 by L-BFGS. Its
     minimum is zero if and only if the rows are separable.
     """
     lengths = np.sqrt(np.ravel(A.multiply(A).sum(axis=1)))

@@ -9,7 +9,7 @@ For rows that floats cannot decide the simplex method works in increasing precis
 balls that contain the exact value (Johansson, Arb, 2017), so that steps depend only on certain
 signs; if balls are too wide, the method continues from the same basis with more bits. The result is
 proved in integers: Applegate, Cook, Dash and Espinoza, Exact solutions to linear programming
-problems (2007). The program: over multipliers x >= 0 that sum to 1, minimise the sum of absolute
+problems (2007). The program: over multipliers x >= 0 that sum to 1, minimize the sum of absolute
 values of ``A^T x``. The optimum is zero if a combination of the rows vanishes. Otherwise the dual
 variables are weights with ``A w > 0``.
 """

@@ -33,7 +33,7 @@ from linsep.separability.time_limit import Work, within_time
 NOISE = 1e-9
 #: least and most constraints that enter the working set in a round
 LEAST_ADDED, MOST_ADDED = 64, 1_024
-#: given weights separate only if floats leave no more constraints of neighbouring lanes open
+#: given weights separate only if floats leave no more constraints of neighboring lanes open
 MOST_OPEN = 10_000
 #: a constraint: the number of its row, and its number within the row
 Key = tuple[int, int]

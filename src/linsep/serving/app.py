@@ -16,13 +16,13 @@ import numpy as np
 import orjson
 
 from linsep.errors import LinsepError
-from linsep.serving.learning import LabelledRows, Learning, learn_in_order
+from linsep.serving.learning import LabeledRows, Learning, learn_in_order
 from linsep.serving.limits import Budget, Limits, Refused
 from linsep.serving.metrics import Metrics
 from linsep.serving.model import JoinedRequests, Served, Wanted
 from linsep.serving.openapi import (
     Endpoint,
-    LearntRows,
+    LearnedRows,
     Predictions,
     RowsToLearn,
     RowsToPredict,
@@ -112,8 +112,8 @@ class Service:
             ),
             Endpoint(
                 "/learn", "POST", self._learn,
-                "Learn labelled rows in order; an id makes it safe to send a row again." + off,
-                RowsToLearn, LearntRows, errors=(403, 409, *reading),
+                "Learn labeled rows in order; an id makes it safe to send a row again." + off,
+                RowsToLearn, LearnedRows, errors=(403, 409, *reading),
             ),
             Endpoint("/model", "GET", self._model,
                      "The model: its version, learner, classes and columns."),
@@ -244,20 +244,20 @@ class Service:
             raise Refused(415, "Rows to learn come as JSON: send application/json.")
         async with self._reader.reading(head, receive) as body:
 
-            def labelled(served: Served, bodies: Bodies, budget: Budget) -> LabelledRows:
+            def labeled(served: Served, bodies: Bodies, budget: Budget) -> LabeledRows:
                 ids, rows, labels = fields_of(body, RowsToLearn, self.limits)
-                return learning.labelled(ids, rows, labels, served, bodies, budget)
+                return learning.labeled(ids, rows, labels, served, bodies, budget)
 
             if len(body) > AT_ONCE:
                 checked = await self._elsewhere(
-                    lambda budget: labelled(self._large_reader, self._large_bodies, budget)
+                    lambda budget: labeled(self._large_reader, self._large_bodies, budget)
                 )
             else:
-                checked = labelled(self.served, self._bodies, Budget(self.limits))
+                checked = labeled(self.served, self._bodies, Budget(self.limits))
             found = await asyncio.wrap_future(learning.submit(checked))
-        self.metrics.rows_learnt.inc(found.new)
-        self.metrics.rows_known.inc(found.known)
-        content = LearntRows(learnt=found.new, known=found.known, rows=found.rows)
+        self.metrics.rows_learned.inc(found.new)
+        self.metrics.rows_duplicate.inc(found.duplicates)
+        content = LearnedRows(learned=found.new, duplicates=found.duplicates, rows=found.rows)
         return orjson.dumps(content), [_version(self.served.version_after(found.rows))]
 
     def publish(self, loop: asyncio.AbstractEventLoop) -> Callable[[Any, np.ndarray], None]:
@@ -267,14 +267,14 @@ class Service:
             for first in range(0, len(y), ROWS_A_TURN):
                 part = slice(first, first + ROWS_A_TURN)
                 learn_in_order(self.served.model, X[part], y[part])
-                self.served.learnt += len(y[part])
+                self.served.learned += len(y[part])
                 await asyncio.sleep(0)
 
         return lambda X, y: asyncio.run_coroutine_threadsafe(follow(X, y), loop).result()
 
     def frozen(self) -> Served:
         """Return the model as it is now, for the other thread."""
-        now = self.served, self.served.learnt
+        now = self.served, self.served.learned
         if self._frozen is None or self._frozen[:2] != now:
             self._frozen = *now, self.served.copied(self.learning is not None)
         return self._frozen[2]

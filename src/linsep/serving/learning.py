@@ -1,4 +1,4 @@
-"""Rows that a served model learns: logged first, then learnt, in the order of the log.
+"""Rows that a served model learns: logged first, then learned, in the order of the log.
 
 There is one writer, a thread. It has a model of its own, the tip, which tries each row: what the
 learner refuses is never logged. Requests that wait while a transaction is committed are committed
@@ -40,32 +40,32 @@ MOST_WAITING = 1_000
 LONGEST_ID = 200
 
 
-class LabelledRows(NamedTuple):
+class LabeledRows(NamedTuple):
     """Rows of a request as they are logged, their features, and their labels."""
 
     entries: list[Entry]
     X: Any
     y: np.ndarray
 
-    def part(self, numbers: list[int]) -> "LabelledRows":
+    def part(self, numbers: list[int]) -> "LabeledRows":
         """Return some of the rows."""
         if len(numbers) == len(self.entries):
             return self
-        return LabelledRows([self.entries[k] for k in numbers], self.X[numbers], self.y[numbers])
+        return LabeledRows([self.entries[k] for k in numbers], self.X[numbers], self.y[numbers])
 
 
 class Outcome(NamedTuple):
-    """What came of a request: rows that are new, rows that were known, and all rows of the log."""
+    """What came of a request: rows that are new, rows sent again, and all rows of the log."""
 
     new: int
-    known: int
+    duplicates: int
     rows: int
 
 
 class WaitingRows(NamedTuple):
     """Rows of a request that wait for the writer; ``outcome`` may be the exception Refused."""
 
-    rows: LabelledRows
+    rows: LabeledRows
     outcome: Future[Outcome]
 
 
@@ -75,7 +75,7 @@ def can_learn(model: Any) -> str | None:
     if not hasattr(model, "check_partial_fit"):  # sums of naive Bayes depend on how rows are split
         return f"is a {kind}, which does not learn row by row"
     if hasattr(model, "threshold_"):
-        return "has a threshold, which would not fit what is learnt"
+        return "has a threshold, which would not fit what is learned"
     try:
         model.check_partial_fit()
     except ValueError as problem:
@@ -173,12 +173,12 @@ class Learning:
                     learn_in_order(model, X, self._labels(labels))
                 except (LinsepError, Refused, ValueError) as problem:
                     raise LogError(
-                        f"{self.log.path} cannot be learnt again ({str(problem).rstrip('.')}): "
+                        f"{self.log.path} cannot be learned again ({str(problem).rstrip('.')}): "
                         "serve it with the linsep that wrote it."
                     ) from None
         self._tip = model
         self.served.answer_by(copy.deepcopy(model))
-        self.served.learnt = self.log.n_rows
+        self.served.learned = self.log.n_rows
         self._last = time.monotonic()
 
     def _features(self, served: Served, rows: list[Any], bodies: Bodies, budget: Budget) -> Any:
@@ -192,7 +192,7 @@ class Learning:
     def _labels(self, labels: list[Any]) -> np.ndarray:
         return labels_of(labels, self.served.model.classes_, self.served.labels)
 
-    def labelled(
+    def labeled(
         self,
         ids: list[Any],
         rows: list[Any],
@@ -200,7 +200,7 @@ class Learning:
         served: Served,
         bodies: Bodies,
         budget: Budget,
-    ) -> LabelledRows:
+    ) -> LabeledRows:
         """Return checked rows of a request; LinsepError or Refused say what is wrong.
 
         ``served`` and ``bodies``, which read the rows, are those of the thread that calls this.
@@ -220,9 +220,7 @@ class Learning:
         X = self._features(served, rows, bodies, budget)
         texts = [_written(number, row) for number, row in enumerate(rows)]
         written = [orjson.dumps(label).decode() for label in labels]
-        return LabelledRows(
-            [Entry(*entry) for entry in zip(ids, texts, written, strict=True)], X, y
-        )
+        return LabeledRows([Entry(*entry) for entry in zip(ids, texts, written, strict=True)], X, y)
 
     def warm_up(self) -> None:
         """Let a copy learn a row of zeros, which compiles the loops that learning needs."""
@@ -239,14 +237,14 @@ class Learning:
         self._publish = publish
         self._writer.start()
 
-    def submit(self, rows: LabelledRows) -> Future[Outcome]:
+    def submit(self, rows: LabeledRows) -> Future[Outcome]:
         """Let rows wait for the writer; Refused if too many requests wait."""
         outcome: Future[Outcome] = Future()
         outcome.set_running_or_notify_cancel()  # who goes away no longer stops it
         try:
             self._jobs.put_nowait(WaitingRows(rows, outcome))
         except queue.Full:
-            raise too_busy("Too many requests wait to be learnt") from None
+            raise too_busy("Too many requests wait to be learned") from None
         return outcome
 
     def stop(self) -> None:
@@ -266,9 +264,9 @@ class Learning:
                 self._perhaps_snapshot(last=not going)
             except Exception as fault:
                 # What is not foreseen must not leave requests waiting.
-                self._say(f"a fault of linsep while rows were learnt: {fault!r}")
+                self._say(f"a fault of linsep while rows were learned: {fault!r}")
                 self._tip = copy.deepcopy(self.served.model)
-                refusal = Refused(500, "The rows could not be learnt: a fault of the server.")
+                refusal = Refused(500, "The rows could not be learned: a fault of the server.")
                 _refuse_all([job for job in group if not job.outcome.done()], refusal)
 
     def _waiting(self) -> tuple[list[WaitingRows], bool]:
@@ -294,7 +292,7 @@ class Learning:
         if self._ends:  # an id makes it safe to send them again
             _refuse_all(group, too_busy("The server ends"))
             return
-        if self.log.n_rows != self.served.learnt:  # after an unforeseen fault
+        if self.log.n_rows != self.served.learned:  # after an unforeseen fault
             refusal = Refused(503, "The model is behind its log: start the server again.")
             _refuse_all(group, refusal)
             return
@@ -304,7 +302,7 @@ class Learning:
             self._refuse(group, problem)
             return
         pending: dict[str, Entry] = {}
-        accepted: list[tuple[WaitingRows, LabelledRows]] = []
+        accepted: list[tuple[WaitingRows, LabeledRows]] = []
         for job in group:
             try:
                 fresh = self._fresh(job.rows, pending)
@@ -332,35 +330,35 @@ class Learning:
             return
         refusal = Refused(422, _plainly(problem))
         if isinstance(problem, LogError):
-            refusal = Refused(503, f"{str(problem).rstrip('.')}: nothing was learnt.")
+            refusal = Refused(503, f"{str(problem).rstrip('.')}: nothing was learned.")
         _refuse_all(jobs, refusal)
 
-    def _commit(self, parts: list[LabelledRows]) -> None:
+    def _commit(self, parts: list[LabeledRows]) -> None:
         """Try rows on the tip, log them, and let the served model learn them."""
         if not parts:
             return
         X, y = _stacked([part.X for part in parts]), np.concatenate([part.y for part in parts])
         learn_in_order(self._tip, X, y)
-        if not self._tip.fitted_run().state.is_finite():  # no later row could be learnt
+        if not self._tip.fitted_run().state.is_finite():  # no later row could be learned
             raise ValueError("A weight would be beyond floating point; scale the features")
         self.log.append(entry for part in parts for entry in part.entries)
         self.commits += 1
         self._publish(X, y)
 
-    def _fresh(self, rows: LabelledRows, pending: dict[str, Entry]) -> LabelledRows:
+    def _fresh(self, rows: LabeledRows, pending: dict[str, Entry]) -> LabeledRows:
         """Return the rows that are not in the log yet; Refused if an id is of another row."""
         fresh = []
         for number, entry in enumerate(rows.entries):
             try:
                 known = pending.get(entry.id) or self.log.find(entry.id)
             except LogError as problem:
-                raise Refused(503, f"{problem}: nothing was learnt.") from None
+                raise Refused(503, f"{problem}: nothing was learned.") from None
             if known is None:
                 fresh.append(number)
             elif not self._same(known, entry):
                 raise Refused(
                     409,
-                    f"ids[{number}] is {entry.id!r}, the id of another row that was learnt: give "
+                    f"ids[{number}] is {entry.id!r}, the id of another row that was learned: give "
                     "each row its own id.",
                 )
         return rows.part(fresh)
@@ -377,7 +375,7 @@ class Learning:
         """Write the tip beside the log where it is time; what goes wrong does not end learning."""
         due = time.monotonic() - self._last > self._seconds
         many = self.log.n_rows - self._taken >= self._rows_a_snapshot
-        behind = self.log.n_rows != self.served.learnt  # after an unforeseen fault
+        behind = self.log.n_rows != self.served.learned  # after an unforeseen fault
         if behind or self.log.n_rows == self._taken or not (due or many or last):
             return
         self._last = time.monotonic()
@@ -417,7 +415,7 @@ def _stacked(parts: list[Any]) -> Any:
 
 
 def _plainly(problem: Exception) -> str:
-    """Return why a row cannot be learnt, without what scikit-learn's users need."""
-    text = re.sub(r" \(the rows before it were learnt\)\.?$", "", str(problem)).rstrip(".")
+    """Return why a row cannot be learned, without what scikit-learn's users need."""
+    text = re.sub(r" \(the rows before it were learned\)\.?$", "", str(problem)).rstrip(".")
     text = re.sub(r"^Row \d+ \(index (\d+)\)", r"rows[\1]", text)
-    return f"{text}; nothing of the request was learnt."
+    return f"{text}; nothing of the request was learned."

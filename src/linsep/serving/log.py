@@ -1,6 +1,6 @@
-"""The log of the rows that a served model has learnt: append-only, durable, checked.
+"""The log of the rows that a served model has learned: append-only, durable, checked.
 
-An SQLite database in WAL mode that is synchronised at every commit. Each row has a seal, a hash of
+An SQLite database in WAL mode that is synchronized at every commit. Each row has a seal, a hash of
 itself and of the seal before it, the first of the model: rows that were edited, removed or put in
 another order do not match. It is no signature: who can write the file can compute the seals.
 Snapshots are model files beside the log; the log says after which row each was taken, and has the
@@ -41,7 +41,7 @@ CREATE TABLE snapshots (number INTEGER PRIMARY KEY, file TEXT NOT NULL, seal BLO
 
 
 class Entry(NamedTuple):
-    """A row that was learnt: its id, and the row and its label as JSON."""
+    """A row that was learned: its id, and the row and its label as JSON."""
 
     id: str
     row: str
@@ -150,7 +150,7 @@ class RowLog:
     path : Path
         Created if it does not exist.
     model : str
-        SHA-256 of the file of the model that the rows are learnt by, in hexadecimal. A log belongs
+        SHA-256 of the file of the model that the rows are learned by, in hexadecimal. A log belongs
         to one model.
 
     Attributes
@@ -312,7 +312,7 @@ class RowLog:
             if path.is_file():
                 if digest_of(path) == known.get(f"snapshot {number}"):
                     return Snapshot(number, path)
-                say(f"{path} is not the snapshot that {self.path.name} names: its rows are learnt "
+                say(f"{path} is not the snapshot that {self.path.name} names: its rows are learned "
                     "again")  # fmt: skip
         return None
 

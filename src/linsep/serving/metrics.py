@@ -24,8 +24,12 @@ class Metrics:
             registry=self._registry,
         )  # fmt: skip
         self.rows_predicted = self._counter("rows_predicted", "Rows predicted.")
-        self.rows_learnt = self._counter("rows_learnt", "Rows learnt since the server was started.")
-        self.rows_known = self._counter("rows_known", "Rows sent again that were learnt before.")
+        self.rows_learned = self._counter(
+            "rows_learned", "Rows learned since the server was started."
+        )
+        self.rows_duplicate = self._counter(
+            "rows_duplicate", "Rows sent again that were learned before."
+        )
         self.reloads = self._counter("reloads", "Models taken in place of an older one.")
         self.failed_reloads = self._counter("failed_reloads", "Models that could not be taken.")
         self._model = Info("linsep_model", "The model that is served.", registry=self._registry)

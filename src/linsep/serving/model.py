@@ -78,7 +78,7 @@ class Served:
                 f"{name} has a kernel whose rows are no numbers, which linsep serve cannot read: "
                 "use it in Python."
             )
-        self.name, self.digest, self.limits, self.learnt = name, digest, limits, 0
+        self.name, self.digest, self.limits, self.learned = name, digest, limits, 0
         self.recipe = getattr(model, "recipe_", None) or {"format": "arrays"}
         self.names = getattr(model, "feature_names_in_", None)
         self.text = {"svmlight": "svmlight", "vw": "vw"}.get(self.recipe["format"])
@@ -107,18 +107,18 @@ class Served:
 
     def scorer(self) -> Any:
         """Return the model, or one of the same scores that computes them faster."""
-        if self._scorer[0] != self.learnt:
-            self._scorer = self.learnt, _scorer_of(self.model)
+        if self._scorer[0] != self.learned:
+            self._scorer = self.learned, _scorer_of(self.model)
         return self._scorer[1]
 
     @property
     def version(self) -> str:
-        """The beginning of the checksum of the file, and how many rows were learnt since."""
-        return self.version_after(self.learnt)
+        """The beginning of the checksum of the file, and how many rows were learned since."""
+        return self.version_after(self.learned)
 
-    def version_after(self, learnt: int) -> str:
-        """Return the version after so many rows were learnt."""
-        return self.digest[:16] + (f"+{learnt}" if learnt else "")
+    def version_after(self, learned: int) -> str:
+        """Return the version after so many rows were learned."""
+        return self.digest[:16] + (f"+{learned}" if learned else "")
 
     def copied(self, learns: bool) -> "Served":
         """Return a copy for another thread; of the model too if it learns."""
@@ -155,7 +155,7 @@ class Served:
             kind = {"svmlight": "svmlight text", "vw": "Vowpal Wabbit's text", None: "a table"}
             accepted = "text/plain" if self.text else "text/csv, JSON lines or Arrow"
             raise Refused(
-                415, f"The model was learnt from {kind[self.text]}: send {accepted}, or JSON."
+                415, f"The model was learned from {kind[self.text]}: send {accepted}, or JSON."
             )
         if self.file_recipe is None:
             raise Refused(
@@ -295,7 +295,7 @@ class Served:
         return {
             "version": self.version,
             "sha256": self.digest,
-            "rows_learnt": self.learnt,
+            "rows_learned": self.learned,
             "learner": type(self.model).__name__,
             "classes": self.labels if self.is_classifier else None,
             "features": int(self.model.n_features_in_),

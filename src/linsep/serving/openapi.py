@@ -83,11 +83,11 @@ class Predictions(TypedDict, total=False):
     unknown_values: dict
 
 
-class LearntRows(TypedDict, total=False):
+class LearnedRows(TypedDict, total=False):
     """The answer of /learn."""
 
-    learnt: Annotated[int, {"description": "rows that are new"}]
-    known: Annotated[int, {"description": "rows that were learnt before"}]
+    learned: Annotated[int, {"description": "rows that are new"}]
+    duplicates: Annotated[int, {"description": "rows sent again that were learned before"}]
     rows: Annotated[int, {"description": "rows of the log"}]
 
 
@@ -195,12 +195,12 @@ def example_row(served: Served) -> Any:
         return {str(served.reader.base): 1.0}
     columns, row = served.reader.columns, {}
     for name, kind in served.reader.kinds.items():
-        centre = columns.scale.get(name, [0.5])[0]
+        center = columns.scale.get(name, [0.5])[0]
         known = next(iter(columns.features_of(name) if name in columns.text else ()), "some words")
         if name in columns.converted and kind == "text":
             format = columns.converted[name].partition("=")[2]
             known = date(2024, 1, 31).strftime(format or "%Y-%m-%d")
-        row[name] = {"number": float(f"{centre:.3g}"), "bool": True, "text": known}[kind]
+        row[name] = {"number": float(f"{center:.3g}"), "bool": True, "text": known}[kind]
         if columns.formula is not None and (level := columns.formula.example(name)) is not None:
             row[name] = level
     return row if served.file_recipe is not None else list(row.values())

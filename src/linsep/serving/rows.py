@@ -123,7 +123,7 @@ def rows_of_one_kind(rows: list[Any], kinds: dict[type, str]) -> type:
 
 
 class TableReader:
-    """Reads JSON rows of a model that learnt from a table or from arrays.
+    """Reads JSON rows of a model that learned from a table or from arrays.
 
     Parameters
     ----------
@@ -274,7 +274,7 @@ def _category(value: Any) -> Any:
 
 
 class PairReader:
-    """Reads JSON rows of a model that learnt from svmlight text: objects of values by index, or
+    """Reads JSON rows of a model that learned from svmlight text: objects of values by index, or
     lists of all values.
     """
 
@@ -401,7 +401,7 @@ class Bodies:
             # Tabs are told by the content type, other delimiters by the model.
             delimiter = "\t" if format == "tsv" else None
             source = open_source(
-                path, recipe=recipe, format=format, delimiter=delimiter, labelled=False,
+                path, recipe=recipe, format=format, delimiter=delimiter, labeled=False,
                 missing=missing if recipe["format"] == "table" else "error",
             )  # fmt: skip
             source.name, source.before_growth = THE_BODY, budget.hold

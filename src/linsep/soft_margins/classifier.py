@@ -47,7 +47,7 @@ from linsep.sources.base import Source
 Loss = Literal["hinge", "squared_hinge"]
 
 #: attributes that a fit sets
-LEARNT = (
+LEARNED = (
     "_run", "_solution", "support_", "bounded_support_", "_dual_coef", "trace_", "n_rows_",
     "stop_reason_",
     "training_accuracy_", "training_rows_", "training_baseline_", "training_sampled_",
@@ -199,7 +199,7 @@ class SoftMarginClassifier(
         """Fit to rows in memory."""
         given, X = X, self._checked(X)
         y = labels.label_a_row(self, y, X.shape[0])
-        classes, codes, weights = labels.labelled(self, y, sample_weight)
+        classes, codes, weights = labels.labeled(self, y, sample_weight)
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         with interrupts_deferred():
             known = {"X": given, "y": y, "metadata": metadata}
@@ -212,9 +212,9 @@ class SoftMarginClassifier(
         """Fit to rows with codes of their classes, and weights unless all are 1; ``given`` is what
         callbacks are told of them.
         """
-        for name in LEARNT:
+        for name in LEARNED:
             self.__dict__.pop(name, None)
-        self._learnt_with = self.get_params(deep=False)
+        self._learned_with = self.get_params(deep=False)
         self.classes_, self.n_rows_ = classes, len(codes)
         machines = [*machines_of(codes, classes.size, self.multiclass, weights)]
         known = {"X": None, "y": None, "metadata": None} if given is None else given
@@ -267,7 +267,7 @@ class SoftMarginClassifier(
         callbacks.ended(lambda: dict(vars(self)))
 
     def _nothing(self, X: Any, machine: Machine) -> Certificate:
-        """Return the certificate of a machine that has learnt nothing yet."""
+        """Return the certificate of a machine that has learned nothing yet."""
         return Certificate(np.zeros(X.shape[1]), 0.0, np.zeros(machine.rows.size), inf, 0.0)
 
     def _finish(
@@ -375,7 +375,7 @@ class SoftMarginClassifier(
     # Files.
 
     def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return what was learnt as arrays and plain JSON.
+        """Return what was learned as arrays and plain JSON.
 
         Returns
         -------
@@ -401,7 +401,7 @@ class SoftMarginClassifier(
         """Take what :meth:`get_state` returned; raise ValueError if it is inconsistent."""
         self.classes_ = classes_of(**facts["classes"])
         is_turned(self.reference, self.classes_)  # refuses one that is no class
-        self._learnt_with = self.get_params(deep=False)
+        self._learned_with = self.get_params(deep=False)
         self.n_rows_, self.stop_reason_ = (
             count(facts["n_rows"], 1),
             StopReason(facts["stop_reason"]),

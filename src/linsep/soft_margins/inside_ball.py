@@ -66,14 +66,14 @@ class Point:
         return (1.0 - float(self.u @ self.u)) / 2
 
     def step(self) -> None:
-        """Take a step towards the best point."""
+        """Take a step toward the best point."""
         mean = self.mean(self, 0.0, np.zeros(0))
         solve = self.newton()
         ahead = solve(0.0, None)
         left = self.mean(self, self.longest(ahead, 1.0), *ahead)
         move = solve(mean * min(1.0, left / mean) ** 3, ahead)
         share = self.longest(move, SHARE)
-        if share < 0.1:  # the corrector leads astray: towards the central path instead
+        if share < 0.1:  # the corrector leads astray: toward the central path instead
             move = solve(mean * 0.5, None)
             share = self.longest(move, SHARE)
         for name, change in zip("usxl", move, strict=False):

@@ -132,7 +132,7 @@ class Point(InteriorPoint):
         return products / (float(self.a.sum()) + products)
 
     def stepped(self) -> bool:
-        """Take a step towards the best point; return whether floats allowed it."""
+        """Take a step toward the best point; return whether floats allowed it."""
         with np.errstate(all="ignore"):
             try:
                 self.step()

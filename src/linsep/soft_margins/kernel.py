@@ -35,7 +35,7 @@ class KernelSoftMargin(HasSupportVectors, SoftMarginClassifier):
     Scores are f(x) = sum_i a_i y_i K(x_i, x) + b. The a_i minimize the objective of
     :class:`linsep.SoftMargin` for the features of the kernel, and prove how near to the best it is.
 
-    Rows are learnt in working sets, each with its Gram matrix: all rows at once if their matrix
+    Rows are learned in working sets, each with its Gram matrix: all rows at once if their matrix
     fits in ``cache_mb``. Pairs of variables are changed where that helps most, and Newton's method
     finishes where that would take too long.
 
@@ -222,7 +222,7 @@ class KernelSoftMargin(HasSupportVectors, SoftMarginClassifier):
     # Files.
 
     def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return what was learnt as arrays and plain JSON: as :meth:`SoftMargin.get_state` does,
+        """Return what was learned as arrays and plain JSON: as :meth:`SoftMargin.get_state` does,
         with the support vectors as in :meth:`KernelPerceptron.get_state`, and
         ``support.bounded``.
         """

@@ -3,7 +3,7 @@
 S. Mehrotra, On the implementation of a primal-dual interior point method, SIAM J. Optim. 2 (1992).
 Correctors alone may go round in cycles (C. Cartis, Some disadvantages of a Mehrotra-type
 primal-dual corrector interior point algorithm for linear programming, Applied Numerical Mathematics
-59, 2009): one that makes no progress is replaced by a step towards the central path.
+59, 2009): one that makes no progress is replaced by a step toward the central path.
 """
 
 from abc import ABC, abstractmethod
@@ -90,7 +90,7 @@ class InteriorPoint(ABC):
         return float(self.a @ self.z) + (float(self.s @ self.v) if self.boxed else 0.0)
 
     def step(self) -> None:
-        """Take a step towards the best point."""
+        """Take a step toward the best point."""
         total, newton = self.products(), self.newton()
         mean, self.least = total / self.count, min(self.least, total)
         ahead = newton(0.0)

@@ -414,8 +414,8 @@ def _fit(rows: Rows, shared: dict[str, Any], C: float, before: Fit | None) -> Fi
         model._start = start
     model.fit(rows.X, rows.y, rows.sample_weight)
     model.__dict__.pop("_start", None)
-    towards_plus = 1.0 if labels.positive_code(model) else -1.0
-    return Fit(C, model, rows.signs * towards_plus * model.decision_function(rows.X))
+    toward_plus = 1.0 if labels.positive_code(model) else -1.0
+    return Fit(C, model, rows.signs * toward_plus * model.decision_function(rows.X))
 
 
 def _grid_from(C: float) -> Iterator[float]:

@@ -25,7 +25,7 @@ class Source(ABC):
     """Batches of rows from arrays, a file, or several files, which can be read repeatedly.
 
     Every call of :meth:`batches` starts at the first row and yields the same rows in the same
-    order. A source holds no data between calls beyond one batch and what it learnt about columns.
+    order. A source holds no data between calls beyond one batch and what it learned about columns.
     """
 
     #: name of this source in messages: a path or a glob

@@ -380,7 +380,7 @@ class ScannedFiles(WeighedSource):
 
     def _ahead(self) -> int:
         """Return how many chunks may be at work now."""
-        # One is read and one is learnt while each thread scans another.
+        # One is read and one is learned while each thread scans another.
         return self.threads + 2
 
     @property

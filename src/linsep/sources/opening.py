@@ -45,7 +45,7 @@ def open_source(
     skip_rows: int | None = None,
     encoding: str | None = None,
     recipe: dict[str, Any] | None = None,
-    labelled: bool | None = True,
+    labeled: bool | None = True,
     max_line: int | str | None = None,
     cache: Path | None = None,
     text: str | list[str] | dict[str, Any] | None = None,
@@ -79,8 +79,8 @@ def open_source(
         folder of texts for each label; rows that `linsep convert` wrote (.rows).
     target : name of the label column; tables only
     missing : "error", "zero", "drop" or "mean": how to treat missing values; tables only. With a
-        recipe and ``labelled=False`` also "skip": a row with a missing value, whatever the model
-        was learnt with, gets no prediction, but None or NaN in its place
+        recipe and ``labeled=False`` also "skip": a row with a missing value, whatever the model
+        was learned with, gets no prediction, but None or NaN in its place
     hash_bits : hash text columns into 2**hash_bits features instead of learning their values; of
         Vowpal Wabbit's text 2**hash_bits is the number of columns, 2**18 by default
     exclude : column or columns to leave out; tables only
@@ -107,7 +107,7 @@ def open_source(
     encoding : how the characters of CSV are stored, such as "latin-1" or "utf-16"; UTF-8 by default
     recipe : the ``recipe_`` of a model, to read files as its training data were; overrides all of
         the above except ``format``, ``delimiter``, ``quotes``, ``header`` and ``missing="skip"``
-    labelled : whether a table must have its target column. With a recipe, False reads no labels,
+    labeled : whether a table must have its target column. With a recipe, False reads no labels,
         weights and groups, and None those that are there
     max_line : longest line in bytes, or with a unit such as "64MB", the default for None; without a
         limit, a small compressed file with one endless line would fill memory
@@ -128,7 +128,7 @@ def open_source(
         between groups of three digits, nothing by default; tables only
     units : whether numbers in text may have a percent sign or a currency, brackets around what is
         negative, other minus signs than the hyphen, digits of other scripts, and apostrophes or
-        thin spaces between thousands: 5 % is read as 5; tables only
+        thin spaces between thousands: 5% is read as 5; tables only
     weight : column of row weights, finite numbers of at least 0, which count as ``sample_weight``
         does for arrays; tables only. Of Vowpal Wabbit's text the importances are used
     group : column of groups, which are held out whole where rows are; tables only
@@ -166,22 +166,22 @@ _NAMESPACES = ("interactions", "ignore_namespaces", "keep_namespaces")
 
 
 def _opened(
-    data: Any, *, format: str | None, recipe: dict[str, Any] | None, labelled: bool | None,
+    data: Any, *, format: str | None, recipe: dict[str, Any] | None, labeled: bool | None,
     max_line: int | str | None, cache: Path | None, **options: Any,
 ) -> Source:  # fmt: skip
     """Open files or a data frame, with all arguments of :func:`open_source`."""
-    learnt = recipe
-    if options["missing"] == "skip" and (recipe is None or labelled is not False):
+    learned = recipe
+    if options["missing"] == "skip" and (recipe is None or labeled is not False):
         raise DataError(
-            "A row with a missing value can be without a prediction, but not be learnt from",
+            "A row with a missing value can be without a prediction, but not be learned from",
             hint("leave such rows out with {}", missing="drop"),
         )
-    recipe = _for_predictions(recipe) if recipe and labelled is False else recipe
+    recipe = _for_predictions(recipe) if recipe and labeled is False else recipe
     if recipe is not None and options["missing"] == "skip":
         recipe = recipe | {"missing": "skip"}
-    how: dict[str, Any] = {"recipe": recipe, "require_labels": bool(labelled)}
+    how: dict[str, Any] = {"recipe": recipe, "require_labels": bool(labeled)}
     if is_frame(data):
-        _check_kind("the table", "table", learnt)
+        _check_kind("the table", "table", learned)
         others = _some(options, OF_CSV, _NAMESPACES, ("index_base",)) | {"format": format}
         _refuse("the table", "in memory and not a file", others | {"cache": cache})
         return _frame(data, options, **how)
@@ -190,9 +190,9 @@ def _opened(
         format = format or "folder"
     paths = find_files(names, format)
     kind, how["max_line"] = kind_of(paths, format), bytes_of(max_line or MAX_LINE)
-    _check_kind(paths[0], kind, learnt)
+    _check_kind(paths[0], kind, learned)
     if kind == "rows":
-        _refuse(paths[0], "rows as they are learnt", options)
+        _refuse(paths[0], "rows as they are learned", options)
         source: Source = RowsSource(paths)
     else:
         source = _OPENERS[kind](paths, format, options, **how)
@@ -257,11 +257,11 @@ def _cache_of(cache: Path | None, paths: list[File]) -> Path | None:
 def _check_kind(path: File | str, kind: str, recipe: dict[str, Any] | None) -> None:
     """Raise DataError for files of another kind than those of a model. Rows bring their recipe."""
     if recipe is not None and kind not in ("rows", recipe.get("format")):
-        learnt = _WORDS.get(str(recipe.get("format")), "something unknown")
+        learned = _WORDS.get(str(recipe.get("format")), "something unknown")
         text = kind == "svmlight" and recipe.get("words")
         raise DataError(
-            f"{path} is {_WORDS[kind]}{' by its name' if text else ''}, but the model was learnt "
-            f"from {learnt}",
+            f"{path} is {_WORDS[kind]}{' by its name' if text else ''}, but the model was learned "
+            f"from {learned}",
             "give it files of that kind",
             *(["name its folder, each file of which is read as a text"] if text else []),
         )
@@ -351,11 +351,11 @@ _VW, _NO_COLUMNS = "Vowpal Wabbit's text", ", which has labels first and no colu
 #: what is not read from afar
 LOCAL = {
     "folder": "a folder of texts",
-    "rows": "rows as they are learnt, which nobody else may write",
+    "rows": "rows as they are learned, which nobody else may write",
 }  # fmt: skip
 _WORDS = {
     "table": "a table", "svmlight": "svmlight text", "vw": _VW,
-    "arrays": "arrays in memory", "rows": "rows as they are learnt",
+    "arrays": "arrays in memory", "rows": "rows as they are learned",
 }  # fmt: skip
 
 
@@ -435,8 +435,8 @@ def kind_of(paths: list[File], format: str | None = None) -> str:
     if len(kinds) > 1:
         (one, path), (other, second) = sorted(kinds.items(), reverse=True)[:2]
         raise DataError(
-            f"{path} is {_WORDS[one]}, {second} {_WORDS[other]} by its name: they cannot be learnt "
-            "together, so name files of one kind."
+            f"{path} is {_WORDS[one]}, {second} {_WORDS[other]} by its name; "
+            "name files of one kind."
         )
     return next(iter(kinds))
 

@@ -9,7 +9,7 @@ Layout, in the byte order of the machine::
     footer    JSON: key, labels, sizes, types, names, recipe
     trailer   entries of the table, bytes of the footer, checksum of table to here, magic
 
-Every byte is compared with a constant or covered by a checksum, so no damaged row is ever learnt.
+Every byte is compared with a constant or covered by a checksum, so no damaged row is ever learned.
 The nonce goes into each checksum: a record of an earlier file at the same place cannot pass.
 """
 
@@ -109,7 +109,7 @@ def is_of(key: dict[str, Any], footer: dict[str, Any]) -> bool:
 def row_folder(cache: Path) -> Path | None:
     """Return linsep's folder within ``cache``, created private to this user.
 
-    Returns None and warns if others could write in it, because their rows would be learnt.
+    Returns None and warns if others could write in it, because their rows would be learned.
     """
     folder = Path(cache).expanduser() / ROWS
     try:
@@ -223,7 +223,7 @@ class RowCache:
         blocks : integers from 0 to ``n_blocks - 1``, repeats allowed
 
         Raises RowCacheDamaged when the file does not hold these rows as written, IndexError when
-        there is no such block. Neighbours in the file are read together. Thread-safe.
+        there is no such block. Neighbors in the file are read together. Thread-safe.
         """
         blocks = np.ascontiguousarray(blocks, np.int64)
         value, index = self._value.itemsize, self._index.itemsize
@@ -647,7 +647,7 @@ _BATCH_BYTES = 16 << 20
 class RowsSource(WeighedSource):
     """Rows of one file with the ending .rows: features as they were made, labels and weights.
 
-    Its recipe is that of the source it was made from, so that a model learnt from it reads such
+    Its recipe is that of the source it was made from, so that a model learned from it reads such
     files, too.
 
     Raises DataError if the file was not written by ``linsep convert``, or others may write to it.

@@ -75,7 +75,7 @@ class Text(HasParameters, TransformerMixin, BaseEstimator):
         Lower-case texts first.
     vocabulary : bool, default False
         Learn the terms in ``fit`` and give each a column. False hashes them (MurmurHash3): nothing
-        is learnt, and memory does not grow with the texts.
+        is learned, and memory does not grow with the texts.
     n_features : int, default 2**18
         Number of hashed columns.
     alternate_sign : bool, default True
@@ -89,7 +89,7 @@ class Text(HasParameters, TransformerMixin, BaseEstimator):
     sublinear_tf : bool, default False
         Replace a count c by 1 + ln(c); signed counts keep their sign.
     use_idf : bool, default False
-        Multiply by ln((1 + texts) / (1 + texts with the column)) + 1, learnt in ``fit``.
+        Multiply by ln((1 + texts) / (1 + texts with the column)) + 1, learned in ``fit``.
     norm : {"l2", "l1", None}, default "l2"
         Divide each row by its length, or by the sum of its absolute values.
 
@@ -318,9 +318,9 @@ class TextCounter:
 
     Attributes
     ----------
-    terms : list of str, the vocabulary in the order of its columns; None if hashed or not learnt
-    idf : array of shape (columns,), empty unless they are used and learnt
-    n_texts : number of texts learnt from
+    terms : list of str, the vocabulary in the order of its columns; None if hashed or not learned
+    idf : array of shape (columns,), empty unless they are used and learned
+    n_texts : number of texts learned from
     seen : SeenTerms or None
     """
 
@@ -352,7 +352,7 @@ class TextCounter:
 
     @property
     def n_columns(self) -> int:
-        """Number of columns; 0 before a vocabulary is learnt."""
+        """Number of columns; 0 before a vocabulary is learned."""
         if not self.settings.vocabulary:
             return self.settings.n_features
         return len(self.terms or ())
@@ -373,7 +373,7 @@ class TextCounter:
             self.document_frequencies += np.bincount(columns, minlength=self.n_columns)
 
     def finish(self) -> None:
-        """Fix the vocabulary and the weights of its terms, after all texts were learnt.
+        """Fix the vocabulary and the weights of its terms, after all texts were learned.
 
         Raises DataError if no term is left.
         """
@@ -403,7 +403,7 @@ class TextCounter:
         self.restore([terms[k] for k in order], found[chosen][order], self.n_texts)
 
     def restore(self, terms: list[str] | None, frequencies: np.ndarray, n_texts: int) -> None:
-        """Set what was learnt: terms in order (None if hashed), and in how many texts they are."""
+        """Set what was learned: terms in order (None if hashed), and in how many texts they are."""
         self.terms, self.n_texts, self.document_frequencies = terms, n_texts, frequencies
         if terms is not None:
             self._words = of_terms(terms)
@@ -538,7 +538,7 @@ def code_point_table(lowercase: bool) -> np.ndarray:
     return 4 * lower + kinds[lower]
 
 
-#: most terms of a vocabulary while it is learnt, and their bytes
+#: most terms of a vocabulary while it is learned, and their bytes
 MOST_TERMS, MOST_BYTES = 1 << 22, 1 << 27
 _TERMS, _BYTES = 1 << 12, 1 << 16
 
@@ -672,7 +672,7 @@ class SeenTerms:
 
 
 def to_json(counter: TextCounter) -> dict[str, Any]:
-    """Return the settings and what was learnt: terms, and in how many of the texts they are."""
+    """Return the settings and what was learned: terms, and in how many of the texts they are."""
     counts = counter.document_frequencies
     return {
         "settings": asdict(counter.settings) | {"ngram_range": list(counter.settings.ngram_range)},

@@ -79,10 +79,10 @@ class Line(NamedTuple):
     features: list[Feature]
 
 
-def parse_line(line: bytes, rules: Rules, labelled: bool = True) -> Line | None:
+def parse_line(line: bytes, rules: Rules, labeled: bool = True) -> Line | None:
     """Read one line without its newline; None if it is blank.
 
-    ``labelled`` refuses lines without a label.
+    ``labeled`` refuses lines without a label.
     """
     content = line.removesuffix(b"\r").rstrip(b" \t")
     if not content.lstrip(b" \t"):
@@ -96,7 +96,7 @@ def parse_line(line: bytes, rules: Rules, labelled: bool = True) -> Line | None:
         refuse("this is a comment, which Vowpal Wabbit's text does not have: remove it")
     if not bar:
         refuse(f"there is no | before the features in {quoted(content)}: write '1 | a b:0.5'")
-    label, importance = _parse_head(head, labelled)
+    label, importance = _parse_head(head, labeled)
     features: list[Feature] = []
     at = len(head)
     while at < len(content):
@@ -104,16 +104,16 @@ def parse_line(line: bytes, rules: Rules, labelled: bool = True) -> Line | None:
     return Line(label, importance, features + list(_paired(features, rules)))
 
 
-def _parse_head(head: bytes, labelled: bool) -> tuple[float | None, float]:
+def _parse_head(head: bytes, labeled: bool) -> tuple[float | None, float]:
     """Return label and importance, which stand before the first bar."""
     tokens = BLANKS.split(head.strip(b" \t")) if head.strip(b" \t") else []
     tag = None
     if tokens and (tokens[-1][:1] == b"'" or head[-1:] not in b" \t"):
         tag = tokens.pop()
     if not tokens:
-        if labelled and tag is not None and DECIMAL.fullmatch(tag):
+        if labeled and tag is not None and DECIMAL.fullmatch(tag):
             refuse(f"{quoted(tag)} touches the |, which makes it a tag: put a blank between them")
-        if labelled:
+        if labeled:
             refuse("the line has no label: begin it with one, such as '1 | a b:0.5'")
         return None, 1.0
     if tokens[0] == b"shared":
@@ -305,7 +305,7 @@ class VwSource(ScannedFiles):
             "ignore_namespaces": ignore_namespaces, "keep_namespaces": keep_namespaces,
         }  # fmt: skip
         self.rules = rules_of(**self._given)
-        self._labelled = require_labels
+        self._labeled = require_labels
 
     def recipe(self) -> dict[str, Any]:
         """Return the format and the rules."""
@@ -320,7 +320,7 @@ class VwSource(ScannedFiles):
         found: set[int] = set()
         with closing(self._data_lines()) as lines:
             for _, _, line in islice(lines, rows):
-                read = parse_line(line, Rules(self.rules.bits), self._labelled)
+                read = parse_line(line, Rules(self.rules.bits), self._labeled)
                 found |= {feature.space for feature in read.features} if read else set()
         return bytes(sorted(found))
 
@@ -334,12 +334,12 @@ class VwSource(ScannedFiles):
                 if part.labels.size:
                     assert part.importance is not None
                     self.weighted = self.weighted or bool((part.importance != 1).any())
-                    unlabelled = np.isnan(part.labels).any()
-                    y = None if unlabelled else part.labels
+                    unlabeled = np.isnan(part.labels).any()
+                    y = None if unlabeled else part.labels
                     yield Batch(self._matrix(part, 1 << self.rules.bits), y, first, part.importance)
 
     def _scan(self, chunk: Chunk) -> ScannedChunk:
-        return scan_chunk(chunk, self.rules, self._labelled, self._check_products)
+        return scan_chunk(chunk, self.rules, self._labeled, self._check_products)
 
     def _check_products(self, chunk: Chunk, products: int) -> None:
         """Refuse text whose interactions would take far more memory than it has bytes."""
@@ -354,7 +354,7 @@ class VwSource(ScannedFiles):
             )
 
     def _parse(self, line: bytes, part: ScannedChunk) -> None:
-        read_plainly(line, self.rules, self._labelled)
+        read_plainly(line, self.rules, self._labeled)
 
     def _is_row(self, line: bytes) -> bool:
         return bool(line.strip(b" \t\r"))
@@ -396,16 +396,16 @@ def checked_recipe(recipe: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def read_plainly(line: bytes, rules: Rules, labelled: bool) -> tuple[Line, dict[int, float]] | None:
+def read_plainly(line: bytes, rules: Rules, labeled: bool) -> tuple[Line, dict[int, float]] | None:
     """Return a line and the values of its columns, by the plain parser; None if it is blank."""
-    found = parse_line(line, rules, labelled)
+    found = parse_line(line, rules, labeled)
     return None if found is None else (found, summed(found.features))
 
 
 def scan_chunk(
     chunk: Chunk,
     rules: Rules,
-    labelled: bool,
+    labeled: bool,
     check_products: Callable[[Chunk, int], None] | None = None,
 ) -> ScannedChunk:
     """Read one chunk, padded by ``PADDING``; ``check_products`` is told how many products of
@@ -427,7 +427,7 @@ def scan_chunk(
             text, chunk.size, np.uint64(mask), left_out, out, deferred, factors
         )
         if outcome == PLAINLY:
-            return scan_plainly(chunk, rules, labelled)
+            return scan_plainly(chunk, rules, labeled)
         refused = [] if outcome == DONE else [int(place)]
         for (which, start), factor in zip(deferred[:late].tolist(), factors, strict=False):
             token = DECIMAL.match(chunk.text, start)
@@ -443,7 +443,7 @@ def scan_chunk(
             check_products(chunk, number_of_products(spaces[:n], starts[: rows + 1], rules.pairs))
         found, amounts, bounds, bad = combine(*filled, mask, pairs)
     refused += [] if bad < 0 else [int(at[bad])]
-    if labelled and np.isnan(labels[:rows]).any():
+    if labeled and np.isnan(labels[:rows]).any():
         refused.append(int(at[np.argmax(np.isnan(labels[:rows]))]))
     refused += _not_utf8(chunk)
     return ScannedChunk(
@@ -477,7 +477,7 @@ def _not_utf8(chunk: Chunk) -> list[int]:
     return []
 
 
-def scan_plainly(chunk: Chunk, rules: Rules, labelled: bool) -> ScannedChunk:
+def scan_plainly(chunk: Chunk, rules: Rules, labeled: bool) -> ScannedChunk:
     """Read a chunk in plain Python, which takes about a hundred times as long."""
     heads: list[tuple[float, float]] = []
     sums: list[dict[int, float]] = []
@@ -485,7 +485,7 @@ def scan_plainly(chunk: Chunk, rules: Rules, labelled: bool) -> ScannedChunk:
     refused = None
     for number, line in enumerate(lines):
         try:
-            found = read_plainly(line, rules, labelled)
+            found = read_plainly(line, rules, labeled)
         except DataError:
             refused = number, line
             break

@@ -169,9 +169,9 @@ def convergence(
     mistakes = [one for one in made if one.updates]
     W = _weights_of(made[:], mistakes)[:, not estimator.fit_intercept :]
     W = np.roll(W, -1, axis=1) if estimator.fit_intercept else W
-    learnt = [int(one.row) for one in mistakes]
+    learned = [int(one.row) for one in mistakes]
     scale, rate = 2.0**problem.exponent, float(estimator.learning_rate)
-    gains = np.minimum(gamma, scale * np.asarray(problem.A[learnt] @ u))
+    gains = np.minimum(gamma, scale * np.asarray(problem.A[learned] @ u))
     longest = problem.longest * scale
     with np.errstate(over="ignore", invalid="ignore"):
         products, lengths = W @ u, np.linalg.norm(W, axis=1)
@@ -182,7 +182,8 @@ def convergence(
             "rate or scale the features."
         )
     found = Convergence(
-        np.array([one.round for one in mistakes], dtype=int), np.array(learnt, dtype=int), products,
+        np.array([one.round for one in mistakes], dtype=int), np.array(learned, dtype=int),
+        products,
         products[0] + rate * np.append(0.0, np.cumsum(gains)), lengths,
         np.sqrt(lengths[0] ** 2 + growth), u, gamma, longest, rate, problem.margin is not None,
     )  # fmt: skip
@@ -221,7 +222,7 @@ def _comparator(
         if given.size != width or not np.isfinite(given).all() or not given.any():
             raise DataError(
                 f"weights must be {width} finite numbers, not all zero, the intercept last if one "
-                f"is learnt: got shape {np.shape(weights)}."
+                f"is learned: got shape {np.shape(weights)}."
             )
         problem.suppose(given)
     scale = 2.0**problem.exponent

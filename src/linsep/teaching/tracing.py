@@ -93,7 +93,7 @@ def trace(
     check_size(X.shape, max(1, len(vectors)), most)
     weights = labels.check_sample_weight(sample_weight, len(y))
     importance = labels.importance(model.class_weight, classes, codes, weights)
-    scheme, learnt = model.multiclass if vectors else "binary", bool(model.fit_intercept)
+    scheme, learned = model.multiclass if vectors else "binary", bool(model.fit_intercept)
     run = model.start_run(learner, classes, X.shape[1], coef_init, intercept_init)
     begun = run.state
     coef, intercept = (array.tolist() for array in begun.split(begun.W))
@@ -104,7 +104,7 @@ def trace(
     ending = _ending(model, begun, run.keeping, stream, rounds is not None, scheme)
     steps = ending.before(textbook.run(
         rule, scheme, plain_rows(X, model.normalize), codes.tolist(), classes.size,
-        fit_intercept=learnt, max_iter=rounds or model.max_iter, tie=model.tie,
+        fit_intercept=learned, max_iter=rounds or model.max_iter, tie=model.tie,
         orders=visiting_orders(stream), weights=start[0], intercept=start[1],
         row_weights=importance.tolist() if importance.size else None,
     ))  # fmt: skip
@@ -114,7 +114,7 @@ def trace(
         raise DataError("No row is left to learn from: all have weight 0.")
     return Trace(
         list(trace_rows(taken, start, rows, shown)), features, texts, vectors,
-        learnt or not rule.learns_intercept,
+        learned or not rule.learns_intercept,
         *ending.reason(taken, cut=next(steps, None) is not None), given=given, steps=taken,
         start=vectors_of(*start),
     )  # fmt: skip
@@ -159,7 +159,7 @@ def checked(estimator: Any, max_rounds: int, rounds: int | None) -> Any:
     check_parameters(model)
     if model.early_stopping:
         raise ParameterError(
-            "A trace shows how all rows are learnt, without holding any out",
+            "A trace shows how all rows are learned, without holding any out",
             hint("leave out {}", early_stopping=None),
         )
     for name, value in (("max_rounds", max_rounds), ("rounds", 1 if rounds is None else rounds)):

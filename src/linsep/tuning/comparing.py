@@ -8,7 +8,7 @@ import numpy as np
 
 from linsep.cross_validation import (
     Folds,
-    LabelledRows,
+    LabeledRows,
     mean_and_error,
     predictions_by_fold,
 )
@@ -84,7 +84,7 @@ class Comparison(NamedTuple):
 
 
 def compare(
-    candidates: Sequence[Candidate], rows: LabelledRows, folds: Folds, metric: str
+    candidates: Sequence[Candidate], rows: LabeledRows, folds: Folds, metric: str
 ) -> Comparison:
     """Return what candidates reach in folds of some rows.
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from linsep.cross_validation import LabelledRows, Split, predicted
+from linsep.cross_validation import LabeledRows, Split, predicted
 from linsep.estimators._common.labels import positive_code
 from linsep.kernels.foreign import GramRows, Precomputed
 from linsep.learners.kernel import KernelPerceptron
@@ -36,7 +36,7 @@ class SharedKernels:
     from the data, as ``gamma="scale"`` does, it takes from all rows.
     """
 
-    def __init__(self, estimators: Sequence[Any], rows: LabelledRows):
+    def __init__(self, estimators: Sequence[Any], rows: LabeledRows):
         self._rows, self._size = rows, 8 * rows.size**2
         self._grams: dict[str, np.ndarray] = {}
         self._locks: dict[str, threading.Lock] = {}
@@ -57,7 +57,7 @@ class SharedKernels:
         cached = self._size <= estimator.cache_mb * 1e6
         return cached and estimator.chosen_kernel().takes == "vectors"
 
-    def predict(self, estimator: Any, rows: LabelledRows, split: Split) -> Any:
+    def predict(self, estimator: Any, rows: LabeledRows, split: Split) -> Any:
         """Fit an estimator to the training rows, and return what it says of the test rows."""
         if rows.classes is None or rows.codes is None:
             return predicted(estimator, rows, split)

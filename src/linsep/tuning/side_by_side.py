@@ -1,4 +1,4 @@
-"""Learn models of one learner side by side: what is read once is learnt by all of them.
+"""Learn models of one learner side by side: what is read once is learned by all of them.
 
 Rows are held out as early stopping does, the same for every model. After passes 1, 2, 4, 8, ...
 the worse half of the models is dropped, except those whose accuracy on the held-out rows is less
@@ -217,7 +217,7 @@ class Fit:
             learn_batch(self.run, self._scheme, batch, self.progress)
 
     def close_pass(self, stream: SourceStream) -> None:
-        """Finish a pass; DataError if no row was learnt."""
+        """Finish a pass; DataError if no row was learned."""
         check_some_rows(self.progress)
         close_pass(self.run, self._scheme)
         self.run.keeping.close_pass(self.run.state, stream.training_rows, self.tie)

@@ -24,7 +24,7 @@ class WinnowRule(NamedTuple):
 
 
 class BalancedWinnowRule(NamedTuple):
-    """Winnow with weights of either sign, w = u - v, where u and v = 1 / u are learnt by Winnow.
+    """Winnow with weights of either sign, w = u - v, where u and v = 1 / u are learned by Winnow.
 
     So w = 2 sinh(L), and L changes by log(promotion) y x_j. The intercept is the weight of the
     constant feature minus the ``threshold``.

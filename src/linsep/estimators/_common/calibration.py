@@ -120,7 +120,7 @@ def seen(
     model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return decision values, class codes and weights of the rows that count; DataError for a label
-    that the model never learnt.
+    that the model never learned.
     """
     if isinstance(X, Source):
         brings_labels(X, y, sample_weight, offset, offsets=has_offset(model))
@@ -152,7 +152,7 @@ def seen(
 
 
 def _unknown(place: str, label: Any) -> DataError:
-    return DataError(f"{place}the model never learnt the label {label!s}: leave such rows out.")
+    return DataError(f"{place}the model never learned the label {label!s}: leave such rows out.")
 
 
 class _Scored(ClassifierMixin, BaseEstimator):

@@ -53,7 +53,7 @@ class TakesFrames:
     n_features_in_: int
 
     def features_of(self, X: Any) -> Any:
-        """Return rows as they are or, of a frame that holds the columns which the model learnt
+        """Return rows as they are or, of a frame that holds the columns which the model learned
         from, their features.
         """
         source = to_predict(self, X)
@@ -155,7 +155,7 @@ def _spelled(read: Any, call: str) -> Any:
 
 
 def to_predict(model: Any, X: Any, missing: str | None = None, offset: Any = None) -> Any:
-    """Return rows as they are or, of a frame that holds the columns which the model learnt from, a
+    """Return rows as they are or, of a frame that holds the columns which the model learned from, a
     source that makes its features of them.
 
     With ``missing="skip"`` it is a source in any case, whose rows with a missing value get no
@@ -169,7 +169,7 @@ def to_predict(model: Any, X: Any, missing: str | None = None, offset: Any = Non
     of_path = isinstance(X, str | Path) and recipe.get("format", "arrays") != "arrays"
     if of_path or (of_frame and not _holds_features(model, X, recipe)):
         X = X if offset is None else _with_offset(model, X, offset)
-        return _opened(X, recipe=recipe, labelled=False, missing=missing or "error")
+        return _opened(X, recipe=recipe, labeled=False, missing=missing or "error")
     return X if missing is None else _with_gaps(model, X, offset)
 
 
@@ -204,13 +204,13 @@ def to_score(model: Any, X: Any, y: Any) -> Any:
 
 
 def to_average(model: Any, X: Any) -> Any:
-    """Return rows as they are or, of a frame or file that holds the columns which the model learnt
+    """Return rows as they are or, of a frame or file that holds the columns which the model learned
     from, a source: with the weights of rows if the model has a column of them and labels are there.
     """
     recipe = getattr(model, "recipe_", None) or {}
     of_path = isinstance(X, str | Path) and recipe.get("format", "arrays") != "arrays"
     if of_path or (is_frame(X) and recipe.get("target") in _names(X)):
-        return _opened(X, recipe=recipe, labelled=True if recipe.get("weight") else None)
+        return _opened(X, recipe=recipe, labeled=True if recipe.get("weight") else None)
     return to_predict(model, X)
 
 

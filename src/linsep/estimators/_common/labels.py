@@ -21,7 +21,7 @@ from linsep.validation.labels import check_beside, labels_of, warn_of_many_class
 from linsep.validation.values import rows_to_fit
 from linsep.words import row_text
 
-#: types of rows that are learnt without a copy
+#: types of rows that are learned without a copy
 FLOATS = (np.float64, np.float32)
 
 
@@ -289,11 +289,11 @@ def warn_of_weightless(classes: np.ndarray, totals: np.ndarray) -> None:
         return
     which, it = ("class", "it") if len(without) == 1 else ("classes", "them")
     warn_caller(
-        f"All rows of {which} {listed(without)} have weight 0, so nothing is learnt about {it}."
+        f"All rows of {which} {listed(without)} have weight 0, so nothing is learned about {it}."
     )
 
 
-def labelled(
+def labeled(
     model: Any, y: np.ndarray, sample_weight: Any
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the classes of y, the learner's code of each row, and its weight, that of its class
@@ -373,7 +373,7 @@ class HasReference:
 
     classes_: np.ndarray
     calibration_: Any
-    _learnt_with: dict[str, Any]
+    _learned_with: dict[str, Any]
 
     @property
     def reference_(self) -> Any:

@@ -78,11 +78,11 @@ class Prediction:
     def __init__(self, model: Any, source: Source):
         self.model, self.source = model, source
         self._beyond = 0
-        learnt, given = getattr(model, "recipe_", None), source.recipe()
-        if learnt is None or "arrays" in (learnt["format"], given["format"]):
+        learned, given = getattr(model, "recipe_", None), source.recipe()
+        if learned is None or "arrays" in (learned["format"], given["format"]):
             return
-        others = any(learnt.get(name) != given.get(name) for name in FEATURES)
-        if others or _conversions(learnt) != _conversions(given):
+        others = any(learned.get(name) != given.get(name) for name in FEATURES)
+        if others or _conversions(learned) != _conversions(given):
             raise DataError(
                 f"{source.name} is not read as the training data of the model were: open it "
                 "with open_source(..., recipe=model.recipe_)."
@@ -159,7 +159,7 @@ class Prediction:
         if not sp.issparse(X):
             if X.shape[1] != n_features:
                 raise DataError(
-                    f"{self.source.name} has {X.shape[1]} features, but the model learnt "
+                    f"{self.source.name} has {X.shape[1]} features, but the model learned "
                     f"{n_features}: give it rows of the same features."
                 )
             return X
@@ -179,7 +179,7 @@ def codes_in(classes: np.ndarray, y: np.ndarray, name: str) -> np.ndarray:
     if text[0] != text[1]:
         raise DataError(
             f"{name} has {'text' if text[1] else 'numbers'} for labels, but the model "
-            f"learnt {'text' if text[0] else 'numbers'}: is it the right file and column?"
+            f"learned {'text' if text[0] else 'numbers'}: is it the right file and column?"
         )
     codes = np.searchsorted(classes, y)
     codes[codes == classes.size] = 0

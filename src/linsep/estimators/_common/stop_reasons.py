@@ -32,7 +32,7 @@ _SENTENCES = {
     StopReason.EARLY_STOP: (
         "held-out rows were predicted no better for some passes, or a callback asked"
     ),
-    StopReason.INTERRUPTED: "it was interrupted; what was learnt until then is kept",
+    StopReason.INTERRUPTED: "it was interrupted; what was learned until then is kept",
 }
 
 

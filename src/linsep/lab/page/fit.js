@@ -2,7 +2,7 @@
 
 import { make, makeSvg, minus, short } from "./dom.js";
 import { boxFree, chord, clipped, corners, Scale } from "./geometry.js";
-import { classColour } from "./looks.js";
+import { classColor } from "./looks.js";
 
 const MOST_ROWS = 500;
 
@@ -110,16 +110,16 @@ const joined = (scale, places) => places.map((place) => scale.point(place).join(
 // Where each class is the most probable one, its mean, and one and two standard deviations.
 function drawnGaussians(fit, scale, points, times) {
   const around = corners(scale.around(4));  // its own edges are out of the picture
-  const colours = fit.present.map((code) => classColour(code));
+  const colors = fit.present.map((code) => classColor(code));
   const sides = fit.weights.map((mine, k) => fit.weights.reduce((polygon, other, j) => (j === k
     ? polygon : clipped(polygon, mine.map((w, place) => w - other[place]))), around));
   return [...sides.map((side, k) => makeSvg("polygon", { class: "side most-probable",
-    points: joined(scale, side), fill: colours[k] })),
+    points: joined(scale, side), fill: colors[k] })),
   ...fit.means.flatMap((mean, k) => {
     const [cx, cy] = scale.point(mean);
-    const ellipse = (wide) => makeSvg("ellipse", { class: "deviation", cx, cy, stroke: colours[k],
+    const ellipse = (wide) => makeSvg("ellipse", { class: "deviation", cx, cy, stroke: colors[k],
       rx: wide * fit.deviations[0] * scale.unit, ry: wide * fit.deviations[1] * scale.unitY });
-    return [ellipse(1), ellipse(2), makeSvg("path", { class: "mean", stroke: colours[k],
+    return [ellipse(1), ellipse(2), makeSvg("path", { class: "mean", stroke: colors[k],
       d: `M${cx - 8 * times},${cy}h${16 * times}M${cx},${cy - 8 * times}v${16 * times}` })];
   })];
 }
@@ -130,7 +130,7 @@ function drawnMargin(fit, scale, points, times) {
   const around = corners(scale.around(4));
   const sides = [-1, 1].map((sign, k) => makeSvg("polygon", { class: "side",
     points: joined(scale, clipped(around, fit.weights.map((w) => sign * w))),
-    fill: classColour(fit.present[k]) }));
+    fill: classColor(fit.present[k]) }));
   const level = (score, name) => {
     const ends = chord(scale.box, [b - score, w1, w2]);
     if (!ends) return [];

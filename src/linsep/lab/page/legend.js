@@ -1,7 +1,7 @@
 // What the marks of the plane mean, and how many points have a ring.
 
 import { make, makeSvg, minus } from "./dom.js";
-import { COLOUR_NAMES, classColour, mark } from "./looks.js";
+import { COLOR_NAMES, classColor, mark } from "./looks.js";
 
 export class Legend {
   constructor(lab) {
@@ -18,10 +18,10 @@ export class Legend {
     const sign = (...parts) => makeSvg("svg", { width: 22, height: 18, viewBox: "0 0 22 18",
       "aria-hidden": "true" }, ...parts);
     const items = run.present.map((code) => [mark(code, 8, 8, 6),
-      `${COLOUR_NAMES[code]}: class ${minus(classNames[code])}`]);
+      `${COLOR_NAMES[code]}: class ${minus(classNames[code])}`]);
     const shades = run.present.map((code, k) => makeSvg("rect", { class: "shade", y: 1, height: 16,
       x: 1 + (20 * k) / run.present.length, width: 20 / run.present.length,
-      fill: classColour(code) }));
+      fill: classColor(code) }));
     const curve = this.lab.plane.regions;
     items.push([sign(makeSvg("circle", { class: "ring", cx: 11, cy: 9, r: 7 })), this.ring],
       [sign(makeSvg("path", { class: "line", d: curve ? "M1,14Q11,-6 21,14" : "M1,15L21,3" })),

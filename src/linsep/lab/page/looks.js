@@ -1,12 +1,12 @@
-// Colours and marks of the classes: told apart by shape as well.
+// Colors and marks of the classes: told apart by shape as well.
 
 import { makeSvg } from "./dom.js";
 
-export const COLOUR_NAMES = ["blue", "red", "green", "purple", "orange", "gray", "violet", "brown",
+export const COLOR_NAMES = ["blue", "red", "green", "purple", "orange", "gray", "violet", "brown",
   "teal", "pink"];
 
-// A colour of the style sheet, which knows light and dark.
-export function classColour(code) { return `var(--class-${code})`; }
+// A color of the style sheet, which knows light and dark.
+export function classColor(code) { return `var(--class-${code})`; }
 
 // The outlines of marks of size 1 around 0: circle, square, triangle, diamond, triangle that points
 // down, cross, star, bar, hexagon, upright cross.
@@ -35,7 +35,7 @@ export function mark(code, x, y, size) {
     .map((value) => Math.round(value * 100) / 100).join(","));
   const d = corners ? `M${corners.join("L")}z`
     : `M${x - size},${y}a${size},${size} 0 1,0 ${2 * size},0a${size},${size} 0 1,0 ${-2 * size},0z`;
-  const path = makeSvg("path", { d, class: "mark", fill: classColour(code) });
+  const path = makeSvg("path", { d, class: "mark", fill: classColor(code) });
   if (x === 0) return path;
   return makeSvg("svg", { width: 2 * x, height: 2 * y, viewBox: `0 0 ${2 * x} ${2 * y}`,
     "aria-hidden": "true" }, path);

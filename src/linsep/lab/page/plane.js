@@ -1,4 +1,4 @@
-// The plane: points that can be added, moved, relabelled and deleted, and the line of the weights.
+// The plane: points that can be added, moved, relabeled and deleted, and the line of the weights.
 
 import { equation, make, makeSvg, minus, set, short } from "./dom.js";
 import { Descent } from "./descent.js";
@@ -7,7 +7,7 @@ import { drawnFit, probabilities } from "./fit.js";
 import { Handle } from "./handle.js";
 import { Kept } from "./kept.js";
 import { Legend } from "./legend.js";
-import { classColour } from "./looks.js";
+import { classColor } from "./looks.js";
 import { Points } from "./points.js";
 import { Regions } from "./regions.js";
 import { scoresOf } from "./run.js";
@@ -152,7 +152,7 @@ export class Plane {
         const hull = rows.map((row) => this.lab.scene.points[row]).filter((p) => p[2] === code);
         const path = hull.map((p) => this.scale.point(p).join(",")).join(" ");
         parts.push(makeSvg("polygon", { points: path, class: "hull",
-          stroke: classColour(code), fill: classColour(code) }));
+          stroke: classColor(code), fill: classColor(code) }));
       }
       const [px, py] = this.scale.point(verdict.meeting);
       parts.push(makeSvg("path", { class: "meeting",
@@ -200,7 +200,7 @@ export class Plane {
     const { areas, curve } = this.regions.paths(t);
     this.parts.sides.replaceChildren(...areas.map((d, k) => {
       const code = this.lab.run.present[k];
-      return makeSvg("path", { class: "side", d, fill: classColour(code), "data-class": code });
+      return makeSvg("path", { class: "side", d, fill: classColor(code), "data-class": code });
     }));
     set(this.parts.curve, { d: curve });
   }
@@ -210,7 +210,7 @@ export class Plane {
     const [low, high] = this.lab.run ? this.lab.run.present : [0, 1];
     const halves = weights ? [[high, weights], [low, weights.map((w) => -w)]] : [];
     const side = ([code, half]) => makeSvg("polygon", { class: "side", "data-class": code,
-      fill: classColour(code), points: this.pixels(this.onOneSide(half)) });
+      fill: classColor(code), points: this.pixels(this.onOneSide(half)) });
     this.parts.sides.replaceChildren(...halves.map(side));
     set(this.parts.sides, { transform: "" });
     set(this.parts.curve, { d: "", transform: "" });

@@ -1,4 +1,4 @@
-// The points of the plane: marks that are dragged, moved by keys, relabelled and deleted.
+// The points of the plane: marks that are dragged, moved by keys, relabeled and deleted.
 
 import { makeSvg, set, short } from "./dom.js";
 import { stepOf } from "./handle.js";

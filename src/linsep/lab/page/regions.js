@@ -2,7 +2,7 @@
 // classes, votes and kernels.
 //
 // Sides are computed at the nodes of a grid and at the points; sums over rounds are kept for the
-// position that is shown and moved forward or back from there. Where two neighbours differ, the
+// position that is shown and moved forward or back from there. Where two neighbors differ, the
 // place between them is found by halving.
 
 const CELL = 6;
@@ -135,7 +135,7 @@ export class Regions {
     return this.run.sideOf(scores);
   }
 
-  // The pixel between two neighbouring nodes where the side changes.
+  // The pixel between two neighboring nodes where the side changes.
   crossing(first, second) {
     const key = first * 2 + (second - first === 1 ? 0 : 1);
     if (this.crossings.has(key)) return this.crossings.get(key);

@@ -35,7 +35,7 @@ export class Run {
     return Array.from({ length: this.nVectors }, (_, vector) => this.weightsAt(t, vector, keep));
   }
 
-  // The scores of a round's point, before it was learnt.
+  // The scores of a round's point, before it was learned.
   scoresBefore(round) {
     return this.scores.slice(round * this.nVectors, (round + 1) * this.nVectors);
   }

@@ -106,11 +106,11 @@ export class Sharing {
   // What is said below the plane, as lines of a picture.
   caption() {
     const { says, status, kept, width, height } = this.lab.plane;
-    const colour = (node) => getComputedStyle(node).color;
+    const color = (node) => getComputedStyle(node).color;
     const hints = ["bayes", "descent"].includes(this.lab.scene.settings.room);
     const lines = [says, ...(hints ? [] : [status])].filter((node) => node.textContent.trim());
     const found = lines.map((node, k) => makeSvg("text", { x: 8, y: height + 20 * (k + 1),
-      fill: colour(node), "font-size": 14, "font-family": "sans-serif" }, node.textContent));
+      fill: color(node), "font-size": 14, "font-family": "sans-serif" }, node.textContent));
     let [x, y] = [8, height + 20 * (lines.length + 1)];
     for (const entry of kept.legend.checkVisibility() ? kept.legend.children : []) {
       const style = getComputedStyle(entry.querySelector("line"));
@@ -118,7 +118,7 @@ export class Sharing {
       if (x > 8 && x + wide > width) [x, y] = [8, y + 20];
       found.push(makeSvg("line", { x1: x, x2: x + 26, y1: y - 4, y2: y - 4, stroke: style.stroke,
         "stroke-width": style.strokeWidth, "stroke-dasharray": style.strokeDasharray }),
-      makeSvg("text", { x: x + 30, y, fill: colour(entry), "font-size": 12,
+      makeSvg("text", { x: x + 30, y, fill: color(entry), "font-size": 12,
         "font-family": "sans-serif" }, entry.textContent.trim()));
       x += wide;
     }
@@ -141,7 +141,7 @@ export class Sharing {
     return legend.node.childElementCount ? y + 22 : y;
   }
 
-  // The picture of the plane in light colours with all styles inside it, its legend and what is said
+  // The picture of the plane in light colors with all styles inside it, its legend and what is said
   // of it, and its height.
   picture() {
     const { classList } = this.lab.node;

@@ -50,7 +50,7 @@ export function told(lab, t) {
   return last + end;
 }
 
-// Where the point of a round was before it was learnt.
+// Where the point of a round was before it was learned.
 function was({ run, classNames }, round) {
   const row = run.row[round];
   const side = run.sideOf(run.scoresBefore(round));

@@ -2,7 +2,7 @@
 
 import { make, makeSvg, minus, set, short } from "./dom.js";
 import { boxAround, chord, clipped, corners, Scale, ticks, tickText } from "./geometry.js";
-import { classColour } from "./looks.js";
+import { classColor } from "./looks.js";
 import { startable } from "./start.js";
 
 const MOST_LINES = 40;
@@ -59,9 +59,9 @@ export class Weights {
     set(this.svg, { viewBox: `0 0 ${this.width} ${this.height}` });
     this.drawGrid();
     this.parts.paths.replaceChildren(...this.paths.map((_, v) => makeSvg("polyline",
-      { class: "path", stroke: this.colour(v) })));
+      { class: "path", stroke: this.color(v) })));
     this.parts.now.replaceChildren(...this.paths.map((_, v) => makeSvg("circle",
-      { r: 6, class: "here", fill: this.colour(v) })));
+      { r: 6, class: "here", fill: this.color(v) })));
     const [sx, sy] = this.scale.point(run.weightsAt(0).slice(1));
     set(this.parts.start, { cx: sx, cy: sy });
     const free = startable(this.lab);
@@ -70,10 +70,10 @@ export class Weights {
     this.help.textContent = region + (free ? "Click to start from other weights." : "");
   }
 
-  colour(vector) {
+  color(vector) {
     const { run } = this.lab;
     if (run.nVectors === 1) return "var(--ink)";
-    return classColour(run.present[vector % run.present.length]);
+    return classColor(run.present[vector % run.present.length]);
   }
 
   clear() {
@@ -147,7 +147,7 @@ export class Weights {
       if (!found) return [];
       const [[x1, y1], [x2, y2]] = [this.scale.point(found.from), this.scale.point(found.to)];
       return [makeSvg("line", { x1, y1, x2, y2,
-        stroke: classColour(this.lab.scene.points[j][2]) })];
+        stroke: classColor(this.lab.scene.points[j][2]) })];
     }));
   }
 

@@ -62,7 +62,7 @@ class Sequence:
 
 
 class Chosen:
-    """Blocks of some parts of a file, such as columns, in its order: neighbours come together if
+    """Blocks of some parts of a file, such as columns, in its order: neighbors come together if
     they are small, large ones in pieces.
     """
 

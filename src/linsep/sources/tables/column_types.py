@@ -238,7 +238,7 @@ def text_refusal(
     if len(values) == filled >= _MANY_ROWS and not hashed:
         return DataError(
             f"{file.path}, column '{name}' has another text in each of its first "
-            f"{filled:,} rows, as ids and sentences have, of which nothing can be learnt",
+            f"{filled:,} rows, as ids and sentences have, of which nothing can be learned",
             hint("read its words with {}", text=[name]),
             hint("leave it out with {}", exclude=[name]),
             hint("if its values do come again later, hash them with {}", hash_bits=20),

@@ -406,16 +406,16 @@ IN_FORMULAS = (
 )  # fmt: skip
 
 
-def without_columns(problem: DataError, learnt: bool = False) -> DataError:
+def without_columns(problem: DataError, learned: bool = False) -> DataError:
     """Return the same error with the advice that can be followed where a formula names columns,
-    which cannot be changed once a model has ``learnt`` it.
+    which cannot be changed once a model has ``learned`` it.
     """
     found: list[str | Hint] = []
     for one in problem.hints:
         if isinstance(one, str) or not ({*IN_FORMULAS} & one.settings.keys()):
             filled = isinstance(one, Hint) and one.settings.get("missing") in ("zero", "mean")
             found += [] if filled else [one]
-        elif learnt:
+        elif learned:
             continue
         elif "categorical" in one.settings:
             found.append(f"write C({one.settings['categorical'][0]}) in the formula")
@@ -582,7 +582,7 @@ def check_options(
         raise DataError(f"min_count is {min_count!r}: give a number of rows, 1 or more.")
     if hash_bits is not None:
         raise DataError(
-            "Rows with a value are counted where values are learnt, not hashed",
+            "Rows with a value are counted where values are learned, not hashed",
             hint("leave out {}", hash_bits=None),
             hint("leave out {}", min_count=None),
         )
@@ -618,7 +618,7 @@ def check_reference(reference_level: Any, columns: Columns, name: str) -> None:
         )
     if columns.hash_bits is not None:
         raise DataError(
-            "A reference level needs values that are learnt, not hashed",
+            "A reference level needs values that are learned, not hashed",
             hint("leave out {}", hash_bits=None),
         )
     for column in reference_level:
@@ -694,7 +694,7 @@ def kinds_of_row_columns(
         if not wanted and what != "offsets":
             continue
         if file.absent([name]):
-            of_model = "with which the model learnt" if by_recipe else "as the first file has"
+            of_model = "with which the model learned" if by_recipe else "as the first file has"
             add = "add it, of ones to count all rows alike" if what == "weights" else "add it"
             raise DataError(f"{path} has no column '{name}' of {what}, {of_model}: {add}.")
         stored = found.get(name)

@@ -60,7 +60,7 @@ class Documents(TableFile):
         self.unchanged = Unchanged(self._files)
         if not found:
             raise DataError(f"{self.path} holds no text: give a folder of texts.")
-        self.labelled = any(document.label is not None for document in found)
+        self.labeled = any(document.label is not None for document in found)
         order = np.random.default_rng(0).permutation(len(found)) if mixed else range(len(found))
         self._documents = [found[number] for number in order]
         self.n_rows, self.size = len(found), sum(path.stat().st_size for path in self._files)
@@ -72,7 +72,7 @@ class Documents(TableFile):
 
     def columns(self) -> dict[str, pa.DataType | None]:
         """Return the columns and their types; without labels there is only one."""
-        return {TEXT: pa.string()} | ({LABEL: pa.string()} if self.labelled else {})
+        return {TEXT: pa.string()} | ({LABEL: pa.string()} if self.labeled else {})
 
     def head(self) -> pa.RecordBatch:
         """Return the first texts."""
@@ -96,7 +96,7 @@ class Documents(TableFile):
 
     def _batch(self, documents: list[Document], texts: list[str]) -> pa.RecordBatch:
         columns = {TEXT: pa.array(texts, pa.string())}
-        if self.labelled:
+        if self.labeled:
             columns[LABEL] = pa.array([d.label for d in documents], pa.string())
         return pa.RecordBatch.from_pydict(columns)
 

@@ -126,8 +126,8 @@ class Encoder:
         elif far := self.far:
             refuse_rounded(table, far, kept, X[:, [names.index(name) for name in far]], place)
         if self.columns.scale:
-            centre, spread = np.array(list(self.columns.scale.values()), X.dtype).T
-            X -= centre
+            center, spread = np.array(list(self.columns.scale.values()), X.dtype).T
+            X -= center
             X /= spread
         y = None if label is None else self._labels(label, place)
         whole = self._with_indicators(X, texts, place) if texts else X
@@ -221,7 +221,7 @@ class Encoder:
                 "fill it in",
                 hint("take it for zero with {}", missing="zero"),
                 hint("for the mean of the column with {}", missing="mean"),
-                # every row has a prediction, also of a model that was learnt so
+                # every row has a prediction, also of a model that was learned so
                 hint("leave out such rows with {}", missing="drop")
                 if self._labels_needed
                 else Hint("leave its prediction empty with {}", {"missing": "skip"}, here=True),

@@ -22,7 +22,7 @@ from linsep.sources.tables.table_file import TableFile, text_sizes
 
 #: bytes of rows from which on fewer of them make a table
 MOST_BYTES = 1 << 25
-#: the same where words are counted, while other rows are read and learnt
+#: the same where words are counted, while other rows are read and learned
 MOST_TEXT = 1 << 23
 AS_USUAL = ReadingOptions()
 
@@ -49,7 +49,7 @@ def open_tables(
     paths: list[Any], format: str | None, options: ReadingOptions, mixed: bool
 ) -> list[TableFile]:
     """Open files as :func:`open_table` does, and Arrow tables; texts are one table, ``mixed`` if
-    they are learnt.
+    they are learned.
     """
     if any(isinstance(path, pa.Table) for path in paths):
         return [FrameFile(path) for path in paths]
@@ -68,12 +68,12 @@ def check_separated(path: File, kinds: Iterable[str], options: ReadingOptions) -
         )
 
 
-def check_no_text_is_lost(files: list[TableFile], labelled: bool) -> None:
+def check_no_text_is_lost(files: list[TableFile], labeled: bool) -> None:
     """Raise DataError for texts beside folders of texts, which have no label to learn or to compare
     with, but would have a prediction.
     """
     for file in files:
-        if not labelled and isinstance(file, Documents) and file.beside:
+        if not labeled and isinstance(file, Documents) and file.beside:
             others = f" and {len(file.beside) - 1:,} more" if len(file.beside) > 1 else ""
             raise DataError(
                 f"{file.beside[0]}{others} would be left out, because folders are beside it",
@@ -93,7 +93,7 @@ def kinds_in(
     kinds = columns.inputs
     others = [name for name in (columns.target, *dict(columns.beside)) if name is not None]
     found = file.present([*kinds, *others]) if by_recipe else file.columns()
-    model = "the model was learnt from" if by_recipe else f"{first} has"
+    model = "the model was learned from" if by_recipe else f"{first} has"
     if absent := file.absent(kinds):
         names = ", ".join(f"'{name}'" for name in absent[:20])
         s, them = ("", "it") if len(absent) == 1 else ("s", "them")
@@ -112,7 +112,7 @@ def kinds_in(
         if by_recipe and columns.target not in found:
             raise DataError(
                 f"{file.path} has no column '{columns.target}', the labels that the model "
-                f"learnt, only {listed(list(file.columns()))}",
+                f"learned, only {listed(list(file.columns()))}",
                 "add it",
                 "rename one",
             )

@@ -25,7 +25,7 @@ class FormulaSlopes(Formula):
 
     Parameters
     ----------
-    formula : Formula that is learnt
+    formula : Formula that is learned
     name : str, the column
     """
 

@@ -1,7 +1,7 @@
-"""The features of a formula: learnt from all rows of a table, kept as plain data, made of any rows.
+"""The features of a formula: fitted to all rows of a table, kept as plain data, made of any rows.
 
 A feature is the product of columns of blocks. A block is a column of numbers, arithmetic of such
-columns, a transformation of it, with constants learnt from all rows (recurrences of orthogonal
+columns, a transformation of it, with constants learned from all rows (recurrences of orthogonal
 polynomials, knots), or the levels of a column, with a row of numbers for each. A recipe holds these
 data and no code: expressions are parsed and checked as those of users are.
 """
@@ -18,9 +18,9 @@ from linsep.sources.tables.formula_parsing import Parsed, coded, needs_formulaic
 from linsep.sources.tables.formula_terms import TRANSFORMS, Factor, NotAllowed, factor_of
 from linsep.sources.tables.table_file import Place, as_text, numbers_in, plain_values, text_codes
 
-#: rows of which features are made at once while formulas are learnt
+#: rows of which features are made at once while formulas are learned
 _ROWS = 1 << 14
-#: knots that a transformation may have learnt, and as many splines
+#: knots that a transformation may have learned, and as many splines
 _MOST_CONSTANTS = 2_000
 #: levels that a column may have
 MOST_LEVELS = 10_000
@@ -127,7 +127,7 @@ class Formula:
 
     @property
     def names(self) -> list[str]:
-        """Names of the features learnt, as formulaic has them."""
+        """Names of the features learned, as formulaic has them."""
         return [name for name, *_ in self.features or ()]
 
     def example(self, name: str) -> Any:
@@ -235,7 +235,7 @@ class Formula:
 
     def rows(self, table: pa.Table, place: Place, kept: np.ndarray | None = None) -> np.ndarray:
         """Return the features of rows, NaN in those not ``kept``, all of which have all values; no
-        features before they are learnt.
+        features before they are learned.
 
         Raises DataError, which names the row, for a level that is not known and for a value that
         cannot be computed.
@@ -317,7 +317,7 @@ class Formula:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain JSON."""
-        learnt = {
+        learned = {
             "blocks": [block.to_json() for block in self.blocks],
             "features": [
                 [name, scale, [list(part) for part in parts]]
@@ -327,7 +327,7 @@ class Formula:
         return {
             "text": self.text, "intercept": self.intercept, "inputs": dict(self.inputs),
             **({"offset": list(self.offset)} if self.offset else {}),
-            **(learnt if self.features is not None else {}),
+            **(learned if self.features is not None else {}),
         }  # fmt: skip
 
     @classmethod

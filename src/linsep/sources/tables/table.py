@@ -64,9 +64,9 @@ class TableSource(Source):
     (with the recipe, if there is one) says what the columns mean; others must have the same
     columns, in any order.
 
-    Scaling, means and the values of text columns are learnt from all rows before the first batch.
+    Scaling, means and the values of text columns are learned from all rows before the first batch.
     A table that takes up to a quarter of :attr:`memory_bytes` is kept in memory meanwhile, a larger
-    one is read twice. The batches, and so all that is learnt from them, are the same either way.
+    one is read twice. The batches, and so all that is learned from them, are the same either way.
 
     Parameters
     ----------
@@ -150,8 +150,8 @@ class TableSource(Source):
     def _guess(self, types: ColumnTypes) -> None:
         """Find out what the columns are for, as options and the first rows say."""
         options = self._options
-        labelled = self._require_target and self._columns.successes is None
-        told = (self._files, self._columns, labelled, types, self.reading.spelling)
+        labeled = self._require_target and self._columns.successes is None
+        told = (self._files, self._columns, labeled, types, self.reading.spelling)
         if "formula" not in options:
             guess_columns(*told)
             check_text_columns(self._files, self._columns)
@@ -177,7 +177,7 @@ class TableSource(Source):
         kinds = {format or format_by_name(path) or "unknown" for path in named} or {"frame"}
         self.kind = " and ".join(sorted(kinds))
         self.paths = [path for file in self._files for path in file.files]
-        check_no_text_is_lost(self._files, labelled=self._require_target)
+        check_no_text_is_lost(self._files, labeled=self._require_target)
         self.is_text = not all(file.typed for file in self._files)
 
     def _prepare(self) -> None:
@@ -512,7 +512,7 @@ class TableSource(Source):
         return self._options
 
     def recipe(self) -> dict[str, Any]:
-        """Return the roles of the columns, with the text values learnt so far.
+        """Return the roles of the columns, with the text values learned so far.
 
         ``numeric`` (of which ``bool``) lists columns in feature order, ``text`` maps column to
         value to feature (empty when hashed into 2**``hash_bits``), ``reference`` to the value that

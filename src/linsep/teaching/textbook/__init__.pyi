@@ -16,7 +16,7 @@ from .logistic import (
     gradient_ascent as gradient_ascent,
     log_likelihood as log_likelihood,
     newton as newton,
-    penalised as penalised,
+    penalized as penalized,
 )
 from .machine import (
     Rule as Rule,
@@ -63,7 +63,7 @@ from .text import (
     grams as grams,
     hashed_row as hashed_row,
     inverse_frequencies as inverse_frequencies,
-    learnt_vocabulary as learnt_vocabulary,
+    learned_vocabulary as learned_vocabulary,
     murmurhash3 as murmurhash3,
     weighted_row as weighted_row,
 )

@@ -18,7 +18,7 @@ class AROW(Rule):
     The weights have a mean, which scores, and a covariance Sigma, the identity at first. With
     v = z'Sigma z and alpha = (1 - m) / (v + r), an update adds alpha y Sigma z to the mean, with
     the old Sigma, and then takes z as observed with noise of variance r. Only m <= 0 is a mistake:
-    an update leaves 1 - m at r / (v + r) of itself, so rows go on to be learnt.
+    an update leaves 1 - m at r / (v + r) of itself, so rows go on to be learned.
 
     With "full", the mean after the updates A solves (rI + X_A) w = sum of y z over A, where X_A is
     the sum of z z' over A: ridge regression on the updated rows. Native learning keeps one Sigma
@@ -29,7 +29,7 @@ class AROW(Rule):
     ----------
     r : above 0; an initial covariance c I with r is the identity with r / c
     covariance_type : "diagonal", "diagonal-drop" or "full"
-        See :class:`linsep.textbook.Covariance`. "diagonal" minimises the objective of the paper
+        See :class:`linsep.textbook.Covariance`. "diagonal" minimizes the objective of the paper
         over diagonal matrices. "diagonal-drop" is what JSAT means by diagonal.
     """
 

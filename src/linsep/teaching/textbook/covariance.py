@@ -102,7 +102,7 @@ def mixed_gaussians(
 
     With variances s_k of the shards, s_0 before, and p_k = 1 / s_k - 1 / s_0: 1 / s = 1 / s_0 + sum
     of p_k, and w is the mean of the w_k that counts them n_k p_k, their amounts times what they
-    have learnt of the weight. With matrices :func:`added_information`.
+    have learned of the weight. With matrices :func:`added_information`.
     """
     identity = Covariance.first(kind, Example(before.weights, before.intercept))
     own = [m.memory or before.memory or identity for m in shards]

@@ -49,5 +49,5 @@ def dual_rows(kernel: Callable[[Any, Any], Number], rows: Sequence[Any]) -> list
 
 
 def dual_row(kernel: Callable[[Any, Any], Number], x: Any, rows: Sequence[Any]) -> Row:
-    """Return a row to predict, as its kernel values with the rows learnt from."""
+    """Return a row to predict, as its kernel values with the rows learned from."""
     return [*(kernel(x, z) for z in rows), *(0 for _ in rows)]

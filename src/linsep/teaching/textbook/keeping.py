@@ -101,7 +101,7 @@ def kept(
         fewest mistakes on the rows; "longest": the version that survived most rounds, which "best"
         means if rows are visited only once
     scheme, n_classes, tie : as for ``run``
-    X, y, row_weights : for "best", the rows learnt from, their classes and the weight of a mistake
+    X, y, row_weights : for "best", the rows learned from, their classes and the weight of a mistake
         on each (default 1)
     zero : for "best", what a score of zero is, as for :class:`linsep.textbook.Perceptron`
     """

@@ -55,18 +55,18 @@ def blended_spectrum(x: Text, y: Text, weights: Sequence[Number]) -> Number:
 
 
 def mismatch(x: str, y: str, p: int, mismatches: int, alphabet: str) -> int:
-    """Return the spectrum kernel, with each substring counted as all its neighbours."""
+    """Return the spectrum kernel, with each substring counted as all its neighbors."""
     sides = []
     for text in (x, y):
         counts: Counter = Counter()
         for substring, times in _substrings(text, p).items():
-            for near in neighbours(substring, mismatches, alphabet):
+            for near in neighbors(substring, mismatches, alphabet):
                 counts[near] += times
         sides.append(counts)
     return _common(*sides)
 
 
-def neighbours(text: str, mismatches: int, alphabet: str) -> set[str]:
+def neighbors(text: str, mismatches: int, alphabet: str) -> set[str]:
     """Return the texts that differ in at most ``mismatches`` letters, changed to the alphabet's."""
     found = set()
     for places in combinations(range(len(text)), mismatches):
@@ -77,7 +77,7 @@ def neighbours(text: str, mismatches: int, alphabet: str) -> set[str]:
             for place, letter in zip(places, letters, strict=True):
                 changed[place] = letter
             found.add("".join(changed))
-    return found | (neighbours(text, mismatches - 1, alphabet) if mismatches else set())
+    return found | (neighbors(text, mismatches - 1, alphabet) if mismatches else set())
 
 
 def subsequence(x: Text, y: Text, p: int, decay: Number) -> Number:

@@ -74,7 +74,7 @@ def newton(X: Rows, y: Sequence[int], steps: int, *, firth: bool = False) -> lis
     return w
 
 
-def penalised(X: Rows, y: Sequence[int], w: Sequence[float]) -> float:
+def penalized(X: Rows, y: Sequence[int], w: Sequence[float]) -> float:
     """Return Firth's ``l*(w) = l(w) + ln |I(w)| / 2``."""
     H, total = information(X, w), log_likelihood(X, y, w)
     for k in range(len(H)):  # the determinant is the product of the pivots

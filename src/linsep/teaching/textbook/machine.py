@@ -30,7 +30,7 @@ class Example(NamedTuple):
 
     @property
     def z(self) -> list:
-        """The whole example: an intercept is learnt as the weight of one more feature."""
+        """The whole example: an intercept is learned as the weight of one more feature."""
         return [*self.x, *self.ones]
 
     @property
@@ -91,7 +91,7 @@ class Rule:
 
     #: whether a pass makes one update, at its end
     batch = False
-    #: whether the weights of the constant features are learnt
+    #: whether the weights of the constant features are learned
     learns_intercept = True
     #: whether an example that asks for an update is a mistake even if its score has the right sign
     margin_mistakes = True

@@ -67,7 +67,7 @@ def parameter_mixing(
     machines = start(rule, made, len(shards[0][0][0]), None, None)
     mean: list[Machine] = []
     for pass_number in range(max_iter):
-        learnt, averages, mistakes, updates = [], [], [], 0
+        learned, averages, mistakes, updates = [], [], [], 0
         weights, intercept = made.weights(machines)
         memory = [machine.memory for machine in machines]
         for number, (X, y) in enumerate(shards):
@@ -78,10 +78,10 @@ def parameter_mixing(
                     weights=weights, intercept=intercept, memory=memory, tie=tie)
             )  # fmt: skip
             average = kept(steps, "average", scheme, n_classes, tie=tie)
-            learnt.append(made.machines(steps[-1].weights, steps[-1].intercept))
+            learned.append(made.machines(steps[-1].weights, steps[-1].intercept))
             averages.append(made.machines(average.weights, average.intercept))
             for machine, own, remembered in zip(
-                learnt[-1], averages[-1], steps[-1].memory, strict=True
+                learned[-1], averages[-1], steps[-1].memory, strict=True
             ):
                 machine.memory = own.memory = remembered
             mistakes.append(sum(step.mistakes for step in steps))
@@ -89,7 +89,7 @@ def parameter_mixing(
         amounts = mistakes if mixing == "mistakes" else [1] * len(shards)
         mixed = of_pass = machines
         if any(amounts) and (any(mistakes) or updates):
-            mixed = mixture_of(rule, machines, learnt, amounts)
+            mixed = mixture_of(rule, machines, learned, amounts)
             of_pass = mixture_of(rule, machines, averages, amounts)
         counts = [pass_number, 1]
         mean = mixture_of(Rule(), machines, [mean, of_pass], counts) if mean else of_pass

@@ -1,4 +1,4 @@
-"""Online logistic regression in plain Python: AdaGrad, normalised, with importance-aware steps.
+"""Online logistic regression in plain Python: AdaGrad, normalized, with importance-aware steps.
 
 References: J. Duchi, E. Hazan and Y. Singer, Adaptive subgradient methods for online learning and
 stochastic optimization, JMLR 12 (2011), theorem 5; S. Ross, P. Mineiro and J. Langford, Normalized
@@ -135,7 +135,7 @@ class OnlineLogistic(Rule):
         return Machine(*joined([times(part, shrunk) for part in machine.parts]))
 
     def asks(self, machine: Machine, example: Example, y: int, s: Number, wrong: bool) -> bool:
-        """Return True: every example is learnt."""
+        """Return True: every example is learned."""
         return True
 
     def update(

@@ -19,17 +19,17 @@ class SCW(Rule):
 
     With weights of mean w and covariance Sigma (the identity at first), y <w, z> has mean m = y s
     and variance v = z'Sigma z, and is positive with probability ``eta`` where m = phi sqrt(v), phi
-    = Phi^-1(eta). The loss is max(0, phi sqrt(v) - m), and every example with a loss is learnt. It
-    is a mistake only if m <= 0. The new distribution minimises the divergence from the old one plus
+    = Phi^-1(eta). The loss is max(0, phi sqrt(v) - m), and every example with a loss is learned. It
+    is a mistake only if m <= 0. The new distribution minimizes the divergence from the old one plus
     C times the loss (SCW-I) or its square (SCW-II). The weight of a row multiplies C.
 
     LIBOL's SCW-II has ``v_t*2`` and ``phi*2`` for v^2 and phi^2 under the root; JSAT's is right.
     With "diagonal", as in JSAT, 1 / s_j += alpha phi z_j^2 / sqrt(u): neither diagonal form
-    minimises over diagonal matrices, since alpha is that of the full one.
+    minimizes over diagonal matrices, since alpha is that of the full one.
 
     Parameters
     ----------
-    eta : above 1/2 (at which nothing is learnt from weights of zero) and below 1
+    eta : above 1/2 (at which nothing is learned from weights of zero) and below 1
     C : aggressiveness, above 0
     loss : "hinge" (SCW-I) or "squared_hinge" (SCW-II)
     covariance_type : "diagonal", "diagonal-drop" or "full"; see :class:`linsep.textbook.Covariance`

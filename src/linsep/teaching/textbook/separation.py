@@ -150,12 +150,12 @@ def whole(X: Sequence[Sequence[Any]]) -> tuple[list[list[int]], int]:
     return [[v.numerator * (unit // v.denominator) for v in x] for x in exact], unit
 
 
-def nearest(lowest: Lowest, towards: Vector, until: float = inf) -> tuple[Vector, Multipliers]:
+def nearest(lowest: Lowest, toward: Vector, until: float = inf) -> tuple[Vector, Multipliers]:
     """Return the point of a hull that is nearest to 0, and the multipliers of its vertices.
 
-    Vertices, in whole numbers, are found by ``lowest``, the first in the direction ``towards``.
+    Vertices, in whole numbers, are found by ``lowest``, the first in the direction ``toward``.
     """
-    key, point = lowest(towards)
+    key, point = lowest(toward)
     vertices, weights = {key: point}, {key: Fraction(1)}
     unit = 1
     while True:

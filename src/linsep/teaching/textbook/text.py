@@ -71,7 +71,7 @@ def hashed_row(terms: Iterable[str], n_features: int, signed: bool = True) -> di
     return row
 
 
-def learnt_vocabulary(
+def learned_vocabulary(
     texts: Iterable[Iterable[str]], least: float = 1, most: float = math.inf
 ) -> dict[str, int]:
     """Return the columns of the terms that occur in ``least`` to ``most`` texts, in order."""

@@ -18,7 +18,7 @@ class Winnow(Rule):
     """On a mistake multiply every weight by promotion to the power of y x_j.
 
     Features must be nonnegative. All weights start at 1; the score is <w, x> minus the threshold,
-    so the intercept is minus the threshold and is not learnt.
+    so the intercept is minus the threshold and is not learned.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Winnow(Rule):
 class BalancedWinnow(Rule):
     """Winnow for features and weights of either sign.
 
-    The weights are w = u - v, where u and v are learnt by two Winnows, the second from negated
+    The weights are w = u - v, where u and v are learned by two Winnows, the second from negated
     examples; as both start at 1, v = 1/u at all times. With u = exp(L), w = 2 sinh(L). The
     intercept is the weight of the constant feature minus the threshold.
 
