@@ -7,7 +7,7 @@ RUN := $(VENV)/bin/python
 export PYTHONDONTWRITEBYTECODE :=
 # The workers of pytest share the processors: threads of BLAS would wait for each other, busily.
 test test-uncompiled coverage test-lowest: export OPENBLAS_NUM_THREADS := 1
-.PHONY: help demo site test test-thorough test-uncompiled types test-lowest coverage lint bench campaign format clean
+.PHONY: help demo site test test-thorough test-uncompiled types spelling test-lowest coverage lint bench campaign format clean
 
 help:
 	@echo "make demo    learn from real data with the real command line (about a minute the first time)"
@@ -16,7 +16,7 @@ help:
 	@echo "make bench   time linsep beside its peers (BENCH='dense csr' picks rows)"
 	@echo "make campaign   kills, interrupts, full disks, damaged files, an hour (PARTS='kills=100 csv=1000 --seed 7' picks)"
 	@echo "make site    build the documentation as a web site in site/"
-	@echo "make lint    ruff and mypy"
+	@echo "make lint    ruff, mypy, spelling and words"
 	@echo "make coverage   branch coverage of src by the tests, compiled and not, file by file"
 	@echo "make test-lowest   the tests with the oldest supported releases of every dependency"
 
@@ -52,7 +52,7 @@ test: $(VENV)/installed
 		echo "no Chromium: tests in a browser are skipped (apt-get install chromium brings it)"
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
-	@$(MAKE) --no-print-directory --jobs 2 types test-uncompiled
+	@$(MAKE) --no-print-directory --jobs 2 types spelling test-uncompiled
 	$(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder $(COMPILED)
 
 $(VENV)/site: $(VENV)/installed
@@ -84,9 +84,13 @@ test-lowest:
 	$(VENV)-lowest/bin/python -m pip install --quiet --constraint tests/lowest.txt --editable '.[test]'
 	$(VENV)-lowest/bin/python -m pytest -n auto
 
-lint: types
+lint: types spelling
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
+	$(RUN) -m pytest -q tests/docs/test_words.py
+
+spelling: $(VENV)/installed
+	$(VENV)/bin/codespell *.md .github benchmarks campaign docs packages src tests
 
 format: $(VENV)/installed
 	$(VENV)/bin/ruff format .
