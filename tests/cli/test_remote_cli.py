@@ -80,7 +80,8 @@ def test_a_command(folder, url, tmp_path, command):
 
 def test_a_file_that_is_not_there(url, tmp_path):
     missing = url.replace("x.csv", "none.csv")
-    said = r"^linsep: error: There is no file http://127.0.0.1:\d+/none.csv\?\.\.\.: check the address\.$"
+    place = r"http://127.0.0.1:\d+/none.csv\?\.\.\."
+    said = rf"^linsep: error: There is no file {place}: check the address\.$"
     assert_refused("fit", missing, "--target", "kind", cwd=tmp_path, said=said)
 
 

@@ -185,10 +185,10 @@ def test_letters_of_no_namespace_are_told(text, tmp_path):
     done = here("fit", text, "--interactions", "wz", "--ignore-namespaces", "nä", cwd=tmp_path)
     assert done.returncode == 0
     assert done.stderr.splitlines() == [
-        "linsep: warning: No namespace of the first 1,000 rows begins with 'z' (--interactions); there are "
-        "'n', 'w'.",
-        "linsep: warning: No namespace of the first 1,000 rows begins with 'ä' (--ignore-namespaces); there "
-        "are 'n', 'w'.",
+        "linsep: warning: No namespace of the first 1,000 rows begins with 'z' (--interactions); "
+        "there are 'n', 'w'.",
+        "linsep: warning: No namespace of the first 1,000 rows begins with 'ä' "
+        "(--ignore-namespaces); there are 'n', 'w'.",
     ]
     done = here("fit", text, "--interactions", "wn", "--keep-namespaces", "nw", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")

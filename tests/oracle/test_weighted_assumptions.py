@@ -110,7 +110,8 @@ def test_what_counts_as_the_reference_is_told(tmp_path):
     assert "compared with that, and a missing value counts as that" in done.stdout
     done = here("predict", "m", "b.csv", cwd=tmp_path)
     assert done.stderr == (
-        "linsep: warning: 1 value of column 'g' not seen in training; predicted as the reference g=a.\n"
+        "linsep: warning: 1 value of column 'g' not seen in training; "
+        "predicted as the reference g=a.\n"
     )
     (tmp_path / "c.csv").write_text("g,n,y\na,1,2\nzzz,1,3\nb,2,3\n")
     shown = " ".join(here("score", "m", "c.csv", cwd=tmp_path).stdout.split())

@@ -122,8 +122,8 @@ def test_a_model_is_that_of_the_same_rows_with_names(tmp_path):
 def test_commands_notice_it(path, command):
     assert_refused(
         *command.split(), "setosa", cwd=path.parent,
-        said="linsep: warning: a.csv line 1 seems to be no header row: 'setosa' is a value of its column, "
-             "too: read it as a row with --no-header or as names of columns with --header.",
+        said="linsep: warning: a.csv line 1 seems to be no header row: 'setosa' is a value of its "
+             "column, too: read it as a row with --no-header or as names of columns with --header.",
     )  # fmt: skip
 
 

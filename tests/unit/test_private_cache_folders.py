@@ -95,8 +95,8 @@ def test_a_refused_cache_is_one_line_of_a_command(rows, tmp_path):
     fit = here("fit", "rows.svm", "--model", "m", "--cache", cache, cwd=tmp_path)
     assert fit.returncode == 0
     assert fit.stderr == (
-        f"linsep: warning: Parsed rows are not kept in {cache}/linsep-rows, because others can write in "
-        f"{cache} (its mode is 777): choose another folder with --cache.\n"
+        f"linsep: warning: Parsed rows are not kept in {cache}/linsep-rows, because others can "
+        f"write in {cache} (its mode is 777): choose another folder with --cache.\n"
     )
     assert linsep.load(tmp_path / "m").n_features_in_ == 2
 
