@@ -34,7 +34,8 @@ import numpy as np, linsep
 from dask.distributed import Client
 if __name__ == "__main__":
     with Client(n_workers=1, threads_per_worker=1, dashboard_address=None) as client:
-        assert linsep.distributed.separation("rows.csv", target="y", client=client).kind
+        rows = linsep.open_source("rows.csv", target="y")
+        assert linsep.distributed.separation(rows, client=client).kind
 """
 REMOTE = """
 import http.server, threading, linsep

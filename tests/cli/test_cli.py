@@ -235,7 +235,7 @@ def test_wrong_use_and_wrong_places(folder):
         "t.svm",
         "t.csv",
         cwd=folder,
-        said="t.csv is a table, t.svm svmlight .*cannot be learned together",
+        said="t.csv is a table, t.svm svmlight .*name files of one kind",
     )
     assert_refused("fit", "t.svm", "--target", "kind", cwd=folder, said="leave out")
     assert_refused(*fit, "--model", "no/such/m", cwd=folder, said="folder no/such does not exist")

@@ -70,7 +70,7 @@ def test_files_that_are_learned_from_are_no_test(folder):
     assert re.search(
         "^linsep: warning: --test .*t.csv is learned from, too: it does not", done.stderr
     )
-    assert re.search("\nlinsep: --calibrate t.csv is learned from, too: ", done.stderr)
+    assert re.search("\nlinsep: warning: --calibrate t.csv is learned from, too: ", done.stderr)
     rows = ("--test", "new2.csv", "--calibrate", "new2.csv", "--force")
     assert "too:" not in here(*FIT, *rows, cwd=folder).stderr
 

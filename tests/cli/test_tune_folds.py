@@ -230,7 +230,7 @@ def test_what_is_printed(folder):
     assert [line.split()[0] for line in lines[:8]] == [
         "best", "accuracy", "test", "metrics", "compared", "time", "model", "command",
     ]  # fmt: skip
-    assert " % in 3 folds, 2 times; baseline " in lines[1]
+    assert "% in 3 folds, 2 times; baseline " in lines[1]
     assert lines[4] == "compared  6 models of 2 learners on 150 rows"
     assert lines[7].startswith("command   linsep fit t.csv --target y --exclude g ")
     table = lines[9:]

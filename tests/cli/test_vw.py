@@ -167,7 +167,7 @@ def test_options_that_do_not_fit(text, tmp_path):
     assert_refused(
         "fit", "rows.csv", "--target", "y", "--interactions", "ab", cwd=tmp_path, said=said
     )
-    assert_refused("fit", text, "rows.csv", cwd=tmp_path, said="they cannot be learned together")
+    assert_refused("fit", text, "rows.csv", cwd=tmp_path, said="name files of one kind")
     (tmp_path / "rows.svm").write_text("1 1:2\n")
     said = "svmlight text, which has labels first and no columns: leave out --keep-namespaces"
     assert_refused("fit", "rows.svm", "--keep-namespaces", "a", cwd=tmp_path, said=said)

@@ -261,7 +261,7 @@ def test_models_of_arrays_take_rows_and_labels():
         ("--metrics roc_auc,log_loss", r"metric +value +95% interval +baseline\nROC AUC +0\."),
         (
             "--metrics accuracy",
-            "interval +[0-9.]+ % to [0-9.]+ % .95% interval, 1,000 resam",
+            "interval +[0-9.]+% to [0-9.]+% .95% interval, 1,000 resam",
         ),
         ("", r"class +rows +recall +precision +as +little +much\nlittle +\d+ "),
     ],
@@ -295,7 +295,7 @@ def test_what_fit_prints_of_test_rows(folder, flats):
     flats[[*FEATURES, "two"]].to_csv("two.csv", index=False)
     done = here("fit", "two.csv", "--target", "two", "--learner", "logistic", "--l2", 1,
                 "--test", "flats.csv", cwd=folder)  # fmt: skip
-    said = r"metrics +balanced accuracy \d+\.\d\d %, ROC AUC 0\.\d{4}, log loss \d\.\d{4} on the te"
+    said = r"metrics +balanced accuracy \d+\.\d\d%, ROC AUC 0\.\d{4}, log loss \d\.\d{4} on the te"
     assert re.search(said, done.stdout)
 
 
