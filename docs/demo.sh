@@ -5,7 +5,7 @@ folder=${1:-demo}
 mkdir -p "$folder"
 say() { printf '\n\033[1m$ %s\033[0m\n' "$*"; "$@"; }
 
-# scikit-learn carries three real data sets: here they become CSV files like anybody's.
+# Write three data sets of scikit-learn as CSV files.
 python docs/demo_data.py "$folder"
 
 say linsep fit "$folder/cancer.csv" --target diagnosis --test "$folder/cancer-test.csv" \
@@ -19,5 +19,5 @@ say linsep predict "$folder/digits.linsep" "$folder/digits-test.csv" \
     --output "$folder/predicted.txt" --force
 say linsep fit "$folder/diabetes.csv" --target progression --learner linear \
     --test "$folder/diabetes-test.csv"
-printf '\n%s holds %s predictions; the files are in %s/\n' \
+printf '\n%s has %s predictions; all files are in %s/\n' \
     "$folder/predicted.txt" "$(wc -l < "$folder/predicted.txt" | tr -d ' ')" "$folder"
