@@ -42,12 +42,22 @@ def record(rows: list[dict[str, Any]]) -> None:
             "theirs": row["theirs_accuracy"],
         }
     MEASURED.write_text(json.dumps(known, indent=1) + "\n")
-    for name, table in (
-        ("docs/explanation/speed.md", full_table(known)),
-        ("README.md", short_table(known)),
-    ):
+    for name, table in tables(known).items():
         page = ROOT / name
         page.write_text(with_table(page.read_text("utf-8"), table), "utf-8")
+
+
+def tables(known: dict[str, Any]) -> dict[str, str]:
+    """The table of each page: rows named after a page of peers are its own."""
+    pages: dict[str, dict[str, Any]] = {}
+    for name, row in known.items():
+        peer = name.rpartition("-")[0] if name.startswith("from-") else ""
+        pages.setdefault(peer, {})[name] = row
+    found = {
+        "docs/explanation/speed.md": full_table(pages.pop("", {})),
+        "README.md": short_table(known),
+    }
+    return found | {f"docs/how-to/{name}.md": full_table(rows) for name, rows in pages.items()}
 
 
 def with_table(text: str, table: str) -> str:
