@@ -2,6 +2,8 @@
 
 import json
 import os
+from fractions import Fraction
+from math import isqrt
 
 import numpy as np
 import pandas as pd
@@ -46,9 +48,32 @@ def test_moments_are_those_of_numpy():
     np.testing.assert_allclose(moments.spreads[:3], np.nanstd(X, axis=0)[:3], rtol=1e-9)
     assert (moments.means[3], moments.spreads[3]) == (0.1, 1.0)  # whose sum is rounded
     assert Moments(2).spreads.tolist() == [1.0, 1.0]
-    huge = Moments(1)
-    huge.add(np.array([[1e300], [-1e300]]))
-    assert huge.close().spreads.tolist() == [1.0]
+
+
+@pytest.mark.parametrize("size", [1e-320, 1e-300, 1.0, 1e300, 1.7e308])
+def test_moments_of_huge_and_tiny_numbers_are_exact_ones(size):
+    X = np.append(np.random.default_rng(3).uniform(-1, 1, 1500), [1, -1])[:, None] * size
+    X = np.hstack([X, np.append(0 * X[:1200], X[1200:], axis=0)])  # whose first block is zero
+    moments = Moments(2)
+    moments.add(X)
+    moments.close()
+    for k, column in enumerate(X.T.tolist()):
+        exact = [Fraction(value) for value in column]
+        mean = sum(exact) / len(exact)
+        variance = sum((value - mean) ** 2 for value in exact) / len(exact)
+        root = Fraction(isqrt(int(variance * Fraction(4) ** 1300)), 2**1300)
+        assert moments.means[k] == pytest.approx(float(mean), rel=1e-9, abs=float(root) * 1e-14)
+        assert moments.spreads[k] == pytest.approx(float(root), rel=1e-12, abs=5e-324)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e300])
+def test_a_fit_scales_columns_of_huge_and_tiny_numbers(size, tmp_path):
+    X = np.random.default_rng(4).normal(size=(60, 2))
+    rows = "".join(f"{a * size!r},{b!r},{'no' if a < b else 'yes'}\n" for a, b in X.tolist())
+    (tmp_path / "far.csv").write_text("far,near,y\n" + rows, "utf-8")
+    found = linsep.fit(tmp_path / "far.csv", target="y", learner="perceptron", scale="standard")
+    assert found.score(tmp_path / "far.csv") > 0.9
+    assert found.recipe_["scale"]["far"][1] == pytest.approx(size * X[:, 0].std())
 
 
 @pytest.mark.parametrize("cuts", [[], [1], [1023, 1024], range(1, 2500), [5, 5, 2499]])
@@ -92,9 +117,9 @@ def test_rows_left_out_count_for_nothing(folder):
     assert source.feature_names == ["x", "z", "w=p", "w=q"]
 
 
-def test_a_mean_beyond_floating_point_is_refused(folder):
-    (folder / "b.csv").write_text("x,kind\n1.7e308,a\n1.6e308,b\n")
-    with pytest.raises(DataError, match="'x' has a mean beyond floating point"):
+def test_a_range_that_overflows_is_refused(folder):
+    (folder / "b.csv").write_text("x,kind\n1.7e308,a\n-1.6e308,b\n")
+    with pytest.raises(DataError, match="the range of column 'x' overflows float64"):
         load_table(folder / "b.csv", target="kind", scale="standard")
     with pytest.raises(DataError, match="scale is 'big': choose none or standard"):
         load_table(folder / "b.csv", target="kind", scale="big")

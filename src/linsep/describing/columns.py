@@ -21,8 +21,8 @@ SPELLED = {"decimal", "thousands", "units", "numeric", "null_values"}
 MOST_VALUES, MOST_LABELS = 1000, 10_000
 #: different texts that are told apart
 MOST_TEXTS = 100_000
-#: the power of 2 from which on a column is scaled, as squares of its numbers may leave float64
-FAR = 400
+#: numbers from here on are summed as they are: their differences could overflow float64
+FAR = 2.0**1000
 #: rows of the sample on which separability is decided
 SAMPLE_ROWS = 8192
 
@@ -94,7 +94,6 @@ class NumberColumns:
         self._missing, self._infinite = np.zeros(n, np.int64), np.zeros(n, np.int64)
         self._whole, self.hashes = np.ones(n, bool), np.zeros(n, np.uint64)
         self._origins: np.ndarray | None = None
-        self._powers = np.zeros(0, np.int64)
         self._ends: dict[int, tuple[Any, Any]] = {}
         self._values = {
             name: Values(MOST_LABELS if name == target else MOST_VALUES) for name in kinds
@@ -142,26 +141,21 @@ class NumberColumns:
 
     def _about_origins(self, X: np.ndarray, exact: Exact) -> np.ndarray:
         """Return rows minus their columns' first numbers where these are large, so that the spread
-        of numbers that floats do not hold is not lost, and columns of huge or tiny numbers times a
-        power of 2, so that their squares stay within floats.
+        of numbers that floats do not hold is not lost.
         """
         if self._origins is None:
             self._origins = np.zeros(X.shape[1])
-            largest = np.fmax.reduce(np.abs(X), axis=0, initial=0.0)
-            powers = np.frexp(np.where(largest < np.inf, largest, 0.0))[1]
-            self._powers = np.clip(np.where(np.abs(powers) > FAR, powers, 0), -1000, 1000)
             for k in range(X.shape[1]):
                 first = X[np.argmin(np.isnan(X[:, k])), k] if len(X) else 0.0
-                self._origins[k] = first if abs(first) >= EXACT else 0.0
-        if not self._origins.any() and not self._powers.any():
+                self._origins[k] = first if EXACT <= abs(first) < FAR else 0.0
+        if not self._origins.any():
             return X
-        scale = np.ldexp(1.0, -self._powers)
         with np.errstate(over="ignore"):
-            found = X * scale - self._origins * scale
+            found = X - self._origins
         for k, cells in exact.items():
             origin = int(self._origins[k])
             for row, value in cells.items():
-                found[row, k] = float(value - origin) * scale[k]
+                found[row, k] = float(value - origin)
         return found
 
     def described(self) -> dict[str, dict[str, Any]]:
@@ -171,12 +165,8 @@ class NumberColumns:
             low, high, missing = self._low[k], self._high[k], int(self._missing[k])
             some = bool(low <= high)
             low, high = self._ends.get(k, (float(low), float(high)))
-            origin, power = 0.0, 0
-            if self._origins is not None:
-                origin, power = float(self._origins[k]), int(self._powers[k])
-            mean = origin + float(np.ldexp(moments.means[k], power))
-            # Squares of numbers of very different size leave float64: then neither is known.
-            deviation = float(np.ldexp(moments.deviations[k], power))
+            origin = 0.0 if self._origins is None else float(self._origins[k])
+            mean, deviation = origin + float(moments.means[k]), float(moments.deviations[k])
             known = some and np.isfinite(mean)
             spread = known and (low == high or 0 < deviation < np.inf)
             counts = self._values[name].counts

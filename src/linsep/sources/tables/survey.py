@@ -16,6 +16,9 @@ from linsep.words import counted
 #: text columns with more values than this are hashed or left out, so that memory stays flat
 MOST_VALUES = 1 << 20
 
+#: binary exponents beyond which squares of numbers leave float64, and less than any exponent
+FAR, LOWEST = 400, -2200
+
 
 class Moments:
     """Counts, means and spreads of ``width`` columns, ignoring NaN.
@@ -30,6 +33,7 @@ class Moments:
         self.counts = np.zeros(width, np.int64)
         self._sums, self._squares = np.zeros(width), np.zeros(width)
         self._lows, self._highs = np.full(width, np.inf), np.full(width, -np.inf)
+        self._powers = np.full(width, LOWEST)
         self._open = np.empty((0, width))
 
     def add(self, X: np.ndarray) -> None:
@@ -55,6 +59,9 @@ class Moments:
 
     def _add(self, X: np.ndarray) -> None:
         X = X.astype(np.float64, copy=False)
+        lows, highs = np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)
+        self._lows, self._highs = np.fmin(self._lows, lows), np.fmax(self._highs, highs)
+        X = self._over_powers(X, np.fmax(-lows, highs))
         with np.errstate(all="ignore"):
             sums, counts = X.sum(axis=0), np.full(X.shape[1], len(X))
             if np.isnan(sums).any():
@@ -70,8 +77,20 @@ class Moments:
             self._squares += squares + between / np.maximum(counts + self.counts, 1)
             self._sums += sums
         self.counts += counts
-        self._lows = np.fmin(self._lows, np.fmin.reduce(X, axis=0))
-        self._highs = np.fmax(self._highs, np.fmax.reduce(X, axis=0))
+
+    def _over_powers(self, X: np.ndarray, largest: np.ndarray) -> np.ndarray:
+        """Return rows over a power of 2 for each column, 1 unless its squares would leave float64.
+
+        ``largest`` are the greatest magnitudes of the columns in these rows. What the rows before
+        add up to is divided by the same power.
+        """
+        needed = np.frexp(np.where(np.isfinite(largest), largest, 0.0))[1]
+        needed = np.where(np.abs(needed) > FAR, needed, 0)
+        powers = np.maximum(self._powers, np.where(largest > 0, needed, LOWEST))
+        shift = np.maximum(self._powers - powers, LOWEST)
+        self._sums, self._squares = np.ldexp(self._sums, shift), np.ldexp(self._squares, 2 * shift)
+        self._powers = powers
+        return np.ldexp(X, -powers) if powers[powers > LOWEST].any() else X
 
     def _means(self) -> np.ndarray:
         return self._sums / np.maximum(self.counts, 1)
@@ -80,16 +99,23 @@ class Moments:
     def means(self) -> np.ndarray:
         """The mean of each column, 0 for one without values."""
         # A sum of equal values is rounded: their mean is that value.
-        return np.where(self._lows == self._highs, self._lows, self._means())
+        means = np.ldexp(self._means(), self._powers)
+        return np.where(self._lows == self._highs, self._lows, means)
+
+    @property
+    def ranges(self) -> np.ndarray:
+        """The range of each column, 0 for one without values."""
+        with np.errstate(over="ignore"):
+            return np.where(self._lows <= self._highs, self._highs - self._lows, 0.0)
 
     @property
     def deviations(self) -> np.ndarray:
-        """The standard deviation of each column; 0 or infinite where squares leave float64."""
-        return np.sqrt(self._squares / np.maximum(self.counts, 1))
+        """The standard deviation of each column."""
+        return np.ldexp(np.sqrt(self._squares / np.maximum(self.counts, 1)), self._powers)
 
     @property
     def spreads(self) -> np.ndarray:
-        """The standard deviation of each column, 1 if it is 0 or overflows."""
+        """The standard deviation of each column, 1 if it is 0 or overflows float64."""
         found = self.deviations
         usable = (self._lows < self._highs) & (found > 0) & np.isfinite(found)
         return np.where(usable, found, 1.0)
@@ -179,11 +205,10 @@ class Survey:
                         hint("leave it out with {}", exclude=[name]),
                     )
             columns.means = dict(zip(names, moments.means.tolist(), strict=True))
-        if not np.isfinite(moments.means).all():
-            name = names[int(np.argmin(np.isfinite(moments.means)))]
+        if scale and not (known := np.isfinite(moments.ranges)).all():
             raise DataError(
-                f"{who}, column '{name}' has a mean beyond floating point: divide its values by a "
-                "large number."
+                f"{who}, the range of column '{names[int(np.argmin(known))]}' overflows float64: "
+                "divide its values by a large number."
             )
         if scale:
             pairs = np.column_stack([moments.means, moments.spreads]).tolist()
