@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from linsep import suspicious_labels
 from thoroughness import THOROUGH
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "explanation/how-far-from-separable.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to/wrong-labels.md"
 LINE = re.compile(r"\| (.*) \| (\d+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|")
 
 
